@@ -1,0 +1,50 @@
+# `make serve` and `make test` are all a newcomer needs. Everything lives in .venv.
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: serve test check lint types layers format bench lock clean
+
+serve: $(READY)  ## the platform with a few demo skills on http://127.0.0.1:8000
+	$(BIN)/vskill-platform serve --submit-all demo
+
+test: $(READY)  ## all tests, with coverage
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+check: lint types layers test  ## what CI runs
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## every number that we claim, ours beside the others'
+	$(BIN)/pip install --quiet --require-hashes -r requirements/bench.lock
+	set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done
+
+lock: $(READY)  ## resolve anew; the locks carry hashes and no host
+	$(BIN)/pip install --quiet uv
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python requirements/lock.py
+
+clean:
+	rm -rf $(VENV) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(READY): requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vskill-platform needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,68 @@
+"""What waits at the same moment is done as one.
+
+Callers each await their own answer; the database sees one query, or one transaction and one
+fsync, for all that were waiting.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+
+class Batcher(Generic[Item, Outcome]):
+    def __init__(
+        self,
+        run: Callable[[Sequence[Item]], Awaitable[Sequence[Outcome | Exception]]],
+        *,
+        max_batch: int,
+        at_once: int,
+    ) -> None:
+        self._run = run
+        self._max_batch = max_batch
+        self._idle = at_once
+        self._loop = asyncio.get_running_loop()
+        self._waiting: list[tuple[Item, asyncio.Future[Outcome]]] = []
+        self._flush_planned = False
+        self._running: set[asyncio.Task[None]] = set()
+
+    def submit(self, item: Item) -> asyncio.Future[Outcome]:
+        answer: asyncio.Future[Outcome] = self._loop.create_future()
+        self._waiting.append((item, answer))
+        if self._idle and not self._flush_planned:
+            # Not at once: whoever else is about to ask in this turn of the loop comes along.
+            self._flush_planned = True
+            self._loop.call_soon(self._flush)
+        return answer
+
+    async def drain(self) -> None:
+        """Wait until nothing is waiting or running."""
+        while self._running or self._waiting:
+            await asyncio.wait(self._running) if self._running else await asyncio.sleep(0)
+
+    def _flush(self) -> None:
+        self._flush_planned = False
+        while self._waiting and self._idle:
+            batch = self._waiting[: self._max_batch]
+            del self._waiting[: self._max_batch]
+            self._idle -= 1
+            task = self._loop.create_task(self._settle(batch))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+
+    async def _settle(self, batch: list[tuple[Item, asyncio.Future[Outcome]]]) -> None:
+        work = asyncio.ensure_future(self._run([item for item, _ in batch]))
+        await asyncio.wait([work])
+        self._idle += 1
+        self._flush()
+        error = work.exception()
+        outcomes = [error] * len(batch) if error else work.result()
+        for (_, answer), outcome in zip(batch, outcomes, strict=True):
+            if answer.done():  # its caller was cancelled
+                continue
+            if isinstance(outcome, BaseException):
+                answer.set_exception(outcome)
+            else:
+                answer.set_result(outcome)

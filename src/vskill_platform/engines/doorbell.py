@@ -1,0 +1,31 @@
+"""Waiting for something to happen, without asking again and again."""
+
+import asyncio
+
+
+class Doorbell:
+    """Take a ticket, look, then wait: a ring since the ticket is never missed."""
+
+    def __init__(self) -> None:
+        self._rings = 0
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    def ticket(self) -> int:
+        return self._rings
+
+    def ring(self) -> None:
+        self._rings += 1
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def wait(self, ticket: int, *, timeout_seconds: float | None = None) -> None:
+        """Return at the first ring after *ticket* was taken, or when the time is up."""
+        if ticket != self._rings:
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(waiter)
+        try:
+            await asyncio.wait([waiter], timeout=timeout_seconds)
+        finally:
+            self._waiting.discard(waiter)

@@ -1,0 +1,29 @@
+"""From a URL to an engine: the only door to the drivers."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from vskill_platform.base.clock import Clock, SystemClock
+from vskill_platform.engines.ports import Engine
+from vskill_platform.engines.sqlite.connection import errors_translated
+from vskill_platform.engines.sqlite.engine import SqliteEngine
+from vskill_platform.errors import ConfigError
+
+_SQLITE = "sqlite:///"
+
+
+async def open_engine(url: str, *, clock: Clock | None = None, create: bool = True) -> Engine:
+    """Open the database at *url*; with *create* off it must be there already."""
+    if not url.startswith(_SQLITE):
+        scheme = urlsplit(url).scheme or url
+        raise ConfigError(f"no engine for {scheme!r}: the database URL is like sqlite:///skills.db")
+    path = Path(url.removeprefix(_SQLITE))
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path}: the folder {path.parent} does not exist; make it first")
+    if not create and not path.exists():
+        raise ConfigError(
+            f"{path}: there is no database yet. Start one with `vskill-platform serve`, or name "
+            "the right one in VSKILL_DATABASE_URL."
+        )
+    with errors_translated(path):
+        return SqliteEngine(path, clock or SystemClock())

@@ -1,0 +1,208 @@
+"""What an engine must offer: records, a queue, one atomic commit over both, a change feed.
+
+An engine knows bytes, not skills. docs/engines.md says each promise in full and
+tests/contracts/ holds every engine to it.
+"""
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+#: A value may be this large; a larger one is refused before anything is written.
+MAX_VALUE_BYTES = 25 * 1024 * 1024
+#: What *expected* says when there must be no record yet.
+ABSENT = 0
+#: The `due` of a record that is finished and never deserves a look.
+NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    value: bytes
+    #: The revision of the commit that wrote it.
+    revision: int
+
+
+class Page(msgspec.Struct, frozen=True):
+    keys: list[str]
+    #: Where the next page starts; None after the last.
+    cursor: str | None
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """One handing-out of one message. It is good until another delivery replaces it."""
+
+    message_id: int
+    #: Which handing-out this is; an older one can no longer change anything.
+    token: int
+    body: bytes
+    key: str | None
+    #: How often the message was handed out, this time included.
+    attempt: int
+
+
+class DeadLetter(msgspec.Struct, frozen=True):
+    message_id: int
+    body: bytes
+    key: str | None
+    attempts: int
+    reason: str
+    buried_at: datetime
+
+
+class QueueStats(msgspec.Struct, frozen=True):
+    ready: int
+    leased: int
+    delayed: int
+    dead: int
+    #: How long the oldest ready message has been waiting; None when none is ready.
+    oldest_ready_age: timedelta | None
+    delivered_last_minute: int
+    #: None when the queue hands out messages.
+    paused_until: datetime | None
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What one commit changed. Of a key that changed again since, only the latest is told."""
+
+    revision: int
+    keys: tuple[str, ...]
+
+
+class Put(msgspec.Struct, frozen=True):
+    key: str
+    value: bytes
+    #: The revision that must be there, ABSENT for none, None for whatever is there.
+    expected: int | None = None
+    #: When the record deserves a look; NEVER when it is finished, None when nobody knows.
+    due: datetime | None = None
+    #: After this moment the record is gone to every reader.
+    expires_at: datetime | None = None
+
+
+class Delete(msgspec.Struct, frozen=True):
+    key: str
+    expected: int | None = None
+
+
+class Send(msgspec.Struct, frozen=True):
+    body: bytes
+    #: While a message with this key waits or is leased, a second send is a no-op.
+    key: str | None = None
+    delay: timedelta = timedelta(0)
+
+
+class Acknowledge(msgspec.Struct, frozen=True):
+    delivery: Delivery
+
+
+class Retry(msgspec.Struct, frozen=True):
+    delivery: Delivery
+    delay: timedelta
+    reason: str
+
+
+class Release(msgspec.Struct, frozen=True):
+    """Hand a message back untouched: it is ready at once and the delivery does not count."""
+
+    delivery: Delivery
+
+
+class Bury(msgspec.Struct, frozen=True):
+    delivery: Delivery
+    reason: str
+
+
+class Revive(msgspec.Struct, frozen=True):
+    """Queue a dead letter again, as a new message with all its attempts before it."""
+
+    message_id: int
+
+
+class Drop(msgspec.Struct, frozen=True):
+    """Throw a dead letter away."""
+
+    message_id: int
+
+
+Operation: TypeAlias = (
+    Put | Delete | Send | Acknowledge | Retry | Release | Bury | Revive | Drop
+)
+
+
+class KeyValueStore(Protocol):
+    async def get(self, key: str) -> Entry | None:
+        """Return the record, or None if there is none. Gets that wait together share a query."""
+        ...
+
+    async def list_keys(
+        self,
+        prefix: str,
+        *,
+        after: str | None = None,
+        limit: int = 1000,
+        due_before: datetime | None = None,
+        newest_first: bool = False,
+    ) -> Page:
+        """Return one page of the keys with *prefix*, in code point order or in its reverse.
+
+        With *due_before*, keys known not to be due by then are left out; a key whose record
+        has no `due` never is. Such a page has the undated keys first, then the longest overdue.
+        """
+        ...
+
+
+class MessageQueue(Protocol):
+    async def receive(
+        self, limit: int, *, lease: timedelta, wait: timedelta = timedelta(0)
+    ) -> list[Delivery]:
+        """Lease up to *limit* ready messages, oldest first; wait up to *wait* for the first.
+
+        Each delivery is counted when it is handed out, so that a message that kills its
+        worker runs out of attempts too. A paused queue hands out nothing.
+        """
+        ...
+
+    async def pending(self, keys: Collection[str]) -> set[str]:
+        """Return those *keys* under which a message waits or is leased."""
+        ...
+
+    async def stats(self) -> QueueStats: ...
+
+    async def pause(self, duration: timedelta) -> None:
+        """Hand out nothing for *duration*; there is no pause without an end."""
+        ...
+
+    async def resume(self) -> None: ...
+
+    async def dead_letters(self, *, after: int = 0, limit: int = 100) -> list[DeadLetter]:
+        """Return a page of dead letters by message id, beginning behind *after*."""
+        ...
+
+
+class Engine(Protocol):
+    kv: KeyValueStore
+    queue: MessageQueue
+
+    async def commit(self, operations: Sequence[Operation]) -> int | None:
+        """Apply all operations or none; return the new revision, or None if none was applied.
+
+        None means: an expectation did not hold, or a delivery or dead letter is no longer
+        there. The caller hears only when what it asked for would survive a power cut.
+        """
+        ...
+
+    def changes(self, *, after: int) -> AsyncIterator[Change]:
+        """Yield what was committed after that revision, in commit order, and go on for ever."""
+        ...
+
+    async def revision(self) -> int:
+        """Return the revision of the latest commit."""
+        ...
+
+    async def prune(self, *, deleted_before: datetime) -> int:
+        """Remove expired records and the traces of deletions older than that; return how many."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,79 @@
+"""One SQLite file: opening it, its pragmas, its schema, and its errors in our words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from vskill_platform.engines.sql_file import load_migrations, load_queries
+from vskill_platform.errors import ConfigError, EngineError
+
+SQL = load_queries("vskill_platform.engines.sqlite", "queries.sql")
+MIGRATIONS = load_migrations("vskill_platform.engines.sqlite", "schema")
+
+#: Marks the file as ours, so that another program's database is refused and not migrated.
+APPLICATION_ID = 0x76736B6C  # "vskl"
+#: How long a statement waits for another process to finish writing.
+BUSY_TIMEOUT_MS = 10_000
+
+_WHAT_TO_DO: dict[type[apsw.Error], str] = {
+    apsw.NotADBError: "the file is damaged or not a database; restore it from a backup",
+    apsw.CorruptError: "the file is damaged; restore it from a backup",
+    apsw.ReadOnlyError: "the file cannot be written; check its owner and permissions",
+    apsw.CantOpenError: "the file cannot be opened; check that its folder exists and is writable",
+    apsw.FullError: "the disk is full; nothing of this commit was written; free some space",
+    apsw.IOError: "reading or writing the disk failed; nothing of this commit was written",
+    apsw.BusyError: "another process has been writing for too long",
+}
+
+
+def translate(error: apsw.Error, path: Path) -> EngineError:
+    advice = _WHAT_TO_DO.get(type(error))
+    return EngineError(f"{path}: {advice} ({error})" if advice else f"{path}: {error}")
+
+
+@contextmanager
+def errors_translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise translate(error, path) from error
+
+
+def open_connection(path: Path) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOMUTEX
+    connection = apsw.Connection(str(path), flags=flags)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    # What was answered must survive a power cut: FULL syncs the log at every commit.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA cache_size = -32000")
+    return connection
+
+
+def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> None:
+    """Bring the schema forward to the newest version; refuse one that is newer than that."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:  # a savepoint: a migration that fails leaves nothing behind
+        version = _schema_version(connection, path)
+        if version > len(migrations):
+            raise ConfigError(
+                f"{path}: the database has schema version {version}, this release knows only "
+                f"{len(migrations)}. Install the release that wrote it, or a newer one."
+            )
+        for number, script in enumerate(migrations[version:], start=version + 1):
+            connection.execute(script)
+            connection.execute(f"PRAGMA user_version = {number}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute("COMMIT")
+
+
+def _schema_version(connection: apsw.Connection, path: Path) -> int:
+    version = int(connection.pragma("user_version"))
+    owner = int(connection.pragma("application_id"))
+    is_empty = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
+    if not is_empty and owner != APPLICATION_ID:
+        raise ConfigError(f"{path}: this is the database of another program")
+    return version

@@ -1,0 +1,107 @@
+"""The engine that needs nothing but a file."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+
+from vskill_platform.base.clock import Clock
+from vskill_platform.engines.doorbell import Doorbell
+from vskill_platform.engines.moments import to_micros
+from vskill_platform.engines.ports import Change, Operation
+from vskill_platform.engines.sqlite.connection import (
+    MIGRATIONS,
+    errors_translated,
+    migrate,
+    open_connection,
+)
+from vskill_platform.engines.sqlite.feed import follow_changes
+from vskill_platform.engines.sqlite.kv import SqliteKeyValueStore
+from vskill_platform.engines.sqlite.operations import apply_operations, check_operations
+from vskill_platform.engines.sqlite.queue import SqliteMessageQueue
+from vskill_platform.engines.sqlite.readers import SqliteReaders
+from vskill_platform.engines.sqlite.transaction import Transaction
+from vskill_platform.engines.sqlite.writer import SqliteWriter
+
+#: How often we look whether another process has written. Ours we hear of at once.
+LOOK_EVERY_SECONDS = 0.02
+#: How many expired records go in one transaction.
+PRUNE_AT_ONCE = 500
+
+
+class SqliteEngine:
+    def __init__(self, path: Path, clock: Clock) -> None:
+        connection = open_connection(path)
+        migrate(connection, path, MIGRATIONS)
+        self._path = path
+        self._writer = SqliteWriter(connection, path, clock)
+        self._readers = SqliteReaders(path)
+        self._doorbell = Doorbell()
+        self.kv = SqliteKeyValueStore(self._readers, clock)
+        self.queue = SqliteMessageQueue(self._writer, self._readers, self._doorbell, clock)
+        self._watcher = asyncio.create_task(self._watch_other_processes(open_connection(path)))
+
+    async def commit(self, operations: Sequence[Operation]) -> int | None:
+        check_operations(operations)
+        revision = await self._writer.write(
+            lambda transaction: apply_operations(transaction, operations)
+        )
+        if revision is not None:
+            self._doorbell.ring()
+        return revision
+
+    def changes(self, *, after: int) -> AsyncIterator[Change]:
+        return follow_changes(self._readers, self._doorbell, after)
+
+    async def revision(self) -> int:
+        ((revision, *_),) = await self._readers.rows("read_state")
+        return int(revision)
+
+    async def prune(self, *, deleted_before: datetime) -> int:
+        pruned = 0
+        while expired := await self._writer.write(_prune_expired):
+            pruned += expired
+        pruned += await self._writer.write(lambda at: _trim_feed(at, to_micros(deleted_before))) or 0
+        self._doorbell.ring()
+        return pruned
+
+    async def close(self) -> None:
+        self._watcher.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._watcher
+        await self._writer.close()
+        self._readers.close()
+
+    async def _watch_other_processes(self, connection: apsw.Connection) -> None:
+        try:
+            seen = connection.pragma("data_version")
+            while True:
+                await asyncio.sleep(LOOK_EVERY_SECONDS)
+                with errors_translated(self._path):
+                    version = connection.pragma("data_version")
+                if version != seen:
+                    seen = version
+                    self._doorbell.ring()
+        finally:
+            connection.close()
+
+
+def _prune_expired(at: Transaction) -> int:
+    expired = at.run("expired", now=at.now, limit=PRUNE_AT_ONCE).fetchall()
+    if expired:
+        revision = at.next_revision()
+        for (key,) in expired:
+            at.run("delete", key=key)
+            at.run("add_tombstone", key=key, revision=revision, now=at.now)
+    return len(expired)
+
+
+def _trim_feed(at: Transaction, deleted_before: int) -> int:
+    at.run("forget_delivered", second=at.now // 1_000_000 - 3600)
+    trimmed = [revision for (revision,) in at.run("trim_feed", deleted_before=deleted_before)]
+    if trimmed:
+        at.run("write_trimmed", revision=max(trimmed))
+    return len(trimmed)

@@ -1,0 +1,123 @@
+"""Records in SQLite: gathered gets, and pages of keys."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import apsw
+
+from vskill_platform.base.clock import Clock
+from vskill_platform.engines.batcher import Batcher
+from vskill_platform.engines.keys import after_key, check_key, end_of_prefix
+from vskill_platform.engines.moments import to_micros
+from vskill_platform.engines.ports import Entry, Page
+from vskill_platform.engines.sqlite.connection import SQL
+from vskill_platform.engines.sqlite.readers import READERS, SqliteReaders
+from vskill_platform.errors import InvalidInput
+
+#: How many gets one query answers at the most.
+MAX_GETS = 1024
+#: In SQLite every blob comes behind every text, so this is the end of all keys.
+_END_OF_ALL_KEYS = b""
+_BEFORE_ALL_MOMENTS = -(2**63)
+
+
+class SqliteKeyValueStore:
+    def __init__(self, readers: SqliteReaders, clock: Clock) -> None:
+        self._readers = readers
+        self._clock = clock
+        self._gets: Batcher[str, Entry | None] = Batcher(
+            self._get_many, max_batch=MAX_GETS, at_once=READERS
+        )
+
+    async def get(self, key: str) -> Entry | None:
+        check_key(key)
+        return await self._gets.submit(key)
+
+    async def list_keys(
+        self,
+        prefix: str,
+        *,
+        after: str | None = None,
+        limit: int = 1000,
+        due_before: datetime | None = None,
+        newest_first: bool = False,
+    ) -> Page:
+        if due_before is not None:
+            return await self._list_due(prefix, after, limit, to_micros(due_before))
+        first, end = _range(prefix, after, newest_first=newest_first)
+        query = "list_newest_first" if newest_first else "list"
+        rows = await self._readers.rows(
+            query, first=first, end=end, now=self._now(), limit=limit + 1
+        )
+        keys = [key for (key,) in rows[:limit]]
+        return Page(keys, keys[-1] if len(rows) > limit else None)
+
+    async def _list_due(self, prefix: str, after: str | None, limit: int, due_before: int) -> Page:
+        """Return the undated keys, then the overdue ones; the cursor says in which part we are."""
+        part, position = _split_cursor(after)
+        keys: list[str] = []
+        if part == "undated":
+            first, end = _range(prefix, position or None, newest_first=False)
+            rows = await self._readers.rows(
+                "list_undated", first=first, end=end, now=self._now(), limit=limit + 1
+            )
+            keys = [key for (key,) in rows[:limit]]
+            if len(rows) > limit:
+                return Page(keys, f"undated {keys[-1]}")
+            part, position = "due", ""
+        after_due, after_key_ = _split_due(position)
+        room = limit - len(keys)
+        rows = await self._readers.rows(
+            "list_due", first=prefix, end=_end(prefix), due_before=due_before,
+            after_due=after_due, after=after_key_, now=self._now(), limit=room + 1,
+        )  # fmt: skip
+        keys += [key for _, key in rows[:room]]
+        if len(rows) <= room:
+            return Page(keys, None)
+        last = f"{rows[room - 1][0]} {rows[room - 1][1]}" if room else position
+        return Page(keys, f"due {last}")
+
+    async def _get_many(self, keys: Sequence[str]) -> list[Entry | None]:
+        wanted = tuple(dict.fromkeys(keys))
+        now = self._now()
+
+        def read(connection: apsw.Connection) -> dict[str, Entry]:
+            rows = connection.execute(SQL["get_many"], {"keys": apsw.carray(wanted), "now": now})
+            return {key: Entry(value, revision) for key, value, revision in rows}
+
+        found = await self._readers.read(read)
+        return [found.get(key) for key in keys]
+
+    def _now(self) -> int:
+        return to_micros(self._clock.now())
+
+
+def _end(prefix: str) -> str | bytes:
+    return end_of_prefix(prefix) or _END_OF_ALL_KEYS
+
+
+def _range(
+    prefix: str, after: str | None, *, newest_first: bool
+) -> tuple[str, str | bytes]:
+    """Return the first key and the end of what is left of *prefix* behind *after*."""
+    if after is None:
+        return prefix, _end(prefix)
+    if newest_first:
+        return prefix, min(after, end_of_prefix(prefix) or after)
+    return max(prefix, after_key(after)), _end(prefix)
+
+
+def _split_cursor(after: str | None) -> tuple[str, str]:
+    if after is None:
+        return "undated", ""
+    part, _, position = after.partition(" ")
+    if part not in {"undated", "due"}:
+        raise InvalidInput(f"not a cursor of a listing by due: {after!r}")
+    return part, position
+
+
+def _split_due(position: str) -> tuple[int, str]:
+    if not position:
+        return _BEFORE_ALL_MOMENTS, ""
+    due, _, key = position.partition(" ")
+    return int(due), key

@@ -1,0 +1,144 @@
+-- name: read_state
+SELECT revision, latest_at, trimmed_through, paused_at, paused_until FROM state
+
+-- name: write_state
+UPDATE state SET revision = :revision, latest_at = :now
+
+-- name: get_many
+SELECT key, value, revision FROM kv
+WHERE key IN carray(:keys) AND (expires_at IS NULL OR expires_at > :now)
+
+-- name: list
+SELECT key FROM kv
+WHERE key >= :first AND key < :end
+  AND key NOT IN (SELECT key FROM kv WHERE expires_at <= :now)
+ORDER BY key LIMIT :limit
+
+-- name: list_newest_first
+SELECT key FROM kv
+WHERE key >= :first AND key < :end
+  AND key NOT IN (SELECT key FROM kv WHERE expires_at <= :now)
+ORDER BY key DESC LIMIT :limit
+
+-- name: list_undated
+SELECT key FROM kv
+WHERE due IS NULL AND key >= :first AND key < :end
+  AND key NOT IN (SELECT key FROM kv WHERE expires_at <= :now)
+ORDER BY key LIMIT :limit
+
+-- name: list_due
+SELECT due, key FROM kv
+WHERE due IS NOT NULL AND due < 253402300799999999
+  AND due <= :due_before AND (due, key) > (:after_due, :after) AND key >= :first AND key < :end
+  AND key NOT IN (SELECT key FROM kv WHERE expires_at <= :now)
+ORDER BY due, key LIMIT :limit
+
+-- name: current_revision
+SELECT revision FROM kv WHERE key = :key AND (expires_at IS NULL OR expires_at > :now)
+
+-- name: put
+INSERT INTO kv (key, value, revision, due, expires_at, written_at)
+VALUES (:key, :value, :revision, :due, :expires_at, :now)
+ON CONFLICT (key) DO UPDATE SET
+  value = excluded.value, revision = excluded.revision, due = excluded.due,
+  expires_at = excluded.expires_at, written_at = excluded.written_at
+
+-- name: forget_tombstone
+DELETE FROM tombstone WHERE key = :key
+
+-- name: delete
+DELETE FROM kv WHERE key = :key
+
+-- name: add_tombstone
+INSERT OR REPLACE INTO tombstone (key, revision, deleted_at) VALUES (:key, :revision, :now)
+
+-- name: changes
+SELECT revision, key FROM kv WHERE revision > :after
+UNION ALL
+SELECT revision, key FROM tombstone WHERE revision > :after
+ORDER BY revision, key LIMIT :limit
+
+-- name: changes_at
+SELECT revision, key FROM kv WHERE revision = :revision
+UNION ALL
+SELECT revision, key FROM tombstone WHERE revision = :revision
+ORDER BY key
+
+-- name: expired
+SELECT key FROM kv WHERE expires_at <= :now LIMIT :limit
+
+-- name: trim_feed
+DELETE FROM tombstone WHERE deleted_at < :deleted_before RETURNING revision
+
+-- name: write_trimmed
+UPDATE state SET trimmed_through = max(trimmed_through, :revision)
+
+-- name: send
+INSERT INTO message (key, body, ready_at, set_at) VALUES (:key, :body, :ready_at, :now)
+ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING
+
+-- name: receive
+UPDATE message
+SET attempts = attempts + 1, token = token + 1, leased = 1, ready_at = :lease_end, set_at = :now
+WHERE id IN (SELECT id FROM message WHERE ready_at <= :now ORDER BY ready_at, id LIMIT :limit)
+RETURNING id, token, body, key, attempts
+
+-- name: count_delivered
+INSERT INTO delivered (second, count) VALUES (:second, :count)
+ON CONFLICT (second) DO UPDATE SET count = count + excluded.count
+
+-- name: forget_delivered
+DELETE FROM delivered WHERE second < :second
+
+-- name: next_ready
+SELECT min(ready_at) FROM message
+
+-- name: pending
+SELECT key FROM message WHERE key IN carray(:keys)
+
+-- name: acknowledge
+DELETE FROM message WHERE id = :id AND token = :token AND leased = 1 RETURNING key, body, attempts
+
+-- name: retry
+UPDATE message SET leased = 0, ready_at = :ready_at, set_at = :now
+WHERE id = :id AND token = :token AND leased = 1 RETURNING id
+
+-- name: release
+UPDATE message SET leased = 0, attempts = attempts - 1, ready_at = :now, set_at = :now
+WHERE id = :id AND token = :token AND leased = 1 RETURNING id
+
+-- name: bury
+INSERT INTO dead_letter (id, key, body, attempts, reason, buried_at)
+VALUES (:id, :key, :body, :attempts, :reason, :now)
+
+-- name: unbury
+DELETE FROM dead_letter WHERE id = :id RETURNING key, body
+
+-- name: dead_letters
+SELECT id, body, key, attempts, reason, buried_at FROM dead_letter
+WHERE id > :after ORDER BY id LIMIT :limit
+
+-- name: count_ready
+SELECT count(*), min(ready_at) FROM message WHERE ready_at <= :now
+
+-- name: count_waiting
+SELECT coalesce(sum(leased), 0), count(*) FROM message WHERE ready_at > :now
+
+-- name: count_dead
+SELECT count(*) FROM dead_letter
+
+-- name: count_delivered_since
+SELECT coalesce(sum(count), 0) FROM delivered WHERE second > :second
+
+-- name: pause
+UPDATE state SET paused_at = :now, paused_until = :until
+
+-- name: heal_messages
+UPDATE message SET ready_at = :now, set_at = :now WHERE set_at > :now
+
+-- name: heal_due
+UPDATE kv SET due = NULL
+WHERE due IS NOT NULL AND due < 253402300799999999 AND written_at > :now
+
+-- name: heal_pause
+UPDATE state SET paused_at = 0, paused_until = 0 WHERE paused_at > :now

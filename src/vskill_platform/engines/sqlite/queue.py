@@ -1,0 +1,114 @@
+"""The queue in SQLite: leases, fencing, dead letters, and waiting without polling."""
+
+from collections.abc import Collection
+from datetime import timedelta
+
+import apsw
+
+from vskill_platform.base.clock import Clock
+from vskill_platform.engines.doorbell import Doorbell
+from vskill_platform.engines.moments import from_micros, to_micros
+from vskill_platform.engines.ports import DeadLetter, Delivery, QueueStats
+from vskill_platform.engines.sqlite.connection import SQL
+from vskill_platform.engines.sqlite.readers import SqliteReaders
+from vskill_platform.engines.sqlite.transaction import Transaction
+from vskill_platform.engines.sqlite.writer import SqliteWriter
+from vskill_platform.errors import InvalidInput
+
+_SECOND = 1_000_000
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class SqliteMessageQueue:
+    def __init__(
+        self, writer: SqliteWriter, readers: SqliteReaders, doorbell: Doorbell, clock: Clock
+    ) -> None:
+        self._writer = writer
+        self._readers = readers
+        self._doorbell = doorbell
+        self._clock = clock
+
+    async def receive(
+        self, limit: int, *, lease: timedelta, wait: timedelta = timedelta(0)
+    ) -> list[Delivery]:
+        give_up_at = self._clock.now() + wait
+        while True:
+            ticket = self._doorbell.ticket()
+            deliveries, next_ready = await self._writer.write(
+                lambda transaction: _lease(transaction, limit, lease)
+            ) or ([], None)
+            left = give_up_at - self._clock.now()
+            if deliveries or left <= timedelta(0):
+                return deliveries
+            if next_ready is not None:
+                left = min(left, from_micros(next_ready) - self._clock.now())
+            await self._doorbell.wait(ticket, timeout_seconds=max(left.total_seconds(), 0))
+
+    async def pending(self, keys: Collection[str]) -> set[str]:
+        if not keys:
+            return set()
+        wanted = apsw.carray(tuple(keys))
+        return {key for (key,) in await self._readers.rows("pending", keys=wanted)}
+
+    async def stats(self) -> QueueStats:
+        now = to_micros(self._clock.now())
+
+        def read(connection: apsw.Connection) -> QueueStats:
+            def one(query: str, **bindings: int) -> tuple[int, ...]:
+                return tuple(next(connection.execute(SQL[query], bindings)))
+
+            with connection:  # one snapshot for all counts
+                ready, oldest = one("count_ready", now=now)
+                leased, waiting = one("count_waiting", now=now)
+                (dead,) = one("count_dead")
+                (delivered,) = one("count_delivered_since", second=now // _SECOND - 60)
+                _, _, _, paused_at, paused_until = one("read_state")
+            return QueueStats(
+                ready=ready,
+                leased=leased,
+                delayed=waiting - leased,
+                dead=dead,
+                oldest_ready_age=timedelta(microseconds=now - oldest) if ready else None,
+                delivered_last_minute=delivered,
+                paused_until=from_micros(paused_until) if paused_at <= now < paused_until else None,
+            )
+
+        return await self._readers.read(read)
+
+    async def pause(self, duration: timedelta) -> None:
+        if duration <= timedelta(0):
+            raise InvalidInput("a pause must last longer than no time at all")
+        micros = duration // _MICROSECOND
+        await self._writer.write(lambda at: _pause(at, at.now, at.now + micros))
+
+    async def resume(self) -> None:
+        await self._writer.write(lambda at: _pause(at, 0, 0))
+        self._doorbell.ring()
+
+    async def dead_letters(self, *, after: int = 0, limit: int = 100) -> list[DeadLetter]:
+        return [
+            DeadLetter(message_id, body, key, attempts, reason, from_micros(buried_at))
+            for message_id, body, key, attempts, reason, buried_at in await self._readers.rows(
+                "dead_letters", after=after, limit=limit
+            )
+        ]
+
+
+def _pause(transaction: Transaction, since: int, until: int) -> None:
+    transaction.run("pause", now=since, until=until)
+
+
+def _lease(
+    transaction: Transaction, limit: int, lease: timedelta
+) -> tuple[list[Delivery], int | None]:
+    """Hand out what is ready; when nothing is, tell when something will be."""
+    now = transaction.now
+    if transaction.is_paused:
+        return [], transaction.paused_until
+    rows = transaction.run(
+        "receive", now=now, lease_end=now + lease // _MICROSECOND, limit=limit
+    ).fetchall()
+    if not rows:
+        return [], transaction.one("next_ready")[0]
+    transaction.run("count_delivered", second=now // _SECOND, count=len(rows))
+    return [Delivery(*row) for row in sorted(rows)], None

@@ -1,0 +1,62 @@
+"""One write transaction: the revision it hands out, the moment it happens, and a mended clock."""
+
+from typing import Any
+
+import apsw
+
+from vskill_platform.engines.sqlite.connection import SQL
+
+#: A clock that falls back by more than this has jumped; less is the jitter of time keeping.
+CLOCK_TOLERANCE_MICROS = 5_000_000
+
+
+class Refused(Exception):  # noqa: N818 - not an error: it is how a commit says "not applied"
+    """An expectation did not hold; what this caller wrote is rolled back."""
+
+
+class Transaction:
+    def __init__(self, connection: apsw.Connection, now: int) -> None:
+        self._connection = connection
+        self.now = now
+        self.revision, latest_at, self.trimmed_through, self._paused_at, self.paused_until = (
+            self.one("read_state")
+        )
+        if now < latest_at - CLOCK_TOLERANCE_MICROS:
+            self._mend_clock()
+
+    @property
+    def is_paused(self) -> bool:
+        return bool(self._paused_at <= self.now < self.paused_until)
+
+    def run(self, query: str, **bindings: Any) -> apsw.Cursor:
+        return self._connection.execute(SQL[query], bindings)
+
+    def one(self, query: str, **bindings: Any) -> Any:
+        """Return the first row, which a query for one row must have."""
+        (row,) = self.run(query, **bindings).fetchall()
+        return row
+
+    def must(self, query: str, **bindings: Any) -> Any:
+        """Return the first row; when there is none, this commit is not applied."""
+        rows = self.run(query, **bindings).fetchall()
+        if not rows:
+            raise Refused
+        return rows[0]
+
+    def next_revision(self) -> int:
+        self.revision += 1
+        return int(self.revision)
+
+    def finish(self) -> None:
+        self.run("write_state", revision=self.revision, now=self.now)
+
+    def _mend_clock(self) -> None:
+        """Make nothing wait for a moment that was computed from a clock that ran ahead.
+
+        Leases and delays that were set in what is now the future end; fencing keeps that safe.
+        """
+        self.run("heal_messages", now=self.now)
+        self.run("heal_due", now=self.now)
+        self.run("heal_pause", now=self.now)
+        self._paused_at = self.paused_until = 0
+        self.finish()

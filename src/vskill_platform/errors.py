@@ -1,0 +1,89 @@
+"""Every error this package raises on purpose.
+
+VskillError
+├── ConfigError            the operator set something wrong; the process stops
+├── NoWorkerEnv            code that needs an env ran outside of one
+├── InvalidInput           the caller sent something wrong            400
+├── InvalidTransition      a submission cannot move to that state     409
+├── NotFound               nothing under that id or slug              404
+├── NotAllowed             the caller may not do this                 403
+├── SourceError            the skill's source could not be fetched
+│   ├── SourceUnavailable  try again later                            retried
+│   └── SourceRefused      too big, unsafe or gone                    final
+├── ScanError              a scanner broke: not verified              retried
+├── DeadlineExceeded       the work took longer than it may           retried
+├── LeaseLost              another worker has this message now        dropped
+└── EngineError            the store or the queue failed              retried
+    ├── FeedTrimmed        the change feed no longer reaches back     rebuild
+    └── RecordMalformed    a record is not what its key says          final
+"""
+
+from typing import ClassVar
+
+
+class VskillError(Exception):
+    #: Whether the same work may succeed later; the consumer asks the error, it does not guess.
+    retryable: ClassVar[bool] = False
+
+
+class ConfigError(VskillError):
+    pass
+
+
+class NoWorkerEnv(VskillError):
+    def __init__(self) -> None:
+        super().__init__(
+            "no worker env is bound here: this code runs only inside run_with_worker_env()"
+        )
+
+
+class InvalidInput(VskillError):
+    pass
+
+
+class InvalidTransition(VskillError):
+    pass
+
+
+class NotFound(VskillError):
+    pass
+
+
+class NotAllowed(VskillError):
+    pass
+
+
+class SourceError(VskillError):
+    pass
+
+
+class SourceUnavailable(SourceError):
+    retryable = True
+
+
+class SourceRefused(SourceError):
+    pass
+
+
+class ScanError(VskillError):
+    retryable = True
+
+
+class DeadlineExceeded(VskillError):
+    retryable = True
+
+
+class LeaseLost(VskillError):
+    pass
+
+
+class EngineError(VskillError):
+    retryable = True
+
+
+class FeedTrimmed(EngineError):
+    retryable = False
+
+
+class RecordMalformed(EngineError):
+    retryable = False
