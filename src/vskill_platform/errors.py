@@ -10,9 +10,10 @@ VskillError
 ├── SourceError            the skill's source could not be fetched
 │   ├── SourceUnavailable  try again later                            retried
 │   └── SourceRefused      too big, unsafe or gone                    final
+├── SlugTaken              another source publishes under that slug   final
 ├── ScanError              a scanner broke: not verified              retried
 ├── DeadlineExceeded       the work took longer than it may           retried
-├── LeaseLost              another worker has this message now        dropped
+├── Overtaken              somebody else was faster                   retried
 └── EngineError            the store or the queue failed              retried
     ├── FeedTrimmed        the change feed no longer reaches back     rebuild
     └── RecordMalformed    a record is not what its key says          final
@@ -65,6 +66,10 @@ class SourceRefused(SourceError):
     pass
 
 
+class SlugTaken(VskillError):
+    pass
+
+
 class ScanError(VskillError):
     retryable = True
 
@@ -73,8 +78,8 @@ class DeadlineExceeded(VskillError):
     retryable = True
 
 
-class LeaseLost(VskillError):
-    pass
+class Overtaken(VskillError):
+    retryable = True
 
 
 class EngineError(VskillError):

@@ -2,13 +2,12 @@
 
 import logging
 import sys
-from typing import cast
 
 import structlog
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
-    return cast("structlog.stdlib.BoundLogger", structlog.get_logger(logger=name))
+    return structlog.stdlib.get_logger(name)
 
 
 def set_up_logs(*, level: str, as_json: bool) -> None:

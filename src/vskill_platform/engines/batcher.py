@@ -53,12 +53,17 @@ class Batcher(Generic[Item, Outcome]):
             task.add_done_callback(self._running.discard)
 
     async def _settle(self, batch: list[tuple[Item, asyncio.Future[Outcome]]]) -> None:
-        work = asyncio.ensure_future(self._run([item for item, _ in batch]))
-        await asyncio.wait([work])
+        # gather hands an error back instead of raising it: every caller is told of it.
+        (answer_or_error,) = await asyncio.gather(
+            self._run([item for item, _ in batch]), return_exceptions=True
+        )
         self._idle += 1
         self._flush()
-        error = work.exception()
-        outcomes = [error] * len(batch) if error else work.result()
+        outcomes: Sequence[Outcome | BaseException] = (
+            [answer_or_error] * len(batch)
+            if isinstance(answer_or_error, BaseException)
+            else answer_or_error
+        )
         for (_, answer), outcome in zip(batch, outcomes, strict=True):
             if answer.done():  # its caller was cancelled
                 continue

@@ -10,8 +10,16 @@ def to_micros(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+_LAST = to_micros(datetime.max.replace(tzinfo=UTC))
+
+
 def to_optional_micros(moment: datetime | None) -> int | None:
     return None if moment is None else to_micros(moment)
+
+
+def micros_after(now: int, span: timedelta) -> int:
+    """Return the moment *span* after *now*: not before it, and not beyond the calendar."""
+    return min(max(now, now + span // _MICROSECOND), _LAST)
 
 
 def from_micros(micros: int) -> datetime:

@@ -18,6 +18,12 @@ async def open_engine(url: str, *, clock: Clock | None = None, create: bool = Tr
         scheme = urlsplit(url).scheme or url
         raise ConfigError(f"no engine for {scheme!r}: the database URL is like sqlite:///skills.db")
     path = Path(url.removeprefix(_SQLITE))
+    _check_path(path, create=create)
+    with errors_translated(path):
+        return SqliteEngine(path, clock or SystemClock())
+
+
+def _check_path(path: Path, *, create: bool) -> None:
     if not path.parent.is_dir():
         raise ConfigError(f"{path}: the folder {path.parent} does not exist; make it first")
     if not create and not path.exists():
@@ -25,5 +31,3 @@ async def open_engine(url: str, *, clock: Clock | None = None, create: bool = Tr
             f"{path}: there is no database yet. Start one with `vskill-platform serve`, or name "
             "the right one in VSKILL_DATABASE_URL."
         )
-    with errors_translated(path):
-        return SqliteEngine(path, clock or SystemClock())

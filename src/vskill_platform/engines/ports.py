@@ -126,9 +126,7 @@ class Drop(msgspec.Struct, frozen=True):
     message_id: int
 
 
-Operation: TypeAlias = (
-    Put | Delete | Send | Acknowledge | Retry | Release | Bury | Revive | Drop
-)
+Operation: TypeAlias = Put | Delete | Send | Acknowledge | Retry | Release | Bury | Revive | Drop
 
 
 class KeyValueStore(Protocol):
@@ -182,8 +180,11 @@ class MessageQueue(Protocol):
 
 
 class Engine(Protocol):
-    kv: KeyValueStore
-    queue: MessageQueue
+    @property
+    def kv(self) -> KeyValueStore: ...
+
+    @property
+    def queue(self) -> MessageQueue: ...
 
     async def commit(self, operations: Sequence[Operation]) -> int | None:
         """Apply all operations or none; return the new revision, or None if none was applied.

@@ -16,7 +16,11 @@ def load_queries(package: str, file: str) -> dict[str, str]:
 def load_migrations(package: str, folder: str) -> list[str]:
     """Return the migration scripts of *folder* in order; the n-th leads to schema version n."""
     scripts = sorted(
-        (entry for entry in files(package).joinpath(folder).iterdir() if entry.name.endswith(".sql")),
+        (
+            entry
+            for entry in files(package).joinpath(folder).iterdir()
+            if entry.name.endswith(".sql")
+        ),
         key=lambda entry: entry.name,
     )
     return [script.read_text(encoding="utf-8") for script in scripts]

@@ -52,6 +52,16 @@ def open_connection(path: Path) -> apsw.Connection:
     return connection
 
 
+@contextmanager
+def snapshot(connection: apsw.Connection) -> Iterator[None]:
+    """See the database as it is now for more than one query."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
+
+
 def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> None:
     """Bring the schema forward to the newest version; refuse one that is newer than that."""
     connection.execute("PRAGMA journal_mode = WAL")

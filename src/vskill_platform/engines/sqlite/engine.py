@@ -64,7 +64,9 @@ class SqliteEngine:
         pruned = 0
         while expired := await self._writer.write(_prune_expired):
             pruned += expired
-        pruned += await self._writer.write(lambda at: _trim_feed(at, to_micros(deleted_before))) or 0
+        pruned += (
+            await self._writer.write(lambda at: _trim_feed(at, to_micros(deleted_before))) or 0
+        )
         self._doorbell.ring()
         return pruned
 

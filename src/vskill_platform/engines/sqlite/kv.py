@@ -1,5 +1,6 @@
 """Records in SQLite: gathered gets, and pages of keys."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -7,7 +8,8 @@ import apsw
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.batcher import Batcher
-from vskill_platform.engines.keys import after_key, check_key, end_of_prefix
+from vskill_platform.engines.checks import check_key, check_limit, check_text
+from vskill_platform.engines.keys import after_key, end_of_prefix
 from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.ports import Entry, Page
 from vskill_platform.engines.sqlite.connection import SQL
@@ -19,6 +21,8 @@ MAX_GETS = 1024
 #: In SQLite every blob comes behind every text, so this is the end of all keys.
 _END_OF_ALL_KEYS = b""
 _BEFORE_ALL_MOMENTS = -(2**63)
+#: `undated <last key>`, then `due` alone, then `due <its due> <last key>`.
+_DUE_CURSOR = re.compile(r"undated .+|due |due -?\d{1,18} .+", re.DOTALL)
 
 
 class SqliteKeyValueStore:
@@ -42,6 +46,8 @@ class SqliteKeyValueStore:
         due_before: datetime | None = None,
         newest_first: bool = False,
     ) -> Page:
+        check_limit(limit)
+        check_text(prefix + (after or ""))
         if due_before is not None:
             return await self._list_due(prefix, after, limit, to_micros(due_before))
         first, end = _range(prefix, after, newest_first=newest_first)
@@ -96,9 +102,7 @@ def _end(prefix: str) -> str | bytes:
     return end_of_prefix(prefix) or _END_OF_ALL_KEYS
 
 
-def _range(
-    prefix: str, after: str | None, *, newest_first: bool
-) -> tuple[str, str | bytes]:
+def _range(prefix: str, after: str | None, *, newest_first: bool) -> tuple[str, str | bytes]:
     """Return the first key and the end of what is left of *prefix* behind *after*."""
     if after is None:
         return prefix, _end(prefix)
@@ -110,9 +114,9 @@ def _range(
 def _split_cursor(after: str | None) -> tuple[str, str]:
     if after is None:
         return "undated", ""
-    part, _, position = after.partition(" ")
-    if part not in {"undated", "due"}:
+    if not _DUE_CURSOR.fullmatch(after):
         raise InvalidInput(f"not a cursor of a listing by due: {after!r}")
+    part, _, position = after.partition(" ")
     return part, position
 
 

@@ -1,10 +1,9 @@
 """How each operation of a commit is written."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
-from vskill_platform.engines.keys import check_key
-from vskill_platform.engines.moments import to_optional_micros
+from vskill_platform.engines.checks import check_key
+from vskill_platform.engines.moments import micros_after, to_optional_micros
 from vskill_platform.engines.ports import (
     ABSENT,
     MAX_VALUE_BYTES,
@@ -21,8 +20,6 @@ from vskill_platform.engines.ports import (
 )
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
 from vskill_platform.errors import InvalidInput
-
-_MICROSECOND = timedelta(microseconds=1)
 
 
 def check_operations(operations: Sequence[Operation]) -> None:
@@ -60,13 +57,13 @@ def _apply(at: Transaction, operation: Operation, revision: int) -> None:
             at.run("delete", key=key)
             at.run("add_tombstone", key=key, revision=revision, now=at.now)
         case Send(body, key, delay):
-            at.run("send", key=key, body=body, ready_at=at.now + delay // _MICROSECOND, now=at.now)
+            at.run("send", key=key, body=body, ready_at=micros_after(at.now, delay), now=at.now)
         case Acknowledge(delivery):
             at.must("acknowledge", id=delivery.message_id, token=delivery.token)
         case Retry(delivery, delay):
             at.must(
                 "retry", id=delivery.message_id, token=delivery.token,
-                ready_at=at.now + delay // _MICROSECOND, now=at.now,
+                ready_at=micros_after(at.now, delay), now=at.now,
             )  # fmt: skip
         case Release(delivery):
             at.must("release", id=delivery.message_id, token=delivery.token, now=at.now)
@@ -98,6 +95,6 @@ def _expect(at: Transaction, key: str, expected: int | None) -> None:
 
 def _bury(at: Transaction, message_id: int, token: int, reason: str) -> None:
     key, body, attempts = at.must("acknowledge", id=message_id, token=token)
-    at.run(
-        "bury", id=message_id, key=key, body=body, attempts=attempts, reason=reason, now=at.now
-    )
+    # An error may name a file whose name is no text; nothing may keep a message from its grave.
+    reason = reason.encode(errors="backslashreplace").decode()
+    at.run("bury", id=message_id, key=key, body=body, attempts=attempts, reason=reason, now=at.now)

@@ -2,7 +2,7 @@
 SELECT revision, latest_at, trimmed_through, paused_at, paused_until FROM state
 
 -- name: write_state
-UPDATE state SET revision = :revision, latest_at = :now
+UPDATE state SET revision = :revision, latest_at = max(latest_at, :now)
 
 -- name: get_many
 SELECT key, value, revision FROM kv
@@ -83,7 +83,7 @@ SET attempts = attempts + 1, token = token + 1, leased = 1, ready_at = :lease_en
 WHERE id IN (SELECT id FROM message WHERE ready_at <= :now ORDER BY ready_at, id LIMIT :limit)
 RETURNING id, token, body, key, attempts
 
--- name: count_delivered
+-- name: add_delivered
 INSERT INTO delivered (second, count) VALUES (:second, :count)
 ON CONFLICT (second) DO UPDATE SET count = count + excluded.count
 
@@ -127,8 +127,8 @@ SELECT coalesce(sum(leased), 0), count(*) FROM message WHERE ready_at > :now
 -- name: count_dead
 SELECT count(*) FROM dead_letter
 
--- name: count_delivered_since
-SELECT coalesce(sum(count), 0) FROM delivered WHERE second > :second
+-- name: count_delivered
+SELECT coalesce(sum(count), 0) FROM delivered WHERE second > :until - 60 AND second <= :until
 
 -- name: pause
 UPDATE state SET paused_at = :now, paused_until = :until
@@ -142,3 +142,6 @@ WHERE due IS NOT NULL AND due < 253402300799999999 AND written_at > :now
 
 -- name: heal_pause
 UPDATE state SET paused_at = 0, paused_until = 0 WHERE paused_at > :now
+
+-- name: heal_latest
+UPDATE state SET latest_at = :now

@@ -1,22 +1,24 @@
 """The queue in SQLite: leases, fencing, dead letters, and waiting without polling."""
 
+import asyncio
 from collections.abc import Collection
 from datetime import timedelta
+from typing import Any
 
 import apsw
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.engines.checks import check_key, check_limit
 from vskill_platform.engines.doorbell import Doorbell
-from vskill_platform.engines.moments import from_micros, to_micros
+from vskill_platform.engines.moments import from_micros, micros_after, to_micros
 from vskill_platform.engines.ports import DeadLetter, Delivery, QueueStats
-from vskill_platform.engines.sqlite.connection import SQL
+from vskill_platform.engines.sqlite.connection import SQL, snapshot
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.sqlite.writer import SqliteWriter
 from vskill_platform.errors import InvalidInput
 
 _SECOND = 1_000_000
-_MICROSECOND = timedelta(microseconds=1)
 
 
 class SqliteMessageQueue:
@@ -31,22 +33,26 @@ class SqliteMessageQueue:
     async def receive(
         self, limit: int, *, lease: timedelta, wait: timedelta = timedelta(0)
     ) -> list[Delivery]:
-        give_up_at = self._clock.now() + wait
+        check_limit(limit)
+        time = asyncio.get_running_loop().time  # not the clock, which may jump while we wait
+        give_up_at = time() + wait.total_seconds()
         while True:
             ticket = self._doorbell.ticket()
             deliveries, next_ready = await self._writer.write(
                 lambda transaction: _lease(transaction, limit, lease)
             ) or ([], None)
-            left = give_up_at - self._clock.now()
-            if deliveries or left <= timedelta(0):
+            left = give_up_at - time()
+            if deliveries or left <= 0:
                 return deliveries
             if next_ready is not None:
-                left = min(left, from_micros(next_ready) - self._clock.now())
-            await self._doorbell.wait(ticket, timeout_seconds=max(left.total_seconds(), 0))
+                left = min(left, (next_ready - to_micros(self._clock.now())) / _SECOND)
+            await self._doorbell.wait(ticket, timeout_seconds=max(left, 0))
 
     async def pending(self, keys: Collection[str]) -> set[str]:
         if not keys:
             return set()
+        for key in keys:
+            check_key(key)
         wanted = apsw.carray(tuple(keys))
         return {key for (key,) in await self._readers.rows("pending", keys=wanted)}
 
@@ -57,11 +63,11 @@ class SqliteMessageQueue:
             def one(query: str, **bindings: int) -> tuple[int, ...]:
                 return tuple(next(connection.execute(SQL[query], bindings)))
 
-            with connection:  # one snapshot for all counts
+            with snapshot(connection):
                 ready, oldest = one("count_ready", now=now)
                 leased, waiting = one("count_waiting", now=now)
                 (dead,) = one("count_dead")
-                (delivered,) = one("count_delivered_since", second=now // _SECOND - 60)
+                (delivered,) = one("count_delivered", until=now // _SECOND)
                 _, _, _, paused_at, paused_until = one("read_state")
             return QueueStats(
                 ready=ready,
@@ -78,8 +84,7 @@ class SqliteMessageQueue:
     async def pause(self, duration: timedelta) -> None:
         if duration <= timedelta(0):
             raise InvalidInput("a pause must last longer than no time at all")
-        micros = duration // _MICROSECOND
-        await self._writer.write(lambda at: _pause(at, at.now, at.now + micros))
+        await self._writer.write(lambda at: _pause(at, at.now, micros_after(at.now, duration)))
 
     async def resume(self) -> None:
         await self._writer.write(lambda at: _pause(at, 0, 0))
@@ -105,10 +110,10 @@ def _lease(
     now = transaction.now
     if transaction.is_paused:
         return [], transaction.paused_until
-    rows = transaction.run(
-        "receive", now=now, lease_end=now + lease // _MICROSECOND, limit=limit
+    rows: list[Any] = transaction.run(
+        "receive", now=now, lease_end=micros_after(now, lease), limit=limit
     ).fetchall()
     if not rows:
         return [], transaction.one("next_ready")[0]
-    transaction.run("count_delivered", second=now // _SECOND, count=len(rows))
+    transaction.run("add_delivered", second=now // _SECOND, count=len(rows))
     return [Delivery(*row) for row in sorted(rows)], None

@@ -30,7 +30,9 @@ class SqliteReaders:
 
     async def rows(self, query: str, **bindings: Any) -> list[Any]:
         """Return all rows of the named query."""
-        return await self.read(lambda connection: connection.execute(SQL[query], bindings).fetchall())
+        return await self.read(
+            lambda connection: connection.execute(SQL[query], bindings).fetchall()
+        )
 
     def close(self) -> None:
         self._threads.shutdown()

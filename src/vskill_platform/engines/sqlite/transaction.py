@@ -10,7 +10,7 @@ from vskill_platform.engines.sqlite.connection import SQL
 CLOCK_TOLERANCE_MICROS = 5_000_000
 
 
-class Refused(Exception):  # noqa: N818 - not an error: it is how a commit says "not applied"
+class Refused(Exception):
     """An expectation did not hold; what this caller wrote is rolled back."""
 
 
@@ -58,5 +58,4 @@ class Transaction:
         self.run("heal_messages", now=self.now)
         self.run("heal_due", now=self.now)
         self.run("heal_pause", now=self.now)
-        self._paused_at = self.paused_until = 0
-        self.finish()
+        self.run("heal_latest", now=self.now)

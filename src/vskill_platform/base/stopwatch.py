@@ -1,0 +1,19 @@
+"""How long each phase of some work took."""
+
+import time
+
+
+class Stopwatch:
+    def __init__(self) -> None:
+        self._started = self._lap_started = time.perf_counter()
+        self.laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        """End a phase and name it."""
+        now = time.perf_counter()
+        self.laps[name] = round(now - self._lap_started, 6)
+        self._lap_started = now
+
+    @property
+    def total_seconds(self) -> float:
+        return round(time.perf_counter() - self._started, 6)

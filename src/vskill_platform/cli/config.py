@@ -1,0 +1,38 @@
+"""`config`: every setting, its value and where it came from."""
+
+import os
+from datetime import timedelta
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from vskill_platform.cli.session import current_settings, json_option, print_json
+from vskill_platform.settings import Settings, format_duration, variable
+
+
+@click.command()
+@json_option
+def config(*, as_json: bool) -> None:
+    """Show every setting, its value and where it came from."""
+    settings = current_settings()
+    rows = [
+        {
+            "variable": variable(field.name),
+            "value": _show(getattr(settings, field.name)),
+            "from": "environment" if variable(field.name) in os.environ else "default",
+        }
+        for field in msgspec.structs.fields(Settings)
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    table = Table("variable", "value", "from")
+    for row in rows:
+        table.add_row(*row.values())
+    Console().print(table)
+
+
+def _show(value: object) -> str:
+    return format_duration(value) if isinstance(value, timedelta) else str(value)

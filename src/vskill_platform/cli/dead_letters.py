@@ -1,0 +1,87 @@
+"""`dead-letters`: messages that were given up, and what to do with them."""
+
+import getpass
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.engines.ports import DeadLetter
+from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
+from vskill_platform.stores.db import get_queue
+
+_PAGE = 100
+
+
+@click.group("dead-letters")
+def dead_letters() -> None:
+    """Messages that were given up: list, revive or drop them."""
+
+
+@dead_letters.command("list")
+@json_option
+def list_letters(*, as_json: bool) -> None:
+    """List all dead letters with the reason of each."""
+
+    async def work() -> list[DeadLetter]:
+        letters: list[DeadLetter] = []
+        while page := await get_queue().dead_letters(
+            after=letters[-1].message_id if letters else 0, limit=_PAGE
+        ):
+            letters += page
+        return letters
+
+    letters = run_command(work)
+    if as_json:
+        print_json(
+            [
+                {
+                    "id": letter.message_id,
+                    "submission": letter.key,
+                    "attempts": letter.attempts,
+                    "reason": letter.reason,
+                    "buried_at": letter.buried_at,
+                }
+                for letter in letters
+            ]
+        )
+        return
+    if not letters:
+        click.echo("There are no dead letters.")
+        return
+    table = Table("id", "submission", "attempts", "buried (UTC)", "reason")
+    for letter in letters:
+        table.add_row(
+            str(letter.message_id),
+            letter.key or "-",
+            str(letter.attempts),
+            f"{letter.buried_at:%Y-%m-%d %H:%M:%S}",
+            escape(letter.reason),
+        )
+    Console().print(table)
+
+
+@dead_letters.command()
+@click.argument("message_id", metavar="ID", type=int)
+def revive(*, message_id: int) -> None:
+    """Queue a dead letter again; its submission starts over."""
+
+    async def work() -> None:
+        submission = await revive_dead_letter(message_id, actor=getpass.getuser())
+        click.echo(f"Revived: {submission.id if submission else 'its submission is gone'}")
+
+    run_command(work)
+
+
+@dead_letters.command()
+@click.argument("message_id", metavar="ID", type=int)
+def drop(*, message_id: int) -> None:
+    """Throw a dead letter away; its submission keeps its end and the reason."""
+
+    async def work() -> None:
+        await drop_dead_letter(message_id)
+        click.echo("Dropped.")
+
+    run_command(work)

@@ -1,0 +1,95 @@
+"""`stuck`, `pause` and `resume`: looking after the queue."""
+
+from datetime import timedelta
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+
+from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.show import short_duration, state_mark
+from vskill_platform.settings import format_duration, parse_duration
+from vskill_platform.stores.db import get_now, get_queue
+from vskill_platform.stores.submission_store import get_stuck_submissions
+
+#: A pause always ends: one that was forgotten must not stall the registry for ever.
+MAX_PAUSE = timedelta(hours=24)
+
+
+class Duration(click.ParamType[timedelta]):
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        if isinstance(value, timedelta):
+            return value
+        try:
+            duration = parse_duration(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if not timedelta(0) < duration <= MAX_PAUSE:
+            self.fail(f"a pause lasts at most {format_duration(MAX_PAUSE)}", param, ctx)
+        return duration
+
+
+@click.command()
+@json_option
+def stuck(*, as_json: bool) -> None:
+    """List submissions that stand still; `tick` brings them back."""
+
+    async def work() -> None:
+        found = await get_stuck_submissions(get_now())
+        if as_json:
+            print_json(found)
+            return
+        if not found:
+            click.echo("Nothing is stuck.")
+            return
+        table = Table(Column("id", no_wrap=True), "skill", "state", "for", "source")
+        for submission in found:
+            table.add_row(
+                submission.id,
+                escape(submission.skill_name),
+                state_mark(submission.state),
+                short_duration(submission.stuck_for),
+                escape(submission.repo_url),
+            )
+        Console().print(table)
+
+    run_command(work)
+
+
+@click.command()
+@click.option("--for", "duration", type=Duration(), default="1h", show_default=True,
+              help="How long, such as 10m or 1h30m.")  # fmt: skip
+@json_option
+def pause(*, duration: timedelta, as_json: bool) -> None:
+    """Hand out no work for a while; what is running goes on, and it ends by itself."""
+
+    async def work() -> None:
+        await get_queue().pause(duration)
+        await _show_pause(as_json=as_json)
+
+    run_command(work)
+
+
+@click.command()
+@json_option
+def resume(*, as_json: bool) -> None:
+    """End a pause."""
+
+    async def work() -> None:
+        await get_queue().resume()
+        await _show_pause(as_json=as_json)
+
+    run_command(work)
+
+
+async def _show_pause(*, as_json: bool) -> None:
+    until = (await get_queue().stats()).paused_until
+    if as_json:
+        print_json({"paused_until": until})
+    else:
+        click.echo(f"Paused until {until:%Y-%m-%d %H:%M:%S} UTC." if until else "Not paused.")

@@ -1,0 +1,93 @@
+"""`serve`: the whole platform in one process: web, worker and cron."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import click
+import uvicorn
+
+from vskill_platform.cli.session import run_with_env
+from vskill_platform.cli.stop_signals import stop_on_signals
+from vskill_platform.cron.schedule import run_cron
+from vskill_platform.errors import ConfigError
+from vskill_platform.intake.read_source import read_source
+from vskill_platform.intake.submit import submit
+from vskill_platform.model.source import Source
+from vskill_platform.queue.worker import Worker
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.scan.manifest import MANIFEST
+from vskill_platform.settings import Settings, variable
+from vskill_platform.stores.submission_store import get_source_owner
+from vskill_platform.web.app import create_app
+
+
+@click.command()
+@click.option(
+    "--submit-all",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Submit every skill in this folder that is not known yet.",
+)
+def serve(*, folder: Path | None) -> None:
+    """Run the platform: web pages, worker and cron in one process."""
+
+    async def run(env: WorkerEnv) -> None:
+        with _listening(env.settings) as listener:
+            if folder:
+                sources = [read_source(str(path)) for path in _skill_folders(folder)]
+                await run_with_worker_env(env, partial(_submit_new, sources))
+            await _run_platform(env, listener)
+
+    run_with_env(run, create=True)
+
+
+async def _run_platform(env: WorkerEnv, listener: socket.socket) -> None:
+    stop = stop_on_signals()
+    server = _Server(
+        uvicorn.Config(create_app(env), log_config=None, log_level="warning", access_log=False)
+    )
+    click.echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
+    # If one of them fails, the group ends the others and the process says why: half a platform
+    # that looks alive is worse than none.
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(server.serve(sockets=[listener]))
+        tasks.create_task(Worker(env).run(stop))
+        tasks.create_task(run_cron(env, stop))
+        await stop.wait()
+        server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    """Leaves the signals to us: worker and cron have to hear them too."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextmanager
+def _listening(settings: Settings) -> Iterator[socket.socket]:
+    try:
+        listener = socket.create_server((settings.host, settings.port), backlog=2048)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); choose another "
+            f"with {variable('host')} and {variable('port')}"
+        ) from error
+    with listener:
+        yield listener
+
+
+def _skill_folders(folder: Path) -> list[Path]:
+    return sorted(manifest.parent for manifest in folder.glob(f"*/{MANIFEST}"))
+
+
+async def _submit_new(sources: list[Source]) -> None:
+    for source in sources:
+        if await get_source_owner(source) is None:
+            await submit(source, submitter="serve")

@@ -1,0 +1,122 @@
+"""How submissions and findings look on a terminal."""
+
+from datetime import datetime, timedelta
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from vskill_platform.errors import NotFound
+from vskill_platform.intake.submit import SubmitKind, SubmitResult
+from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
+from vskill_platform.model.verdict import BLOCKING, Finding, Report
+from vskill_platform.settings import format_duration
+from vskill_platform.stores.submission_store import follow_submission
+
+_BAD = frozenset(
+    {
+        SubmissionState.TIER1_FAILED,
+        SubmissionState.REJECTED,
+        SubmissionState.BLOCKED,
+        SubmissionState.DEQUEUED,
+    }
+)
+_KINDS = {
+    SubmitKind.CREATED: "Submitted",
+    SubmitKind.PENDING: "Already on its way",
+    SubmitKind.REQUEUED: "Submitted again",
+}
+
+
+def no_submission(submission_id: str) -> NotFound:
+    return NotFound(f"there is no submission {submission_id!r}; `list` shows the newest")
+
+
+async def show_progress(submission_id: str, *, quiet: bool) -> Submission:
+    """Follow a submission to its end, showing each state on the way."""
+    console = Console(stderr=True, quiet=quiet)
+    last: Submission | None = None
+    with console.status("waiting") as spinner:
+        async for submission in follow_submission(submission_id):
+            if last is None or submission.state is not last.state:
+                console.print(f"{state_mark(submission.state)} {escape(submission.reason)}")
+                spinner.update(submission.state.lower())
+            last = submission
+    if last is None:
+        raise no_submission(submission_id)
+    return last
+
+
+def state_mark(state: SubmissionState) -> str:
+    colour = "green" if state is SubmissionState.PUBLISHED else "red" if state in _BAD else "yellow"
+    return f"[{colour}]{state}[/]"
+
+
+def show_result(result: SubmitResult, submission: Submission) -> None:
+    console = Console()
+    console.print(f"{_KINDS[result.kind]}: [bold]{submission.id}[/] {state_mark(submission.state)}")
+    if submission.slug:
+        console.print(f"Published as {escape(submission.slug)}")
+    else:
+        console.print(f"Follow it with: vskill-platform status {submission.id} --watch")
+
+
+def show_submission(
+    submission: Submission, history: list[StateEvent], report: Report | None
+) -> None:
+    console = Console()
+    table = Table.grid(padding=(0, 2))
+    rows = {
+        "id": submission.id,
+        "skill": submission.skill_name,
+        "source": submission.repo_url,
+        "path": submission.skill_path or "(root)",
+        "state": state_mark(submission.state),
+        "reason": escape(submission.reason),
+        "published as": submission.slug or "-",
+        "submitted": f"{submission.created_at:%Y-%m-%d %H:%M:%S} UTC by {submission.submitter}",
+        "attempts": str(submission.attempts),
+    }
+    for name, value in rows.items():
+        table.add_row(f"[dim]{name}[/]", value if name in {"state", "reason"} else escape(value))
+    console.print(table)
+    show_history(console, history)
+    if report:
+        show_findings(console, report.findings)
+
+
+def show_history(console: Console, history: list[StateEvent]) -> None:
+    table = Table("when (UTC)", "from", "to", "by", "why", title="History", title_justify="left")
+    for event in history:
+        table.add_row(
+            f"{event.at:%m-%d %H:%M:%S}",
+            event.from_state or "-",
+            state_mark(event.to_state),
+            escape(event.actor),
+            escape(event.reason),
+        )
+    console.print(table)
+
+
+def show_findings(console: Console, findings: tuple[Finding, ...]) -> None:
+    for finding in findings:
+        place = ":".join(str(part) for part in (finding.file, finding.line) if part is not None)
+        colour = "red" if finding.severity in BLOCKING else "yellow"
+        console.print(
+            f"[{colour}]{finding.severity}[/] [bold]{escape(place) or '-'}[/] "
+            f"{escape(finding.message)} [dim]{finding.rule}[/]\n"
+            f"  [dim]fix:[/] {escape(finding.fix)}"
+        )
+
+
+def age(moment: datetime, now: datetime) -> str:
+    """Say how long ago something was, roughly."""
+    return short_duration(max(now - moment, timedelta(0)))
+
+
+def short_duration(duration: timedelta) -> str:
+    seconds = int(duration.total_seconds())
+    for size in (86400, 3600, 60):
+        if seconds >= 2 * size:
+            return format_duration(timedelta(seconds=seconds - seconds % size))
+    return f"{seconds}s"

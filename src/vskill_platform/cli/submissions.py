@@ -1,0 +1,87 @@
+"""`status` and `list`: where submissions are."""
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+
+from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.show import (
+    age,
+    no_submission,
+    show_progress,
+    show_submission,
+    state_mark,
+)
+from vskill_platform.model.submission import StateEvent, Submission
+from vskill_platform.model.verdict import Report
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.submission_store import (
+    get_history,
+    get_submission,
+    get_submission_index,
+)
+
+
+@click.command()
+@click.argument("submission_id", metavar="ID")
+@click.option("--watch", is_flag=True, help="Follow it until it has ended.")
+@json_option
+def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
+    """Show a submission: its state and why, its history, and what was found."""
+
+    async def work() -> tuple[Submission, list[StateEvent], Report | None]:
+        if watch:
+            await show_progress(submission_id, quiet=as_json)
+        stored = await get_submission(submission_id)
+        if stored is None:
+            raise no_submission(submission_id)
+        return stored.record, await get_history(submission_id), await get_report(submission_id)
+
+    submission, history, report = run_command(work)
+    if as_json:
+        print_json({"submission": submission, "history": history, "report": report})
+    else:
+        show_submission(submission, history, report)
+
+
+@click.command("list")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--after", help="Go on behind this cursor, from the last line of a full page.")
+@json_option
+def list_submissions(*, limit: int, after: str | None, as_json: bool) -> None:
+    """List submissions, the newest first."""
+
+    async def work() -> None:
+        page = await get_submission_index(after=after, limit=limit)
+        if as_json:
+            print_json({"submissions": page.submissions, "cursor": page.cursor})
+            return
+        _show_table(page.submissions)
+        if page.cursor:
+            click.echo(f"more: vskill-platform list --limit {limit} --after {page.cursor}")
+
+    run_command(work)
+
+
+def _show_table(submissions: list[Submission]) -> None:
+    if not submissions:
+        click.echo("No submissions yet. Make one with: vskill-platform submit PATH_OR_GIT_URL")
+        return
+    table = Table(
+        Column("id", no_wrap=True),
+        "skill",
+        "state",
+        Column("updated", no_wrap=True),
+        Column("why", no_wrap=True),
+    )
+    for submission in submissions:
+        table.add_row(
+            submission.id,
+            escape(submission.skill_name),
+            state_mark(submission.state),
+            age(submission.updated_at, get_now()),
+            escape(submission.reason),
+        )
+    Console().print(table)

@@ -1,0 +1,45 @@
+"""`work` and `tick`: the worker alone, and what is due once."""
+
+import click
+
+from vskill_platform.cli.session import json_option, print_json, run_with_env
+from vskill_platform.cli.stop_signals import stop_on_signals
+from vskill_platform.cron.schedule import run_due_jobs
+from vskill_platform.queue.worker import Worker
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.cron_store import CronRun
+
+
+@click.command()
+@click.option("--drain", is_flag=True, help="End when nothing is ready any more.")
+def work(*, drain: bool) -> None:
+    """Check what is queued, until stopped with Ctrl-C."""
+
+    async def run(env: WorkerEnv) -> None:
+        await Worker(env).run(stop_on_signals(), drain=drain)
+
+    run_with_env(run, create=True)
+
+
+@click.command()
+@json_option
+@click.pass_context
+def tick(context: click.Context, *, as_json: bool) -> None:
+    """Run the cron jobs that are due, once, for those who have a scheduler of their own.
+
+    The exit code is 1 if a job failed.
+    """
+
+    async def run(env: WorkerEnv) -> list[CronRun]:
+        return await run_due_jobs(env)
+
+    runs = run_with_env(run, create=False)
+    if as_json:
+        print_json(runs)
+    elif not runs:
+        click.echo("Nothing is due.")
+    else:
+        for done in runs:
+            click.echo(f"{done.job}: {'FAILED: ' if done.is_failure else ''}{done.outcome}")
+    if any(done.is_failure for done in runs):
+        context.exit(1)

@@ -1,0 +1,93 @@
+"""Finding submissions that stand still, and bringing them back or to an end."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from vskill_platform.base.settle import settle
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import Operation
+from vskill_platform.model.submission import Cause, Submission, SubmissionState, is_stuck, move
+from vskill_platform.stores.db import commit, get_now, get_queue, get_settings
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.reject_submission import reject_submission, unverified
+from vskill_platform.stores.submission_store import (
+    get_stuck_submissions,
+    get_submission,
+    queue_submission,
+    write_submission,
+)
+
+log = get_logger(__name__)
+
+#: How long recovery waits before it looks again, after the first, second and third time.
+RECOVERY_BACKOFF = (timedelta(minutes=3), timedelta(minutes=10), timedelta(minutes=30))
+RECOVERIES_AT_ONCE = 64
+
+
+async def recover_stuck_submissions() -> str:
+    """Bring back what stands still with no message to move it; return what was done.
+
+    Every step is a compare-and-set, so running it twice, or on two nodes at once, changes
+    nothing more.
+    """
+    stuck = await get_stuck_submissions(get_now())
+    # A message that waits or is leased will move its submission by itself: leave it alone.
+    moving = await get_queue().pending([submission.id for submission in stuck])
+    stranded = [submission.id for submission in stuck if submission.id not in moving]
+    outcomes = await settle(_recover, stranded, at_once=RECOVERIES_AT_ONCE)
+    errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+    for error in errors:
+        log.error("not recovered", error=str(error))
+    brought_back = outcomes.count(SubmissionState.RECEIVED)
+    given_up = outcomes.count(SubmissionState.REJECTED)
+    return (
+        f"{len(stuck)} stuck, {len(moving)} still queued, {brought_back} brought back, "
+        f"{given_up} given up, {len(errors)} failed"
+    )
+
+
+async def _recover(submission_id: str) -> SubmissionState | None:
+    """Move one submission; return where to, or None if it was left alone."""
+    stored = await get_submission(submission_id)
+    now, threshold = get_now(), get_settings().stuck_threshold
+    if stored is None or not is_stuck(stored.record, now=now, stuck_threshold=threshold):
+        return None
+    submission = stored.record
+    if submission.recover_after and now < submission.recover_after:
+        return None
+    if submission.recoveries < len(RECOVERY_BACKOFF):
+        operations, state = _bring_back(stored, now), SubmissionState.RECEIVED
+    else:
+        operations, state = _give_up(stored), SubmissionState.REJECTED
+    return state if await commit(operations) is not None else None
+
+
+def _bring_back(stored: Stored[Submission], now: datetime) -> list[Operation]:
+    submission = stored.record
+    recovered = msgspec.structs.replace(
+        submission,
+        recoveries=submission.recoveries + 1,
+        recover_after=now + RECOVERY_BACKOFF[submission.recoveries],
+    )
+    times = f"{recovered.recoveries} of {len(RECOVERY_BACKOFF)}"
+    reason = f"stood still in {submission.state} since {submission.updated_at:%H:%M} UTC ({times})"
+    cause = Cause(trigger="recover", actor="cron", reason=reason)
+    moved, event = move(recovered, SubmissionState.RECEIVED, cause, now=now)
+    return [
+        *write_submission(moved, [event], expected=stored.revision),
+        queue_submission(submission.id),
+    ]
+
+
+def _give_up(stored: Stored[Submission]) -> list[Operation]:
+    reason = (
+        f"it was brought back {stored.record.recoveries} times and stood still in "
+        f"{stored.record.state} again; nothing about the skill itself was decided"
+    )
+    finding = unverified(
+        rule="RUN-STUCK",
+        message=f"The check never came to an end: {reason}.",
+        fix="Submit it again; if that does not help, tell the operator.",
+    )
+    return reject_submission(stored, Cause(trigger="recover", actor="cron", reason=reason), finding)

@@ -1,0 +1,104 @@
+"""What the clock starts: each job with its interval, its budget and its own failure."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.cron.prune import prune
+from vskill_platform.cron.recover_stuck import recover_stuck_submissions
+from vskill_platform.engines.ports import ABSENT
+from vskill_platform.errors import EngineError
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.stores.cron_store import CronRun, get_cron_run, put_cron_run
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.external_scan_dispatch import release_dead_external_scans
+
+log = get_logger(__name__)
+
+#: How often the schedule is looked at.
+LOOK_EVERY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    name: str
+    every: timedelta
+    #: A job that takes longer is stopped; the others never wait for it.
+    budget: timedelta
+    run: Callable[[], Awaitable[str]]
+
+
+async def _release_external_scans() -> str:
+    return f"{await release_dead_external_scans()} ended"
+
+
+JOBS = (
+    Job("recover-stuck", timedelta(minutes=1), timedelta(seconds=50), recover_stuck_submissions),
+    Job(
+        "release-external-scans",
+        timedelta(minutes=5),
+        timedelta(minutes=1),
+        _release_external_scans,
+    ),
+    Job("prune", timedelta(hours=1), timedelta(minutes=10), prune),
+)
+
+
+async def run_cron(env: WorkerEnv, stop: asyncio.Event) -> None:
+    """Run what is due, again and again, until *stop* is set."""
+    while not stop.is_set():
+        await run_due_jobs(env)
+        try:
+            await asyncio.wait_for(stop.wait(), LOOK_EVERY_SECONDS)
+        except TimeoutError:
+            continue
+
+
+async def run_due_jobs(env: WorkerEnv, *, jobs: tuple[Job, ...] = JOBS) -> list[CronRun]:
+    """Run every due job once, side by side, each in an env of its own."""
+    runs = await asyncio.gather(
+        *(run_with_worker_env(env, partial(_run_if_due, job)) for job in jobs)
+    )
+    return [run for run in runs if run is not None]
+
+
+async def _run_if_due(job: Job) -> CronRun | None:
+    try:
+        claimed = await _claim(job)
+        if claimed is None:
+            return None
+        started, revision = claimed
+        ended = await _run(job, started)
+        await put_cron_run(ended, expected=revision)
+    except EngineError as error:
+        log.error("cron has no database", job=job.name, error=str(error))
+        return None
+    return ended
+
+
+async def _claim(job: Job) -> tuple[CronRun, int] | None:
+    """Start a run if it is time; of several nodes only one gets it."""
+    now = get_now()
+    last = await get_cron_run(job.name)
+    # The absolute distance: after the clock jumped back, the last start lies in the future.
+    if last and abs(now - last.record.started_at) < job.every:
+        return None
+    run = CronRun(job=job.name, node=get_settings().node, started_at=now)
+    revision = await put_cron_run(run, expected=last.revision if last else ABSENT)
+    return (run, revision) if revision is not None else None
+
+
+async def _run(job: Job, run: CronRun) -> CronRun:
+    try:
+        async with asyncio.timeout(job.budget.total_seconds()):
+            outcome, is_failure = await job.run(), False
+    except Exception as error:
+        outcome, is_failure = f"{type(error).__name__}: {error}", True
+        log.error("cron job failed", job=job.name, error=outcome, exc_info=error)
+    return msgspec.structs.replace(run, ended_at=get_now(), outcome=outcome, is_failure=is_failure)

@@ -1,0 +1,25 @@
+"""What every engine refuses before it touches its database."""
+
+from vskill_platform.errors import InvalidInput
+
+#: Longer keys would bloat every index.
+MAX_KEY_BYTES = 1024
+
+
+def check_text(text: str) -> int:
+    """Return the size in bytes of *text*, which must not hold half a character."""
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"a key must be valid text: {text!r}") from error
+
+
+def check_key(key: str) -> None:
+    size = check_text(key)
+    if not 0 < size <= MAX_KEY_BYTES:
+        raise InvalidInput(f"a key has 1 to {MAX_KEY_BYTES} bytes, this one has {size}")
+
+
+def check_limit(limit: int) -> None:
+    if limit < 1:
+        raise InvalidInput(f"the limit must be 1 or more, not {limit}")

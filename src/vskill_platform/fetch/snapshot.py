@@ -1,0 +1,114 @@
+"""A private copy of a skill's files, read once: what is checked is what is published."""
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+import msgspec
+
+from vskill_platform.errors import SourceRefused
+from vskill_platform.model.skill import SkillFile
+
+# These bound what a hostile source can cost us. They lie above the limits that a skill must keep
+# to be published, so that an author who misses those by a little gets a finding, not a refusal.
+MAX_FILES = 5_000
+MAX_TOTAL_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 20
+_CHUNK = 1024 * 1024
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    folder: Path
+    #: The name of the folder that it was taken from; None if that name means nothing.
+    folder_name: str | None
+    files: tuple[SkillFile, ...]
+    digest: str
+    commit_sha: str | None = None
+
+
+def take_snapshot(
+    origin: Path, folder: Path, *, folder_name: str | None, commit_sha: str | None = None
+) -> Snapshot:
+    """Copy the files of *origin* to the new *folder*; refuse links and special files."""
+    folder.mkdir()
+    files: list[SkillFile] = []
+    room = MAX_TOTAL_BYTES
+    for path in _walk(origin):
+        copied = _copy(origin, path, folder, room)
+        room -= copied.size
+        files.append(copied)
+    files.sort(key=lambda file: file.path)
+    return Snapshot(
+        folder=folder,
+        folder_name=folder_name,
+        files=tuple(files),
+        digest=digest_of(files),
+        commit_sha=commit_sha,
+    )
+
+
+def digest_of(files: list[SkillFile]) -> str:
+    """Name the content of a skill: the same paths, bytes and modes give the same digest."""
+    lines = (
+        f"{file.sha256} {'x' if file.is_executable else '-'} {file.path}\n"
+        for file in sorted(files, key=lambda file: file.path)
+    )
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _walk(origin: Path) -> list[Path]:
+    """Return the paths of all files below *origin*, without those of version control."""
+    found: list[Path] = []
+    todo = [(origin, 0)]
+    while todo:
+        folder, depth = todo.pop()
+        for entry in os.scandir(folder):
+            path = Path(entry.path)
+            if entry.name == ".git":
+                continue
+            _check_name(path.relative_to(origin))
+            if entry.is_symlink():
+                raise SourceRefused(
+                    f"{path.relative_to(origin)} is a symbolic link; put a copy in its place"
+                )
+            if entry.is_dir(follow_symlinks=False):
+                if depth == MAX_DEPTH:
+                    raise SourceRefused(f"folders are nested more than {MAX_DEPTH} deep")
+                todo.append((path, depth + 1))
+                continue
+            found.append(path)
+            if len(found) > MAX_FILES:
+                raise SourceRefused(f"there are more than {MAX_FILES:,} files")
+    return found
+
+
+def _check_name(path: Path) -> None:
+    name = path.name
+    if not name.isprintable() or "\\" in name:
+        raise SourceRefused(f"{str(path)!r} has a character in its name that is not allowed")
+
+
+def _copy(origin: Path, path: Path, folder: Path, room: int) -> SkillFile:
+    """Copy one file; O_NOFOLLOW, because a link may have taken its place since we looked."""
+    relative = path.relative_to(origin).as_posix()
+    target = folder / relative
+    target.parent.mkdir(parents=True, exist_ok=True)
+    digest, size = hashlib.sha256(), 0
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as reader, target.open("xb") as writer:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise SourceRefused(f"{relative} is not a plain file")
+        while chunk := reader.read(_CHUNK):
+            size += len(chunk)
+            if size > room:
+                raise SourceRefused(f"the files have more than {MAX_TOTAL_BYTES:,} bytes in all")
+            digest.update(chunk)
+            writer.write(chunk)
+    return SkillFile(
+        path=relative,
+        size=size,
+        sha256=digest.hexdigest(),
+        is_executable=bool(mode & stat.S_IXUSR),
+    )

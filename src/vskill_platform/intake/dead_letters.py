@@ -1,0 +1,55 @@
+"""What an operator can do with a dead letter: try once more, or let it go."""
+
+import msgspec
+
+from vskill_platform.engines.ports import DeadLetter, Drop, Operation, Revive
+from vskill_platform.errors import NotFound
+from vskill_platform.model.submission import (
+    TERMINAL_STATES,
+    Cause,
+    Submission,
+    SubmissionState,
+    move,
+)
+from vskill_platform.stores.db import commit, get_now, get_queue
+from vskill_platform.stores.submission_store import (
+    get_submission,
+    read_message,
+    write_submission,
+)
+
+
+async def revive_dead_letter(message_id: int, *, actor: str) -> Submission | None:
+    """Queue a dead letter again and reopen its submission, both or none."""
+    letter = await _dead_letter(message_id)
+    operations: list[Operation] = [Revive(message_id)]
+    stored = await get_submission(read_message(letter.body).submission_id)
+    submission = stored.record if stored else None
+    if stored and stored.record.state in TERMINAL_STATES:
+        fresh = msgspec.structs.replace(stored.record, attempts=0, recoveries=0, recover_after=None)
+        cause = Cause(trigger="revive", actor=actor, reason="revived from the dead letters")
+        submission, event = move(fresh, SubmissionState.RECEIVED, cause, now=get_now())
+        operations += write_submission(submission, [event], expected=stored.revision)
+    await _act(message_id, operations)
+    return submission
+
+
+async def drop_dead_letter(message_id: int) -> None:
+    """Throw a dead letter away; its submission keeps its end and the reason."""
+    await _act(message_id, [Drop(message_id)])
+
+
+async def _dead_letter(message_id: int) -> DeadLetter:
+    letters = await get_queue().dead_letters(after=message_id - 1, limit=1)
+    if not letters or letters[0].message_id != message_id:
+        raise _not_found(message_id)
+    return letters[0]
+
+
+async def _act(message_id: int, operations: list[Operation]) -> None:
+    if await commit(operations) is None:
+        raise _not_found(message_id)
+
+
+def _not_found(message_id: int) -> NotFound:
+    return NotFound(f"there is no dead letter {message_id}; `dead-letters list` shows all")

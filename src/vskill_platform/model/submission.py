@@ -1,0 +1,179 @@
+"""A submission, its states, and the one function that moves it from one to the next."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from vskill_platform.errors import InvalidTransition
+from vskill_platform.model.record import Record
+from vskill_platform.model.source import Source
+
+
+class SubmissionState(StrEnum):
+    RECEIVED = "RECEIVED"
+    TIER1_SCANNING = "TIER1_SCANNING"
+    TIER2_SCANNING = "TIER2_SCANNING"
+    NEEDS_REVIEW = "NEEDS_REVIEW"
+    AUTO_APPROVED = "AUTO_APPROVED"
+    VENDOR_APPROVED = "VENDOR_APPROVED"
+    PUBLISHED = "PUBLISHED"
+    TIER1_FAILED = "TIER1_FAILED"
+    REJECTED = "REJECTED"
+    BLOCKED = "BLOCKED"
+    DEQUEUED = "DEQUEUED"
+
+
+_S = SubmissionState
+
+#: States that a machine must leave by itself; who stays too long is stuck.
+STUCK_STATES = frozenset(
+    {_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.VENDOR_APPROVED}
+)
+#: States that end the walk, until somebody opens it again.
+TERMINAL_STATES = frozenset({_S.PUBLISHED, _S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED})
+STUCK_THRESHOLD = timedelta(minutes=5)
+#: A submission that waits for a person is brought to mind again after this time.
+REVIEW_REMINDER = timedelta(days=1)
+
+#: Every arrow of docs/states.md. A recovered submission goes back to RECEIVED, also from there.
+EDGES: dict[SubmissionState, frozenset[SubmissionState]] = {
+    _S.RECEIVED: frozenset(
+        {_S.TIER1_SCANNING, _S.VENDOR_APPROVED, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}
+    ),
+    _S.TIER1_SCANNING: frozenset(
+        {
+            _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.TIER1_FAILED,
+            _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED,
+        }
+    ),
+    _S.TIER2_SCANNING: frozenset(
+        {
+            _S.AUTO_APPROVED, _S.NEEDS_REVIEW,
+            _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED,
+        }
+    ),
+    _S.NEEDS_REVIEW: frozenset({_S.AUTO_APPROVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}),
+    _S.AUTO_APPROVED: frozenset({_S.PUBLISHED, _S.RECEIVED, _S.REJECTED, _S.DEQUEUED}),
+    _S.VENDOR_APPROVED: frozenset({_S.PUBLISHED, _S.RECEIVED, _S.REJECTED, _S.DEQUEUED}),
+    _S.PUBLISHED: frozenset({_S.RECEIVED}),
+    _S.TIER1_FAILED: frozenset({_S.RECEIVED}),
+    _S.REJECTED: frozenset({_S.RECEIVED}),
+    _S.BLOCKED: frozenset({_S.RECEIVED}),
+    _S.DEQUEUED: frozenset({_S.RECEIVED}),
+}  # fmt: skip
+
+
+class Submission(Record, frozen=True, kw_only=True):
+    id: str
+    source: Source
+    repo_url: str
+    #: From the manifest, once it was read; before that the name of the folder or repo.
+    skill_name: str
+    skill_path: str
+    state: SubmissionState
+    submitter: str
+    created_at: datetime
+    updated_at: datetime
+    #: How many events its history has; the next one gets this number.
+    events: int = 0
+    #: How often a worker took it since it was last opened.
+    attempts: int = 0
+    #: How often recovery brought it back since it was last opened.
+    recoveries: int = 0
+    #: Recovery leaves it alone until then.
+    recover_after: datetime | None = None
+    #: Why it is where it is, for a person.
+    reason: str = ""
+    #: The published skill, once there is one.
+    slug: str | None = None
+    #: What was checked, once it was fetched.
+    digest: str | None = None
+    #: Seconds spent in each phase of the latest walk.
+    timings: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class StateEvent(Record, frozen=True, kw_only=True):
+    """One line of a submission's history; never changed once written."""
+
+    submission_id: str
+    number: int
+    from_state: SubmissionState | None
+    to_state: SubmissionState
+    #: What made it move: submit, claim, check, publish, recover …
+    trigger: str
+    #: Who did it: a node, a cron job, a person.
+    actor: str
+    reason: str
+    at: datetime
+
+
+class StuckSubmission(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    state: SubmissionState
+    repo_url: str
+    skill_name: str
+    skill_path: str
+    updated_at: datetime
+    stuck_for: timedelta
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a submission moves."""
+
+    trigger: str
+    actor: str
+    reason: str
+
+
+def open_submission(submission: Submission, cause: Cause) -> tuple[Submission, StateEvent]:
+    """Give a new submission the first line of its history."""
+    return _record(submission, None, SubmissionState.RECEIVED, cause, submission.created_at)
+
+
+def move(
+    submission: Submission, to: SubmissionState, cause: Cause, *, now: datetime
+) -> tuple[Submission, StateEvent]:
+    """Move a submission along one of the edges; return it with the event that says so."""
+    if to not in EDGES[submission.state]:
+        raise InvalidTransition(f"{submission.id} is {submission.state} and cannot become {to}")
+    return _record(submission, submission.state, to, cause, now)
+
+
+def deadline(submission: Submission, *, stuck_threshold: timedelta) -> datetime | None:
+    """Return when it deserves a look, or None when it is finished."""
+    if submission.state in TERMINAL_STATES:
+        return None
+    if submission.state is SubmissionState.NEEDS_REVIEW:
+        return submission.updated_at + REVIEW_REMINDER
+    due = submission.updated_at + stuck_threshold
+    return max(due, submission.recover_after) if submission.recover_after else due
+
+
+def is_stuck(submission: Submission, *, now: datetime, stuck_threshold: timedelta) -> bool:
+    """Tell whether it stands still for too long, or is dated ahead by a clock that was wrong."""
+    stands_for = now - submission.updated_at
+    return submission.state in STUCK_STATES and abs(stands_for) >= stuck_threshold
+
+
+def _record(
+    submission: Submission,
+    from_state: SubmissionState | None,
+    to: SubmissionState,
+    cause: Cause,
+    now: datetime,
+) -> tuple[Submission, StateEvent]:
+    event = StateEvent(
+        submission_id=submission.id,
+        number=submission.events,
+        from_state=from_state,
+        to_state=to,
+        trigger=cause.trigger,
+        actor=cause.actor,
+        reason=cause.reason,
+        at=now,
+    )
+    moved = msgspec.structs.replace(
+        submission, state=to, reason=cause.reason, updated_at=now, events=submission.events + 1
+    )
+    return moved, event

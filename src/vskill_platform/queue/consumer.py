@@ -1,0 +1,58 @@
+"""One batch of messages, in an env of its own, each message settled on its own."""
+
+import asyncio
+from collections.abc import Sequence
+
+from vskill_platform.base.settle import settle
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import Delivery, Release
+from vskill_platform.errors import DeadlineExceeded, Overtaken
+from vskill_platform.queue.fail_submission import fail_submission
+from vskill_platform.queue.process_submission import process_submission
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.stores.db import commit, get_settings
+
+log = get_logger(__name__)
+
+
+async def handle_submission_queue(batch: Sequence[Delivery], env: WorkerEnv) -> None:
+    """Handle all messages of a batch side by side; what one does, no other feels."""
+
+    async def handle_batch() -> None:
+        outcomes = await settle(_handle_message, batch, at_once=len(batch))
+        for delivery, outcome in zip(batch, outcomes, strict=True):
+            if isinstance(outcome, Exception):
+                # Not even the failure could be written down, so the store is in trouble. The
+                # lease runs out by itself and the message is delivered again.
+                log.error("message left to its lease", message=delivery.key, error=str(outcome))
+
+    await run_with_worker_env(env, handle_batch)
+
+
+async def _handle_message(delivery: Delivery) -> None:
+    try:
+        await _process_in_time(delivery)
+    except asyncio.CancelledError:
+        # The worker stops: somebody else goes on at once, and this attempt does not count.
+        await asyncio.shield(commit([Release(delivery)]))
+        raise
+    except Exception as error:
+        log.warning("walk broke off", submission=delivery.key, error=repr(error), exc_info=error)
+        await fail_submission(delivery, error)
+
+
+async def _process_in_time(delivery: Delivery) -> None:
+    settings = get_settings()
+    if delivery.attempt > settings.max_retries + 1:
+        # Earlier deliveries ended with their worker. It is parked before it takes this one too.
+        raise Overtaken(f"the worker went down with it {delivery.attempt - 1} times")
+    seconds = settings.message_deadline.total_seconds()
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            await process_submission(delivery)
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise DeadlineExceeded(f"not finished within {seconds:g} s") from error

@@ -1,0 +1,105 @@
+"""What becomes of a submission whose walk broke off: another try, or an end with a reason."""
+
+from datetime import timedelta
+from enum import StrEnum
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import Acknowledge, Bury, Delivery, Operation, Retry
+from vskill_platform.errors import (
+    DeadlineExceeded,
+    EngineError,
+    ScanError,
+    SlugTaken,
+    SourceError,
+    VskillError,
+)
+from vskill_platform.model.submission import (
+    STUCK_STATES,
+    Cause,
+    Submission,
+    SubmissionState,
+    move,
+)
+from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.reject_submission import reject_submission, unverified
+from vskill_platform.stores.submission_store import get_submission, read_message, write_submission
+
+log = get_logger(__name__)
+
+
+class ErrorClass(StrEnum):
+    """What kind of thing went wrong: the rule of the finding that tells the submitter."""
+
+    TIMEOUT = "RUN-TIMEOUT"
+    SOURCE = "RUN-SOURCE"
+    SCANNER = "RUN-SCANNER"
+    DATABASE = "RUN-DATABASE"
+    NAME = "RUN-NAME"
+    INTERNAL = "RUN-INTERNAL"
+
+
+_CLASSES: tuple[tuple[type[Exception], ErrorClass, str], ...] = (
+    (DeadlineExceeded, ErrorClass.TIMEOUT, "Make the repo or the skill smaller, or try later."),
+    (SourceError, ErrorClass.SOURCE, "Correct the source, then submit it again."),
+    (ScanError, ErrorClass.SCANNER, "Submit it again; if that does not help, tell the operator."),
+    (SlugTaken, ErrorClass.NAME, "Choose another `name` in SKILL.md, then submit it again."),
+    (EngineError, ErrorClass.DATABASE, "Tell the operator that the database failed."),
+)
+
+
+async def fail_submission(delivery: Delivery, error: Exception) -> None:
+    """Put message and submission where they belong after *error*, in one commit."""
+    stored = await get_submission(read_message(delivery.body).submission_id)
+    if stored is None or stored.record.state not in STUCK_STATES:
+        operations: list[Operation] = [Acknowledge(delivery)]
+    elif is_retryable(error) and delivery.attempt <= get_settings().max_retries:
+        operations = _try_again(stored, delivery, error)
+    else:
+        operations = _end(stored, delivery, error)
+    if await commit(operations) is None:
+        # Another worker has the message, or somebody moved the submission: theirs counts.
+        log.info("failure overtaken", message=delivery.message_id, error=str(error))
+
+
+def is_retryable(error: Exception) -> bool:
+    """Ask the error; what we did not foresee may be a passing fault, so it is tried again."""
+    return error.retryable if isinstance(error, VskillError) else True
+
+
+def classify(error: Exception) -> tuple[ErrorClass, str]:
+    for kind, error_class, fix in _CLASSES:
+        if isinstance(error, kind):
+            return error_class, fix
+    return ErrorClass.INTERNAL, "Tell the operator, who finds the details in the log."
+
+
+def _try_again(stored: Stored[Submission], delivery: Delivery, error: Exception) -> list[Operation]:
+    delay: timedelta = get_settings().retry_delay * delivery.attempt
+    reason = f"will be tried again in {delay.total_seconds():g} s: {_describe(error)}"
+    cause = Cause(trigger="retry", actor=get_settings().node, reason=reason)
+    waiting, event = move(stored.record, SubmissionState.RECEIVED, cause, now=get_now())
+    return [
+        *write_submission(waiting, [event], expected=stored.revision),
+        Retry(delivery, delay, reason),
+    ]
+
+
+def _end(stored: Stored[Submission], delivery: Delivery, error: Exception) -> list[Operation]:
+    error_class, fix = classify(error)
+    reason = _describe(error)
+    if is_retryable(error):
+        reason = f"given up after {delivery.attempt} attempts: {reason}"
+    finding = unverified(rule=error_class, message=reason, fix=fix)
+    cause = Cause(trigger="fail", actor=get_settings().node, reason=reason)
+    return [
+        *reject_submission(stored, cause, finding),
+        Bury(delivery, reason) if is_retryable(error) else Acknowledge(delivery),
+    ]
+
+
+def _describe(error: Exception) -> str:
+    """Say what happened in words for the submitter; our own mistakes go to the log in full."""
+    return (
+        str(error) if isinstance(error, VskillError) else f"internal error ({type(error).__name__})"
+    )

@@ -1,0 +1,39 @@
+"""Whether work gets done: alive is not enough."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from vskill_platform.engines.ports import QueueStats
+from vskill_platform.stores.db import get_now, get_queue, get_settings
+from vskill_platform.stores.heartbeat_store import Heartbeat, get_heartbeats
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    #: What is wrong, in words; nothing when all is well.
+    problems: tuple[str, ...]
+    queue: QueueStats
+    workers: tuple[Heartbeat, ...]
+
+
+async def check_health() -> Health:
+    """Look at the queue and the heartbeats. A database that does not answer raises."""
+    stats = await get_queue().stats()
+    workers = tuple(await get_heartbeats())
+    problem = _find_problem(stats, workers, get_now(), get_settings().stuck_threshold)
+    return Health(problems=(problem,) if problem else (), queue=stats, workers=workers)
+
+
+def _find_problem(
+    stats: QueueStats, workers: tuple[Heartbeat, ...], now: datetime, patience: timedelta
+) -> str | None:
+    waited = stats.oldest_ready_age
+    if waited is None or waited < patience or stats.paused_until is not None:
+        return None
+    waiting = f"work has been waiting for {waited.total_seconds():.0f} s"
+    if not workers:
+        return f"{waiting} and no worker is alive"
+    last_sign = max(worker.last_handled_at or worker.started_at for worker in workers)
+    if now - last_sign >= patience:
+        return f"{waiting}; {len(workers)} workers are alive but nothing gets done"
+    return None

@@ -1,0 +1,32 @@
+"""THE WALK of one submission: claim, fetch, check, conclude. It fits on one screen, for ever."""
+
+from vskill_platform.base.stopwatch import Stopwatch
+from vskill_platform.engines.ports import Acknowledge, Delivery
+from vskill_platform.errors import Overtaken
+from vskill_platform.fetch.fetch_source import fetched
+from vskill_platform.queue.claim_submission import claim_submission
+from vskill_platform.queue.conclude_submission import conclude_submission
+from vskill_platform.scan.check_skill import check_skill
+from vskill_platform.stores.db import bound_env, commit
+
+
+async def process_submission(delivery: Delivery) -> None:
+    """Walk with a submission from the queue to its end.
+
+    The last commit holds the new state, the published version with its archive, the report and
+    the acknowledgement of the message: all of them happen, once, or none does.
+    """
+    claimed = await claim_submission(delivery)
+    if claimed is None:  # it has ended already; only the message is left to be put away
+        await commit([Acknowledge(delivery)])
+        return
+    stopwatch = Stopwatch()
+    async with fetched(claimed.record.source) as snapshot:
+        stopwatch.lap("fetch")
+        checked = await check_skill(
+            snapshot.folder, folder_name=snapshot.folder_name, slots=bound_env().scan_slots
+        )
+        stopwatch.lap("check")
+        conclusion = await conclude_submission(claimed, snapshot, checked, stopwatch)
+    if await commit([*conclusion, Acknowledge(delivery)]) is None:
+        raise Overtaken(f"{claimed.record.id} was changed while it was being checked")

@@ -1,0 +1,41 @@
+"""When each cron job ran and how it ended: the claim that makes one node run it."""
+
+from datetime import datetime
+
+from vskill_platform.engines.ports import ABSENT, NEVER, Put
+from vskill_platform.model.record import Record
+from vskill_platform.stores.db import commit
+from vskill_platform.stores.records import (
+    Stored,
+    decode,
+    encode,
+    get_record,
+    list_all_keys,
+    read_each,
+)
+
+_CRON = "cron:"
+
+
+class CronRun(Record, frozen=True, kw_only=True):
+    job: str
+    node: str
+    started_at: datetime
+    ended_at: datetime | None = None
+    #: What it did, in words; what went wrong if it failed.
+    outcome: str = ""
+    is_failure: bool = False
+
+
+async def get_cron_run(job: str) -> Stored[CronRun] | None:
+    return await get_record(_CRON + job, CronRun)
+
+
+async def get_cron_runs() -> list[CronRun]:
+    keys = await list_all_keys(_CRON)
+    return await read_each(keys, lambda key, value: decode(key, value, CronRun))
+
+
+async def put_cron_run(run: CronRun, *, expected: int = ABSENT) -> int | None:
+    """Write a run down unless another node was faster; return its revision."""
+    return await commit([Put(_CRON + run.job, encode(run), expected=expected, due=NEVER)])

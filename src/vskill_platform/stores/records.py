@@ -1,0 +1,90 @@
+"""Reading and writing records: strict JSON, and many reads at once that settle each alone."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from vskill_platform.base.settle import settle
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import EngineError, RecordMalformed
+from vskill_platform.stores.db import get_kv
+
+log = get_logger(__name__)
+
+Kind = TypeVar("Kind")
+Result = TypeVar("Result")
+encode = msgspec.json.Encoder().encode
+
+
+class Stored(msgspec.Struct, Generic[Kind], frozen=True):
+    record: Kind
+    revision: int
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+def decode(key: str, value: bytes, kind: type[Kind]) -> Kind:
+    try:
+        record: Kind = _decoder(kind).decode(value)  # type: ignore[arg-type]  # a type is hashable
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RecordMalformed(f"{key}: {error}") from error
+    return record
+
+
+async def get_record(key: str, kind: type[Kind]) -> Stored[Kind] | None:
+    entry = await get_kv().get(key)
+    return Stored(decode(key, entry.value, kind), entry.revision) if entry else None
+
+
+async def list_all_keys(prefix: str, *, due_before: datetime | None = None) -> list[str]:
+    kv = get_kv()
+    page = await kv.list_keys(prefix, due_before=due_before)
+    keys = page.keys
+    while page.cursor is not None:
+        page = await kv.list_keys(prefix, after=page.cursor, due_before=due_before)
+        keys += page.keys
+    return keys
+
+
+async def read_each(
+    keys: Sequence[str], read: Callable[[str, bytes], Result | None]
+) -> list[Result]:
+    """Get all *keys* at once and return what *read* makes of each, in order.
+
+    A record that is gone, or of which *read* makes None, is left out. So is one that cannot be
+    read, which is logged with its key; but if no get at all was answered, that is an outage and
+    is raised.
+    """
+    get = get_kv().get
+
+    async def read_one(key: str) -> Result | None:
+        entry = await get(key)
+        return None if entry is None else read(key, entry.value)
+
+    outcomes = await settle(read_one, keys)
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+    if failures:
+        _report_failures(keys, outcomes, failures)
+    return [
+        outcome
+        for outcome in outcomes
+        if outcome is not None and not isinstance(outcome, Exception)
+    ]
+
+
+def _report_failures(
+    keys: Sequence[str], outcomes: Sequence[Any], failures: Sequence[Exception]
+) -> None:
+    for key, outcome in zip(keys, outcomes, strict=True):
+        if isinstance(outcome, Exception):
+            log.warning("record skipped", key=key, error=str(outcome))
+    log.warning("records skipped", skipped=len(failures), of=len(keys))
+    outages = [failure for failure in failures if not isinstance(failure, RecordMalformed)]
+    if len(outages) == len(keys):
+        raise EngineError(f"none of {len(keys)} records could be read") from outages[0]

@@ -1,0 +1,146 @@
+"""Published skills, the aliases that old slugs leave behind, their versions and archives."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.model.skill import PublishedSkill, PublishedSkillSummary, SkillVersion
+from vskill_platform.stores.db import commit, get_kv
+from vskill_platform.stores.records import (
+    Stored,
+    decode,
+    encode,
+    get_record,
+    list_all_keys,
+    read_each,
+)
+
+log = get_logger(__name__)
+
+_SKILL = "skill:"
+_ALIAS = "skill:alias:"
+_VERSION = "version:"
+_BLOB = "blob:"
+
+
+class SkillPage(msgspec.Struct, frozen=True):
+    skills: list[PublishedSkillSummary]
+    cursor: str | None
+
+
+class _SummaryFields(msgspec.Struct, frozen=True):
+    """The part of a skill's record that lists need; all of it may be missing."""
+
+    name: str | None = None
+    repo_url: str | None = None
+    description: str = ""
+    version: str = ""
+
+
+async def enumerate_published_skills() -> list[PublishedSkillSummary]:
+    """Return a summary of every published skill, all records read at once."""
+    keys = [key for key in await list_all_keys(_SKILL) if not key.startswith(_ALIAS)]
+    return await read_each(keys, _summarise)
+
+
+async def get_published_skills_list(*, after: str | None = None, limit: int = 50) -> SkillPage:
+    """Return one page of summaries in the order of their slugs."""
+    page = await get_kv().list_keys(_SKILL, after=after, limit=limit)
+    keys = [key for key in page.keys if not key.startswith(_ALIAS)]
+    return SkillPage(await read_each(keys, _summarise), page.cursor)
+
+
+async def get_skill(slug: str) -> Stored[PublishedSkill] | None:
+    return await get_record(_SKILL + slug, PublishedSkill)
+
+
+async def resolve_slug(slug: str) -> str:
+    """Return where an old slug points now; a slug without an alias is itself."""
+    alias = await get_record(_ALIAS + slug, str)
+    return alias.record if alias else slug
+
+
+async def get_versions(slug: str) -> list[SkillVersion]:
+    keys = await list_all_keys(f"{_VERSION}{slug}:")
+    return await read_each(keys, lambda key, value: decode(key, value, SkillVersion))
+
+
+async def get_archive(sha256: str) -> bytes | None:
+    entry = await get_kv().get(_BLOB + sha256)
+    return entry.value if entry else None
+
+
+def write_skill(skill: PublishedSkill, *, expected: int) -> Operation:
+    return Put(_SKILL + skill.slug, encode(skill), expected=expected, due=NEVER)
+
+
+def write_version(version: SkillVersion, archive: bytes) -> list[Operation]:
+    """Store a new version with its archive; a version that exists is never written again."""
+    return [
+        Put(_version_key(version), encode(version), expected=ABSENT, due=NEVER),
+        Put(_BLOB + version.archive_sha256, archive, due=NEVER),
+    ]
+
+
+async def migrate_skill_slugs(new_slug: Callable[[PublishedSkill], str]) -> int:
+    """Move every skill to its new slug, an alias staying behind; return how many moved.
+
+    Each skill moves in a commit of its own: stopped half-way and started again, or run twice,
+    it does only what is left to do. A slug that is taken keeps its owner.
+    """
+    moved = 0
+    for summary in await enumerate_published_skills():
+        stored = await get_skill(summary.slug)
+        if stored is None:  # another run was faster
+            continue
+        slug = new_slug(stored.record)
+        if slug == summary.slug:
+            continue
+        if await commit(await _move_skill(stored, slug)) is None:
+            log.warning("slug not migrated", old=summary.slug, new=slug)
+        else:
+            moved += 1
+    return moved
+
+
+async def _move_skill(stored: Stored[PublishedSkill], slug: str) -> list[Operation]:
+    old = stored.record.slug
+    operations: list[Operation] = [
+        Delete(_SKILL + old, expected=stored.revision),
+        write_skill(msgspec.structs.replace(stored.record, slug=slug), expected=ABSENT),
+        Put(_ALIAS + old, encode(slug), due=NEVER),
+    ]
+    operations += [Put(alias, encode(slug), due=NEVER) for alias in await _aliases_of(old)]
+    for version in await get_versions(old):
+        renamed = msgspec.structs.replace(version, slug=slug)
+        operations += [
+            Delete(_version_key(version)),
+            Put(_version_key(renamed), encode(renamed), expected=ABSENT, due=NEVER),
+        ]
+    return operations
+
+
+async def _aliases_of(slug: str) -> list[str]:
+    """Return the keys of the aliases that point to *slug*, so that none ever points to an alias."""
+    return await read_each(
+        await list_all_keys(_ALIAS),
+        lambda key, value: key if decode(key, value, str) == slug else None,
+    )
+
+
+def _version_key(version: SkillVersion) -> str:
+    return f"{_VERSION}{version.slug}:{version.number:06}"
+
+
+def _summarise(key: str, value: bytes) -> PublishedSkillSummary:
+    fields = decode(key, value, _SummaryFields)
+    slug = key.removeprefix(_SKILL)
+    return PublishedSkillSummary(
+        slug=slug,
+        name=fields.name or slug,
+        repo_url=fields.repo_url or "",
+        description=fields.description,
+        version=fields.version,
+    )

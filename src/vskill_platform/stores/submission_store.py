@@ -1,0 +1,171 @@
+"""Submissions: the current record, who owns a source, the history, and the message to a worker."""
+
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put, Send
+from vskill_platform.model.source import Source
+from vskill_platform.model.submission import (
+    TERMINAL_STATES,
+    StateEvent,
+    StuckSubmission,
+    Submission,
+    SubmissionState,
+    deadline,
+    is_stuck,
+)
+from vskill_platform.stores.db import bound_env, get_kv, get_settings
+from vskill_platform.stores.records import (
+    Stored,
+    decode,
+    encode,
+    get_record,
+    list_all_keys,
+    read_each,
+)
+
+_SUBMISSION = "sub:"
+_SOURCE = "sub-source:"
+_HISTORY = "hist:"
+
+
+class SubmissionPage(msgspec.Struct, frozen=True):
+    submissions: list[Submission]
+    cursor: str | None
+
+
+class SubmissionMessage(msgspec.Struct, frozen=True, tag="process_submission"):
+    """What the queue carries: the record itself stays in the store."""
+
+    submission_id: str
+
+
+def new_submission_id(now: datetime) -> str:
+    """Make an id that nobody can guess and that sorts by the moment it was made."""
+    milliseconds = int(now.timestamp() * 1000)
+    return f"sub_{milliseconds:011x}{secrets.token_hex(8)}"
+
+
+async def get_submission(submission_id: str) -> Stored[Submission] | None:
+    return await get_record(_SUBMISSION + submission_id, Submission)
+
+
+async def get_submissions_fresh(submission_ids: Sequence[str]) -> list[Submission]:
+    """Return the current record of each id, read all at once; what is gone is left out."""
+    return await read_each(
+        [_SUBMISSION + submission_id for submission_id in submission_ids], _decode_submission
+    )
+
+
+async def follow_submission(submission_id: str) -> AsyncIterator[Submission]:
+    """Yield a submission as it is now and whenever it changes, until it has ended."""
+    engine, key = bound_env().engine, _SUBMISSION + submission_id
+    revision = await engine.revision()
+    stored = await get_submission(submission_id)
+    if stored:
+        yield stored.record
+    if stored is None or stored.record.state in TERMINAL_STATES:
+        return
+    async for change in engine.changes(after=revision):
+        if key not in change.keys:
+            continue
+        stored = await get_submission(submission_id)
+        if stored:
+            yield stored.record
+        if stored is None or stored.record.state in TERMINAL_STATES:
+            return
+
+
+async def get_stuck_submissions(now: datetime) -> list[StuckSubmission]:
+    """Return the submissions that should have moved by now but stand still."""
+    threshold = get_settings().stuck_threshold
+
+    def keep_stuck(key: str, value: bytes) -> StuckSubmission | None:
+        submission = _decode_submission(key, value)
+        if not is_stuck(submission, now=now, stuck_threshold=threshold):
+            return None
+        return StuckSubmission(
+            id=submission.id,
+            state=submission.state,
+            repo_url=submission.repo_url,
+            skill_name=submission.skill_name,
+            skill_path=submission.skill_path,
+            updated_at=submission.updated_at,
+            stuck_for=max(now - submission.updated_at, timedelta(0)),
+        )
+
+    return await read_each(await list_all_keys(_SUBMISSION, due_before=now), keep_stuck)
+
+
+async def get_submission_index(*, after: str | None = None, limit: int = 50) -> SubmissionPage:
+    """Return a page of submissions, the newest first.
+
+    There is no index record that could drift: the keys themselves are in order.
+    """
+    page = await get_kv().list_keys(_SUBMISSION, after=after, limit=limit, newest_first=True)
+    return SubmissionPage(await read_each(page.keys, _decode_submission), page.cursor)
+
+
+async def count_submissions_by_state() -> dict[SubmissionState, int]:
+    """Count the records themselves, when asked: no counter that could be wrong."""
+    counts = dict.fromkeys(SubmissionState, 0)
+    for state in await read_each(
+        await list_all_keys(_SUBMISSION), lambda key, value: _decode_submission(key, value).state
+    ):
+        counts[state] += 1
+    return counts
+
+
+async def get_source_owner(source: Source) -> str | None:
+    """Return the id of the submission that owns this source."""
+    stored = await get_record(_SOURCE + source.key, str)
+    return stored.record if stored else None
+
+
+async def get_history(submission_id: str) -> list[StateEvent]:
+    keys = await list_all_keys(f"{_HISTORY}{submission_id}:")
+    return await read_each(keys, lambda key, value: decode(key, value, StateEvent))
+
+
+def write_new_submission(submission: Submission, event: StateEvent) -> list[Operation]:
+    """Store a submission that owns its source from now on, and queue it, or none of both."""
+    return [
+        Put(_SOURCE + submission.source.key, encode(submission.id), expected=ABSENT, due=NEVER),
+        *write_submission(submission, [event], expected=ABSENT),
+        queue_submission(submission.id),
+    ]
+
+
+def write_submission(
+    submission: Submission, events: Sequence[StateEvent], *, expected: int
+) -> list[Operation]:
+    """Store where a submission is now and how it got there; only if nobody was faster."""
+    due = deadline(submission, stuck_threshold=get_settings().stuck_threshold) or NEVER
+    return [
+        Put(_SUBMISSION + submission.id, encode(submission), expected=expected, due=due),
+        *(
+            Put(
+                f"{_HISTORY}{event.submission_id}:{event.number:06}",
+                encode(event),
+                expected=ABSENT,
+                due=NEVER,
+            )
+            for event in events
+        ),
+    ]
+
+
+def queue_submission(submission_id: str) -> Send:
+    """Make sure that a submission is queued; if it is already, this changes nothing."""
+    return Send(encode(SubmissionMessage(submission_id)), key=submission_id)
+
+
+def read_message(body: bytes) -> SubmissionMessage:
+    return decode("message", body, SubmissionMessage)
+
+
+def _decode_submission(key: str, value: bytes) -> Submission:
+    return decode(key, value, Submission)
