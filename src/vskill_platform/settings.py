@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping
 from datetime import timedelta
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -15,14 +15,15 @@ from vskill_platform.errors import ConfigError
 
 PREFIX = "VSKILL_"
 
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+#: Up to six digits each: a date so much later is still one that can be computed with.
+_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d+)?)s)?")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     #: Where everything is kept.
     database_url: str = "sqlite:///vskill-platform.db"
     host: str = "127.0.0.1"
-    port: int = 8000
+    port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 8000
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["text", "json"] = "text"
     #: How this process is called in heartbeats and histories.

@@ -5,7 +5,7 @@ import getpass
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from vskill_platform.cli.session import json_option, print_json, run_command
 from vskill_platform.engines.ports import DeadLetter
@@ -51,7 +51,7 @@ def list_letters(*, as_json: bool) -> None:
     if not letters:
         click.echo("There are no dead letters.")
         return
-    table = Table("id", "submission", "attempts", "buried (UTC)", "reason")
+    table = Table("id", Column("submission", no_wrap=True), "attempts", "buried (UTC)", "reason")
     for letter in letters:
         table.add_row(
             str(letter.message_id),

@@ -30,7 +30,9 @@ class Duration(click.ParamType[timedelta]):
         except ValueError as error:
             self.fail(str(error), param, ctx)
         if not timedelta(0) < duration <= MAX_PAUSE:
-            self.fail(f"a pause lasts at most {format_duration(MAX_PAUSE)}", param, ctx)
+            self.fail(
+                f"a pause lasts more than 0s and at most {format_duration(MAX_PAUSE)}", param, ctx
+            )
         return duration
 
 

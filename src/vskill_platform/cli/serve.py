@@ -23,7 +23,6 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.settings import Settings, variable
 from vskill_platform.stores.submission_store import get_source_owner
-from vskill_platform.web.app import create_app
 
 
 @click.command()
@@ -47,6 +46,9 @@ def serve(*, folder: Path | None) -> None:
 
 
 async def _run_platform(env: WorkerEnv, listener: socket.socket) -> None:
+    # Here, because no other command, nor any checking process, should wait for the web to load.
+    from vskill_platform.web.app import create_app  # noqa: PLC0415
+
     stop = stop_on_signals()
     server = _Server(
         uvicorn.Config(create_app(env), log_config=None, log_level="warning", access_log=False)

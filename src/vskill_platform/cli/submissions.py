@@ -23,6 +23,12 @@ from vskill_platform.stores.submission_store import (
     get_submission_index,
 )
 
+_SKILL_WIDTH = 24
+#: What all columns but the last need at the most.
+_WIDTH_OF_OTHERS = 92
+#: A narrower terminal shows no reasons: `status` does.
+_WIDTH_WITH_REASONS = _WIDTH_OF_OTHERS + 20
+
 
 @click.command()
 @click.argument("submission_id", metavar="ID")
@@ -69,19 +75,23 @@ def _show_table(submissions: list[Submission]) -> None:
     if not submissions:
         click.echo("No submissions yet. Make one with: vskill-platform submit PATH_OR_GIT_URL")
         return
-    table = Table(
+    console = Console()
+    columns = [
         Column("id", no_wrap=True),
-        "skill",
-        "state",
+        Column("skill", max_width=_SKILL_WIDTH),
+        Column("state", no_wrap=True),
         Column("updated", no_wrap=True),
-        Column("why", no_wrap=True),
-    )
+    ]
+    if console.width >= _WIDTH_WITH_REASONS:
+        columns.append(Column("why", no_wrap=True, max_width=console.width - _WIDTH_OF_OTHERS))
+    table = Table(*columns)
     for submission in submissions:
-        table.add_row(
+        cells = (
             submission.id,
             escape(submission.skill_name),
             state_mark(submission.state),
             age(submission.updated_at, get_now()),
             escape(submission.reason),
         )
-    Console().print(table)
+        table.add_row(*cells[: len(columns)])
+    console.print(table)

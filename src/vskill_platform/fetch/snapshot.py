@@ -63,30 +63,28 @@ def _walk(origin: Path) -> list[Path]:
     todo = [(origin, 0)]
     while todo:
         folder, depth = todo.pop()
-        for entry in os.scandir(folder):
-            path = Path(entry.path)
-            if entry.name == ".git":
-                continue
-            _check_name(path.relative_to(origin))
-            if entry.is_symlink():
-                raise SourceRefused(
-                    f"{path.relative_to(origin)} is a symbolic link; put a copy in its place"
-                )
-            if entry.is_dir(follow_symlinks=False):
-                if depth == MAX_DEPTH:
-                    raise SourceRefused(f"folders are nested more than {MAX_DEPTH} deep")
-                todo.append((path, depth + 1))
-                continue
-            found.append(path)
-            if len(found) > MAX_FILES:
-                raise SourceRefused(f"there are more than {MAX_FILES:,} files")
+        if depth > MAX_DEPTH:
+            raise SourceRefused(f"folders are nested more than {MAX_DEPTH} deep")
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name == ".git":
+                    continue
+                path = Path(entry.path)
+                _check_entry(entry, path.relative_to(origin))
+                if entry.is_dir(follow_symlinks=False):
+                    todo.append((path, depth + 1))
+                else:
+                    found.append(path)
+                if len(found) + len(todo) > MAX_FILES:
+                    raise SourceRefused(f"there are more than {MAX_FILES:,} files and folders")
     return found
 
 
-def _check_name(path: Path) -> None:
-    name = path.name
-    if not name.isprintable() or "\\" in name:
+def _check_entry(entry: os.DirEntry[str], path: Path) -> None:
+    if not entry.name.isprintable() or "\\" in entry.name:
         raise SourceRefused(f"{str(path)!r} has a character in its name that is not allowed")
+    if entry.is_symlink():
+        raise SourceRefused(f"{path} is a symbolic link; put a copy in its place")
 
 
 def _copy(origin: Path, path: Path, folder: Path, room: int) -> SkillFile:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Delivery, Release
-from vskill_platform.errors import DeadlineExceeded, Overtaken
+from vskill_platform.errors import DeadlineExceeded, Overtaken, VskillError
 from vskill_platform.queue.fail_submission import fail_submission
 from vskill_platform.queue.process_submission import process_submission
 from vskill_platform.runtime.env import WorkerEnv
@@ -38,7 +38,10 @@ async def _handle_message(delivery: Delivery) -> None:
         await asyncio.shield(commit([Release(delivery)]))
         raise
     except Exception as error:
-        log.warning("walk broke off", submission=delivery.key, error=repr(error), exc_info=error)
+        unforeseen = None if isinstance(error, VskillError) else error
+        log.warning(
+            "walk broke off", submission=delivery.key, error=repr(error), exc_info=unforeseen
+        )
         await fail_submission(delivery, error)
 
 

@@ -2,6 +2,7 @@
 
 import resource
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -25,13 +26,18 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
 
 
+Check = Callable[[Path, str | None], CheckResult]
+
+
 async def check_skill(
     folder: Path, *, folder_name: str | None, slots: CapacityLimiter
 ) -> CheckResult:
     """Check the files in *folder*. A checker that breaks means: not verified."""
     try:
         return await to_process.run_sync(
-            partial(_check_within_limits, folder, folder_name), cancellable=True, limiter=slots
+            partial(_within_limits, check_folder, folder, folder_name),
+            cancellable=True,
+            limiter=slots,
         )
     except (BrokenWorkerProcess, MemoryError, RecursionError, OSError) as error:
         raise ScanError(f"the check broke down: {error!r}") from error
@@ -42,9 +48,9 @@ def check_folder(folder: Path, folder_name: str | None) -> CheckResult:
     return CheckResult(manifest=manifest, findings=(*findings, *check_limits(folder)))
 
 
-def _check_within_limits(folder: Path, folder_name: str | None) -> CheckResult:
+def _within_limits(check: Check, folder: Path, folder_name: str | None) -> CheckResult:
     """Run in the process: the system ends it when it takes more than its share."""
     cpu = int(time.process_time()) + MAX_CPU_SECONDS
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, resource.RLIM_INFINITY))
-    return check_folder(folder, folder_name)
+    return check(folder, folder_name)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -17,6 +18,8 @@ log = get_logger(__name__)
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
 encode = msgspec.json.Encoder().encode
+#: A store in trouble must not drown its own log.
+_MAX_LOGGED = 100
 
 
 class Stored(msgspec.Struct, Generic[Kind], frozen=True):
@@ -81,10 +84,14 @@ async def read_each(
 def _report_failures(
     keys: Sequence[str], outcomes: Sequence[Any], failures: Sequence[Exception]
 ) -> None:
-    for key, outcome in zip(keys, outcomes, strict=True):
-        if isinstance(outcome, Exception):
-            log.warning("record skipped", key=key, error=str(outcome))
-    log.warning("records skipped", skipped=len(failures), of=len(keys))
     outages = [failure for failure in failures if not isinstance(failure, RecordMalformed)]
     if len(outages) == len(keys):
         raise EngineError(f"none of {len(keys)} records could be read") from outages[0]
+    skipped = (
+        (key, outcome)
+        for key, outcome in zip(keys, outcomes, strict=True)
+        if isinstance(outcome, Exception)
+    )
+    for key, error in islice(skipped, _MAX_LOGGED):
+        log.warning("record skipped", key=key, error=str(error))
+    log.warning("records skipped", skipped=len(failures), of=len(keys))

@@ -1,6 +1,7 @@
 """The first page: what is published."""
 
 from litestar import get
+from litestar.params import FromQuery
 from litestar.response import Template
 
 from vskill_platform.stores.skill_store import get_published_skills_list
@@ -9,7 +10,7 @@ _SKILLS_A_PAGE = 50
 
 
 @get("/", name="skills")
-async def skills_page(after: str | None = None) -> Template:
+async def skills_page(after: FromQuery[str | None] = None) -> Template:
     page = await get_published_skills_list(after=after, limit=_SKILLS_A_PAGE)
     return Template(
         "skills.html",

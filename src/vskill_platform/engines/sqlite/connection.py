@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 
 import apsw
 
@@ -59,31 +60,47 @@ def snapshot(connection: apsw.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        connection.execute("COMMIT")
+        if connection.in_transaction:  # some errors end it by themselves
+            connection.execute("COMMIT")
 
 
 def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> None:
     """Bring the schema forward to the newest version; refuse one that is newer than that."""
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("BEGIN IMMEDIATE")
-    with connection:  # a savepoint: a migration that fails leaves nothing behind
-        version = _schema_version(connection, path)
-        if version > len(migrations):
-            raise ConfigError(
-                f"{path}: the database has schema version {version}, this release knows only "
-                f"{len(migrations)}. Install the release that wrote it, or a newer one."
-            )
+    newest = len(migrations)
+    _schema_version(connection, path, newest)  # what we refuse we have not touched
+    _switch_to_wal(connection)
+    connection.transaction_mode = "IMMEDIATE"
+    with connection:  # a migration that fails leaves nothing behind
+        version = _schema_version(connection, path, newest)
         for number, script in enumerate(migrations[version:], start=version + 1):
             connection.execute(script)
             connection.execute(f"PRAGMA user_version = {number}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute("COMMIT")
 
 
-def _schema_version(connection: apsw.Connection, path: Path) -> int:
-    version = int(connection.pragma("user_version"))
-    owner = int(connection.pragma("application_id"))
+def _schema_version(connection: apsw.Connection, path: Path, newest: int) -> int:
     is_empty = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
+    owner = int(connection.pragma("application_id"))
     if not is_empty and owner != APPLICATION_ID:
         raise ConfigError(f"{path}: this is the database of another program")
+    version = int(connection.pragma("user_version"))
+    if version > newest:
+        raise ConfigError(
+            f"{path}: the database has schema version {version}, this release knows only "
+            f"{newest}. Install the release that wrote it, or a newer one."
+        )
     return version
+
+
+def _switch_to_wal(connection: apsw.Connection) -> None:
+    """Two that open a new file at once meet here, where SQLite does not wait by itself."""
+    give_up_at = monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except apsw.BusyError:
+            if monotonic() > give_up_at:
+                raise
+            sleep(0.005)
+        else:
+            return

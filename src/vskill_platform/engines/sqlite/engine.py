@@ -14,7 +14,6 @@ from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.ports import Change, Operation
 from vskill_platform.engines.sqlite.connection import (
     MIGRATIONS,
-    errors_translated,
     migrate,
     open_connection,
 )
@@ -36,7 +35,6 @@ class SqliteEngine:
     def __init__(self, path: Path, clock: Clock) -> None:
         connection = open_connection(path)
         migrate(connection, path, MIGRATIONS)
-        self._path = path
         self._writer = SqliteWriter(connection, path, clock)
         self._readers = SqliteReaders(path)
         self._doorbell = Doorbell()
@@ -82,8 +80,11 @@ class SqliteEngine:
             seen = connection.pragma("data_version")
             while True:
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
-                with errors_translated(self._path):
+                try:
                     version = connection.pragma("data_version")
+                except apsw.Error:
+                    self._doorbell.ring()  # whoever waits looks itself, and hears what is wrong
+                    continue
                 if version != seen:
                     seen = version
                     self._doorbell.ring()

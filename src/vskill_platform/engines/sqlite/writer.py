@@ -13,10 +13,13 @@ from vskill_platform.engines.batcher import Batcher
 from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.sqlite.connection import errors_translated, translate
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
+from vskill_platform.errors import InvalidInput
 
 Result = TypeVar("Result")
 #: Bounds how long one caller can wait for the others in its group.
 MAX_GROUP = 512
+#: What Python and the driver raise for a value that no column can hold.
+_UNSTORABLE = (OverflowError, TypeError, ValueError)
 
 
 class SqliteWriter:
@@ -49,9 +52,9 @@ class SqliteWriter:
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 transaction = Transaction(connection, to_micros(self._clock.now()))
-                before = transaction.revision
+                before = connection.total_changes()
                 outcomes = [self._run_one(work, transaction) for work in group]
-                if transaction.revision != before:
+                if connection.total_changes() != before:
                     transaction.finish()
                 connection.execute("COMMIT")
             finally:
@@ -66,11 +69,20 @@ class SqliteWriter:
         before = transaction.revision
         try:
             outcome = work(transaction)
-        except (Refused, apsw.Error) as error:
+        except (Refused, apsw.Error, *_UNSTORABLE) as error:
             if not connection.in_transaction:  # a full disk takes the whole transaction with it
                 raise
             connection.execute("ROLLBACK TO one")
             transaction.revision = before
-            outcome = None if isinstance(error, Refused) else translate(error, self._path)
+            outcome = self._answer(error)
         connection.execute("RELEASE one")
         return outcome
+
+    def _answer(self, error: Exception) -> Exception | None:
+        match error:
+            case Refused():
+                return None
+            case apsw.Error():
+                return translate(error, self._path)
+            case _:
+                return InvalidInput(f"this cannot be stored: {error}")

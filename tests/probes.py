@@ -1,0 +1,70 @@
+"""Engines that watch, break or slow what goes through them; the rest is the real one."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from vskill_platform.engines.ports import (
+    Change,
+    Engine,
+    Entry,
+    KeyValueStore,
+    MessageQueue,
+    Operation,
+    Page,
+)
+
+
+class ProbingKeyValueStore:
+    """Counts how many gets are in flight at once, and fails those that a test wants to fail."""
+
+    def __init__(self, kv: KeyValueStore) -> None:
+        self._kv = kv
+        self._in_flight = 0
+        self.most_at_once = 0
+        self.read: list[str] = []
+        self.fails: Callable[[str], Exception | None] = lambda _: None
+
+    async def get(self, key: str) -> Entry | None:
+        self.read.append(key)
+        self._in_flight += 1
+        self.most_at_once = max(self.most_at_once, self._in_flight)
+        try:
+            await asyncio.sleep(0)  # whoever reads one by one is alone here
+            if error := self.fails(key):
+                raise error
+            return await self._kv.get(key)
+        finally:
+            self._in_flight -= 1
+
+    async def list_keys(self, prefix: str, **options: Any) -> Page:
+        return await self._kv.list_keys(prefix, **options)
+
+
+class ProbingEngine:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.kv = ProbingKeyValueStore(engine.kv)
+        #: What to do before a commit; a test may raise here, or wait.
+        self.before_commit: Callable[[Sequence[Operation]], None] = lambda _: None
+
+    @property
+    def queue(self) -> MessageQueue:
+        return self._engine.queue
+
+    async def commit(self, operations: Sequence[Operation]) -> int | None:
+        self.before_commit(operations)
+        return await self._engine.commit(operations)
+
+    def changes(self, *, after: int) -> AsyncIterator[Change]:
+        return self._engine.changes(after=after)
+
+    async def revision(self) -> int:
+        return await self._engine.revision()
+
+    async def prune(self, *, deleted_before: datetime) -> int:
+        return await self._engine.prune(deleted_before=deleted_before)
+
+    async def close(self) -> None:
+        await self._engine.close()

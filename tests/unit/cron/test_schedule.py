@@ -1,0 +1,150 @@
+"""The schedule: one node runs a job, each job fails alone."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.clocks import ManualClock
+from vskill_platform.cron import schedule
+from vskill_platform.cron.schedule import JOBS, Job, run_cron, run_due_jobs
+from vskill_platform.engines.ports import Delete, Put
+from vskill_platform.errors import EngineError, FeedTrimmed
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import get_worker_env
+from vskill_platform.stores.cron_store import get_cron_runs
+
+
+def a_job(name: str, run: Any, *, budget: timedelta = timedelta(minutes=1)) -> Job:
+    return Job(name, timedelta(minutes=1), budget, run)
+
+
+async def done() -> str:
+    return "done"
+
+
+async def broken() -> str:
+    raise ValueError("broken")
+
+
+async def endless() -> str:
+    await asyncio.Event().wait()
+    return "never"
+
+
+async def test_a_due_job_runs_once_and_again_after_its_interval(
+    env: WorkerEnv, clock: ManualClock
+) -> None:
+    jobs = (a_job("a", done),)
+    first = await run_due_jobs(env, jobs=jobs)
+    too_early = await run_due_jobs(env, jobs=jobs)
+    clock.advance(minutes=1)
+
+    again = await run_due_jobs(env, jobs=jobs)
+
+    assert [run.outcome for run in first] == ["done"]
+    assert too_early == []
+    assert len(again) == 1
+
+
+async def test_of_two_nodes_one_runs_the_job(env: WorkerEnv) -> None:
+    jobs = (a_job("a", done),)
+
+    runs = await asyncio.gather(*(run_due_jobs(env, jobs=jobs) for _ in range(8)))
+
+    assert sum(len(run) for run in runs) == 1
+
+
+async def test_a_job_that_fails_or_hangs_does_not_touch_the_others(bound: WorkerEnv) -> None:
+    jobs = (
+        a_job("bad", broken),
+        a_job("slow", endless, budget=timedelta(milliseconds=10)),
+        a_job("good", done),
+    )
+
+    runs = {run.job: run for run in await run_due_jobs(bound, jobs=jobs)}
+
+    assert runs["bad"].is_failure
+    assert runs["bad"].outcome == "ValueError: broken"
+    assert runs["slow"].is_failure
+    assert not runs["good"].is_failure
+    assert {run.job: run.outcome for run in await get_cron_runs()}["bad"] == "ValueError: broken"
+
+
+async def test_every_job_runs_with_the_env_in_reach(env: WorkerEnv) -> None:
+    async def look() -> str:
+        return str(get_worker_env() is env)
+
+    (run,) = await run_due_jobs(env, jobs=(a_job("look", look),))
+
+    assert run.outcome == "True"
+    assert get_worker_env() is None
+
+
+async def test_a_clock_that_jumps_back_does_not_stop_the_jobs(
+    env: WorkerEnv, clock: ManualClock
+) -> None:
+    await run_due_jobs(env, jobs=(a_job("a", done),))
+
+    clock.advance(days=-1)
+
+    assert len(await run_due_jobs(env, jobs=(a_job("a", done),))) == 1
+
+
+async def test_a_database_that_is_down_ends_no_cron(
+    env: WorkerEnv, monkeypatch: pytest.MonkeyPatch, logs: list[Any]
+) -> None:
+    async def down(_: object) -> None:
+        raise EngineError("down")
+
+    monkeypatch.setattr(env.engine, "commit", down)
+
+    assert await run_due_jobs(env, jobs=(a_job("a", done),)) == []
+    assert any(event["event"] == "cron has no database" for event in logs)
+
+
+async def test_the_cron_ends_when_it_is_told_to(
+    env: WorkerEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = asyncio.Event()
+    looks = 0
+
+    async def look(_: WorkerEnv) -> list[Any]:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            stop.set()
+        return []
+
+    monkeypatch.setattr(schedule, "run_due_jobs", look)
+    monkeypatch.setattr(schedule, "LOOK_EVERY_SECONDS", 0.001)
+    await run_cron(env, stop)
+
+    assert looks == 3
+
+
+async def test_the_real_jobs_run_on_an_empty_database(env: WorkerEnv) -> None:
+    runs = await run_due_jobs(env)
+
+    assert {run.job for run in runs} == {job.name for job in JOBS}
+    assert not any(run.is_failure for run in runs)
+
+
+async def test_recovery_runs_every_minute_and_no_job_outlasts_its_interval() -> None:
+    by_name = {job.name: job for job in JOBS}
+
+    assert by_name["recover-stuck"].every == timedelta(minutes=1)
+    assert all(job.budget < job.every for job in JOBS)
+
+
+async def test_pruning_removes_what_has_served_its_time(env: WorkerEnv, clock: ManualClock) -> None:
+    soon = clock.now() + timedelta(minutes=1)
+    await env.engine.commit([Put("a", b"1", expires_at=soon), Put("b", b"2"), Put("c", b"3")])
+    await env.engine.commit([Delete("c")])
+    clock.advance(days=8)
+    await run_due_jobs(env)
+
+    assert (await env.engine.kv.list_keys("")).keys[0] == "b"
+    with pytest.raises(FeedTrimmed):
+        await anext(env.engine.changes(after=0))

@@ -1,0 +1,82 @@
+"""Sources: one form for the same thing, and no way out of the repo."""
+
+import pytest
+
+from vskill_platform.errors import InvalidInput
+from vskill_platform.model.source import Source, folder_source, git_source, inner_path
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://git.example/ada/notes",
+        "https://git.example/ada/notes/",
+        "https://git.example/ada/notes.git",
+        "https://GIT.example/ada/notes",
+    ],
+)
+def test_equal_repos_have_equal_keys(url: str) -> None:
+    assert git_source(url).key == "https://git.example/ada/notes#"
+
+
+def test_the_path_is_part_of_the_key() -> None:
+    assert git_source("https://git.example/ada/notes", "./skills//tidy/").key == (
+        "https://git.example/ada/notes#skills/tidy"
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "complaint"),
+    [
+        ("http://git.example/a/b", "starts with https"),
+        ("ssh://git@git.example/a/b", "starts with https"),
+        ("ext::sh -c id", "starts with https"),
+        ("https://user:secret@git.example/a/b", "is not a host name"),
+        ("https://-oProxyCommand=x/a/b", "is not a host name"),
+        ("https:///a/b", "is not a host name"),
+        ("https://git.example/a", "an owner and a repo"),
+        ("https://git.example/a/../../b/c", "an owner and a repo"),
+        ("https://git.example/a/--upload-pack=x", "an owner and a repo"),
+        ("https://git.example/a/b?x=1", "no spaces, query or fragment"),
+        ("https://git.example/a/b c", "no spaces, query or fragment"),
+        ("https://git.example/a/b\n--x", "no spaces, query or fragment"),
+        ("file://host/a/b", "three slashes"),
+    ],
+)
+def test_a_bad_url_is_refused_with_a_reason(url: str, complaint: str) -> None:
+    with pytest.raises(InvalidInput, match=complaint):
+        git_source(url)
+
+
+@pytest.mark.parametrize("path", ["..", "../x", "a/../../b", "/etc", "a\\b", "a\nb"])
+def test_a_path_out_of_the_repo_is_refused(path: str) -> None:
+    with pytest.raises(InvalidInput, match="inside of the repo"):
+        inner_path(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "clean"), [("", ""), (".", ""), ("a/./b/", "a/b"), ("a/../b", "b")]
+)
+def test_a_path_is_normalised(path: str, clean: str) -> None:
+    assert inner_path(path) == clean
+
+
+@pytest.mark.parametrize(
+    ("source", "namespace", "folder_name"),
+    [
+        (git_source("https://git.example/Ada/Notes"), "ada/notes", None),
+        (git_source("https://git.example/g/sub/repo", "skills/tidy"), "sub/repo", "tidy"),
+        (git_source("file:///srv/git/notes.git"), "git/notes", None),
+        (folder_source("/srv/skills/tidy/"), "@local", "tidy"),
+    ],
+)
+def test_a_source_names_its_namespace_and_folder(
+    source: Source, namespace: str, folder_name: str | None
+) -> None:
+    assert source.namespace == namespace
+    assert source.folder_name == folder_name
+
+
+def test_a_folder_must_be_absolute() -> None:
+    with pytest.raises(InvalidInput, match="absolute"):
+        folder_source("skills/tidy")

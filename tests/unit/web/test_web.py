@@ -1,0 +1,105 @@
+"""The first pages: health, the list, and honesty about outages."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from httpx import ASGITransport, AsyncClient
+
+from tests.casts import a_published_skill
+from tests.clocks import ManualClock
+from tests.probes import ProbingEngine
+from vskill_platform.errors import EngineError
+from vskill_platform.intake.submit import submit
+from vskill_platform.model.source import folder_source
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.stores.skill_store import write_skill
+from vskill_platform.web.app import create_app
+
+
+@pytest.fixture
+def probe(env: WorkerEnv) -> ProbingEngine:
+    return ProbingEngine(env.engine)
+
+
+@pytest.fixture
+async def client(env: WorkerEnv, probe: ProbingEngine) -> AsyncIterator[AsyncClient]:
+    app = ASGITransport(create_app(replace(env, engine=probe)))
+    async with AsyncClient(transport=app, base_url="http://registry") as client:
+        yield client
+
+
+async def test_a_process_that_answers_is_alive(client: AsyncClient) -> None:
+    answer = await client.get("/healthz")
+
+    assert (answer.status_code, answer.json()) == (200, {"status": "alive"})
+
+
+async def test_ready_means_that_work_gets_done(
+    client: AsyncClient, env: WorkerEnv, clock: ManualClock
+) -> None:
+    ready = await client.get("/readyz")
+    source = folder_source("/skills/a")
+    await run_with_worker_env(env, lambda: submit(source, submitter="ada"))
+    clock.advance(minutes=6)
+
+    waiting = await client.get("/readyz")
+
+    assert ready.status_code == 200
+    assert waiting.status_code == 503
+    assert "no worker is alive" in waiting.json()["problems"][0]
+
+
+async def test_the_page_lists_what_is_published_and_escapes_it(
+    client: AsyncClient, env: WorkerEnv
+) -> None:
+    hostile = a_published_skill("@local/x", name="<script>alert(1)</script>")
+    await env.engine.commit([write_skill(hostile, expected=0)])
+
+    page = await client.get("/")
+
+    assert page.status_code == 200
+    assert "<script>" not in page.text
+    assert "&lt;script&gt;" in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+
+
+async def test_a_long_list_has_pages(client: AsyncClient, env: WorkerEnv) -> None:
+    skills = [a_published_skill(f"@local/skill-{n:03}") for n in range(60)]
+    await env.engine.commit([write_skill(skill, expected=0) for skill in skills])
+
+    first = await client.get("/")
+    second = await client.get("/", params={"after": "skill:@local/skill-049"})
+
+    assert "after=skill%3A%40local/skill-049" in first.text
+    assert "skill-049" in first.text
+    assert "@local/skill-050" not in first.text
+    assert "@local/skill-059" in second.text
+
+
+async def test_an_empty_registry_says_how_to_begin(client: AsyncClient) -> None:
+    page = await client.get("/")
+
+    assert "Nothing is published yet" in page.text
+
+
+async def test_an_outage_is_a_503_and_never_an_empty_page(
+    client: AsyncClient, env: WorkerEnv, probe: ProbingEngine
+) -> None:
+    await env.engine.commit([write_skill(a_published_skill("@local/x"), expected=0)])
+    probe.kv.fails = lambda _: EngineError("/secret/path: disk gone")
+
+    page = await client.get("/")
+
+    assert page.status_code == 503
+    assert page.headers["retry-after"] == "5"
+    assert page.headers["content-type"].startswith("application/problem+json")
+    assert "secret" not in page.text
+
+
+async def test_the_stylesheet_is_served(client: AsyncClient) -> None:
+    style = await client.get("/static/style.css")
+
+    assert style.status_code == 200
+    assert "color-scheme" in style.text
