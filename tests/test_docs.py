@@ -1,0 +1,138 @@
+"""The documents are true: what exists is in them, and what is in them exists."""
+
+import ast
+import inspect
+import re
+import tomllib
+from datetime import timedelta
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from tests.tables import ROOT, rows_of, unquoted
+from vskill_platform import errors
+from vskill_platform.cli.main import cli
+from vskill_platform.model.submission import EDGES
+from vskill_platform.queue.fail_submission import ErrorClass
+from vskill_platform.settings import Settings, format_duration, variable
+
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+_LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+_RULE = re.compile(r'"((?:MAN|LIM|RUN)-\w+)"')
+_DECIDED_BY_THE_MACHINE = {"node", "scan_processes"}
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    documented = {unquoted(row[0]): unquoted(row[1]) for row in rows_of("docs/settings.md")}
+    defaults = Settings()
+
+    assert set(documented) == {variable(field.name) for field in msgspec.structs.fields(Settings)}
+    for field in msgspec.structs.fields(Settings):
+        if field.name not in _DECIDED_BY_THE_MACHINE:
+            value = getattr(defaults, field.name)
+            shown = format_duration(value) if isinstance(value, timedelta) else str(value)
+            assert documented[variable(field.name)] == shown
+
+
+def test_every_command_and_option_is_documented() -> None:
+    documented = " ".join(row[0] for row in rows_of("docs/cli.md"))
+    for name, command in cli.commands.items():
+        subcommands = command.commands if isinstance(command, click.Group) else {"": command}
+        for subname, subcommand in subcommands.items():
+            row = f"`{name} {subname}".rstrip()
+            (line,) = (
+                cell[0] for cell in rows_of("docs/cli.md") if re.match(rf"{row}[ `]", cell[0])
+            )
+            for parameter in subcommand.params:
+                assert parameter.opts[
+                    -1 if parameter.param_type_name == "option" else 0
+                ] in line or (parameter.human_readable_name in line)
+    assert documented
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = project["dependency-groups"]
+    wanted = [*project["project"]["dependencies"], *groups["dev"], *groups["bench"]]
+
+    assert {row[0] for row in rows_of("docs/dependencies.md")} == {
+        re.split("[<>=]", requirement)[0] for requirement in wanted
+    }
+
+
+def test_every_edge_between_states_is_explained() -> None:
+    documented = {(row[1], row[2]) for row in rows_of("docs/states.md")}
+
+    assert documented == {(state, to) for state, targets in EDGES.items() for to in targets}
+
+
+def test_every_rule_is_documented() -> None:
+    in_code = {rule for path in SOURCES for rule in _RULE.findall(path.read_text())}
+
+    assert in_code | set(ErrorClass) == {row[0] for row in rows_of("docs/scanning.md")}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_leads_somewhere(document: Path) -> None:
+    for target in _LINK.findall(document.read_text()):
+        if "://" not in target:
+            assert (document.parent / target).exists(), target
+
+
+def test_every_file_of_the_walkthrough_exists() -> None:
+    text = (ROOT / "docs/walkthrough.md").read_text()
+    named = set(re.findall(r"`((?:\w+/)+\w+\.py)`", text)) | set(re.findall(r"`(\w+\.py)`", text))
+
+    assert "queue/process_submission.py" in named
+    for name in named:
+        folders = (ROOT / "src/vskill_platform", ROOT / "src/vskill_platform/engines/sqlite")
+        assert any((folder / name).is_file() for folder in folders), name
+
+
+def test_every_incident_names_tests_that_exist() -> None:
+    known = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"def (test_\w+)", path.read_text())
+    }
+    for number, *_, proofs in rows_of("docs/incidents.md"):
+        named = re.findall(r"`(test_\w+)`", proofs)
+        assert named, number
+        assert set(named) <= known, number
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_every_module_says_what_it_is_for(path: Path) -> None:
+    text = path.read_text()
+
+    assert not text or ast.get_docstring(ast.parse(text))
+
+
+def test_the_tree_of_errors_is_complete() -> None:
+    in_tree = re.findall(r"^(?:VskillError|[│ ├└─]+(\w+))", errors.__doc__ or "", re.MULTILINE)
+    classes = {name for name, item in vars(errors).items() if inspect.isclass(item)}
+
+    assert {name or "VskillError" for name in in_tree} == classes
+
+
+def test_lock_files_pin_with_hashes_and_name_no_host() -> None:
+    for lock in (ROOT / "requirements").glob("*.lock"):
+        text = lock.read_text()
+        assert "--hash=sha256:" in text
+        assert "://" not in text
+
+
+def test_the_walk_fits_on_one_screen() -> None:
+    walk = ROOT / "src/vskill_platform/queue/process_submission.py"
+
+    assert len(walk.read_text().splitlines()) <= 50
+
+
+def test_the_readme_has_its_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text()
+
+    assert "make serve" in readme
+    assert "make test" in readme
