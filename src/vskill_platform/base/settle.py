@@ -1,9 +1,9 @@
 """Many awaits at once, none of which spoils another."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from itertools import chain, islice
-from typing import TypeVar, cast
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -24,31 +24,30 @@ async def settle(
     Cancellation is not an error here: it ends every run and travels on.
     """
     outcomes: list[Result | Exception] = []
-    todo = _reserve(items, outcomes)
-
-    async def run(first: tuple[int, Item]) -> None:
-        for place, item in chain((first,), todo):
-            try:
-                outcomes[place] = await work(item)
-            except Exception as error:  # noqa: BLE001 - handed back to the caller, in its place
-                outcomes[place] = error
-
-    # A pool over one shared iterator, not a task per item behind a semaphore: an item that
-    # waits for its turn costs nothing.
-    pool = [asyncio.create_task(run(first)) for first in islice(todo, at_once)]
+    # A sliding window, not a task for every item behind a semaphore: an item that waits for its
+    # turn costs nothing. Work that is a future already needs no task at all.
+    in_flight: deque[asyncio.Future[Result]] = deque()
     try:
-        await asyncio.gather(*pool)
+        for item in items:
+            if len(in_flight) == at_once:
+                await _settle_oldest(in_flight, outcomes)
+            in_flight.append(asyncio.ensure_future(work(item)))
+        while in_flight:
+            await _settle_oldest(in_flight, outcomes)
     finally:
-        for task in pool:
-            task.cancel()
-        await asyncio.gather(*pool, return_exceptions=True)
+        for future in in_flight:
+            future.cancel()
+        await asyncio.gather(*in_flight, return_exceptions=True)
     return outcomes
 
 
-def _reserve(
-    items: Iterable[Item], outcomes: list[Result | Exception]
-) -> Iterator[tuple[int, Item]]:
-    """Number the items as they are taken, and keep a place for the outcome of each."""
-    for place, item in enumerate(items):
-        outcomes.append(cast("Result", None))
-        yield place, item
+async def _settle_oldest(
+    in_flight: deque[asyncio.Future[Result]], outcomes: list[Result | Exception]
+) -> None:
+    """Wait for the oldest; then take it and all behind it that are done, each in its place."""
+    if not in_flight[0].done():
+        await asyncio.wait((in_flight[0],))
+    while in_flight and in_flight[0].done():
+        future = in_flight.popleft()
+        error = future.exception()
+        outcomes.append(error if isinstance(error, Exception) else future.result())

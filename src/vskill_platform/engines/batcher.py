@@ -37,6 +37,12 @@ class Batcher(Generic[Item, Outcome]):
             self._loop.call_soon(self._flush)
         return answer
 
+    def refuse(self, error: Exception) -> asyncio.Future[Outcome]:
+        """Answer with an error without disturbing those that wait."""
+        answer: asyncio.Future[Outcome] = self._loop.create_future()
+        answer.set_exception(error)
+        return answer
+
     async def drain(self) -> None:
         """Wait until nothing is waiting or running."""
         while self._running or self._waiting:

@@ -7,14 +7,19 @@ MAX_KEY_BYTES = 1024
 
 
 def check_text(text: str) -> int:
-    """Return the size in bytes of *text*, which must not hold half a character."""
+    """Return the size in bytes of *text*, which every database must be able to hold."""
     try:
-        return len(text.encode())
+        encoded = text.encode()
     except UnicodeEncodeError as error:
         raise InvalidInput(f"a key must be valid text: {text!r}") from error
+    if b"\0" in encoded:
+        raise InvalidInput(f"a key must be text without NUL: {text!r}")
+    return len(encoded)
 
 
 def check_key(key: str) -> None:
+    if key.isascii() and key.isprintable() and 0 < len(key) <= MAX_KEY_BYTES:
+        return  # nearly every key, and there are very many of them
     size = check_text(key)
     if not 0 < size <= MAX_KEY_BYTES:
         raise InvalidInput(f"a key has 1 to {MAX_KEY_BYTES} bytes, this one has {size}")

@@ -4,7 +4,7 @@ An engine knows bytes, not skills. docs/engines.md says each promise in full and
 tests/contracts/ holds every engine to it.
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeAlias
 
@@ -130,7 +130,7 @@ Operation: TypeAlias = Put | Delete | Send | Acknowledge | Retry | Release | Bur
 
 
 class KeyValueStore(Protocol):
-    async def get(self, key: str) -> Entry | None:
+    def get(self, key: str) -> Awaitable[Entry | None]:
         """Return the record, or None if there is none. Gets that wait together share a query."""
         ...
 

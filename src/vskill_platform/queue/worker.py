@@ -35,7 +35,7 @@ class Worker:
         try:
             while not stop.is_set():
                 await self._room.acquire()
-                batch = await self._receive(wait=timedelta(0) if drain else RECEIVE_WAIT)
+                batch = await self._receive(drain=drain)
                 if batch and not stop.is_set():
                     self._start(batch)
                     continue
@@ -50,13 +50,16 @@ class Worker:
             heartbeat.cancel()
             await asyncio.gather(heartbeat, return_exceptions=True)
 
-    async def _receive(self, *, wait: timedelta) -> list[Delivery]:
+    async def _receive(self, *, drain: bool) -> list[Delivery]:
         settings = self._env.settings
+        wait = timedelta(0) if drain else RECEIVE_WAIT
         try:
             return await self._env.engine.queue.receive(
                 settings.max_batch_size, lease=settings.lease, wait=wait
             )
         except EngineError as error:
+            if drain:  # a queue that does not answer is not one that is empty
+                raise
             log.error("queue does not answer", error=str(error))
             await asyncio.sleep(PAUSE_AFTER_ERROR_SECONDS)
             return []

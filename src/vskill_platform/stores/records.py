@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from vskill_platform.base.settle import settle
+from vskill_platform.base.settle import READS_AT_ONCE, settle
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import EngineError, RecordMalformed
 from vskill_platform.stores.db import get_kv
@@ -20,6 +20,7 @@ Result = TypeVar("Result")
 encode = msgspec.json.Encoder().encode
 #: A store in trouble must not drown its own log.
 _MAX_LOGGED = 100
+_KEYS_A_PAGE = 10_000
 
 
 class Stored(msgspec.Struct, Generic[Kind], frozen=True):
@@ -47,10 +48,12 @@ async def get_record(key: str, kind: type[Kind]) -> Stored[Kind] | None:
 
 async def list_all_keys(prefix: str, *, due_before: datetime | None = None) -> list[str]:
     kv = get_kv()
-    page = await kv.list_keys(prefix, due_before=due_before)
+    page = await kv.list_keys(prefix, limit=_KEYS_A_PAGE, due_before=due_before)
     keys = page.keys
     while page.cursor is not None:
-        page = await kv.list_keys(prefix, after=page.cursor, due_before=due_before)
+        page = await kv.list_keys(
+            prefix, after=page.cursor, limit=_KEYS_A_PAGE, due_before=due_before
+        )
         keys += page.keys
     return keys
 
@@ -64,34 +67,33 @@ async def read_each(
     read, which is logged with its key; but if no get at all was answered, that is an outage and
     is raised.
     """
-    get = get_kv().get
-
-    async def read_one(key: str) -> Result | None:
-        entry = await get(key)
-        return None if entry is None else read(key, entry.value)
-
-    outcomes = await settle(read_one, keys)
-    failures = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+    results: list[Result] = []
+    failures: dict[str, Exception] = {}
+    # Window by window, so that no more than one window of raw records is held at a time.
+    for start in range(0, len(keys), READS_AT_ONCE):
+        window = keys[start : start + READS_AT_ONCE]
+        for key, outcome in zip(window, await settle(get_kv().get, window), strict=True):
+            if outcome is None:
+                continue
+            if isinstance(outcome, Exception):
+                failures[key] = outcome
+                continue
+            try:
+                result = read(key, outcome.value)
+            except RecordMalformed as error:
+                failures[key] = error
+                continue
+            if result is not None:
+                results.append(result)
     if failures:
-        _report_failures(keys, outcomes, failures)
-    return [
-        outcome
-        for outcome in outcomes
-        if outcome is not None and not isinstance(outcome, Exception)
-    ]
+        _report_failures(failures, of=len(keys))
+    return results
 
 
-def _report_failures(
-    keys: Sequence[str], outcomes: Sequence[Any], failures: Sequence[Exception]
-) -> None:
-    outages = [failure for failure in failures if not isinstance(failure, RecordMalformed)]
-    if len(outages) == len(keys):
-        raise EngineError(f"none of {len(keys)} records could be read") from outages[0]
-    skipped = (
-        (key, outcome)
-        for key, outcome in zip(keys, outcomes, strict=True)
-        if isinstance(outcome, Exception)
-    )
-    for key, error in islice(skipped, _MAX_LOGGED):
+def _report_failures(failures: dict[str, Exception], *, of: int) -> None:
+    outages = [error for error in failures.values() if not isinstance(error, RecordMalformed)]
+    if len(outages) == of:
+        raise EngineError(f"none of {of} records could be read") from outages[0]
+    for key, error in islice(failures.items(), _MAX_LOGGED):
         log.warning("record skipped", key=key, error=str(error))
-    log.warning("records skipped", skipped=len(failures), of=len(keys))
+    log.warning("records skipped", skipped=len(failures), of=of)

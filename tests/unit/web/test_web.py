@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from httpx import ASGITransport, AsyncClient
@@ -25,7 +26,7 @@ def probe(env: WorkerEnv) -> ProbingEngine:
 
 @pytest.fixture
 async def client(env: WorkerEnv, probe: ProbingEngine) -> AsyncIterator[AsyncClient]:
-    app = ASGITransport(create_app(replace(env, engine=probe)))
+    app = ASGITransport(cast("Any", create_app(replace(env, engine=probe))))
     async with AsyncClient(transport=app, base_url="http://registry") as client:
         yield client
 

@@ -64,13 +64,24 @@ def snapshot(connection: apsw.Connection) -> Iterator[None]:
             connection.execute("COMMIT")
 
 
+@contextmanager
+def write_transaction(connection: apsw.Connection) -> Iterator[None]:
+    """Write alone; what fails leaves nothing behind."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
 def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> None:
     """Bring the schema forward to the newest version; refuse one that is newer than that."""
     newest = len(migrations)
     _schema_version(connection, path, newest)  # what we refuse we have not touched
     _switch_to_wal(connection)
-    connection.transaction_mode = "IMMEDIATE"
-    with connection:  # a migration that fails leaves nothing behind
+    with write_transaction(connection):
         version = _schema_version(connection, path, newest)
         for number, script in enumerate(migrations[version:], start=version + 1):
             connection.execute(script)

@@ -76,20 +76,28 @@ class SqliteEngine:
         self._readers.close()
 
     async def _watch_other_processes(self, connection: apsw.Connection) -> None:
+        connection.set_busy_timeout(0)  # we look from the event loop, which must not stand still
+        seen = _data_version(connection)
         try:
-            seen = connection.pragma("data_version")
             while True:
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
-                try:
-                    version = connection.pragma("data_version")
-                except apsw.Error:
-                    self._doorbell.ring()  # whoever waits looks itself, and hears what is wrong
-                    continue
+                version = _data_version(connection)
                 if version != seen:
                     seen = version
                     self._doorbell.ring()
         finally:
             connection.close()
+
+
+def _data_version(connection: apsw.Connection) -> object:
+    """Return what another process changes by writing; when we cannot tell, something new.
+
+    So whoever waits is woken, looks itself, and hears what is wrong.
+    """
+    try:
+        return connection.pragma("data_version")
+    except apsw.Error:
+        return object()
 
 
 def _prune_expired(at: Transaction) -> int:

@@ -1,5 +1,6 @@
 """Records in SQLite: gathered gets, and pages of keys."""
 
+import asyncio
 import re
 from collections.abc import Sequence
 from datetime import datetime
@@ -33,9 +34,13 @@ class SqliteKeyValueStore:
             self._get_many, max_batch=MAX_GETS, at_once=READERS
         )
 
-    async def get(self, key: str) -> Entry | None:
-        check_key(key)
-        return await self._gets.submit(key)
+    def get(self, key: str) -> asyncio.Future[Entry | None]:
+        # The batcher's own future, with no coroutine around it: there are very many of them.
+        try:
+            check_key(key)
+        except InvalidInput as error:
+            return self._gets.refuse(error)
+        return self._gets.submit(key)
 
     async def list_keys(
         self,
@@ -84,7 +89,7 @@ class SqliteKeyValueStore:
         return Page(keys, f"due {last}")
 
     async def _get_many(self, keys: Sequence[str]) -> list[Entry | None]:
-        wanted = tuple(dict.fromkeys(keys))
+        wanted = tuple(keys)
         now = self._now()
 
         def read(connection: apsw.Connection) -> dict[str, Entry]:

@@ -5,8 +5,9 @@ SELECT revision, latest_at, trimmed_through, paused_at, paused_until FROM state
 UPDATE state SET revision = :revision, latest_at = max(latest_at, :now)
 
 -- name: get_many
-SELECT key, value, revision FROM kv
-WHERE key IN carray(:keys) AND (expires_at IS NULL OR expires_at > :now)
+-- CROSS JOIN: seek each wanted key, without a table of them on the way.
+SELECT kv.key, kv.value, kv.revision FROM carray(:keys) AS wanted CROSS JOIN kv
+ON kv.key = wanted.value WHERE kv.expires_at IS NULL OR kv.expires_at > :now
 
 -- name: list
 SELECT key FROM kv

@@ -91,6 +91,7 @@ class SqliteMessageQueue:
         self._doorbell.ring()
 
     async def dead_letters(self, *, after: int = 0, limit: int = 100) -> list[DeadLetter]:
+        check_limit(limit)
         return [
             DeadLetter(message_id, body, key, attempts, reason, from_micros(buried_at))
             for message_id, body, key, attempts, reason, buried_at in await self._readers.rows(

@@ -11,7 +11,11 @@ import apsw
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.engines.moments import to_micros
-from vskill_platform.engines.sqlite.connection import errors_translated, translate
+from vskill_platform.engines.sqlite.connection import (
+    errors_translated,
+    translate,
+    write_transaction,
+)
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
 from vskill_platform.errors import InvalidInput
 
@@ -48,18 +52,12 @@ class SqliteWriter:
 
     def _commit_group(self, group: Sequence[Callable[[Transaction], Any]]) -> list[Any]:
         connection = self._connection
-        with errors_translated(self._path):
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                transaction = Transaction(connection, to_micros(self._clock.now()))
-                before = connection.total_changes()
-                outcomes = [self._run_one(work, transaction) for work in group]
-                if connection.total_changes() != before:
-                    transaction.finish()
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+        with errors_translated(self._path), write_transaction(connection):
+            transaction = Transaction(connection, to_micros(self._clock.now()))
+            before = connection.total_changes()
+            outcomes = [self._run_one(work, transaction) for work in group]
+            if connection.total_changes() != before:
+                transaction.finish()
         return outcomes
 
     def _run_one(self, work: Callable[[Transaction], Any], transaction: Transaction) -> Any:

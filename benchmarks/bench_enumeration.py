@@ -1,0 +1,105 @@
+"""`enumerate_published_skills` over 100,000 skills against one raw SELECT, on SQLite.
+
+The limit is the driver alone: one range query over the same table on one connection, in the
+calling thread, every row turned into the same summary by the same function. Ours lists the keys
+in pages and asks for every record on its own, so that one that is damaged costs only itself.
+"""
+
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import apsw
+import uvloop
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its own folder
+
+from benchmarks.report import (
+    Sample,
+    duration,
+    interleave,
+    print_note,
+    print_table,
+    print_title,
+    print_verdict,
+    ratio,
+    scratch,
+)
+from benchmarks.sample_records import a_skill, worker_env
+from vskill_platform.engines.open_engine import open_engine
+from vskill_platform.engines.ports import ABSENT, Engine
+from vskill_platform.model.skill import PublishedSkillSummary
+from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.stores.skill_store import _summarise, enumerate_published_skills, write_skill
+
+SKILLS = 100_000
+A_COMMIT = 10_000
+REPETITIONS = 9
+TARGET = 2
+RAW = "SELECT key, value FROM kv WHERE key >= 'skill:' AND key < 'skill;' ORDER BY key"
+
+Enumerate = Callable[[], Awaitable[list[PublishedSkillSummary]]]
+
+
+async def fill(engine: Engine) -> None:
+    for first in range(0, SKILLS, A_COMMIT):
+        skills = (a_skill(number) for number in range(first, first + A_COMMIT))
+        assert await engine.commit([write_skill(skill, expected=ABSENT) for skill in skills])
+
+
+def ours(engine: Engine) -> Enumerate:
+    async def enumerate_all() -> list[PublishedSkillSummary]:
+        return await run_with_worker_env(worker_env(engine), enumerate_published_skills)
+
+    return enumerate_all
+
+
+def raw_select(path: Path) -> Enumerate:
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA cache_size = -32000")  # as much as ours has
+
+    async def enumerate_all() -> list[PublishedSkillSummary]:
+        return [_summarise(key, value) for key, value in connection.execute(RAW)]
+
+    return enumerate_all
+
+
+async def measure(path: Path) -> tuple[Sample, ...]:
+    engine = await open_engine(f"sqlite:///{path}")
+    await fill(engine)
+    contenders = raw_select(path), ours(engine)
+    listed, found = [await contender() for contender in contenders]
+    assert len(found) == SKILLS
+    assert found == listed
+    del listed, found
+    samples = await interleave(REPETITIONS, *contenders)
+    await engine.close()
+    return samples
+
+
+async def main() -> None:
+    print_title(
+        f"Enumeration: {SKILLS:,} published skills against one raw SELECT, SQLite",
+        f"≤ {ratio(TARGET)} the time, with the same decoding",
+    )
+    with scratch() as folder:
+        raw, our = await measure(folder / "skills.db")
+    slower = our.median / raw.median
+    print_table(
+        ("", "all of them", "a skill", "ratio"),
+        [
+            ("one raw SELECT", raw, duration(raw.median / SKILLS), ratio(1)),
+            ("enumerate_published_skills", our, duration(our.median / SKILLS), ratio(slower)),
+        ],
+    )
+    print_note("the raw SELECT reads in the calling thread and fails as a whole on one bad record")
+    print_verdict(
+        "against the raw SELECT",
+        figure=f"{ratio(slower)} the time",
+        target=f"≤ {ratio(TARGET)}",
+        is_reached=slower <= TARGET,
+    )
+
+
+if __name__ == "__main__":
+    uvloop.run(main())

@@ -1,0 +1,149 @@
+"""The real program in processes of its own, on a database file of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from tests.acceptance.processes import PATIENCE_SECONDS, Finished, Running
+from vskill_platform.base.clock import Clock
+from vskill_platform.model.submission import StateEvent, Submission
+from vskill_platform.model.verdict import Report
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.open_env import open_worker_env
+from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.settings import load_settings, variable
+
+Result = TypeVar("Result")
+
+_PROGRAM = str(Path(sys.executable).with_name("vskill-platform"))
+_STRUCK_AT = str(Path(__file__).with_name("struck_at.py"))
+
+
+class Status(msgspec.Struct, frozen=True):
+    """What `status --json` prints."""
+
+    submission: Submission
+    history: list[StateEvent]
+    report: Report | None
+
+    @property
+    def steps(self) -> list[str]:
+        """The history in short: what made it move, and where to."""
+        return [f"{event.trigger} {event.to_state}" for event in self.history]
+
+
+class Platform:
+    """One installation: a database file, its settings, and everything that runs on it."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.folder = folder
+        self.database = folder / "skills.db"
+        self._settings = {"database_url": f"sqlite:///{self.database}", **settings}
+        #: How wide the terminal is.
+        self.columns = 200
+        self._running: list[Running] = []
+        (folder / "tmp").mkdir()
+
+    def run(self, *arguments: str | Path, **settings: str) -> Finished:
+        """Run one command to its end."""
+        return self._run([_PROGRAM, *map(str, arguments)], settings)
+
+    def run_as_stranger(self, *arguments: str | Path) -> Finished:
+        """Run one command as somebody for whom, unlike for root, file permissions count."""
+        drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+        return self._run([*(drop if os.geteuid() == 0 else []), _PROGRAM, *map(str, arguments)], {})
+
+    def run_killed(
+        self, moment: str, place: str, *arguments: str | Path, ago: timedelta = timedelta(0)
+    ) -> None:
+        """Run a command, *ago* in the past, that does not survive the call of a function."""
+        finished = self._run(_struck("SIGKILL", moment, place, ago, arguments), {})
+        assert finished.code == -signal.SIGKILL, f"it never got to {place}: {finished}"
+
+    def start_sleeping(
+        self, moment: str, place: str, *arguments: str | Path, ago: timedelta
+    ) -> Running:
+        """Start a command, *ago* in the past, that falls asleep at the call of a function."""
+        sleeper = self._start(_struck("SIGSTOP", moment, place, ago, arguments), {})
+        sleeper.wait_until_it_sleeps()
+        return sleeper
+
+    def start(self, *arguments: str | Path, **settings: str) -> Running:
+        """Start a command that goes on beside the test."""
+        return self._start([_PROGRAM, *map(str, arguments)], settings)
+
+    def submit(self, *arguments: str | Path) -> str:
+        """Submit a source; return the id of the submission."""
+        finished = self.run("submit", "--json", *arguments)
+        assert finished.code == 0, finished
+        return str(msgspec.json.decode(finished.out)["submission"]["id"])
+
+    def status(self, submission_id: str) -> Status:
+        finished = self.run("status", "--json", submission_id)
+        assert finished.code == 0, finished
+        return msgspec.json.decode(finished.out, type=Status)
+
+    @asynccontextmanager
+    async def env(self, *, clock: Clock | None = None) -> AsyncIterator[WorkerEnv]:
+        """Open the same database from within the test, to look at it or to let time pass."""
+        settings = load_settings(self._environment({}))
+        async with open_worker_env(settings, clock=clock) as env:
+            yield env
+
+    async def inside(
+        self, work: Callable[[], Awaitable[Result]], *, clock: Clock | None = None
+    ) -> Result:
+        async with self.env(clock=clock) as env:
+            return await run_with_worker_env(env, work)
+
+    def end_everything(self) -> None:
+        for running in self._running:
+            if running.is_alive:
+                running.kill()
+
+    def _run(self, command: Sequence[str], settings: dict[str, str]) -> Finished:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            env=self._environment(settings),
+            cwd=self.folder,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    def _start(self, command: Sequence[str], settings: dict[str, str]) -> Running:
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self._environment(settings),
+            cwd=self.folder,
+        )
+        self._running.append(Running(process))
+        return self._running[-1]
+
+    def _environment(self, settings: dict[str, str]) -> dict[str, str]:
+        ours = {variable(name): value for name, value in {**self._settings, **settings}.items()}
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith("VSKILL_")
+        }
+        tidy = {"COLUMNS": str(self.columns), "TMPDIR": str(self.folder / "tmp")}
+        return inherited | tidy | ours
+
+
+def _struck(
+    number: str, moment: str, place: str, ago: timedelta, arguments: Sequence[str | Path]
+) -> list[str]:
+    strike = [number, moment, place, str(ago.total_seconds())]
+    return [sys.executable, "-P", _STRUCK_AT, *strike, *map(str, arguments)]

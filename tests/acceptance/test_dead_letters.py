@@ -1,0 +1,78 @@
+"""A source that never answers: retried, given up, and what an operator does about it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.acceptance.ports import free_port
+from tests.acceptance.program import Platform
+from vskill_platform.model.submission import SubmissionState
+
+
+@pytest.fixture
+def platform(tmp_path: Path) -> Iterator[Platform]:
+    """An installation that does not wait long between its retries, with a worker."""
+    platform = Platform(tmp_path, retry_delay="0.01s")
+    platform.start("work")
+    yield platform
+    platform.end_everything()
+
+
+@pytest.fixture
+def url() -> str:
+    """A repo on a host that refuses every connection."""
+    return f"https://127.0.0.1:{free_port()}/ada/toolbox"
+
+
+def _letters(platform: Platform) -> list[dict[str, object]]:
+    letters: list[dict[str, object]] = msgspec.json.decode(
+        platform.run("dead-letters", "list", "--json").out
+    )
+    return letters
+
+
+def test_a_source_that_never_answers_is_given_up_after_its_retries(
+    platform: Platform, url: str
+) -> None:
+    watched = platform.run("submit", url, "--watch")
+
+    assert watched.code == 1
+    listed = platform.run("dead-letters", "list")
+    assert "given up after 4 attempts: git could not reach" in listed.out
+    (letter,) = _letters(platform)
+    status = platform.status(str(letter["submission"]))
+    assert status.submission.state is SubmissionState.REJECTED
+    assert status.submission.reason.startswith("given up after 4 attempts: git could not reach")
+    assert status.steps.count("retry RECEIVED") == 3
+    assert status.report
+    assert [finding.rule for finding in status.report.findings] == ["RUN-SOURCE"]
+
+
+def test_a_revived_letter_is_tried_again_from_the_start(platform: Platform, url: str) -> None:
+    platform.run("submit", url, "--watch")
+    (letter,) = _letters(platform)
+
+    revived = platform.run("dead-letters", "revive", str(letter["id"]))
+    platform.run("status", str(letter["submission"]), "--watch")
+
+    assert revived.out == f"Revived: {letter['submission']}\n"
+    assert platform.status(str(letter["submission"])).steps.count("claim TIER1_SCANNING") == 8
+    (again,) = _letters(platform)
+    assert again["submission"] == letter["submission"]
+    assert again["id"] != letter["id"]
+
+
+def test_a_dropped_letter_is_gone_and_its_submission_keeps_its_end(
+    platform: Platform, url: str
+) -> None:
+    platform.run("submit", url, "--watch")
+    (letter,) = _letters(platform)
+
+    dropped = platform.run("dead-letters", "drop", str(letter["id"]))
+
+    assert (dropped.code, dropped.out) == (0, "Dropped.\n")
+    assert platform.run("dead-letters", "list").out == "There are no dead letters.\n"
+    status = platform.status(str(letter["submission"]))
+    assert status.submission.state is SubmissionState.REJECTED

@@ -1,0 +1,117 @@
+"""`serve`: web, worker and cron in one process, started, stopped, killed and started again."""
+
+import signal
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.acceptance.ports import free_port, get, get_json
+from tests.acceptance.processes import Running
+from tests.acceptance.program import Platform
+from tests.acceptance.records import read_statuses, submit_folders, wait_until_all_ended
+from tests.casts import a_skill_folder
+
+DEMO = Path(__file__).parents[2] / "demo"
+DEMO_SKILLS = sorted(path.name for path in DEMO.iterdir())
+
+
+@pytest.fixture
+def port() -> int:
+    return free_port()
+
+
+def _serve(platform: Platform, port: int, *arguments: str | Path) -> Running:
+    server = platform.start("serve", *arguments, port=str(port))
+    server.wait_for(f"vskill-platform is at http://127.0.0.1:{port}")
+    return server
+
+
+def _count_submissions(platform: Platform) -> int:
+    return len(msgspec.json.decode(platform.run("list", "--json").out)["submissions"])
+
+
+async def test_a_served_folder_is_published_and_listed_on_the_first_page(
+    platform: Platform, port: int
+) -> None:
+    _serve(platform, port, "--submit-all", DEMO)
+
+    await wait_until_all_ended(platform)
+
+    status, page = get(port, "/")
+    assert status == 200
+    assert len(DEMO_SKILLS) == 5
+    assert [name for name in DEMO_SKILLS if f"@local/{name}" not in page] == []
+
+
+def test_health_tells_that_it_lives_and_that_it_works(platform: Platform, port: int) -> None:
+    _serve(platform, port)
+
+    alive, ready = get_json(port, "/healthz"), get_json(port, "/readyz")
+
+    assert alive == (200, {"status": "alive"})
+    assert ready[0] == 200
+    assert ready[1]["problems"] == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_cleanly(platform: Platform, port: int, number: signal.Signals) -> None:
+    server = _serve(platform, port)
+    get(port, "/healthz")
+
+    assert server.end(number) == 0
+    assert "Traceback" not in server.rest()
+
+
+async def test_a_second_start_finds_everything_and_submits_nothing_twice(
+    platform: Platform, port: int
+) -> None:
+    first = _serve(platform, port, "--submit-all", DEMO)
+    await wait_until_all_ended(platform)
+    _, first_page = get(port, "/")
+    first.end()
+
+    _serve(platform, port, "--submit-all", DEMO)
+    _, second_page = get(port, "/")
+
+    assert second_page == first_page
+    assert _count_submissions(platform) == len(DEMO_SKILLS)
+
+
+async def test_a_killed_server_is_started_again_and_goes_on(
+    platform: Platform, port: int, tmp_path: Path
+) -> None:
+    first = _serve(platform, port)
+    platform.run("pause")
+    (submission_id,) = await submit_folders(platform, a_skill_folder(tmp_path))
+    first.kill()
+
+    _serve(platform, port)
+    platform.run("resume")
+    await wait_until_all_ended(platform)
+
+    (status,) = await read_statuses(platform, submission_id)
+    assert status.steps[-1] == "publish PUBLISHED"
+    assert "@local/tidy-notes" in get(port, "/")[1]
+
+
+@pytest.mark.timeout(90)
+async def test_two_servers_on_one_file_share_the_work(platform: Platform, tmp_path: Path) -> None:
+    one_by_one = {"max_batch_size": "1", "max_concurrency": "1", "scan_processes": "1"}
+    ports = [free_port(), free_port()]
+    servers = [
+        platform.start("serve", port=str(port), node=f"node-{port}", **one_by_one) for port in ports
+    ]
+    for server in servers:
+        server.wait_for("vskill-platform is at")
+    folders = [a_skill_folder(tmp_path, f"skill-{number}") for number in range(12)]
+
+    ids = await submit_folders(platform, *folders)
+    await wait_until_all_ended(platform)
+
+    claims = [status.history[1:] for status in await read_statuses(platform, *ids)]
+    assert {events[-1].to_state for events in claims} == {"PUBLISHED"}
+    assert {len(events) for events in claims} == {3}
+    assert {events[0].actor for events in claims} == {f"node-{port}" for port in ports}
+    assert get(ports[0], "/") == get(ports[1], "/")
+    assert [server.end() for server in servers] == [0, 0]

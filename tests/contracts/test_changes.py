@@ -1,0 +1,184 @@
+"""The change feed: every change, once, in commit order, and then those to come."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from tests.clocks import NOON, ManualClock
+from tests.contracts.asking import GUARD_SECONDS, changes_until_now
+from vskill_platform.engines.ports import ABSENT, Change, Delete, Engine, Put, Send
+from vskill_platform.errors import FeedTrimmed
+
+
+async def committed(engine: Engine, *operations: Put | Delete | Send) -> int:
+    revision = await engine.commit(operations)
+    assert revision is not None
+    return revision
+
+
+async def test_changes_are_told_in_commit_order_with_the_keys_of_one_commit_together(
+    engine: Engine,
+) -> None:
+    first = await committed(engine, Put("b", b""), Put("a", b""))
+    second = await committed(engine, Put("é", b""), Put("c", b""))
+
+    assert await changes_until_now(engine) == [
+        Change(first, ("a", "b")),
+        Change(second, ("c", "é")),
+    ]
+
+
+async def test_a_deletion_is_told(engine: Engine) -> None:
+    await committed(engine, Put("a", b""), Put("b", b""))
+    deleted = await committed(engine, Delete("a"), Put("c", b""))
+
+    assert (await changes_until_now(engine))[-1] == Change(deleted, ("a", "c"))
+
+
+async def test_a_key_that_changed_again_is_told_at_its_latest_revision_only(
+    engine: Engine,
+) -> None:
+    first = await committed(engine, Put("a", b""), Put("b", b""), Put("c", b""))
+    await committed(engine, Delete("b"), Delete("c"))
+    third = await committed(engine, Put("b", b""), Delete("c"), Put("a", b""))
+    fourth = await committed(engine, Delete("b"))
+
+    told = await changes_until_now(engine)
+
+    assert told == [Change(third, ("a", "c")), Change(fourth, ("b",))]
+    assert first < third
+
+
+async def test_a_key_written_twice_in_one_commit_is_told_once(engine: Engine) -> None:
+    revision = await committed(engine, Put("a", b""), Delete("a"), Put("a", b""))
+    gone = await committed(engine, Put("b", b""), Delete("b"))
+
+    assert await changes_until_now(engine) == [Change(revision, ("a",)), Change(gone, ("b",))]
+
+
+async def test_following_goes_on_behind_the_revision_it_is_given(engine: Engine) -> None:
+    revisions = [await committed(engine, Put(f"k{n}", b"")) for n in range(4)]
+
+    told = await changes_until_now(engine, after=revisions[1])
+
+    assert [change.revision for change in told] == revisions[2:]
+
+
+async def test_commits_without_records_and_refused_ones_are_not_told(engine: Engine) -> None:
+    first = await committed(engine, Put("a", b""))
+    await committed(engine, Send(b""))
+    await engine.commit([Put("b", b""), Put("a", b"", expected=ABSENT)])
+    last = await committed(engine, Put("c", b""))
+
+    assert [change.revision for change in await changes_until_now(engine)] == [first, last]
+
+
+async def test_a_follower_that_has_caught_up_waits_for_what_comes(engine: Engine) -> None:
+    await committed(engine, Put("a", b""))
+    feed = engine.changes(after=await engine.revision())
+
+    for key in ("b", "c"):
+        following = asyncio.ensure_future(anext(feed))
+        await asyncio.sleep(0)
+        await engine.revision()  # behind the follower's own look
+        assert not following.done()
+
+        revision = await committed(engine, Put(key, b""))
+
+        async with asyncio.timeout(GUARD_SECONDS):
+            assert await following == Change(revision, (key,))
+
+
+async def test_what_a_prune_removes_is_told(engine: Engine, clock: ManualClock) -> None:
+    await committed(engine, Put("a", b""), Put("token:1", b"", expires_at=NOON + timedelta(1)))
+    before = await engine.revision()
+
+    clock.advance(days=2)
+    await engine.prune(deleted_before=NOON)
+
+    told = await changes_until_now(engine, after=before)
+    assert [change.keys for change in told] == [("token:1",)]
+    assert told[0].revision > before
+
+
+async def test_a_waiting_follower_hears_of_a_prune(engine: Engine, clock: ManualClock) -> None:
+    await committed(engine, Put("token:1", b"", expires_at=NOON + timedelta(1)))
+    following = asyncio.ensure_future(anext(engine.changes(after=await engine.revision())))
+    await asyncio.sleep(0)
+
+    clock.advance(days=2)
+    await engine.prune(deleted_before=NOON)
+
+    async with asyncio.timeout(GUARD_SECONDS):
+        assert (await following).keys == ("token:1",)
+
+
+async def test_many_changes_are_all_told(engine: Engine) -> None:
+    keys = [f"k{n:04}" for n in range(2500)]
+    revisions = await asyncio.gather(*(committed(engine, Put(key, b"")) for key in keys))
+
+    told = await changes_until_now(engine)
+
+    assert told == [Change(r, (key,)) for r, key in sorted(zip(revisions, keys, strict=True))]
+
+
+@pytest.mark.parametrize("before", [0, 1, 998, 999, 1000])
+async def test_a_commit_of_very_many_keys_is_told_whole(engine: Engine, before: int) -> None:
+    await asyncio.gather(*(committed(engine, Put(f"a{n}", b"")) for n in range(before)))
+    await committed(engine, *(Put(f"old:{n:04}", b"") for n in range(0, 2500, 2)))
+    keys = tuple(f"old:{n:04}" for n in range(2500))
+    deleted = await committed(engine, *(Delete(key) for key in keys))
+    last = await committed(engine, Put("z", b""))
+
+    told = await changes_until_now(engine)
+
+    assert len(told) == before + 2
+    assert told[-2:] == [Change(deleted, keys), Change(last, ("z",))]
+
+
+async def test_who_would_miss_a_trimmed_deletion_is_told_to_start_anew(
+    engine: Engine, clock: ManualClock
+) -> None:
+    first = await committed(engine, Delete("a"))
+    between = await committed(engine, Put("c", b""))
+    second = await committed(engine, Delete("b"))
+    last = await committed(engine, Put("d", b""))
+
+    clock.advance(days=1)
+    assert await engine.prune(deleted_before=clock.now()) == 2
+
+    for missed in (0, first, between):
+        with pytest.raises(FeedTrimmed, match=str(second)):
+            await anext(engine.changes(after=missed))
+    assert await changes_until_now(engine, after=second) == [Change(last, ("d",))]
+
+
+async def test_a_deletion_younger_than_the_prune_asks_for_is_kept(
+    engine: Engine, clock: ManualClock
+) -> None:
+    await committed(engine, Put("a", b""))
+    clock.advance(days=1)
+    deleted = await committed(engine, Delete("a"))
+    clock.advance(days=1)
+
+    assert await engine.prune(deleted_before=clock.now() - timedelta(days=1)) == 0
+
+    assert await changes_until_now(engine) == [Change(deleted, ("a",))]
+
+
+async def test_a_follower_that_has_heard_the_deletion_is_not_disturbed_by_its_trim(
+    engine: Engine, clock: ManualClock
+) -> None:
+    await committed(engine, Put("a", b""))
+    feed = engine.changes(after=0)
+    await anext(feed)
+    deleted = await committed(engine, Delete("a"))
+    assert await anext(feed) == Change(deleted, ("a",))
+
+    clock.advance(days=1)
+    await engine.prune(deleted_before=clock.now())
+    last = await committed(engine, Put("b", b""))
+
+    async with asyncio.timeout(GUARD_SECONDS):
+        assert await anext(feed) == Change(last, ("b",))

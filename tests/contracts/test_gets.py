@@ -1,0 +1,77 @@
+"""Many gets at once: each settles on its own."""
+
+import asyncio
+
+import pytest
+
+from tests.contracts.asking import GUARD_SECONDS
+from vskill_platform.base.settle import settle
+from vskill_platform.engines.ports import Engine, Entry, Put
+from vskill_platform.errors import InvalidInput
+
+
+async def test_many_concurrent_gets_each_get_their_own_record(engine: Engine) -> None:
+    keys = [f"sub:{n}" for n in range(3000)]
+    revision = await engine.commit([Put(key, key.encode()) for key in keys])
+    assert revision is not None
+
+    entries = await asyncio.gather(*(engine.kv.get(key) for key in keys))
+
+    assert entries == [Entry(key.encode(), revision) for key in keys]
+
+
+async def test_a_missing_record_among_concurrent_gets_is_none(engine: Engine) -> None:
+    await engine.commit([Put("sub:1", b"one")])
+
+    found = await asyncio.gather(*(engine.kv.get(key) for key in ("sub:0", "sub:1", "sub:2")))
+
+    assert [entry and entry.value for entry in found] == [None, b"one", None]
+
+
+async def test_the_same_key_asked_many_times_at_once_is_answered_each_time(engine: Engine) -> None:
+    await engine.commit([Put("sub:1", b"one")])
+
+    found = await asyncio.gather(*(engine.kv.get("sub:1") for _ in range(50)))
+
+    assert {entry.value for entry in found if entry} == {b"one"}
+    assert len(found) == 50
+
+
+@pytest.mark.parametrize("invalid", ["", "\udfff", "\0", "k" * 2000])
+async def test_an_invalid_key_does_not_spoil_the_gets_beside_it(
+    engine: Engine, invalid: str
+) -> None:
+    await engine.commit([Put("sub:1", b"one"), Put("sub:2", b"two")])
+
+    first, refused, second = await settle(engine.kv.get, ["sub:1", invalid, "sub:2"])
+
+    assert isinstance(first, Entry)
+    assert isinstance(refused, InvalidInput)
+    assert isinstance(second, Entry)
+
+
+async def test_a_cancelled_get_does_not_spoil_the_others(engine: Engine) -> None:
+    await engine.commit([Put(f"sub:{n}", b"%d" % n) for n in range(3)])
+    gets = [asyncio.ensure_future(engine.kv.get(f"sub:{n}")) for n in range(3)]
+    await asyncio.sleep(0)
+
+    gets[1].cancel()
+    async with asyncio.timeout(GUARD_SECONDS):
+        first, cancelled, last = await asyncio.gather(*gets, return_exceptions=True)
+
+    assert isinstance(first, Entry)
+    assert isinstance(cancelled, asyncio.CancelledError)
+    assert isinstance(last, Entry)
+
+
+async def test_a_get_sees_what_was_committed_before_it(
+    engine: Engine, other_engine: Engine
+) -> None:
+    for n in range(50):
+        await engine.commit([Put("counter", b"%d" % n)])
+
+        here, there = await asyncio.gather(engine.kv.get("counter"), other_engine.kv.get("counter"))
+
+        assert here == there
+        assert here is not None
+        assert here.value == b"%d" % n

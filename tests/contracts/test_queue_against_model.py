@@ -1,0 +1,162 @@
+"""The queue, driven at random, is what a plain Python model says."""
+
+from datetime import timedelta
+from itertools import count
+
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
+
+from tests.contracts.machine import MODEST, EngineMachine
+from tests.contracts.queue_model import QueueModel
+from vskill_platform.engines.ports import (
+    Acknowledge,
+    Bury,
+    DeadLetter,
+    Delivery,
+    Drop,
+    Operation,
+    QueueStats,
+    Release,
+    Retry,
+    Revive,
+    Send,
+)
+
+KEYS = ["sub:1", "sub:2", "sub:3"]
+
+spans = st.integers(0, 8).map(lambda seconds: timedelta(seconds=seconds))
+some_time = st.integers(1, 8).map(lambda seconds: timedelta(seconds=seconds))
+
+
+class QueueMachine(EngineMachine):
+    deliveries: Bundle[Delivery] = Bundle("deliveries")
+    graves: Bundle[int] = Bundle("graves")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = QueueModel()
+        self.bodies = (b"message %d" % n for n in count())
+
+    @rule(key=st.none() | st.sampled_from(KEYS), delay=spans)
+    def send(self, key: str | None, delay: timedelta) -> None:
+        body = next(self.bodies)
+
+        assert self._commit(Send(body, key, delay))
+
+        self.model.send(body, key, self.now + delay)
+
+    @rule(target=deliveries, limit=st.integers(1, 4), lease=some_time)
+    def receive(self, limit: int, lease: timedelta) -> MultipleResults[Delivery]:
+        chosen = self.model.choose(limit, self.now)
+
+        deliveries = self.run(self.engine.queue.receive(limit, lease=lease))
+
+        by_body = {delivery.body: delivery for delivery in deliveries}
+        assert by_body.keys() == {message.body for message in chosen}
+        for message in chosen:
+            delivery = by_body[message.body]
+            assert (delivery.key, delivery.attempt) == (message.key, message.attempts + 1)
+            self.model.hand_out(message, delivery, self.now + lease, self.now)
+        return multiple(*deliveries)
+
+    @rule(delivery=deliveries)
+    def acknowledge(self, delivery: Delivery) -> None:
+        message = self.model.answerable(delivery)
+        assert self._commit(Acknowledge(delivery)) == (message is not None)
+        if message:
+            self.model.acknowledge(message)
+
+    @rule(delivery=deliveries, delay=spans)
+    def retry(self, delivery: Delivery, delay: timedelta) -> None:
+        message = self.model.answerable(delivery)
+        assert self._commit(Retry(delivery, delay, "busy")) == (message is not None)
+        if message:
+            self.model.retry(message, self.now + delay)
+
+    @rule(delivery=deliveries)
+    def release(self, delivery: Delivery) -> None:
+        message = self.model.answerable(delivery)
+        assert self._commit(Release(delivery)) == (message is not None)
+        if message:
+            self.model.release(message, self.now)
+
+    @rule(target=graves, delivery=deliveries)
+    def bury(self, delivery: Delivery) -> int:
+        message = self.model.answerable(delivery)
+        assert self._commit(Bury(delivery, "broken")) == (message is not None)
+        if message:
+            self.model.bury(message, delivery.message_id, "broken", self.now)
+        return delivery.message_id
+
+    @rule(delivery=deliveries, key=st.sampled_from(KEYS))
+    def acknowledge_and_send_the_next_in_one_commit(self, delivery: Delivery, key: str) -> None:
+        message, body = self.model.answerable(delivery), next(self.bodies)
+        applied = self._commit(Send(body, key), Acknowledge(delivery))
+        assert applied == (message is not None)
+        if message:
+            self.model.send(body, key, self.now)
+            self.model.acknowledge(message)
+
+    @rule(message_id=graves)
+    def revive(self, message_id: int) -> None:
+        grave = self.model.dead.pop(message_id, None)
+        assert self._commit(Revive(message_id)) == (grave is not None)
+        if grave:
+            self.model.send(grave.body, grave.key, self.now)
+
+    @rule(message_id=graves)
+    def drop(self, message_id: int) -> None:
+        grave = self.model.dead.pop(message_id, None)
+        assert self._commit(Drop(message_id)) == (grave is not None)
+
+    @rule(duration=some_time)
+    def pause(self, duration: timedelta) -> None:
+        self.run(self.engine.queue.pause(duration))
+        self.model.paused_until = self.now + duration
+
+    @rule()
+    def resume(self) -> None:
+        self.run(self.engine.queue.resume())
+        self.model.paused_until = None
+
+    @rule(seconds=st.integers(1, 8))
+    def time_passes(self, seconds: int) -> None:
+        self.clock.advance(seconds=seconds)
+
+    @invariant()
+    def the_numbers_are_those_of_the_model(self) -> None:
+        now, model = self.now, self.model
+        ready, leased = len(model.ready(now)), model.leased(now)
+        assert self.run(self.engine.queue.stats()) == QueueStats(
+            ready=ready,
+            leased=leased,
+            delayed=len(model.messages) - ready - leased,
+            dead=len(model.dead),
+            oldest_ready_age=model.oldest_ready_age(now),
+            delivered_last_minute=model.delivered_last_minute(now),
+            paused_until=model.pause(now),
+        )
+        assert self.run(self.engine.queue.pending(KEYS)) == model.pending()
+
+    @invariant()
+    def the_dead_letters_are_those_of_the_model(self) -> None:
+        assert self.run(self.engine.queue.dead_letters()) == [
+            DeadLetter(
+                message_id, grave.body, grave.key, grave.attempts, grave.reason, grave.buried_at
+            )
+            for message_id, grave in sorted(self.model.dead.items())
+        ]
+
+    def _commit(self, *operations: Operation) -> bool:
+        return self.run(self.engine.commit(operations)) is not None
+
+
+def test_the_queue_does_what_the_model_says() -> None:
+    run_state_machine_as_test(QueueMachine, settings=MODEST)

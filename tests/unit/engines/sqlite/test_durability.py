@@ -1,0 +1,129 @@
+"""What was answered survives: it is in the files before the caller hears of it."""
+
+import asyncio
+import shutil
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+from tests.clocks import NOON, ManualClock
+from tests.contracts.asking import LEASE, list_all, receive_one, start_waiting, value_of
+from tests.unit.engines.sqlite.spied_connections import spied_connections
+from vskill_platform.engines.open_engine import open_engine
+from vskill_platform.engines.ports import Acknowledge, Put, Send
+from vskill_platform.engines.sqlite.connection import open_connection
+
+FULL = 2
+
+SEND_FROM_ANOTHER_PROCESS = """
+import asyncio, sys
+from vskill_platform.engines.open_engine import open_engine
+from vskill_platform.engines.ports import Put, Send
+
+async def main() -> None:
+    engine = await open_engine(sys.argv[1])
+    for n in range(20):
+        await engine.commit([Put(f"theirs:{n}", b""), Send(b"from another process")])
+    await engine.close()
+
+asyncio.run(main())
+"""
+
+
+def crashed_copy(path: Path, to: Path) -> str:
+    """Return the URL of what is on the disk now, as after a power cut."""
+    to.mkdir()
+    for file in (path, path.with_name(f"{path.name}-wal")):
+        shutil.copy(file, to)
+    return f"sqlite:///{to / path.name}"
+
+
+async def test_what_was_answered_is_in_the_files_already(
+    url: str, path: Path, tmp_path: Path
+) -> None:
+    engine = await open_engine(url)
+
+    for n in range(3):
+        await engine.commit([Put(f"sub:{n}", b"")])
+        survivor = await open_engine(crashed_copy(path, tmp_path / f"copy {n}"))
+        assert len(await list_all(survivor)) == n + 1
+        await survivor.close()
+
+    await engine.close()
+
+
+async def test_every_connection_syncs_its_log_at_each_commit(url: str) -> None:
+    with spied_connections() as spy:
+        engine = await open_engine(url)
+
+        assert [connection.pragma("synchronous") for connection in spy.opened] == [FULL] * 5
+        assert {connection.pragma("journal_mode") for connection in spy.opened} == {"wal"}
+
+        await engine.close()
+
+
+async def test_an_engine_that_is_opened_again_finds_everything(url: str) -> None:
+    clock = ManualClock()
+    engine = await open_engine(url, clock=clock)
+    await engine.commit([Put("sub:1", b"one", expires_at=NOON + timedelta(days=1))])
+    await engine.commit([Send(b"first", key="sub:1"), Send(b"second")])
+    delivery = await receive_one(engine)
+    await engine.queue.pause(timedelta(hours=1))
+    before = await engine.queue.stats(), await engine.revision()
+    await engine.close()
+
+    again = await open_engine(url, clock=clock)
+
+    assert (await again.queue.stats(), await again.revision()) == before
+    assert await value_of(again, "sub:1") == b"one"
+    assert await again.commit([Acknowledge(delivery)]) == 3
+    await again.close()
+
+
+async def test_a_close_waits_for_the_commits_that_are_under_way(url: str) -> None:
+    engine = await open_engine(url)
+    commits = [asyncio.create_task(engine.commit([Put(f"sub:{n}", b"")])) for n in range(10)]
+    await asyncio.sleep(0)
+
+    await engine.close()
+
+    assert await asyncio.gather(*commits) == list(range(1, 11))
+
+
+async def test_closing_leaves_one_file_and_no_lock(url: str, path: Path) -> None:
+    engine = await open_engine(url)
+    await engine.commit([Put("sub:1", b"")])
+
+    await engine.close()
+
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    connection = open_connection(path)
+    connection.execute("BEGIN EXCLUSIVE")
+    connection.close()
+
+
+async def test_closing_twice_does_no_harm(url: str) -> None:
+    engine = await open_engine(url)
+
+    await engine.close()
+    await engine.close()
+
+
+async def test_a_real_second_process_is_heard_and_loses_nothing(url: str) -> None:
+    engine = await open_engine(url)
+    waiting = await start_waiting(engine)
+
+    other = await asyncio.to_thread(
+        subprocess.Popen, [sys.executable, "-c", SEND_FROM_ANOTHER_PROCESS, url]
+    )
+    ours = [await engine.commit([Put(f"ours:{n}", b"")]) for n in range(20)]
+    async with asyncio.timeout(30):
+        (delivery,) = await waiting
+        assert await asyncio.to_thread(other.wait) == 0
+
+    assert delivery.body == b"from another process"
+    assert None not in ours
+    assert len(await list_all(engine, "ours:")) == len(await list_all(engine, "theirs:")) == 20
+    assert len(await engine.queue.receive(100, lease=LEASE)) == 19
+    await engine.close()

@@ -1,0 +1,85 @@
+"""A full disk: said in plain words, nothing lost, and over when there is space again."""
+
+import pytest
+
+from tests.contracts.asking import LEASE, list_all, receive_one, value_of
+from tests.unit.engines.sqlite.faulty_disk import faulty_disk
+from vskill_platform.engines.open_engine import open_engine
+from vskill_platform.engines.ports import Acknowledge, Put, Send
+from vskill_platform.errors import EngineError
+
+
+async def test_a_full_disk_is_told_in_plain_words(url: str) -> None:
+    with faulty_disk() as disk:
+        engine = await open_engine(url)
+        disk.is_full = True
+
+        with pytest.raises(EngineError, match=r"skills\.db: the disk is full") as told:
+            await engine.commit([Put("sub:1", b"")])
+
+        assert told.value.retryable
+        disk.is_full = False
+        await engine.close()
+
+
+async def test_what_was_there_can_be_read_while_the_disk_is_full(url: str) -> None:
+    with faulty_disk() as disk:
+        engine = await open_engine(url)
+        await engine.commit([Put("sub:1", b"one"), Send(b"job")])
+        disk.is_full = True
+
+        assert await value_of(engine, "sub:1") == b"one"
+        assert (await engine.queue.stats()).ready == 1
+        with pytest.raises(EngineError, match="full"):
+            await engine.queue.receive(1, lease=LEASE)
+
+        disk.is_full = False
+        await engine.close()
+
+
+async def test_it_works_again_when_there_is_space_and_nothing_was_lost(url: str) -> None:
+    with faulty_disk() as disk:
+        engine = await open_engine(url)
+        await engine.commit([Put("sub:1", b"one"), Send(b"job")])
+        delivery = await receive_one(engine)
+        disk.is_full = True
+        for n in range(3):
+            with pytest.raises(EngineError, match="full"):
+                await engine.commit([Put("sub:1", b"two"), Put(f"new:{n}", b"")])
+        with pytest.raises(EngineError, match="full"):
+            await engine.commit([Acknowledge(delivery)])
+
+        disk.is_full = False
+
+        assert await list_all(engine) == ["sub:1"]
+        assert await value_of(engine, "sub:1") == b"one"
+        assert await engine.commit([Put("sub:1", b"two"), Acknowledge(delivery)]) == 2
+        await engine.close()
+
+
+async def test_a_value_too_large_for_the_memory_of_a_transaction_fails_whole(url: str) -> None:
+    """Pages that spill to the disk before the commit meet the full disk in mid-statement."""
+    with faulty_disk() as disk:
+        engine = await open_engine(url)
+        await engine.commit([Put("sub:1", b"one")])
+        disk.is_full = True
+
+        with pytest.raises(EngineError, match="full"):
+            await engine.commit([Put(f"blob:{n}", bytes(20_000_000)) for n in range(3)])
+
+        disk.is_full = False
+        assert await list_all(engine) == ["sub:1"]
+        assert await engine.commit([Put("sub:2", b"two")]) == 2
+        await engine.close()
+
+
+async def test_a_database_cannot_be_begun_on_a_full_disk(url: str) -> None:
+    with faulty_disk() as disk:
+        disk.is_full = True
+        with pytest.raises(EngineError, match="full"):
+            await open_engine(url)
+
+        disk.is_full = False
+        engine = await open_engine(url)
+        assert await engine.commit([Put("sub:1", b"")]) == 1
+        await engine.close()

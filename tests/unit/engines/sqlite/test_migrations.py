@@ -1,0 +1,187 @@
+"""The schema goes forward, never half way, and only in files that are ours."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.resources import files
+from pathlib import Path
+from threading import Barrier, Thread
+
+import apsw
+import pytest
+
+from tests.unit.engines.sqlite.spied_connections import spied_connections
+from vskill_platform.engines.open_engine import open_engine
+from vskill_platform.engines.ports import Put
+from vskill_platform.engines.sqlite.connection import (
+    APPLICATION_ID,
+    MIGRATIONS,
+    migrate,
+    open_connection,
+)
+from vskill_platform.errors import ConfigError, VskillError
+
+FIRST = "CREATE TABLE skill (name TEXT NOT NULL) STRICT;"
+SECOND = "ALTER TABLE skill ADD COLUMN stars INTEGER NOT NULL DEFAULT 0;"
+BROKEN = "CREATE TABLE half (n INTEGER); DROP TABLE skill; CREATE TABLE half (n INTEGER);"
+
+
+@pytest.fixture
+def connection(path: Path) -> Iterator[apsw.Connection]:
+    with closing(open_connection(path)) as connection:
+        yield connection
+
+
+async def open_and_write(url: str) -> None:
+    engine = await open_engine(url)
+    assert await engine.commit([Put("sub:1", b"")])
+    await engine.close()
+
+
+def tables(connection: apsw.Connection) -> list[str]:
+    return [name for (name,) in connection.execute("SELECT name FROM sqlite_schema ORDER BY name")]
+
+
+def test_a_new_file_gets_the_newest_schema_and_our_mark(
+    connection: apsw.Connection, path: Path
+) -> None:
+    migrate(connection, path, [FIRST, SECOND])
+
+    assert connection.pragma("user_version") == 2
+    assert connection.pragma("application_id") == APPLICATION_ID
+    assert connection.pragma("journal_mode") == "wal"
+    connection.execute("INSERT INTO skill VALUES ('pdf', 3)")
+
+
+def test_an_older_schema_is_brought_forward_and_its_data_kept(
+    connection: apsw.Connection, path: Path
+) -> None:
+    migrate(connection, path, [FIRST])
+    connection.execute("INSERT INTO skill VALUES ('pdf')")
+
+    migrate(connection, path, [FIRST, SECOND])
+
+    assert connection.pragma("user_version") == 2
+    assert connection.execute("SELECT * FROM skill").fetchall() == [("pdf", 0)]
+
+
+def test_the_newest_schema_is_left_as_it_is(connection: apsw.Connection, path: Path) -> None:
+    migrate(connection, path, [FIRST, SECOND])
+    connection.execute("INSERT INTO skill VALUES ('pdf', 3)")
+
+    migrate(connection, path, [FIRST, SECOND])
+
+    assert connection.execute("SELECT * FROM skill").fetchall() == [("pdf", 3)]
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(
+    connection: apsw.Connection, path: Path
+) -> None:
+    migrate(connection, path, [FIRST])
+
+    with pytest.raises(apsw.SQLError):
+        migrate(connection, path, [FIRST, SECOND, BROKEN])
+
+    assert tables(connection) == ["skill"]
+    assert connection.pragma("user_version") == 1
+    assert connection.execute("SELECT count(*) FROM pragma_table_info('skill')").get == 1
+
+
+def test_after_a_migration_that_failed_others_can_write(
+    connection: apsw.Connection, path: Path
+) -> None:
+    with pytest.raises(apsw.SQLError):
+        migrate(connection, path, [FIRST, BROKEN])
+
+    with closing(open_connection(path)) as other:
+        other.set_busy_timeout(0)
+        migrate(other, path, [FIRST])
+        assert tables(other) == ["skill"]
+
+
+def test_a_newer_schema_is_refused_naming_both_versions(
+    connection: apsw.Connection, path: Path
+) -> None:
+    migrate(connection, path, [FIRST, SECOND])
+
+    with pytest.raises(ConfigError, match=r"skills\.db: .* version 2, .* only 1\b"):
+        migrate(connection, path, [FIRST])
+
+    assert connection.pragma("user_version") == 2
+
+
+async def test_an_engine_refuses_a_database_of_a_newer_release(url: str, path: Path) -> None:
+    await (await open_engine(url)).close()
+    newer = len(MIGRATIONS) + 1
+    with closing(open_connection(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {newer}")
+
+    with pytest.raises(ConfigError, match=f"version {newer}"):
+        await open_engine(url)
+
+
+@pytest.mark.parametrize("application_id", [0, 0x12345678])
+def test_the_database_of_another_program_is_refused_untouched(
+    url: str, path: Path, application_id: int
+) -> None:
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(f"PRAGMA application_id = {application_id}")
+        connection.execute("CREATE TABLE theirs (n INTEGER)")
+    before = path.read_bytes()
+
+    with pytest.raises(ConfigError, match="another program"):
+        asyncio.run(open_engine(url))
+
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_becomes_a_database(url: str, path: Path) -> None:
+    path.touch()
+
+    asyncio.run(open_and_write(url))
+
+    assert path.stat().st_size > 0
+
+
+def test_who_opens_a_new_file_waits_for_the_one_who_is_writing_to_it(path: Path) -> None:
+    with spied_connections() as spy, closing(apsw.Connection(str(path))) as first:
+        first.execute("BEGIN IMMEDIATE")
+        with closing(open_connection(path)) as second:
+            opening = Thread(target=migrate, args=(second, path, [FIRST]))
+            opening.start()
+            while spy.count("journal_mode") < 2 and opening.is_alive():
+                first.pragma("user_version")
+
+            first.execute("COMMIT")
+            opening.join()
+
+            assert tables(second) == ["skill"]
+
+
+def test_many_that_open_a_new_file_at_once_all_succeed(url: str) -> None:
+    together = Barrier(8)
+    errors: list[VskillError] = []
+
+    def run() -> None:
+        together.wait()
+        try:
+            asyncio.run(open_and_write(url))
+        except VskillError as error:
+            errors.append(error)
+
+    threads = [Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert errors == []
+
+
+def test_the_scripts_are_numbered_without_gaps() -> None:
+    folder = files("vskill_platform.engines.sqlite").joinpath("schema")
+
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+
+    assert len(names) == len(MIGRATIONS)
+    assert [name[:5] for name in names] == [f"{n:04}_" for n in range(1, len(names) + 1)]
