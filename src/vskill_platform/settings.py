@@ -101,7 +101,7 @@ def _parse(name: str, text: str, kind: Any) -> Any:
             return parse_duration(text)
         value = msgspec.convert(text, kind, strict=False)
     except (ValueError, msgspec.ValidationError) as error:
-        raise ConfigError(f"{name}: {error}") from error
+        raise ConfigError(f"{name}={text}: {error}") from error
     if kind is int and value < 1:
         raise ConfigError(f"{name}: {value} is too small, it must be at least 1")
     return value

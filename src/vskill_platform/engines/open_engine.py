@@ -1,5 +1,6 @@
 """From a URL to an engine: the only door to the drivers."""
 
+import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,6 +27,9 @@ async def open_engine(url: str, *, clock: Clock | None = None, create: bool = Tr
 def _check_path(path: Path, *, create: bool) -> None:
     if not path.parent.is_dir():
         raise ConfigError(f"{path}: the folder {path.parent} does not exist; make it first")
+    # Asked before opening: SQLite would leave files behind that cannot be written either.
+    if path.exists() and not os.access(path, os.W_OK):
+        raise ConfigError(f"{path}: the file cannot be written; check its owner and permissions")
     if not create and not path.exists():
         raise ConfigError(
             f"{path}: there is no database yet. Start one with `vskill-platform serve`, or name "

@@ -1,7 +1,6 @@
 """From a source to a snapshot in a private folder that is gone afterwards."""
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,14 +8,14 @@ from pathlib import Path
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.git import clone
 from vskill_platform.fetch.snapshot import Snapshot, take_snapshot
+from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.source import Source, SourceKind
 
 
 @asynccontextmanager
 async def fetched(source: Source) -> AsyncIterator[Snapshot]:
     """Fetch a skill once; everything of it lies in one folder that only we can read."""
-    with tempfile.TemporaryDirectory(prefix="vskill-", ignore_cleanup_errors=True) as private:
-        workspace = Path(private)
+    with open_workspace() as workspace:
         commit_sha = None
         if source.kind is SourceKind.GIT:
             root = workspace / "repo"

@@ -10,6 +10,8 @@ def read_source(text: str, *, path: str = "") -> Source:
     """Take a folder on this machine or a git URL; say what is wrong with anything else."""
     if "://" in text:
         return git_source(text, path)
+    if not text.isprintable():
+        raise InvalidInput(f"{text!r} has characters in its name that cannot be stored")
     folder = Path(text).expanduser()
     if folder.is_file():
         raise InvalidInput(f"{text!r} is a file; submit the folder that holds SKILL.md")

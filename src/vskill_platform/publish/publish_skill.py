@@ -33,7 +33,7 @@ async def prepare_publication(
     stored = await get_skill(slug)
     latest = stored.record if stored else None
     if latest and latest.source_key != submission.source.key:
-        raise SlugTaken(f"{slug} is published from {latest.source_key} already")
+        raise SlugTaken(f"{slug} is published from {latest.repo_url} already")
     expected = stored.revision if stored else ABSENT
     if latest and latest.digest == snapshot.digest:
         # The content is what it was: it was checked again, and nothing else happened.

@@ -15,10 +15,15 @@ from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.submission_store import write_submission
 
 
+class Conclusion(msgspec.Struct, frozen=True):
+    submission: Submission
+    operations: list[Operation]
+
+
 async def conclude_submission(
     claimed: Stored[Submission], snapshot: Snapshot, checked: CheckResult, stopwatch: Stopwatch
-) -> list[Operation]:
-    """Decide by what was found; return everything that has to be written for it."""
+) -> Conclusion:
+    """Decide by what was found; say where that leads and everything that has to be written."""
     submission = msgspec.structs.replace(
         claimed.record,
         skill_name=checked.manifest.name if checked.manifest else claimed.record.skill_name,
@@ -35,34 +40,38 @@ async def conclude_submission(
     )
     current = Stored(submission, claimed.revision)
     if checked.manifest is None or report.verdict is not Verdict.PASS:
-        return [*_fail(current, report, stopwatch), write_report(report)]
+        failed, operations = _fail(current, report, stopwatch)
+        return Conclusion(failed, [*operations, write_report(report)])
     publication = await prepare_publication(
         submission, snapshot, checked.manifest, now=report.checked_at
     )
     stopwatch.lap("publish")
-    published = _publish(current, publication.slug, publication.version, stopwatch)
-    return [*published, write_report(report), *publication.operations]
+    published, operations = _publish(current, publication.slug, publication.version, stopwatch)
+    return Conclusion(published, [*operations, write_report(report), *publication.operations])
 
 
-def _fail(current: Stored[Submission], report: Report, stopwatch: Stopwatch) -> list[Operation]:
+def _fail(
+    current: Stored[Submission], report: Report, stopwatch: Stopwatch
+) -> tuple[Submission, list[Operation]]:
     blocking = [finding for finding in report.findings if finding.severity in BLOCKING]
     more = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
     cause = _by_this_node("check", f"{blocking[0].message}{more}")
     submission = msgspec.structs.replace(current.record, timings=stopwatch.laps)
     failed, event = move(submission, SubmissionState.TIER1_FAILED, cause, now=report.checked_at)
-    return write_submission(failed, [event], expected=current.revision)
+    return failed, write_submission(failed, [event], expected=current.revision)
 
 
 def _publish(
     current: Stored[Submission], slug: str, version: str, stopwatch: Stopwatch
-) -> list[Operation]:
+) -> tuple[Submission, list[Operation]]:
     now = get_now()
     submission = msgspec.structs.replace(current.record, slug=slug, timings=stopwatch.laps)
     passed = _by_this_node("check", "passed every check; no judge is configured")
     approved, approval = move(submission, SubmissionState.AUTO_APPROVED, passed, now=now)
     done = _by_this_node("publish", f"published as {slug} {version}")
     published, publication = move(approved, SubmissionState.PUBLISHED, done, now=now)
-    return write_submission(published, [approval, publication], expected=current.revision)
+    operations = write_submission(published, [approval, publication], expected=current.revision)
+    return published, operations
 
 
 def _by_this_node(trigger: str, reason: str) -> Cause:

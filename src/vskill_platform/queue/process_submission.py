@@ -1,6 +1,7 @@
 """THE WALK of one submission: claim, fetch, check, conclude. It fits on one screen, for ever."""
 
 from vskill_platform.base.stopwatch import Stopwatch
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Acknowledge, Delivery
 from vskill_platform.errors import Overtaken
 from vskill_platform.fetch.fetch_source import fetched
@@ -8,6 +9,8 @@ from vskill_platform.queue.claim_submission import claim_submission
 from vskill_platform.queue.conclude_submission import conclude_submission
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.stores.db import bound_env, commit
+
+log = get_logger(__name__)
 
 
 async def process_submission(delivery: Delivery) -> None:
@@ -28,5 +31,9 @@ async def process_submission(delivery: Delivery) -> None:
         )
         stopwatch.lap("check")
         conclusion = await conclude_submission(claimed, snapshot, checked, stopwatch)
-    if await commit([*conclusion, Acknowledge(delivery)]) is None:
+    if await commit([*conclusion.operations, Acknowledge(delivery)]) is None:
         raise Overtaken(f"{claimed.record.id} was changed while it was being checked")
+    ended = conclusion.submission
+    log.info(
+        "walk ended", submission=ended.id, state=ended.state, why=ended.reason, **ended.timings
+    )
