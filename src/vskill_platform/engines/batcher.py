@@ -51,8 +51,9 @@ class Batcher(Generic[Item, Outcome]):
     def _flush(self) -> None:
         self._flush_planned = False
         while self._waiting and self._idle:
-            batch = self._waiting[: self._max_batch]
+            taken = self._waiting[: self._max_batch]
             del self._waiting[: self._max_batch]
+            batch = [waiting for waiting in taken if not waiting[1].done()]  # not who was cancelled
             self._idle -= 1
             task = self._loop.create_task(self._settle(batch))
             self._running.add(task)

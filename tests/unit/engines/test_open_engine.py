@@ -1,19 +1,41 @@
 """From a URL to an engine, and what is said when there is none to open."""
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.contracts.asking import value_of
-from tests.unit.engines.sqlite.faulty_disk import faulty_disk
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Put
-from vskill_platform.errors import ConfigError, EngineError
+from vskill_platform.errors import ConfigError, EngineError, VskillError
+
+NOBODY = 65534
 
 
 def names_in(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
+
+
+@contextmanager
+def stopped_by_permissions(path: Path, folder_mode: int, file_mode: int) -> Iterator[None]:
+    """Be somebody whom permissions stop: root gives up its powers for a while."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.chown(path, NOBODY, NOBODY)
+        os.chown(path.parent, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, 0)
+    path.chmod(file_mode)
+    path.parent.chmod(folder_mode)
+    try:
+        yield
+    finally:
+        path.parent.chmod(0o755)
+        if is_root:
+            os.setresuid(0, 0, 0)
 
 
 @pytest.mark.parametrize("url", ["mysql://localhost/skills", "skills.db", "", "sqlite:skills.db"])
@@ -77,21 +99,22 @@ async def test_a_folder_nobody_can_write_to_is_told() -> None:
         await open_engine("sqlite:////proc/skills.db")
 
 
-async def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/skills.db"
-    with faulty_disk() as disk:
-        await (await open_engine(url)).close()
-        disk.is_read_only = True
+@pytest.mark.parametrize(
+    ("folder_mode", "file_mode", "told"),
+    [
+        (0o755, 0o444, "the file cannot be written"),
+        (0o755, 0o000, "the file cannot be written"),
+        (0o555, 0o644, "the file or its folder cannot be written"),
+    ],
+    ids=["read-only file", "unreadable file", "read-only folder"],
+)
+async def test_what_permissions_forbid_is_told(folder_mode: int, file_mode: int, told: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "skills.db"
+        await (await open_engine(f"sqlite:///{path}")).close()
 
-        with pytest.raises(EngineError, match="cannot be written; check its owner"):
-            await open_engine(url)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not stop root")
-async def test_a_file_of_somebody_else_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "skills.db"
-    await (await open_engine(f"sqlite:///{path}")).close()
-    path.chmod(0o444)
-
-    with pytest.raises(EngineError, match="cannot be written; check its owner"):
-        await open_engine(f"sqlite:///{path}")
+        with (
+            stopped_by_permissions(path, folder_mode, file_mode),
+            pytest.raises(VskillError, match=told),
+        ):
+            await open_engine(f"sqlite:///{path}")

@@ -21,7 +21,7 @@ BUSY_TIMEOUT_MS = 10_000
 _WHAT_TO_DO: dict[type[apsw.Error], str] = {
     apsw.NotADBError: "the file is damaged or not a database; restore it from a backup",
     apsw.CorruptError: "the file is damaged; restore it from a backup",
-    apsw.ReadOnlyError: "the file cannot be written; check its owner and permissions",
+    apsw.ReadOnlyError: "the file or its folder cannot be written; check their permissions",
     apsw.CantOpenError: "the file cannot be opened; check that its folder exists and is writable",
     apsw.FullError: "the disk is full; nothing of this commit was written; free some space",
     apsw.IOError: "reading or writing the disk failed; nothing of this commit was written",

@@ -40,7 +40,8 @@ class SqliteEngine:
         self._doorbell = Doorbell()
         self.kv = SqliteKeyValueStore(self._readers, clock)
         self.queue = SqliteMessageQueue(self._writer, self._readers, self._doorbell, clock)
-        self._watcher = asyncio.create_task(self._watch_other_processes(open_connection(path)))
+        self._lookout = open_connection(path)
+        self._watcher = asyncio.create_task(self._watch_other_processes())
 
     async def commit(self, operations: Sequence[Operation]) -> int | None:
         check_operations(operations)
@@ -72,21 +73,21 @@ class SqliteEngine:
         self._watcher.cancel()
         with suppress(asyncio.CancelledError):
             await self._watcher
+        self._lookout.close()
         await self._writer.close()
         self._readers.close()
 
-    async def _watch_other_processes(self, connection: apsw.Connection) -> None:
-        connection.set_busy_timeout(0)  # we look from the event loop, which must not stand still
-        seen = _data_version(connection)
-        try:
-            while True:
-                await asyncio.sleep(LOOK_EVERY_SECONDS)
-                version = _data_version(connection)
-                if version != seen:
-                    seen = version
-                    self._doorbell.ring()
-        finally:
-            connection.close()
+    async def _watch_other_processes(self) -> None:
+        self._lookout.set_busy_timeout(
+            0
+        )  # it looks from the event loop, which must not stand still
+        seen = _data_version(self._lookout)
+        while True:
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            version = _data_version(self._lookout)
+            if version != seen:
+                seen = version
+                self._doorbell.ring()
 
 
 def _data_version(connection: apsw.Connection) -> object:

@@ -1,4 +1,4 @@
-"""A disk that a test can fill up, write-protect or break, below a real SQLite."""
+"""A disk that a test can fill up or break, below a real SQLite."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,6 @@ _REAL = "unix"
 class FaultyDisk(apsw.VFS):
     def __init__(self) -> None:
         self.is_full = False
-        self.is_read_only = False
         self.fails_to_read = False
         self.fails_to_sync = False
         super().__init__("faulty", _REAL)
@@ -19,9 +18,6 @@ class FaultyDisk(apsw.VFS):
     def xOpen(  # noqa: N802 - SQLite's name
         self, name: str | apsw.URIFilename | None, flags: list[int]
     ) -> apsw.VFSFile:
-        if self.is_read_only and flags[0] & apsw.SQLITE_OPEN_MAIN_DB:
-            flags[0] &= ~(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-            flags[0] |= apsw.SQLITE_OPEN_READONLY
         return _FaultyFile(self, name, flags)
 
 

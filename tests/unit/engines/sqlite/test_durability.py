@@ -7,6 +7,9 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+import apsw
+import pytest
+
 from tests.clocks import NOON, ManualClock
 from tests.contracts.asking import LEASE, list_all, receive_one, start_waiting, value_of
 from tests.unit.engines.sqlite.spied_connections import spied_connections
@@ -101,6 +104,17 @@ async def test_closing_leaves_one_file_and_no_lock(url: str, path: Path) -> None
     connection = open_connection(path)
     connection.execute("BEGIN EXCLUSIVE")
     connection.close()
+
+
+async def test_an_engine_that_is_closed_at_once_leaves_no_connection_open(url: str) -> None:
+    with spied_connections() as spy:
+        engine = await open_engine(url)
+
+        await engine.close()
+
+    for connection in spy.opened:
+        with pytest.raises(apsw.ConnectionClosedError):
+            connection.pragma("user_version")
 
 
 async def test_closing_twice_does_no_harm(url: str) -> None:
