@@ -10,7 +10,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -45,7 +45,7 @@ from benchmarks.report import (
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Send
 
-ROUNDS = 5
+ROUNDS = 7
 #: How many messages one call sends where a call can send several.
 BATCH = 100
 BATCHES = 100
@@ -57,17 +57,17 @@ FIRST_PEER = 2
 class Contender(msgspec.Struct, frozen=True):
     name: str
     run: Callable[[Path, int], Rates]
-    #: As many as keep it busy for a few seconds.
+    #: So few that a round is short: what else the disk has to do changes by the second.
     count: int
     guarantee: str
 
 
 CONTENDERS = (
-    Contender("ours", run_ours, 8_000, "synced, leased, fenced; consumers take 3 as we ship it"),
-    Contender("ours, one by one", run_ours_singly, 8_000, "the same; consumers take 1 as peers do"),
-    Contender("localqueue", run_localqueue, 2_000, "synced (DURABLE), leased, fenced"),
-    Contender("huey", run_huey, 2_000, "synced (fsync=True); deleted on read: a crash loses it"),
-    Contender("DBOS", run_dbos, 400, "synced; a workflow each, kept and restarted after a crash"),
+    Contender("ours", run_ours, 4_000, "synced, leased, fenced; consumers take 3 as we ship it"),
+    Contender("ours, one by one", run_ours_singly, 4_000, "the same; consumers take 1 as peers do"),
+    Contender("localqueue", run_localqueue, 800, "synced (DURABLE), leased, fenced"),
+    Contender("huey", run_huey, 800, "synced (fsync=True); deleted on read: a crash loses it"),
+    Contender("DBOS", run_dbos, 150, "synced; a workflow each, kept and restarted after a crash"),
 )
 
 
@@ -78,17 +78,29 @@ def fresh_run(contender: Contender) -> Rates:
         return process.submit(contender.run, folder, contender.count).result()
 
 
-def median(rounds: Sequence[Rates]) -> Rates:
-    return Rates(*map(statistics.median, _by_phase(rounds)))
+def play_rounds() -> tuple[list[list[Rates]], list[tuple[float, float]]]:
+    """Return the rates of every contender, round by round, and the limits in each round."""
+    rates: list[list[Rates]] = [[] for _ in CONTENDERS]
+    limits = []
+    for number in range(ROUNDS):
+        limits.append(measure_limits())
+        for place in range(len(CONTENDERS)):
+            turn = (number + place) % len(CONTENDERS)  # each goes first once in a while
+            rates[turn].append(fresh_run(CONTENDERS[turn]))
+    return rates, limits
 
 
-def spread(rounds: Sequence[Rates]) -> float:
-    """Return how far the rounds lie apart at the worst, as a part of the median."""
-    return max((max(of) - min(of)) / statistics.median(of) for of in _by_phase(rounds))
+def middle(figures: Iterable[float]) -> float:
+    return statistics.median(figures)
 
 
-def _by_phase(rounds: Sequence[Rates]) -> list[tuple[float, ...]]:
-    return list(zip(*map(msgspec.structs.astuple, rounds), strict=True))
+def ahead(ours: Sequence[Rates], others: Sequence[Rates]) -> Rates:
+    """Return how many times as fast ours is, each round compared with itself."""
+    return Rates(
+        middle(our.sent / other.sent for our, other in zip(ours, others, strict=True)),
+        middle(our.received / other.received for our, other in zip(ours, others, strict=True)),
+        middle(our.together / other.together for our, other in zip(ours, others, strict=True)),
+    )
 
 
 def measure_limits() -> tuple[float, float]:
@@ -126,49 +138,45 @@ def _times_a_second(work: Callable[[], object]) -> float:
 
 
 def compare_singly() -> None:
-    limits, turns = [], []
-    for _ in range(ROUNDS):
-        limits.append(measure_limits())
-        turns.append([fresh_run(contender) for contender in CONTENDERS])
-    columns = list(zip(*turns, strict=True))
-    found = [median(column) for column in columns]
-    ours = found[0]
-    syncs, inserts = map(statistics.median, zip(*limits, strict=True))
+    rates, limits = play_rounds()
+    ours = rates[0]
+    factors = [ahead(ours, others) for others in rates]
     print_table(
         ("messages a second", "sent", "ours", "received + acked", "ours", "both at once", "ours"),
         [
             *(
                 (
                     contender.name,
-                    *(rate(rates.sent), ratio(ours.sent / rates.sent)),
-                    *(rate(rates.received), ratio(ours.received / rates.received)),
-                    *(rate(rates.together), ratio(ours.together / rates.together)),
+                    *(rate(middle(each.sent for each in rounds)), ratio(factor.sent)),
+                    *(rate(middle(each.received for each in rounds)), ratio(factor.received)),
+                    *(rate(middle(each.together for each in rounds)), ratio(factor.together)),
                 )
-                for contender, rates in zip(CONTENDERS, found, strict=True)
+                for contender, rounds, factor in zip(CONTENDERS, rates, factors, strict=True)
             ),
-            ("limit: INSERTs one by one", rate(inserts), ratio(ours.sent / inserts), *[""] * 4),
-            ("limit: the disk's fsyncs", rate(syncs), ratio(ours.sent / syncs), *[""] * 4),
+            _limit_row("limit: INSERTs one by one", ours, [inserts for _, inserts in limits]),
+            _limit_row("limit: the disk's fsyncs", ours, [syncs for syncs, _ in limits]),
         ],
     )
-    for contender, column in zip(CONTENDERS, columns, strict=True):
-        print_note(
-            f"{contender.name}: {contender.guarantee}; {contender.count:,} messages a phase, "
-            f"rounds up to {spread(column):.0%} apart"
-        )
-    print_note(f"medians of {ROUNDS} rounds, in which all took turns")
-    _judge(ours, found[FIRST_PEER:])
-
-
-def _judge(ours: Rates, peers: Sequence[Rates]) -> None:
-    ahead = min(
-        getattr(ours, phase) / max(getattr(peer, phase) for peer in peers)
-        for phase in ("sent", "received", "together")
+    for contender in CONTENDERS:
+        print_note(f"{contender.name}: {contender.guarantee}; {contender.count:,} a phase")
+    print_note(
+        f"medians of {ROUNDS} rounds in which all took turns; ratios are taken in each round"
     )
+    _judge(factors[FIRST_PEER:])
+
+
+def _limit_row(name: str, ours: Sequence[Rates], limits: Sequence[float]) -> tuple[str, ...]:
+    factor = middle(our.sent / limit for our, limit in zip(ours, limits, strict=True))
+    return name, rate(middle(limits)), ratio(factor), *[""] * 4
+
+
+def _judge(factors: Sequence[Rates]) -> None:
+    least = min(min(msgspec.structs.astuple(factor)) for factor in factors)
     print_verdict(
-        "against the fastest peer in each phase",
-        figure=f"at least {ratio(ahead)} as fast",
+        "against every peer in every phase",
+        figure=f"at least {ratio(least)} as fast",
         target="faster than every one",
-        is_reached=ahead > 1,
+        is_reached=least > 1,
     )
 
 

@@ -227,7 +227,7 @@ async def look(key: int) -> int:
     return key
 
 
-async def pooled() -> Sequence[Any]:
+async def settled() -> Sequence[Any]:
     return await settle(look, range(SETTLE_KEYS))
 
 
@@ -242,13 +242,13 @@ async def task_per_key() -> Sequence[Any]:
 
 
 async def compare_settle() -> None:
-    ours, theirs = await interleave(REPETITIONS, pooled, task_per_key)
-    our_peak, their_peak = [await peak_beyond_result(work) for work in (pooled, task_per_key)]
-    assert await pooled() == await task_per_key() == list(range(SETTLE_KEYS))
+    ours, theirs = await interleave(REPETITIONS, settled, task_per_key)
+    our_peak, their_peak = [await peak_beyond_result(work) for work in (settled, task_per_key)]
+    assert await settled() == await task_per_key() == list(range(SETTLE_KEYS))
     print_table(
         (f"settle, {SETTLE_KEYS:,} keys, {READS_AT_ONCE:,} at once", "time", "peak beyond result"),
         [
-            ("ours: a pool over one iterator", ours, megabytes(our_peak)),
+            ("ours: settle", ours, megabytes(our_peak)),
             ("a task per key behind a semaphore", theirs, megabytes(their_peak)),
             ("ratio", ratio(theirs.median / ours.median), ratio(their_peak / our_peak)),
         ],

@@ -52,17 +52,24 @@ def scratch() -> Iterator[Path]:
 
 
 async def interleave(
-    repetitions: int, *contenders: Callable[[], Awaitable[Any]]
+    repetitions: int,
+    *contenders: Callable[[], Awaitable[Any]],
+    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[Sample, ...]:
     """Time the contenders in turns, so that noise hits all; the first turn only warms up."""
-    turns = [[await timed(contender) for contender in contenders] for _ in range(repetitions + 1)]
+    turns = [
+        [await timed(contender, clock=clock) for contender in contenders]
+        for _ in range(repetitions + 1)
+    ]
     return tuple(Sample(column) for column in zip(*turns[1:], strict=True))
 
 
-async def timed(work: Callable[[], Awaitable[Any]]) -> float:
-    started = time.perf_counter()
+async def timed(
+    work: Callable[[], Awaitable[Any]], *, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    started = clock()
     await work()
-    return time.perf_counter() - started
+    return clock() - started
 
 
 def print_title(title: str, claim: str) -> None:

@@ -15,7 +15,9 @@ from tests.tables import ROOT, rows_of, unquoted
 from vskill_platform import errors
 from vskill_platform.cli.main import cli
 from vskill_platform.model.submission import EDGES
+from vskill_platform.model.verdict import Verdict
 from vskill_platform.queue.fail_submission import ErrorClass
+from vskill_platform.scan.rules import load_rules
 from vskill_platform.settings import Settings, format_duration, variable
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -23,6 +25,12 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 _LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 _RULE = re.compile(r'"((?:MAN|LIM|RUN)-\w+)"')
 _DECIDED_BY_THE_MACHINE = {"node", "scan_processes"}
+
+
+def commands() -> dict[str, click.Command]:
+    context = click.Context(cli)
+    found = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return {name: command for name, command in found.items() if command}
 
 
 def test_every_setting_is_documented_with_its_default() -> None:
@@ -39,7 +47,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
 
 def test_every_command_and_option_is_documented() -> None:
     documented = " ".join(row[0] for row in rows_of("docs/cli.md"))
-    for name, command in cli.commands.items():
+    for name, command in commands().items():
         subcommands = command.commands if isinstance(command, click.Group) else {"": command}
         for subname, subcommand in subcommands.items():
             row = f"`{name} {subname}".rstrip()
@@ -71,8 +79,17 @@ def test_every_edge_between_states_is_explained() -> None:
 
 def test_every_rule_is_documented() -> None:
     in_code = {rule for path in SOURCES for rule in _RULE.findall(path.read_text())}
+    in_data = {rule.id for rule in load_rules()}
+    documented = {row[0] for row in rows_of("docs/scanning.md")} - set(Verdict)
 
-    assert in_code | set(ErrorClass) == {row[0] for row in rows_of("docs/scanning.md")}
+    assert in_code | in_data | set(ErrorClass) == documented
+
+
+def test_every_rule_is_documented_with_its_severity() -> None:
+    documented = {row[0]: row[1] for row in rows_of("docs/scanning.md")}
+
+    for rule in load_rules():
+        assert documented[rule.id] == rule.severity
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

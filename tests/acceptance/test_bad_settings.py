@@ -10,8 +10,8 @@ from tests.acceptance.program import Platform
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("port", "eighty", "VSKILL_PORT: "),
-        ("port", "70000", "VSKILL_PORT: "),
+        ("port", "eighty", "VSKILL_PORT="),
+        ("port", "70000", "VSKILL_PORT="),
         ("lease", "5", "VSKILL_LEASE: '5' is not a duration such as 90s, 10m or 1h30m"),
         ("max_batch_size", "0", "VSKILL_MAX_BATCH_SIZE: 0 is too small"),
         ("log_level", "LOUD", "VSKILL_LOG_LEVEL: "),

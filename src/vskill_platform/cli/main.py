@@ -5,26 +5,32 @@ import sys
 import click
 
 from vskill_platform import __version__
-from vskill_platform.cli.config import config
-from vskill_platform.cli.dead_letters import dead_letters
-from vskill_platform.cli.queue import pause, resume, stuck
-from vskill_platform.cli.serve import serve
-from vskill_platform.cli.submissions import list_submissions, status
-from vskill_platform.cli.submit import submit
-from vskill_platform.cli.work import tick, work
+from vskill_platform.cli.lazy import LazyGroup
 from vskill_platform.errors import VskillError
 
+_HERE = "vskill_platform.cli"
+COMMANDS = {
+    "serve": f"{_HERE}.serve:serve",
+    "scan": f"{_HERE}.scan:scan",
+    "submit": f"{_HERE}.submit:submit",
+    "status": f"{_HERE}.submissions:status",
+    "list": f"{_HERE}.submissions:list_submissions",
+    "work": f"{_HERE}.work:work",
+    "tick": f"{_HERE}.work:tick",
+    "stuck": f"{_HERE}.queue:stuck",
+    "dead-letters": f"{_HERE}.dead_letters:dead_letters",
+    "pause": f"{_HERE}.queue:pause",
+    "resume": f"{_HERE}.queue:resume",
+    "config": f"{_HERE}.config:config",
+}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(
+    cls=LazyGroup, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="vskill-platform")
 def cli() -> None:
     """Run and use a verified registry of agent skills."""
-
-
-for command in (
-    serve, submit, status, list_submissions, work, tick, stuck, dead_letters, pause, resume, config,
-):  # fmt: skip
-    cli.add_command(command)
 
 
 def main() -> None:

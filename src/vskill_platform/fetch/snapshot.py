@@ -34,7 +34,7 @@ def take_snapshot(
     folder.mkdir()
     files: list[SkillFile] = []
     room = MAX_TOTAL_BYTES
-    for path in _walk(origin):
+    for path in list_files(origin):
         copied = _copy(origin, path, folder, room)
         room -= copied.size
         files.append(copied)
@@ -57,7 +57,7 @@ def digest_of(files: list[SkillFile]) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def _walk(origin: Path) -> list[Path]:
+def list_files(origin: Path) -> list[Path]:
     """Return the paths of all files below *origin*, without those of version control."""
     found: list[Path] = []
     todo = [(origin, 0)]

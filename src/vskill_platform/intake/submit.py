@@ -78,7 +78,8 @@ async def _create(source: Source, submitter: str) -> SubmitResult | None:
 
 async def _reopen(existing: Stored[Submission], submitter: str) -> SubmitResult | None:
     submission = existing.record
-    if submission.state not in TERMINAL_STATES:
+    waits_for_a_person = submission.state is SubmissionState.NEEDS_REVIEW
+    if submission.state not in TERMINAL_STATES and not waits_for_a_person:
         return SubmitResult(kind=SubmitKind.PENDING, submission=submission)
     fresh = msgspec.structs.replace(submission, attempts=0, recoveries=0, recover_after=None)
     cause = Cause(trigger="submit", actor=submitter, reason="submitted again")

@@ -43,7 +43,7 @@ EDGES: dict[SubmissionState, frozenset[SubmissionState]] = {
     ),
     _S.TIER1_SCANNING: frozenset(
         {
-            _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.TIER1_FAILED,
+            _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.NEEDS_REVIEW, _S.TIER1_FAILED,
             _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED,
         }
     ),
@@ -53,7 +53,9 @@ EDGES: dict[SubmissionState, frozenset[SubmissionState]] = {
             _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED,
         }
     ),
-    _S.NEEDS_REVIEW: frozenset({_S.AUTO_APPROVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}),
+    _S.NEEDS_REVIEW: frozenset(
+        {_S.AUTO_APPROVED, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}
+    ),
     _S.AUTO_APPROVED: frozenset({_S.PUBLISHED, _S.RECEIVED, _S.REJECTED, _S.DEQUEUED}),
     _S.VENDOR_APPROVED: frozenset({_S.PUBLISHED, _S.RECEIVED, _S.REJECTED, _S.DEQUEUED}),
     _S.PUBLISHED: frozenset({_S.RECEIVED}),

@@ -26,14 +26,14 @@ async def process_submission(delivery: Delivery) -> None:
     stopwatch = Stopwatch()
     async with fetched(claimed.record.source) as snapshot:
         stopwatch.lap("fetch")
-        checked = await check_skill(
+        scanned = await check_skill(
             snapshot.folder, folder_name=snapshot.folder_name, slots=bound_env().scan_slots
         )
         stopwatch.lap("check")
-        conclusion = await conclude_submission(claimed, snapshot, checked, stopwatch)
+        conclusion = await conclude_submission(claimed, snapshot, scanned, stopwatch)
     if await commit([*conclusion.operations, Acknowledge(delivery)]) is None:
         raise Overtaken(f"{claimed.record.id} was changed while it was being checked")
     ended = conclusion.submission
     log.info(
-        "walk ended", submission=ended.id, state=ended.state, why=ended.reason, **ended.timings
+        "walk ended", submission=ended.id, state=ended.state, why=ended.reason, **stopwatch.laps
     )

@@ -2,7 +2,7 @@
 
 from vskill_platform.engines.ports import Operation
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
-from vskill_platform.model.verdict import Finding, Report, Severity, Verdict
+from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report
@@ -13,7 +13,9 @@ NO_SCANNER = "none"
 
 
 def unverified(*, rule: str, message: str, fix: str) -> Finding:
-    return Finding(rule=rule, severity=Severity.HIGH, message=message, fix=fix)
+    return Finding(
+        rule=rule, severity=Severity.HIGH, message=message, fix=fix, kind=FindingKind.UNVERIFIED
+    )
 
 
 def reject_submission(

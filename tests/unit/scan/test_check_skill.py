@@ -12,18 +12,19 @@ from tests.casts import a_skill_folder
 from vskill_platform.errors import ScanError
 from vskill_platform.scan import check_skill as check_module
 from vskill_platform.scan import limits
-from vskill_platform.scan.check_skill import CheckResult, check_folder, check_skill
+from vskill_platform.scan.check_skill import check_skill
+from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 
-def die(_folder: Path, _name: str | None) -> CheckResult:
+def die(_folder: Path, _name: str | None) -> ScanResult:
     os._exit(1)
 
 
-def eat_memory(_folder: Path, _name: str | None) -> CheckResult:
+def eat_memory(_folder: Path, _name: str | None) -> ScanResult:
     raise AssertionError(len(bytearray(2 * check_module.MAX_MEMORY_BYTES)))
 
 
-def hang(folder: Path, _name: str | None) -> CheckResult:
+def hang(folder: Path, _name: str | None) -> ScanResult:
     (folder / "started").write_text(str(os.getpid()))
     while True:
         time.sleep(1)
@@ -43,7 +44,7 @@ async def test_a_good_skill_passes(tmp_path: Path) -> None:
 async def test_a_checker_that_breaks_is_no_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, breaking: object
 ) -> None:
-    monkeypatch.setattr(check_module, "check_folder", breaking)
+    monkeypatch.setattr(check_module, "scan_skill", breaking)
 
     with pytest.raises(ScanError, match="the check broke down"):
         await check_skill(tmp_path, folder_name=None, slots=CapacityLimiter(1))
@@ -52,7 +53,7 @@ async def test_a_checker_that_breaks_is_no_verdict(
 async def test_a_checker_that_hangs_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check_module, "check_folder", hang)
+    monkeypatch.setattr(check_module, "scan_skill", hang)
     check = asyncio.create_task(check_skill(tmp_path, folder_name=None, slots=CapacityLimiter(1)))
     while not (tmp_path / "started").exists() or not (tmp_path / "started").read_text():
         await asyncio.sleep(0.01)
@@ -80,6 +81,6 @@ def test_what_is_too_large_is_found(
     folder = a_skill_folder(tmp_path, big_dot_bin="x" * 200, longer_name_dot_md="y")
     monkeypatch.setattr(limits, limit, value)
 
-    result = check_folder(folder, None)
+    result = scan_skill(folder, None)
 
     assert any(complaint in finding.message for finding in result.findings)

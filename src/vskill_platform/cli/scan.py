@@ -1,0 +1,139 @@
+"""`scan`: the check of the registry for anybody, without one."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TextIO
+
+import click
+import msgspec
+
+from vskill_platform.cli.lazy import load
+from vskill_platform.cli.scan_targets import find_targets, scan_in_place
+from vskill_platform.errors import InvalidInput
+from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.scan.scan_many import Scanned, Target, scan_many
+
+_WRITERS = {
+    "text": "vskill_platform.scan.report_text:write_text",
+    "json": "vskill_platform.scan.report_json:write_json",
+    "jsonl": "vskill_platform.scan.report_json:write_jsonl",
+    "sarif": "vskill_platform.scan.report_sarif:write_sarif",
+    "html": "vskill_platform.scan.report_html:write_html",
+}
+#: Verdicts by what `--fail-on` makes of them.
+_FAILING = {
+    None: frozenset(),
+    "review": frozenset({"review", "block"}),
+    "block": frozenset({"block"}),
+}
+#: Fewer are done before a bar could be read.
+_MANY = 20
+EXIT_FOUND, EXIT_NOT_VERIFIED = 1, 3
+
+
+class _Tally(msgspec.Struct):
+    """What has gone through so far."""
+
+    verdicts: set[str] = msgspec.field(default_factory=set)
+    broken: int = 0
+
+    def watch(self, scanned: Iterable[Scanned]) -> Iterator[Scanned]:
+        for one in scanned:
+            if one.result:
+                self.verdicts.add(one.result.verdict)
+            else:
+                self.broken += 1
+            yield one
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.option("--recursive", "-r", is_flag=True, help="Every folder below that holds a SKILL.md.")
+@click.option("--format", "form", type=click.Choice(list(_WRITERS)), default="text",
+              show_default=True, help="How the report looks.")  # fmt: skip
+@click.option("--output", "-o", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write the report there.")  # fmt: skip
+@click.option("--fail-on", type=click.Choice(["review", "block"]),
+              help="Exit with 1 if a verdict is that or worse.")  # fmt: skip
+@click.option("--explain", metavar="RULE", help="Say what a rule means; `all` lists them.")
+@click.option("--jobs", "-j", type=click.IntRange(1, 256), default=os.cpu_count() or 1, metavar="N",
+              help="How many processes; as many as processors unless told.")  # fmt: skip
+@click.pass_context
+def scan(  # noqa: PLR0913 - one for each option
+    context: click.Context,
+    *,
+    paths: tuple[str, ...],
+    recursive: bool,
+    form: str,
+    output: Path | None,
+    fail_on: str | None,
+    explain: str | None,
+    jobs: int,
+) -> None:
+    """Scan skills: folders, archives (.zip, .tar.gz, .tgz) or git URLs.
+
+    Nothing of a skill is ever run, and no database is needed. The exit code is 0 if no verdict is
+    one that --fail-on names or worse, 1 if one is, 2 for wrong usage, and 3 if something could not
+    be scanned: it is not verified.
+    """
+    if explain:
+        _explain(explain)
+        return
+    if not paths:
+        raise click.UsageError("Name at least one PATH: a folder, an archive or a git URL.")
+    tally = _Tally()
+    with ExitStack() as stack:
+        workspace = stack.enter_context(open_workspace())
+        targets = _targets(paths, recursive=recursive, workspace=workspace, jobs=jobs)
+        out = stack.enter_context(_open(output)) if output else _standard_output()
+        in_place = partial(scan_in_place, workspace=workspace)
+        scanned = tally.watch(scan_many(targets, jobs=jobs, scan=in_place))
+        if _has_room_for_a_bar(len(targets), output):
+            scanned = load("vskill_platform.cli.progress:with_progress")(scanned, len(targets))
+        load(_WRITERS[form])(scanned, out)
+    if tally.verdicts & _FAILING[fail_on]:
+        context.exit(EXIT_FOUND)
+    if tally.broken:
+        context.exit(EXIT_NOT_VERIFIED)
+
+
+def _explain(rule: str) -> None:
+    text = load("vskill_platform.scan.explain:explain")(rule)
+    if text is None:
+        raise click.UsageError(f"There is no rule {rule!r}; `--explain all` lists them.")
+    click.echo(text)
+
+
+def _targets(
+    paths: tuple[str, ...], *, recursive: bool, workspace: Path, jobs: int
+) -> list[Target]:
+    try:
+        return find_targets(paths, recursive=recursive, workspace=workspace, jobs=jobs)
+    except InvalidInput as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _open(path: Path) -> TextIO:
+    try:
+        return path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _standard_output() -> TextIO:
+    """Return stdout, made to take every character: a report must not end in the middle."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    return sys.stdout
+
+
+def _has_room_for_a_bar(count: int, output: Path | None) -> bool:
+    """Tell whether a bar would be seen and not stand in the middle of the report."""
+    return (
+        count >= _MANY and sys.stderr.isatty() and (output is not None or not sys.stdout.isatty())
+    )

@@ -1,0 +1,121 @@
+"""Archives at arm's length: plain files and folders come out, or nothing does."""
+
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import msgspec
+
+from vskill_platform.errors import SourceRefused
+from vskill_platform.fetch.snapshot import MAX_DEPTH, MAX_FILES, MAX_TOTAL_BYTES
+
+#: How many bytes may come out for each that went in; text rarely shrinks to a tenth.
+MAX_RATIO = 100
+#: Below this an archive may have any ratio: a small file of zeros is no bomb.
+_HARMLESS_BYTES = 1024 * 1024
+_CHUNK = 64 * 1024
+_SUFFIXES = (".zip", ".tar.gz", ".tgz")
+#: What the readers raise when an archive is not what it says.
+_UNREADABLE = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError,
+    ValueError, LookupError,
+)  # fmt: skip
+
+
+class _Member(msgspec.Struct, frozen=True):
+    name: str
+    #: None for a folder.
+    content: IO[bytes] | None
+
+
+def is_archive(path: Path) -> bool:
+    return path.name.lower().endswith(_SUFFIXES)
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Write what is in *archive* to the new *folder*; refuse links, ways out, twins and bombs.
+
+    Reading a hostile archive may take any time and memory: call it where that is bounded.
+    """
+    folder.mkdir()
+    size = archive.stat().st_size
+    if size > MAX_TOTAL_BYTES:
+        raise SourceRefused(f"the archive has more than {MAX_TOTAL_BYTES:,} bytes")
+    read = _zip_members if archive.name.lower().endswith(".zip") else _tar_members
+    room = min(MAX_TOTAL_BYTES, max(size * MAX_RATIO, _HARMLESS_BYTES))
+    try:
+        for number, member in enumerate(read(archive)):
+            if number >= MAX_FILES:
+                raise SourceRefused(f"there are more than {MAX_FILES:,} files in the archive")
+            room -= _write(member, folder / _checked(member.name), room)
+    except FileExistsError as error:
+        raise SourceRefused("the archive holds two files of the same name") from error
+    except NotADirectoryError as error:
+        raise SourceRefused("the archive uses a file as a folder") from error
+    except OSError as error:
+        raise SourceRefused(f"the archive cannot be unpacked: {error.strerror or error}") from error
+    except _UNREADABLE as error:
+        raise SourceRefused(f"the archive cannot be read: {error}") from error
+
+
+def root_of(folder: Path) -> Path:
+    """Return the one folder that an archive holds, or the whole if there is more in it."""
+    entries = list(folder.iterdir())
+    return entries[0] if len(entries) == 1 and entries[0].is_dir() else folder
+
+
+def _zip_members(archive: Path) -> Iterator[_Member]:
+    with zipfile.ZipFile(archive) as opened:
+        for info in opened.infolist():
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            if info.flag_bits & 1:
+                raise SourceRefused(f"{info.filename!r} is encrypted")
+            if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
+                raise SourceRefused(f"{info.filename!r} is a link or a special file")
+            if info.is_dir():
+                yield _Member(info.filename, None)
+            else:
+                with opened.open(info) as content:
+                    yield _Member(info.orig_filename, content)
+
+
+def _tar_members(archive: Path) -> Iterator[_Member]:
+    with tarfile.open(archive, "r:gz") as opened:
+        for info in opened:
+            if info.isdir():
+                yield _Member(info.name, None)
+            elif info.isreg() and not info.issparse():
+                yield _Member(info.name, opened.extractfile(info))
+            else:
+                raise SourceRefused(f"{info.name!r} is a link or a special file")
+
+
+def _checked(name: str) -> PurePosixPath:
+    """Take a member's name only if it means the same everywhere and leads nowhere else."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise SourceRefused(f"{name!r} leads out of the archive")
+    if not name.isprintable() or "\\" in name:
+        raise SourceRefused(f"{name!r} has a character in its name that is not allowed")
+    if len(path.parts) > MAX_DEPTH:
+        raise SourceRefused(f"folders are nested more than {MAX_DEPTH} deep")
+    return path
+
+
+def _write(member: _Member, target: Path, room: int) -> int:
+    if member.content is None:
+        target.mkdir(parents=True, exist_ok=True)
+        return 0
+    target.parent.mkdir(parents=True, exist_ok=True)
+    size = 0
+    with target.open("xb") as writer:
+        while chunk := member.content.read(_CHUNK):
+            size += len(chunk)
+            if size > room:
+                raise SourceRefused("the archive holds far more than its size says, or too much")
+            writer.write(chunk)
+    return size

@@ -1,0 +1,26 @@
+"""The data that the scanner works with: rules, patterns, places and hosts."""
+
+import hashlib
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+DATA_FILES = ("hosts.toml", "places.toml", "prose.toml", "rules.toml")
+
+
+def load_data(name: str) -> dict[str, Any]:
+    return tomllib.loads(_read(name).decode())
+
+
+@cache
+def ruleset_version() -> str:
+    """Name the rule set by its content: what finds differently is called differently."""
+    digest = hashlib.sha256()
+    for name in DATA_FILES:
+        digest.update(_read(name))
+    return digest.hexdigest()[:12]
+
+
+def _read(name: str) -> bytes:
+    return files("vskill_platform.scan").joinpath("data", name).read_bytes()

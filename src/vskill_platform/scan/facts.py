@@ -1,0 +1,86 @@
+"""Facts: what a piece of a skill does or says, with no judgement about it.
+
+Severity comes only from rules that put facts together.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from vskill_platform.scan.hosts import HostClass
+
+
+class Act(StrEnum):
+    """What is done, by code or by whoever follows an instruction."""
+
+    FETCH = "fetches"  #: downloads something
+    RUN = "runs"  #: starts a program that is named
+    RUN_DYNAMIC = "runs what it computes"  #: eval, exec, system of something that is no literal
+    RUN_REMOTE = "runs what it fetches"
+    RUN_DECODED = "runs what it decodes"
+    READ_SECRET = "reads a secret"  # noqa: S105 - a fact
+    READ_ENV = "reads a variable"
+    READ_ALL_ENV = "reads all variables"
+    SEND = "sends data"
+    LEAK = "sends a secret"  #: a secret flows into something that is sent
+    WRITE = "writes to a sensitive place"
+    DELETE = "deletes much"
+    REVERSE_SHELL = "hands a shell to somebody else"
+    DISARM = "switches protection off"
+    ELEVATE = "takes more rights"
+    INSTALL = "installs packages"
+    HIDE = "hides what it does"  #: strings put together or encoded so that nobody reads them
+    LISTEN = "listens for connections"
+
+    # What a text tells its reader, the agent or the person behind it.
+    TELL_DOWNLOAD = "tells to download"
+    TELL_REQUIRED = "says that nothing works without it"
+    TELL_PASSWORD = "gives the password of an archive"  # noqa: S105 - a fact
+    TELL_TERMINAL = "tells a person to run something in a terminal"
+    TELL_OVERRIDE = "tells to ignore other instructions"
+    TELL_CONCEAL = "tells to keep something from the user"
+    TELL_LEAK = "tells to send a secret"
+    TELL_ASK_SECRET = "tells to ask for a secret"  # noqa: S105 - a fact
+    TELL_REMOTE = "tells to obey what a URL says"
+    TELL_UNASKED = "tells to act without asking"
+    TELL_AUTHORITY = "speaks with a borrowed voice"
+    TELL_REMEMBER = "tells to change the agent's standing instructions"
+    TELL_DISARM = "tells to switch protection off"
+    TELL_SEND = "tells to send data somewhere"
+    TELL_SHARE = "tells to hand data to somebody"
+    TELL_SECRET = "speaks of a place where secrets are"  # noqa: S105 - a fact
+    HIDDEN = "is not visible to a reader"
+
+    # What a file is.
+    OPAQUE = "cannot be read"
+    EXECUTABLE = "is an executable program"
+    ACTIVE = "carries a script that a viewer would run"
+    HOOK = "runs when it is installed or loaded"
+    TOOLS = "asks for broad rights"
+    EXPOSED = "contains a secret"
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    act: Act
+    #: Where, counted from 1 in the file that it was found in.
+    line: int
+    #: The code or words themselves, shortened.
+    text: str
+    host: str | None = None
+    host_class: HostClass | None = None
+    #: What exactly: a path, a program, a package, the kind of secret.
+    detail: str = ""
+
+
+#: Enough to recognise the place, not so much that a report repeats the skill.
+MAX_TEXT = 300
+
+
+def storable(text: str) -> str:
+    """Spell out what is half a character: code may write it, but no record can hold it."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def shorten(text: str) -> str:
+    clean = " ".join(storable(text).split())
+    return clean if len(clean) <= MAX_TEXT else clean[: MAX_TEXT - 1] + "…"

@@ -1,0 +1,114 @@
+"""What kind of place a host is, and which hosts a text speaks of."""
+
+import ipaddress
+import re
+from enum import StrEnum
+from functools import cache, lru_cache
+
+import tldextract
+
+from vskill_platform.scan.data_files import load_data
+
+
+class HostClass(StrEnum):
+    PASTE = "paste"
+    DROP = "drop"
+    CALLBACK = "callback"
+    TUNNEL = "tunnel"
+    SHORTENER = "shortener"
+    DYNAMIC = "dynamic"
+    FREE = "free"
+    DRIVE = "drive"
+    CODE = "code"
+    REGISTRY = "registry"
+    INSTALLER = "installer"
+    ADDRESS = "address"  #: a public IP address instead of a name
+    ONION = "onion"
+    LOCAL = "local"  #: this machine or a private network
+    PLACEHOLDER = "placeholder"  #: example.com and the like
+    UNKNOWN = "unknown"
+
+
+#: Places where nobody vouches for what lies there.
+ANONYMOUS = frozenset(
+    {
+        HostClass.PASTE, HostClass.DROP, HostClass.CALLBACK, HostClass.TUNNEL,
+        HostClass.SHORTENER, HostClass.DYNAMIC, HostClass.ADDRESS, HostClass.ONION,
+    }
+)  # fmt: skip
+#: Places that a vendor or a registry vouches for.
+VOUCHED = frozenset(
+    {HostClass.INSTALLER, HostClass.REGISTRY, HostClass.LOCAL, HostClass.PLACEHOLDER}
+)
+
+_URL = re.compile(
+    r"(?P<scheme>https?|ftp|wss?|tcp)(?:://|:\\/\\/|\[:\]//)(?:[^\s/@\"'<>]{1,200}@)?"
+    r"(?P<host>\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>\\\]\[(){}|^`,;$]{1,253})(?::\d{1,5})?",
+    re.IGNORECASE,
+)
+_PLACEHOLDERS = re.compile(
+    r"(?:^|\.)(?:example|invalid|test|localdomain)$|(?:^|\.)example\.(?:com|org|net)$"
+    r"|^(?:your|my|some)[-.]?|^(?:host|hostname|server|domain|url|target|api|x{2,})$"
+)
+# The list of public suffixes comes with the package; nothing is fetched.
+_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+def hosts_in(text: str) -> list[str]:
+    """Return the hosts of all URLs in *text*, in order."""
+    return [found["host"].lower().rstrip(".*") for found in _URL.finditer(text)]
+
+
+@lru_cache(maxsize=4096)
+def registered_domain(host: str) -> str:
+    """Return the part of a host that somebody had to register, or the host itself."""
+    return _suffixes(host).top_domain_under_public_suffix or host
+
+
+@lru_cache(maxsize=4096)
+def classify_host(host: str) -> HostClass:
+    address = _address(host)
+    if address is not None:
+        return _classify_address(address)
+    if host == "localhost" or host.endswith((".local", ".localhost", ".internal", ".lan")):
+        return HostClass.LOCAL
+    if host.endswith(".onion"):
+        return HostClass.ONION
+    if _PLACEHOLDERS.search(host) or "." not in host:
+        return HostClass.PLACEHOLDER
+    known = _known_hosts()
+    labels = host.split(".")
+    for start in range(len(labels) - 1):  # the longest name that we know decides
+        found = known.get(".".join(labels[start:]))
+        if found:
+            return found
+    return HostClass.UNKNOWN
+
+
+@cache
+def _known_hosts() -> dict[str, HostClass]:
+    return {
+        host: HostClass(name)
+        for name, table in load_data("hosts.toml").items()
+        for host in table["hosts"]
+    }
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    bare = host.strip("[]")
+    try:
+        if bare.isdecimal() or bare.startswith("0x"):  # http://2130706433 and http://0x7f000001
+            return ipaddress.ip_address(int(bare, 0))
+        return ipaddress.ip_address(bare)
+    except ValueError:
+        return None
+
+
+def _classify_address(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> HostClass:
+    # Addresses set aside for documentation count as public: an attack that is written with one
+    # is still that attack.
+    for network in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"):
+        if address in ipaddress.ip_network(network):
+            return HostClass.ADDRESS
+    is_near = address.is_private or address.is_loopback or address.is_link_local
+    return HostClass.LOCAL if is_near or address.is_unspecified else HostClass.ADDRESS

@@ -1,0 +1,143 @@
+"""What PowerShell and batch commands do, as patterns on one statement."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+
+_I = re.IGNORECASE
+FETCH = re.compile(
+    r"\b(?:iwr|irm|curl|wget|Invoke-WebRequest|Invoke-RestMethod|Start-BitsTransfer"
+    r"|curl\.exe)\b|\.Download(?:String|File|Data)(?:Async)?\b"
+    r"|certutil(?:\.exe)?\b.{0,80}-urlcache|bitsadmin(?:\.exe)?\b.{0,80}/transfer"
+    r"|\.GetStringAsync\(|\.OpenRead\(|Msxml2\.\w*XMLHTTP", _I,
+)  # fmt: skip
+SEND = re.compile(
+    r"-Method\s+['\"]?(?:Post|Put|Patch)\b|\.Upload(?:String|File|Data|Values)\b"
+    r"|Send-MailMessage|-InFile\b|-X\s?(?:POST|PUT)\b|\.PostAsync\("
+    r"|curl(?:\.exe)?\b.{0,200}\s(?:-d|--data\S{0,12}|-F|--form|-T)\s", _I,
+)  # fmt: skip
+RUNS_TEXT = re.compile(
+    r"(?<![\w-])(?:iex|Invoke-Expression)\b|\[scriptblock\]::Create\(|\.InvokeScript\("
+    r"|\[System\.Reflection\.Assembly\]::Load\(|\.NewScriptBlock\(",
+    _I,
+)
+DECODES = re.compile(
+    r"FromBase64String\(\s?['\"]?([A-Za-z0-9+/=\s]{8,})?|-bxor\b|GzipStream|DeflateStream", _I
+)
+ENCODED = re.compile(
+    r"(?:powershell|pwsh)(?:\.exe)?\b[^|\n]{0,200}?\s[-/]e(?:nc(?:odedcommand)?|c|n"
+    r"|ncod\w{0,10})?\s+['\"]?([A-Za-z0-9+/=]{8,})",
+    _I,
+)
+NESTED = re.compile(
+    r"(?:powershell|pwsh)(?:\.exe)?\b[^|\n\"']{0,200}?\s[-/]c(?:ommand)?\s+(.+)",
+    _I | re.DOTALL,
+)
+CMD = re.compile(r"\bcmd(?:\.exe)?\s+/[ck]\s+(.+)", _I | re.DOTALL)
+OUTPUT = re.compile(
+    r"(?:-OutFile|-Destination\w{0,8}|-o|--output|-FilePath|Out-File|Set-Content(?:\s+-Path)?)\s+['\"]?([^\s'\"|;)]{1,300})"
+    r"|\.DownloadFile\(\s?['\"]?[^,]{1,2000},\s?['\"]?([^'\")]{1,300})"
+    r"|(?:-urlcache|/transfer)\b.{0,600}?\s['\"]?([\w.$%:\\/~-]{1,300}\.\w{2,4})['\"]?\s{0,4}$", _I,
+)  # fmt: skip
+STARTS = re.compile(
+    r"^(?:&\s{0,4}"
+    r"|\.\s{1,4})?['\"]?(?P<path>[\w.$%:\\/~{}() -]{0,200}?[\w$%:\\/~.-]{1,100}\.(?:exe|ps1|bat"
+    r"|cmd|msi|vbs|js|py|dll|jar|scr))\b"
+    r"|(?:Start-Process|start|saps|Invoke-Item|ii|msiexec|wscript|cscript|python|powershell"
+    r"|rundll32|regsvr32|call)\b(?P<rest>[^|\n]{1,400})"
+    r"|^(?:&|\.)\s{0,4}(?P<variable>\$[\w:]{1,60})", _I,
+)  # fmt: skip
+READS = re.compile(
+    r"\b(?:Get-Content|gc|cat|type|Copy-Item|copy|xcopy|robocopy|Compress-Archive|Select-String"
+    r"|findstr|Get-ChildItem|gci|more)\b|ReadAll(?:Text|Bytes|Lines)\(",
+    _I,
+)
+ALL_ENV = re.compile(
+    r"\b(?:Get-ChildItem|gci|dir|ls|Get-Item|gi)\s+(?:-Path\s+)?['\"]?env:\\?\*?(?=['\"\s|)]|$)"
+    r"|GetEnvironmentVariables\(\)|^set\s*[|>]",
+    _I,
+)
+WRITES = re.compile(
+    r"\b(?:Set-Content|Add-Content|Out-File|Copy-Item|Move-Item|New-Item|copy|move|xcopy"
+    r"|Set-ItemProperty|New-ItemProperty|sc|ac|reg(?:\.exe)?\s+add)\b"
+    r"|>{1,2}\s?['\"]?[\w$~%.\\/:]",
+    _I,
+)
+REVERSE = re.compile(r"Sockets\.TCPClient\(\s?['\"]?([^'\",)]{1,253})", _I)
+REVERSE_RUNS = re.compile(r"\biex\b|Invoke-Expression|cmd\.exe|StandardInput|powershell", _I)
+REMOTE_HOSTS = re.compile(
+    r"\b(?P<name>mshta|regsvr32|rundll32|wscript|cscript|msiexec|installutil"
+    r"|odbcconf)(?:\.exe)?\b[^\n]{0,300}?(?:https?|ftp)://",
+    _I,
+)
+SHELL_TOOLS = re.compile(
+    r"^(?:npm|npx|pnpm|yarn|bun|pip3?|pipx|uvx?|git|winget|choco|scoop|cargo|gem|go|dotnet|ssh"
+    r"|scp|node|python3?|py|docker|clawhub)\s",
+    _I,
+)
+ALIASES = re.compile(r"(?:curl|wget)(?:\.exe)?\s", _I)
+
+#: Pattern → act and what exactly.
+PLAIN_RULES: tuple[tuple[re.Pattern[str], Act, str], ...] = tuple(
+    (re.compile(pattern, _I), act, detail)
+    for pattern, act, detail in (
+        (r"Set-MpPreference\b.{0,200}-Disable\w+\s+(?:\$true|1)", Act.DISARM, "antivirus"),
+        (r"Add-MpPreference\b.{0,200}-Exclusion", Act.DISARM, "antivirus"),
+        (r"DisableAntiSpyware|DisableRealtimeMonitoring\b.{0,20}1", Act.DISARM, "antivirus"),
+        ((
+            r"(?:Stop-Service|Set-Service|sc(?:\.exe)?\s+(?:stop|delete|config)|net\s+stop"
+            r"|taskkill)\b.{0,100}(?:WinDefend|MsMpEng|SecurityHealth|Sense\b|mpssvc)"
+        ), Act.DISARM, "antivirus"),
+        ((
+            r"netsh\s+(?:advfirewall|firewall)\b.{0,100}\b(?:off|disable)\b"
+            r"|Set-NetFirewallProfile\b.{0,100}-Enabled\s+(?:\$?False)"
+        ), Act.DISARM, "firewall"),
+        (r"amsiInitFailed|AmsiUtils|AmsiScanBuffer", Act.DISARM, "amsi"),
+        (r"wevtutil(?:\.exe)?\s+cl\b|Clear-EventLog|Remove-EventLog", Act.DISARM, "event log"),
+        ((
+            r"Clear-History|ConsoleHost_history.{0,40}(?:Remove|del)|(?:Remove-Item"
+            r"|del)\b.{0,100}ConsoleHost_history|HistorySaveStyle\s+SaveNothing"
+        ), Act.DISARM, "shell history"),
+        (r"Unblock-File|Zone\.Identifier", Act.DISARM, "quarantine"),
+        (r"Set-ExecutionPolicy\s+(?:-\w+\s+)?(?:Bypass|Unrestricted)", Act.DISARM,
+        "execution policy"),
+        (r"EnableLUA\b.{0,40}\b0\b", Act.DISARM, "user account control"),
+        ((
+            r"-Verb\s+['\"]?RunAs|net\s+localgroup\s+administrators\b.{0,80}/add"
+            r"|Add-LocalGroupMember\b.{0,60}Administrators|runas\s+/user"
+        ), Act.ELEVATE, "administrator"),
+        ((
+            r"schtasks(?:\.exe)?\b.{0,40}/create|Register-ScheduledTask|New-ScheduledTask\b"
+            r"|Register-WmiEvent|__EventFilter"
+        ), Act.WRITE, "runs at start or on a timer"),
+        (r"(?:New-Service\b|sc(?:\.exe)?\s+create\b)", Act.WRITE, "runs at start or on a timer"),
+        ((
+            r"(?:Remove-Item|rm|ri|del|rd|rmdir)\b(?=.{0,200}(?:-Recurse|/s\b"
+            r"|-r\b)).{0,200}?\s['\"]?(?:[A-Za-z]:\\?\*?|\$HOME|~|\$env:USERPROFILE|%USERPROFILE%"
+            r"|\$env:SystemRoot|C:\\(?:Windows|Users)(?:\\\*)?|/|\\|\*)['\"]?(?=\s|$)"
+        ), Act.DELETE, "files"),
+        ((
+            r"^format(?:\.com)?\s+[A-Za-z]:|Clear-Disk\b|Format-Volume\b|Initialize-Disk\b"
+        ), Act.DELETE, "disk"),
+        ((
+            r"vssadmin(?:\.exe)?\s+delete\s+shadows|wbadmin\s+delete"
+            r"|bcdedit\b.{0,80}recoveryenabled\s+no"
+        ), Act.DELETE, "backups"),
+        ((
+            r"(?:-w(?:indowstyle)?|-WindowStyle)\s+['\"]?(?:h(?:idden)?|1)\b"
+            r"|CreateNoWindow\s{0,4}=\s{0,4}\$true"
+        ), Act.HIDE, "hidden window"),
+        (r"HttpListener|Sockets\.TcpListener", Act.LISTEN, "listener"),
+        ((
+            r"cmdkey(?:\.exe)?\s*/list|vaultcmd|Get-StoredCredential|CredEnumerate"
+            r"|\[Windows\.Security\.Credentials\.PasswordVault"
+        ), Act.READ_SECRET, "a password store"),
+        (r"Get-Clipboard", Act.RUN, "Get-Clipboard"),
+    )
+)  # fmt: skip
+INSTALL = re.compile(
+    r"\b(Install-Module|Install-Package|Install-Script"
+    r"|Add-AppxPackage)\s+(?:-Name\s+)?['\"]?([\w.:/\\-]{1,100})",
+    _I,
+)
+RUN = re.compile(r"\b(mshta|rundll32|regsvr32|wscript|cscript)(?:\.exe)?\s", _I)

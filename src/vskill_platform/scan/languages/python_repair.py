@@ -1,0 +1,126 @@
+"""Parsing Python that may be broken: fragments, transcripts, notebooks, Python 2."""
+
+import ast
+import re
+import warnings
+
+from vskill_platform.scan.languages.unparsed import Unparsed
+
+_PROMPT = re.compile(r"^(?:>>>|\.\.\.|In \[\d{1,4}\]:) ?", re.MULTILINE)
+_OLD_STATEMENT = re.compile(r"^([ \t]*)(print|exec)[ \t]+(?![=(.,])(.+)$", re.MULTILINE)
+_SHELL_LINE = re.compile(r"^([ \t]*)[!%](?:sh |bash |system )?(?=[a-z~./])(.+)$", re.MULTILINE)
+_OLD_EXCEPT = re.compile(
+    r"^([ \t]*except [\w.() ]{1,80}(?:, [\w.]{1,40}\))?), (\w{1,40}):", re.MULTILINE
+)
+_OLD_RAISE = re.compile(r"^([ \t]*raise [\w.]{1,80}), (.+)$", re.MULTILINE)
+_FORMATTED = re.compile(r"""\b[fF]([rR]?["'])""")
+_INDENT = re.compile(r"[ \t]*")
+_MAX_REPAIRS = 12
+_MAX_LINES = 80
+_SHORT = 20_000
+_MAX_CHUNKS = 2000
+
+
+def parse_python(code: str) -> tuple[list[ast.stmt], bool]:
+    """Return the statements of *code* that can be read, and whether nothing is too deep."""
+    code = code.replace("\0", "")
+    try:
+        body = _parse(code)
+        if body is None:
+            body = _parse_repaired(_modernise(code))
+    except (RecursionError, MemoryError):
+        body = None
+    if body is not None:
+        return body, True
+    body, is_whole = _parse_chunks(_modernise(code))
+    if not body and code.strip():
+        raise Unparsed("not Python")
+    return body, is_whole
+
+
+def _parse(code: str) -> list[ast.stmt] | None:
+    try:
+        return _tree(code)
+    except SyntaxError:
+        return None
+
+
+def _tree(code: str) -> list[ast.stmt]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about escapes that are odd but work
+        return ast.parse(code).body
+
+
+def _modernise(code: str) -> str:
+    if ">>>" in code or "In [" in code:
+        code = _PROMPT.sub("", code)
+    code = _SHELL_LINE.sub(lambda at: f'{at[1]}__import__("os").system({at[2]!r})', code)
+    code = _OLD_STATEMENT.sub(r"\1\2(\3)", code)
+    code = _OLD_EXCEPT.sub(r"\1 as \2:", code)
+    code = _OLD_RAISE.sub(r"\1(\2)", code)
+    lines = code.splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    indent = _INDENT.match(first)
+    margin = indent[0] if indent else ""
+    return "\n".join(line.removeprefix(margin) for line in lines)
+
+
+def _parse_repaired(code: str) -> list[ast.stmt] | None:
+    """Leave out the lines that stand in the way, a few at most."""
+    lines = code.splitlines()
+    for _ in range(_MAX_REPAIRS if len(code) < _SHORT else 3):
+        try:
+            body = _tree("\n".join(lines))
+            return body if any(not isinstance(node, ast.Pass) for node in body) else None
+        except SyntaxError as error:
+            place = min((error.lineno or 1), len(lines)) - 1
+            if place < 0 or lines[place].strip() == "pass":
+                return None
+            if "f-string" in str(error.msg):
+                place = _start_of_format(lines, place)
+            lines[place] = _repaired(lines[place], str(error.msg))
+    return None
+
+
+def _start_of_format(lines: list[str], place: int) -> int:
+    """Return the line that a formatted text begins on, if it has many."""
+    near = range(place, max(place - _MAX_LINES, -1), -1)
+    return next((number for number in near if _FORMATTED.search(lines[number])), place)
+
+
+def _repaired(line: str, problem: str) -> str:
+    """Return a line that can be parsed, or at least is not in the way."""
+    if "f-string" in problem and _FORMATTED.search(line):  # newer Pythons allow more inside
+        return _FORMATTED.sub(r"\1", line)
+    indent = _INDENT.match(line)
+    return (indent[0] if indent else "") + "pass"
+
+
+def _parse_chunks(code: str) -> tuple[list[ast.stmt], bool]:
+    """Read each piece that starts at the margin for itself; say whether none was lost."""
+    body: list[ast.stmt] = []
+    is_whole = True
+    for start, chunk in _chunks(code.splitlines()):
+        try:
+            statements = _parse(chunk)
+        except (RecursionError, MemoryError):
+            statements = None
+        if statements is None:
+            is_whole = False
+            continue
+        for statement in statements:
+            ast.increment_lineno(statement, start)
+        body.extend(statements)
+    return body, is_whole
+
+
+def _chunks(lines: list[str]) -> list[tuple[int, str]]:
+    starts = [
+        number
+        for number, line in enumerate(lines)
+        if line[:1].strip()
+        and line[:1] not in ")]}#"
+        and not line.startswith(("else", "except", "elif", "finally"))
+    ][:_MAX_CHUNKS]
+    ends = [*starts[1:], len(lines)]
+    return [(start, "\n".join(lines[start:end])) for start, end in zip(starts, ends, strict=False)]

@@ -1,0 +1,168 @@
+"""What is known about a value without running anything: its text, its name, where it comes from."""
+
+from enum import StrEnum
+from itertools import product
+from typing import NamedTuple, Self
+
+#: Stands in a text for a part that only the running program knows.
+HOLE = "\ufffc"
+#: Stands between texts of which the value is one.
+OR = "\ufff9"
+MAX_CHARACTERS = 300_000
+MAX_NAME = 160
+_MAX_OPTIONS = 24
+_MAX_OPTION_CHARACTERS = 600
+
+
+class Source(StrEnum):
+    """Where a value comes from, if that matters for what is done with it."""
+
+    REMOTE = "remote"
+    DECODED = "decoded"
+    SECRET = "secret"  # noqa: S105 - a source
+    PART = "part"  #: one entry of a file of secrets, as a client of that service needs it
+    ENV = "variable"
+    ALL_ENV = "variables"
+    SOCKET = "socket"
+
+
+class Taint(NamedTuple):
+    source: Source
+    detail: str = ""
+    host: str | None = None
+
+
+Taints = frozenset[Taint]
+NO_TAINTS: Taints = frozenset()
+
+
+class Value:
+    """What is known about one value; never changed once made."""
+
+    __slots__ = ("fields", "function", "items", "name", "number", "taints", "text")
+
+    def __init__(  # noqa: PLR0913 - a record
+        self,
+        *,
+        text: str | None = None,
+        name: str = "",
+        taints: Taints = NO_TAINTS,
+        items: "tuple[Value, ...] | None" = None,
+        fields: "dict[str, Value] | None" = None,
+        function: object = None,
+        number: int | None = None,
+    ) -> None:
+        self.text = text
+        self.name = name[:MAX_NAME]
+        self.taints = taints
+        self.items = items
+        self.fields = fields
+        self.function = function
+        self.number = number
+
+    def is_same(self, other: Self) -> bool:
+        return self is other or (
+            self.text == other.text
+            and self.name == other.name
+            and self.taints == other.taints
+            and self.function is other.function
+            and (self.items is None) == (other.items is None)
+        )
+
+    def having(self, taints: Taints) -> "Value":
+        """Return this value with *taints* added."""
+        if taints <= self.taints:
+            return self
+        return Value(
+            text=self.text, name=self.name, taints=self.taints | taints, items=self.items,
+            fields=self.fields, function=self.function, number=self.number,
+        )  # fmt: skip
+
+    def is_known(self) -> bool:
+        """Say whether the whole text is known."""
+        return self.text is not None and HOLE not in self.text and OR not in self.text
+
+
+UNKNOWN = Value()
+
+
+def tainted(*values: Value) -> Taints:
+    """Return where any of *values* come from."""
+    found = NO_TAINTS
+    for value in values:
+        if value.taints:
+            found = found | value.taints if found else value.taints
+    return found
+
+
+def options(text: str) -> list[str]:
+    return text.split(OR)
+
+
+def shown(text: str) -> str:
+    """Return *text* for people and patterns, one possible text a line."""
+    return text.replace(OR, "\n") if OR in text else text
+
+
+def either(one: Value, other: Value) -> Value:
+    """Return what is known about a value that is *one* or *other*."""
+    if one is other or other is UNKNOWN:
+        return one
+    if one is UNKNOWN:
+        return other
+    return Value(
+        text=_either_text(one.text, other.text),
+        name=other.name or one.name,
+        taints=one.taints | other.taints,
+        items=_longer(one.items, other.items),
+        fields={**one.fields,
+        **other.fields} if one.fields and other.fields else one.fields or other.fields,
+        function=other.function or one.function,
+        number=one.number if one.number == other.number else None,
+    )  # fmt: skip
+
+
+def _longer(
+    one: tuple[Value, ...] | None, other: tuple[Value, ...] | None
+) -> tuple[Value, ...] | None:
+    return max(one or (), other or (), key=len) or (one if one is not None else other)
+
+
+def _either_text(one: str | None, other: str | None) -> str | None:
+    if not one or not other or one == other:
+        return one or other
+    known = options(one)
+    fresh = [text for text in options(other) if text not in known]
+    if not fresh or len(known) + len(fresh) > _MAX_OPTIONS:
+        return one
+    return OR.join([*known, *fresh])
+
+
+def any_of(values: tuple[Value, ...] | list[Value]) -> Value:
+    """Return what is known about a value that is one of *values*."""
+    found = UNKNOWN
+    for value in values[: _MAX_OPTIONS * 4]:
+        found = either(found, value)
+    return found
+
+
+def concatenate(values: list[Value], between: str = "") -> Value:
+    """Return the text of *values* put one after another."""
+    texts = [HOLE if value.text is None else value.text for value in values]
+    taints = tainted(*values)
+    if sum(map(len, texts)) > MAX_CHARACTERS:
+        return Value(taints=taints)
+    if any(OR in text for text in texts):
+        return Value(text=_each_of(texts, between), taints=taints)
+    joined = between.join(texts)
+    is_empty = bool(texts) and not joined.strip(HOLE)
+    return Value(text=None if is_empty else joined, taints=taints)
+
+
+def _each_of(texts: list[str], between: str) -> str:
+    ways = []
+    for way in product(*(options(text) for text in texts)):
+        ways.append(between.join(way)[:_MAX_OPTION_CHARACTERS])
+        if len(ways) == _MAX_OPTIONS:
+            break
+    return OR.join(ways)

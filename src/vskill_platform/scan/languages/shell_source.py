@@ -1,0 +1,45 @@
+"""Making shell code as people write it in documents fit for reading: prompts, invisible letters."""
+
+import re
+
+#: More than this is no script that anybody reviews; the rest is not read.
+MAX_CHARACTERS = 512 * 1024
+#: Letters that nobody sees, used to split a word that a scanner looks for.
+INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+_SPLIT_WORD = re.compile(f"[A-Za-z/]{INVISIBLE.pattern}+[A-Za-z/]")
+#: Private characters mark unknown values while code is read; none may come from outside.
+FIRST_MARK = 0xF0000
+LAST_MARK = 0xFFFFD
+_MARKS = re.compile(f"[{chr(FIRST_MARK)}-{chr(LAST_MARK)}\x00\x1f]")
+_PROMPT = re.compile(
+    r"^[ \t]{0,12}(?:(?:\([\w.-]{1,30}\) )?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[: ][^\s$#%]{0,80}\]?)?"
+    r"[$%\u276f\u279c][ \t]{1,4}(?=\S)|>[ \t]{1,4}(?=[A-Za-z.][\w./-]{0,60}[ \t]+\S))",
+    re.MULTILINE,
+)
+_BRACES = re.compile(r"(?m)(^|[|;&(`])([ \t]{0,8})\{([\w./-]{1,40}(?:,[^\s{},]{1,400}){1,40})\}")
+
+
+def clean(code: str) -> str:
+    """Return *code* without prompts and invisible letters, its lines where they were."""
+    code = code[:MAX_CHARACTERS].replace("\r\n", "\n").replace("\r", "\n")
+    code = _MARKS.sub("?", code)
+    if not code.isascii():
+        code = INVISIBLE.sub("", code).replace("\u00a0", " ")
+    return _PROMPT.sub(lambda found: " " * len(found[0]), code)
+
+
+def lines_with_split_words(code: str) -> list[int]:
+    """Return the lines in which an invisible letter stands inside of a word."""
+    if code.isascii():
+        return []
+    return sorted({code.count("\n", 0, found.start()) + 1 for found in _split_words(code)})
+
+
+def _split_words(code: str) -> list[re.Match[str]]:
+    found = list(_SPLIT_WORD.finditer(code[:MAX_CHARACTERS]))
+    return found[:20]
+
+
+def open_braces(code: str) -> str:
+    """Write a command that hides its blanks, ``{curl,-s,…}``, as the shell would run it."""
+    return _BRACES.sub(lambda found: f"{found[1]}{found[2]} {found[3].replace(',', ' ')} ", code)

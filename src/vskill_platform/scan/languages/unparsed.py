@@ -1,0 +1,11 @@
+"""What a reader says when it could not understand code, or not all of it."""
+
+from vskill_platform.scan.facts import Fact
+
+
+class Unparsed(Exception):
+    """Code that cannot be understood whole; *facts* are what was found until then."""
+
+    def __init__(self, reason: str, facts: list[Fact] | None = None) -> None:
+        super().__init__(reason)
+        self.facts = facts or []

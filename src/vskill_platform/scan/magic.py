@@ -1,0 +1,80 @@
+"""What a file is by its first bytes, whatever its name says."""
+
+from enum import StrEnum
+
+
+class FileType(StrEnum):
+    TEXT = "text"
+    EXECUTABLE = "an executable program"
+    BYTECODE = "compiled code"
+    ZIP = "a zip archive"
+    TAR = "a tar archive"
+    GZIP = "a gzip file"
+    ARCHIVE = "an archive that is not opened"
+    DISK_IMAGE = "a disk image or installer"
+    MEDIA = "media"
+    DOCUMENT = "a document"
+    DATA = "data of an unknown kind"
+
+
+_MAGIC: tuple[tuple[bytes, FileType], ...] = (
+    (b"\x7fELF", FileType.EXECUTABLE),
+    (b"MZ", FileType.EXECUTABLE),
+    (b"\xfe\xed\xfa\xce", FileType.EXECUTABLE),
+    (b"\xfe\xed\xfa\xcf", FileType.EXECUTABLE),
+    (b"\xce\xfa\xed\xfe", FileType.EXECUTABLE),
+    (b"\xcf\xfa\xed\xfe", FileType.EXECUTABLE),
+    (b"\xca\xfe\xba\xbe", FileType.BYTECODE),  # Java, or a Mach-O for several machines
+    (b"\x00asm", FileType.BYTECODE),
+    (b"dex\n", FileType.BYTECODE),
+    (b"PK\x03\x04", FileType.ZIP),
+    (b"PK\x05\x06", FileType.ZIP),
+    (b"\x1f\x8b", FileType.GZIP),
+    (b"7z\xbc\xaf\x27\x1c", FileType.ARCHIVE),
+    (b"Rar!\x1a\x07", FileType.ARCHIVE),
+    (b"\xfd7zXZ\x00", FileType.ARCHIVE),
+    (b"BZh", FileType.ARCHIVE),
+    (b"\x28\xb5\x2f\xfd", FileType.ARCHIVE),
+    (b"MSCF", FileType.ARCHIVE),
+    (b"!<arch>\n", FileType.DISK_IMAGE),
+    (b"xar!", FileType.DISK_IMAGE),
+    (b"koly", FileType.DISK_IMAGE),
+    (b"\xd0\xcf\x11\xe0", FileType.DOCUMENT),
+    (b"%PDF", FileType.DOCUMENT),
+    (b"\x89PNG", FileType.MEDIA),
+    (b"\xff\xd8\xff", FileType.MEDIA),
+    (b"GIF8", FileType.MEDIA),
+    (b"RIFF", FileType.MEDIA),
+    (b"OggS", FileType.MEDIA),
+    (b"ID3", FileType.MEDIA),
+    (b"wOFF", FileType.MEDIA),
+    (b"wOF2", FileType.MEDIA),
+    (b"\x00\x01\x00\x00", FileType.MEDIA),
+    (b"OTTO", FileType.MEDIA),
+    (b"SQLite format 3\x00", FileType.DATA),
+)
+_PYTHON_BYTECODE = b"\r\r\n"
+_SNIFF = 8192
+#: Bytes that text does not have, but for a few.
+_CONTROL = bytes([*range(9), *range(14, 27), *range(28, 32)])
+_MAX_CONTROL_SHARE = 0.05
+
+
+def file_type(head: bytes, name: str) -> FileType:
+    """Tell what a file is; *head* is its beginning."""
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return kind
+    if head[2:4] == _PYTHON_BYTECODE[1:] and name.endswith((".pyc", ".pyo")):
+        return FileType.BYTECODE
+    if head[4:8] == b"ftyp":
+        return FileType.MEDIA
+    if head[257:262] == b"ustar":
+        return FileType.TAR
+    return FileType.DATA if _is_binary(head[:_SNIFF]) else FileType.TEXT
+
+
+def _is_binary(head: bytes) -> bool:
+    if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return True
+    return len(head) - len(head.translate(None, _CONTROL)) > _MAX_CONTROL_SHARE * len(head)

@@ -1,0 +1,63 @@
+"""Places on a machine that a skill has no business with: secrets, start-up, the agent's own."""
+
+import re
+from enum import StrEnum
+
+from vskill_platform.scan.data_files import load_data
+
+
+class Secret(StrEnum):
+    SSH = "ssh keys"
+    CLOUD = "cloud credentials"
+    ENV_FILE = "an .env file"
+    BROWSER = "browser data"
+    WALLET = "a wallet"
+    KEYCHAIN = "a password store"
+    HISTORY = "shell history"
+    TOKENS = "saved tokens"
+    AGENT = "the agent's own secrets"
+    SYSTEM = "system accounts"
+    METADATA = "cloud instance metadata"
+
+
+class Sensitive(StrEnum):
+    AUTOSTART = "runs at start or on a timer"
+    SHELL_PROFILE = "runs in every shell"
+    SSH_ACCESS = "lets somebody log in"
+    GIT_HOOK = "runs at every commit"
+    AGENT_CONFIG = "changes what the agent is told or allowed"
+    SYSTEM = "belongs to the system"
+
+
+_DATA = load_data("places.toml")
+#: One of these is in every place below; looking for them first is many times faster.
+_SECRET_HINTS: tuple[str, ...] = tuple(_DATA["hints"])
+_SECRETS = tuple((Secret[name], "|".join(found)) for name, found in _DATA["secrets"].items())
+_SECRET_PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _SECRETS)
+_ANY_SECRET = re.compile("|".join(f"(?:{pattern})" for _, pattern in _SECRETS), re.MULTILINE)
+_SENSITIVE_PATTERNS = tuple(
+    (Sensitive[name], re.compile("|".join(found))) for name, found in _DATA["sensitive"].items()
+)
+
+
+def secret_in(text: str) -> Secret | None:
+    """Return which kind of secret a path or command speaks of."""
+    if not _may_hold_secret(text):
+        return None
+    return next((kind for kind, pattern in _SECRET_PATTERNS if pattern.search(text)), None)
+
+
+def secrets_in(text: str) -> list[int]:
+    """Return where in a longer text places of secrets are named."""
+    if not _may_hold_secret(text):
+        return []
+    return [found.start() for found in _ANY_SECRET.finditer(text)]
+
+
+def _may_hold_secret(text: str) -> bool:
+    return any(hint in text for hint in _SECRET_HINTS)
+
+
+def sensitive_place_in(text: str) -> Sensitive | None:
+    """Return why writing to the path that *text* names would matter."""
+    return next((kind for kind, pattern in _SENSITIVE_PATTERNS if pattern.search(text)), None)

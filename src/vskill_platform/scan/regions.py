@@ -1,0 +1,148 @@
+"""A Markdown text cut into regions, each with the role that it plays for whoever reads it."""
+
+import re
+from enum import StrEnum
+
+import msgspec
+
+
+class RegionKind(StrEnum):
+    PROSE = "prose"
+    FENCE = "fence"
+    TABLE = "table"
+    QUOTE = "quote"
+    COMMENT = "comment"
+    FRONTMATTER = "frontmatter"
+
+
+class Region(msgspec.Struct, frozen=True, kw_only=True):
+    kind: RegionKind
+    #: The first line, counted from 1 in the file.
+    line: int
+    text: str
+    #: What the fence says it holds.
+    language: str = ""
+    #: The headings above it, outermost first.
+    headings: tuple[str, ...] = ()
+    #: The line of prose before it, which often says what it is.
+    lead: str = ""
+
+
+_FENCE = re.compile(r"^(?P<indent>\s*)(?P<mark>`{3,}|~{3,})\s*(?P<info>[^`]*)$")
+_HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+_INLINE = re.compile(r"(`{1,2})([^`\n]{3,400})\1")
+
+
+def split_markdown(text: str) -> list[Region]:
+    """Cut a text into its regions; every line belongs to exactly one."""
+    splitter = _Splitter()
+    lines = text.split("\n")
+    number = splitter.take_frontmatter(lines)
+    while number < len(lines):
+        number = splitter.take(lines, number)
+    splitter.flush()
+    return splitter.regions
+
+
+def inline_code(region: Region) -> list[tuple[int, str]]:
+    """Return the pieces of code inside of prose, each with its line."""
+    return [
+        (region.line + offset, found[2])
+        for offset, line in enumerate(region.text.split("\n"))
+        if "`" in line
+        for found in _INLINE.finditer(line)
+    ]
+
+
+class _Splitter:
+    def __init__(self) -> None:
+        self.regions: list[Region] = []
+        self._headings: list[tuple[int, str]] = []
+        self._kind = RegionKind.PROSE
+        self._start = 1
+        self._lines: list[str] = []
+        self._lead = ""
+
+    def take_frontmatter(self, lines: list[str]) -> int:
+        if not lines or lines[0].strip("\ufeff \r") != "---":
+            return 0
+        for end in range(1, len(lines)):
+            if lines[end].rstrip() == "---":
+                head = "\n".join(lines[1:end])
+                self.regions.append(Region(kind=RegionKind.FRONTMATTER, line=2, text=head))
+                return end + 1
+        return 0
+
+    def take(self, lines: list[str], number: int) -> int:
+        """Take the line at *number*, or a whole fence or comment; return what comes next."""
+        line = lines[number]
+        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        if fence:
+            return self._take_fence(lines, number, fence)
+        if "<!--" in line and not line.split("<!--", 1)[0].strip():
+            return self._take_comment(lines, number)
+        heading = _HEADING.match(line) if line.lstrip()[:1] == "#" else None
+        if heading:
+            self.flush()
+            level = len(heading[1])
+            self._headings = [item for item in self._headings if item[0] < level]
+            self._headings.append((level, heading[2]))
+        self._add(_kind_of(line), number + 1, line)
+        return number + 1
+
+    def flush(self) -> None:
+        if any(line.strip() for line in self._lines):
+            self._append(self._kind, self._start, "\n".join(self._lines))
+            if self._kind is RegionKind.PROSE:
+                self._lead = next(line for line in reversed(self._lines) if line.strip())
+        self._lines = []
+
+    def _add(self, kind: RegionKind, number: int, line: str) -> None:
+        if kind is not self._kind or not self._lines:
+            self.flush()
+            self._kind, self._start = kind, number
+        self._lines.append(line)
+
+    def _append(self, kind: RegionKind, line: int, text: str, language: str = "") -> None:
+        headings = tuple(title for _, title in self._headings)
+        self.regions.append(
+            Region(
+                kind=kind,
+                line=line,
+                text=text,
+                language=language,
+                headings=headings,
+                lead=self._lead,
+            )
+        )
+
+    def _take_fence(self, lines: list[str], number: int, opening: re.Match[str]) -> int:
+        self.flush()
+        mark = opening["mark"]
+        end = number + 1
+        while end < len(lines):
+            closing = lines[end].strip()
+            if closing.startswith(mark) and not closing.strip(mark[0]):
+                break
+            end += 1
+        body = "\n".join(lines[number + 1 : end])
+        language = opening["info"].strip().split(" ")[0].strip("{}.").lower()
+        self._append(RegionKind.FENCE, number + 2, body, language)
+        return end + 1
+
+    def _take_comment(self, lines: list[str], number: int) -> int:
+        self.flush()
+        end = number
+        while end < len(lines) and "-->" not in lines[end]:
+            end += 1
+        self._append(RegionKind.COMMENT, number + 1, "\n".join(lines[number : end + 1]))
+        return end + 1
+
+
+def _kind_of(line: str) -> RegionKind:
+    stripped = line.lstrip()
+    if stripped.startswith("|"):
+        return RegionKind.TABLE
+    if stripped.startswith(">"):
+        return RegionKind.QUOTE
+    return RegionKind.PROSE

@@ -1,0 +1,57 @@
+"""Tier 1 over many skills, each in a process that can be killed; what breaks is not verified."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from vskill_platform.base.worker_pool import Bounds, Failure, Outcome, run_in_workers
+from vskill_platform.scan.data_files import ruleset_version
+from vskill_platform.scan.rules import load_rules
+from vskill_platform.scan.scan_skill import ScanResult, scan_skill
+
+Scan = Callable[[Path, str | None], ScanResult]
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    #: What the report calls it: what a person typed, and the way to the skill inside of that.
+    path: str
+    folder: Path
+    #: The name that the skill should have; None if the folder's name means nothing.
+    folder_name: str | None = None
+    #: Why there is nothing to scan.
+    error: str = ""
+
+
+class Scanned(msgspec.Struct, frozen=True, kw_only=True):
+    target: Target
+    #: None means: not verified.
+    result: ScanResult | None
+    error: str = ""
+
+
+def scan_many(
+    targets: Sequence[Target], *, jobs: int, scan: Scan = scan_skill, bounds: Bounds | None = None
+) -> Generator[Scanned, None, None]:
+    """Yield what was found in each target, in their order; one that breaks stops no other."""
+    load_rules()  # once, for all workers: they judge by the same rules from first to last
+    ruleset_version()
+    outcomes = run_in_workers(
+        lambda target: msgspec.msgpack.encode(scan(target.folder, target.folder_name)),
+        [target for target in targets if not target.error],
+        processes=jobs,
+        bounds=bounds or Bounds(),
+    )
+    with closing(outcomes):
+        for target in targets:
+            if target.error:
+                yield Scanned(target=target, result=None, error=target.error)
+            else:
+                yield _scanned(target, next(outcomes))
+
+
+def _scanned(target: Target, outcome: Outcome) -> Scanned:
+    if isinstance(outcome, Failure):
+        return Scanned(target=target, result=None, error=outcome.reason)
+    return Scanned(target=target, result=msgspec.msgpack.decode(outcome, type=ScanResult))

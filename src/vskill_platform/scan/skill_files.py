@@ -1,0 +1,201 @@
+"""The files of a skill as the scanner sees them: what each is, and which role it plays."""
+
+import re
+import stat
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from vskill_platform.scan.magic import FileType, file_type
+
+#: A text that is longer is read up to here, and said to be read in part.
+MAX_TEXT_BYTES = 1024 * 1024
+MAX_FILES = 2000
+
+
+class Role(StrEnum):
+    """How close a piece of a skill is to being obeyed or run."""
+
+    INSTRUCTION = "instruction"  #: the agent reads it as what it has to do
+    SCRIPT = "script"  #: code that the skill brings and runs
+    REFERENCE = "reference"  #: linked from the instructions
+    DOCUMENT = "document"  #: lies there, linked from nowhere
+    SAMPLE = "sample"  #: a test, fixture or evaluation
+    QUOTED = "quoted"  #: shown, not done: a table, a quote, an example of what is bad
+
+
+class ScanFile(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    size: int
+    kind: FileType
+    role: Role
+    #: Empty for what is no text.
+    text: str = ""
+    #: The language of code; empty for prose and data.
+    language: str = ""
+    raw: bytes = b""
+    is_cut: bool = False
+
+
+_LANGUAGES = {
+    ".py": "python",
+    ".pyw": "python",
+    ".pth": "python",
+    ".sh": "shell",
+    ".bash": "shell",
+    ".zsh": "shell",
+    ".fish": "shell",
+    ".command": "shell",
+    ".ksh": "shell",
+    ".js": "javascript",
+    ".mjs": "javascript",
+    ".cjs": "javascript",
+    ".jsx": "javascript",
+    ".ts": "typescript",
+    ".tsx": "typescript",
+    ".mts": "typescript",
+    ".cts": "typescript",
+    ".ps1": "powershell",
+    ".psm1": "powershell",
+    ".psd1": "powershell",
+    ".bat": "powershell",
+    ".cmd": "powershell",
+}
+_NAMES = {
+    "makefile": "shell",
+    "justfile": "shell",
+    "dockerfile": "shell",
+    "procfile": "shell",
+    "pkgbuild": "shell",
+}
+_SHEBANGS = (
+    (re.compile(r"^#!.*\bpython"), "python"),
+    (re.compile(r"^#!.*\b(?:ba|z|da|k)?sh\b"), "shell"),
+    (re.compile(r"^#!.*\b(?:node|deno|bun)\b"), "javascript"),
+    (re.compile(r"^#!.*\bpwsh\b"), "powershell"),
+)
+_PROSE = {".md", ".mdx", ".markdown", ".txt", ".rst", ".adoc", ""}
+_SAMPLE_FOLDERS = {
+    "test",
+    "tests",
+    "__tests__",
+    "testdata",
+    "fixtures",
+    "fixture",
+    "evals",
+    "eval",
+    "examples",
+    "example",
+    "samples",
+    "sample",
+    "spec",
+    "specs",
+    "mocks",
+    "benchmarks",
+}
+_INSTRUCTION_NAMES = {
+    "skill.md",
+    "claude.md",
+    "agents.md",
+    "gemini.md",
+    "soul.md",
+    "heartbeat.md",
+    "identity.md",
+    "memory.md",
+    ".cursorrules",
+    "copilot-instructions.md",
+    "system_prompt.md",
+    "system_prompt.txt",
+}
+_INSTRUCTION_FOLDERS = {"commands", "agents", "prompts", "rules", "hooks"}
+
+
+def read_skill_files(folder: Path) -> list[ScanFile]:
+    """Read every file of a skill, the manifest first."""
+    paths = sorted(
+        (path for path in folder.rglob("*") if _is_plain(path)),
+        key=lambda path: (path.name != "SKILL.md", path.as_posix()),
+    )[:MAX_FILES]
+    manifest = _manifest_text(folder)
+    return [_read(folder, path, manifest) for path in paths]
+
+
+def language_of(path: str, text: str) -> str:
+    """Name the language that a file is written in, by its name or its first line."""
+    name = PurePosixPath(path)
+    found = _LANGUAGES.get(name.suffix.lower()) or _NAMES.get(name.name.lower())
+    if (
+        found
+        or name.suffix.lower() not in {"", ".cgi", ".run", ".tool"}
+        or not text.startswith("#!")
+    ):
+        return found or ""
+    return next((language for shebang, language in _SHEBANGS if shebang.match(text[:200])), "")
+
+
+def role_of(path: str, language: str, manifest: str) -> Role:
+    """Say how close a file is to being obeyed or run."""
+    parts = [part.lower() for part in PurePosixPath(path).parts]
+    name = parts[-1]
+    if name in _INSTRUCTION_NAMES:
+        return Role.INSTRUCTION
+    is_named = name in manifest or path.lower() in manifest
+    if set(parts[:-1]) & _SAMPLE_FOLDERS and not is_named:
+        return Role.SAMPLE
+    if language:
+        return Role.SCRIPT
+    if set(parts[:-1]) & _INSTRUCTION_FOLDERS and is_prose(path):
+        return Role.INSTRUCTION
+    if not is_prose(path):
+        return Role.SCRIPT if parts[0] in {"hooks", ".claude"} else Role.REFERENCE
+    return Role.REFERENCE if is_named else Role.DOCUMENT
+
+
+def is_prose(path: str) -> bool:
+    return PurePosixPath(path).suffix.lower() in _PROSE
+
+
+def _is_plain(path: Path) -> bool:
+    return stat.S_ISREG(path.lstat().st_mode)
+
+
+def _manifest_text(folder: Path) -> str:
+    path = folder / "SKILL.md"
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(MAX_TEXT_BYTES).decode(errors="replace").lower()
+
+
+def _read(folder: Path, path: Path, manifest: str) -> ScanFile:
+    relative = path.relative_to(folder).as_posix()
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        raw = file.read(MAX_TEXT_BYTES)
+    return scan_file(relative, raw, size=size, manifest=manifest)
+
+
+def scan_file(path: str, raw: bytes, *, size: int, manifest: str) -> ScanFile:
+    """Take the beginning of a file for what it is."""
+    kind = file_type(raw, path)
+    if kind is not FileType.TEXT:
+        role = Role.SCRIPT if kind in {FileType.EXECUTABLE, FileType.BYTECODE} else Role.REFERENCE
+        return ScanFile(path=path, size=size, kind=kind, role=role, raw=raw)
+    text = _decode(raw)
+    language = language_of(path, text)
+    return ScanFile(
+        path=path,
+        size=size,
+        kind=kind,
+        role=role_of(path, language, manifest),
+        text=text,
+        language=language,
+        is_cut=size > len(raw),
+    )
+
+
+def _decode(raw: bytes) -> str:
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return raw.decode("utf-16", errors="replace")
+    return raw.decode("utf-8", errors="replace")

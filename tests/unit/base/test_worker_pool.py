@@ -1,0 +1,129 @@
+"""Work in processes that can be killed: whatever happens to one, the others come home in order."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from vskill_platform.base import worker_pool
+from vskill_platform.base.worker_pool import Bounds, Failure, Outcome, run_in_workers
+from vskill_platform.errors import SourceRefused
+
+SHORT = Bounds(seconds=1.0)
+MANY = [f"item {number}" for number in range(60)]
+
+
+def refuse() -> bytes:
+    raise SourceRefused("it is too big")
+
+
+def fail() -> bytes:
+    raise LookupError("no \ud800 luck")
+
+
+def hang() -> bytes:
+    time.sleep(600)
+    return b""
+
+
+def spin() -> bytes:
+    while True:
+        pass
+
+
+def die() -> bytes:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return b""
+
+
+def leave() -> bytes:
+    os._exit(7)
+
+
+def eat_memory() -> bytes:
+    return bytes(2 * SHORT.memory_bytes)
+
+
+def run(work: Callable[[str], bytes], items: list[str], *, processes: int = 2) -> list[Outcome]:
+    return list(run_in_workers(work, items, processes=processes, bounds=SHORT))
+
+
+@pytest.mark.parametrize("processes", [1, 2, 7])
+def test_outcomes_come_in_the_order_of_the_items(processes: int) -> None:
+    def work(item: str) -> bytes:
+        time.sleep(0.01 if item.endswith("3") else 0)
+        return item.encode()
+
+    assert run(work, MANY, processes=processes) == [item.encode() for item in MANY]
+
+
+def test_no_items_start_no_process() -> None:
+    assert run(str.encode, []) == []
+
+
+@pytest.mark.parametrize(
+    ("breaking", "reason"),
+    [
+        (refuse, "it is too big"),
+        (fail, "it broke down: LookupError('no \\ud800 luck')"),
+        (hang, "it took longer than 1 seconds"),
+        (spin, "it took longer than 1 seconds"),
+        (die, "the process ended with SIGKILL"),
+        (leave, "the process ended with 7"),
+        (eat_memory, "it broke down: MemoryError()"),
+    ],
+)
+def test_what_breaks_one_piece_of_work_spoils_no_other(
+    breaking: Callable[[], bytes], reason: str
+) -> None:
+    outcomes = run(lambda item: breaking() if item == MANY[7] else item.encode(), MANY)
+
+    assert outcomes.pop(7) == Failure(reason)
+    assert outcomes == [item.encode() for item in MANY if item != MANY[7]]
+
+
+def test_when_everything_breaks_everything_is_told() -> None:
+    assert run(lambda _: die(), MANY) == [Failure("the process ended with SIGKILL")] * len(MANY)
+
+
+def test_a_failure_does_not_depend_on_what_the_worker_did_before() -> None:
+    done: list[str] = []
+
+    def work(item: str) -> bytes:
+        done.append(item)
+        if len(done) > 3:  # as if memory had run out bit by bit
+            raise MemoryError
+        return item.encode()
+
+    assert run(work, MANY) == [item.encode() for item in MANY]
+
+
+def test_workers_are_replaced_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_pool, "_MAX_PIECES", 10)
+
+    outcomes = run(lambda _: str(os.getpid()).encode(), MANY, processes=1)
+
+    assert len(set(outcomes)) == len(MANY) / 10
+
+
+def test_large_answers_come_through() -> None:
+    large = b"x" * 1_000_000
+
+    assert run(lambda _: large, MANY[:8]) == [large] * 8
+
+
+def test_nobody_is_left_when_the_reader_leaves_early(tmp_path: Path) -> None:
+    def work(item: str) -> bytes:
+        (tmp_path / str(os.getpid())).touch()
+        return hang() if item != MANY[0] else b"first"
+
+    with closing(run_in_workers(work, MANY, processes=2, bounds=Bounds())) as outcomes:
+        assert next(outcomes) == b"first"
+
+    for worker in tmp_path.iterdir():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(worker.name), 0)

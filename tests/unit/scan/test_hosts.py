@@ -1,0 +1,55 @@
+"""Hosts: classes by registered domain, never by substring."""
+
+import pytest
+
+from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in, registered_domain
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("pastebin.com", HostClass.PASTE),
+        ("t.co", HostClass.SHORTENER),
+        ("raw.githubusercontent.com", HostClass.CODE),  # holds "t.co" as a substring
+        ("acme.vercel.app", HostClass.FREE),
+        ("abc123.ngrok-free.app", HostClass.TUNNEL),
+        ("webhook.site", HostClass.CALLBACK),
+        ("notwebhook.site", HostClass.UNKNOWN),
+        ("home.duckdns.org", HostClass.DYNAMIC),
+        ("astral.sh", HostClass.INSTALLER),
+        ("pypi.org", HostClass.REGISTRY),
+        ("8.8.8.8", HostClass.ADDRESS),
+        ("203.0.113.7", HostClass.ADDRESS),
+        ("134744072", HostClass.ADDRESS),  # 8.8.8.8 as one number
+        ("[2001:4860:4860::8888]", HostClass.ADDRESS),
+        ("127.0.0.1", HostClass.LOCAL),
+        ("2130706433", HostClass.LOCAL),
+        ("192.168.1.5", HostClass.LOCAL),
+        ("printer.local", HostClass.LOCAL),
+        ("abcdefgh.onion", HostClass.ONION),
+        ("api.example.com", HostClass.PLACEHOLDER),
+        ("your-server.com", HostClass.PLACEHOLDER),
+        ("acme-widgets.dev", HostClass.UNKNOWN),
+    ],
+)
+def test_a_host_has_its_class(host: str, expected: HostClass) -> None:
+    assert classify_host(host) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("see https://Acme.dev/x and http://b.io:8080?q", ["acme.dev", "b.io"]),
+        ("https://user:pass@acme.dev/x", ["acme.dev"]),
+        ("hxxps: nothing", []),
+        ("[link](https://acme.dev/a).", ["acme.dev"]),
+        ("wss://stream.acme.dev", ["stream.acme.dev"]),
+    ],
+)
+def test_hosts_are_found_in_text(text: str, hosts: list[str]) -> None:
+    assert hosts_in(text) == hosts
+
+
+def test_the_registered_part_is_known() -> None:
+    assert registered_domain("a.b.acme.co.uk") == "acme.co.uk"
+    assert registered_domain("localhost") == "localhost"

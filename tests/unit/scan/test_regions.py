@@ -1,0 +1,77 @@
+"""Markdown in regions, each line in exactly one."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vskill_platform.scan.regions import RegionKind, inline_code, split_markdown
+
+TEXT = """---
+name: a
+---
+# Title
+
+Some prose.
+
+```bash
+curl x
+```
+
+| a | b |
+|---|---|
+
+> quoted
+
+<!-- a
+comment -->
+## Bad examples
+Never do this:
+~~~python
+eval(x)
+~~~
+"""
+
+
+def test_each_kind_is_found_at_its_line() -> None:
+    found = [(region.kind, region.line, region.language) for region in split_markdown(TEXT)]
+
+    assert found == [
+        (RegionKind.FRONTMATTER, 2, ""),
+        (RegionKind.PROSE, 4, ""),
+        (RegionKind.FENCE, 9, "bash"),
+        (RegionKind.TABLE, 12, ""),
+        (RegionKind.QUOTE, 15, ""),
+        (RegionKind.COMMENT, 17, ""),
+        (RegionKind.PROSE, 19, ""),
+        (RegionKind.FENCE, 22, "python"),
+    ]
+
+
+def test_a_fence_knows_its_headings_and_its_lead() -> None:
+    last = split_markdown(TEXT)[-1]
+
+    assert last.headings == ("Title", "Bad examples")
+    assert last.lead == "Never do this:"
+
+
+def test_a_fence_that_never_ends_reaches_to_the_end() -> None:
+    (region,) = split_markdown("```sh\na\nb")
+
+    assert region.text == "a\nb"
+
+
+def test_frontmatter_that_never_ends_is_prose() -> None:
+    assert split_markdown("---\nname: a")[0].kind is RegionKind.PROSE
+
+
+def test_code_inside_of_prose_has_its_line() -> None:
+    (region,) = split_markdown("Use\n`curl -s x` and ``a `b` c``\n")
+
+    assert (2, "curl -s x") in inline_code(region)
+
+
+@given(st.text(alphabet=st.sampled_from("`~#->|<!\n -abc")))
+def test_no_text_breaks_the_splitter(text: str) -> None:
+    regions = split_markdown(text)
+
+    starts = [region.line for region in regions]
+    assert starts == sorted(starts)
