@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping
 from datetime import timedelta
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -96,6 +96,9 @@ def format_duration(duration: timedelta) -> str:
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    if choices and text not in choices:
+        raise ConfigError(f"{name}={text}: choose one of {', '.join(choices)}")
     try:
         if kind is timedelta:
             return parse_duration(text)

@@ -12,9 +12,9 @@ from tests.acceptance.program import Platform
     [
         ("port", "eighty", "VSKILL_PORT="),
         ("port", "70000", "VSKILL_PORT="),
-        ("lease", "5", "VSKILL_LEASE: '5' is not a duration such as 90s, 10m or 1h30m"),
+        ("lease", "5", "VSKILL_LEASE=5: '5' is not a duration such as 90s, 10m or 1h30m"),
         ("max_batch_size", "0", "VSKILL_MAX_BATCH_SIZE: 0 is too small"),
-        ("log_level", "LOUD", "VSKILL_LOG_LEVEL: "),
+        ("log_level", "LOUD", "VSKILL_LOG_LEVEL=LOUD: choose one of DEBUG, INFO, WARNING, ERROR"),
         ("leese", "90s", "VSKILL_LEESE is not a setting; did you mean VSKILL_LEASE?"),
         (
             "message_deadline",
