@@ -1,16 +1,8 @@
 """What an operator can do with a dead letter: try once more, or let it go."""
 
-import msgspec
-
 from vskill_platform.engines.ports import DeadLetter, Drop, Operation, Revive
 from vskill_platform.errors import NotFound
-from vskill_platform.model.submission import (
-    TERMINAL_STATES,
-    Cause,
-    Submission,
-    SubmissionState,
-    move,
-)
+from vskill_platform.model.submission import TERMINAL_STATES, Cause, Submission, reopen
 from vskill_platform.stores.db import commit, get_now, get_queue
 from vskill_platform.stores.submission_store import (
     get_submission,
@@ -26,9 +18,8 @@ async def revive_dead_letter(message_id: int, *, actor: str) -> Submission | Non
     stored = await get_submission(read_message(letter.body).submission_id)
     submission = stored.record if stored else None
     if stored and stored.record.state in TERMINAL_STATES:
-        fresh = msgspec.structs.replace(stored.record, attempts=0, recoveries=0, recover_after=None)
         cause = Cause(trigger="revive", actor=actor, reason="revived from the dead letters")
-        submission, event = move(fresh, SubmissionState.RECEIVED, cause, now=get_now())
+        submission, event = reopen(stored.record, cause, now=get_now())
         operations += write_submission(submission, [event], expected=stored.revision)
     await _act(message_id, operations)
     return submission

@@ -12,8 +12,8 @@ from vskill_platform.model.submission import (
     Cause,
     Submission,
     SubmissionState,
-    move,
     open_submission,
+    reopen,
 )
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.records import Stored
@@ -81,9 +81,8 @@ async def _reopen(existing: Stored[Submission], submitter: str) -> SubmitResult 
     waits_for_a_person = submission.state is SubmissionState.NEEDS_REVIEW
     if submission.state not in TERMINAL_STATES and not waits_for_a_person:
         return SubmitResult(kind=SubmitKind.PENDING, submission=submission)
-    fresh = msgspec.structs.replace(submission, attempts=0, recoveries=0, recover_after=None)
     cause = Cause(trigger="submit", actor=submitter, reason="submitted again")
-    reopened, event = move(fresh, SubmissionState.RECEIVED, cause, now=get_now())
+    reopened, event = reopen(submission, cause, now=get_now())
     operations = [
         *write_submission(reopened, [event], expected=existing.revision),
         queue_submission(reopened.id),

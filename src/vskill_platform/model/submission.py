@@ -142,6 +142,12 @@ def move(
     return _record(submission, submission.state, to, cause, now)
 
 
+def reopen(submission: Submission, cause: Cause, *, now: datetime) -> tuple[Submission, StateEvent]:
+    """Start the walk of an ended submission anew: same record, same id, a whole budget."""
+    fresh = msgspec.structs.replace(submission, attempts=0, recoveries=0, recover_after=None)
+    return move(fresh, SubmissionState.RECEIVED, cause, now=now)
+
+
 def deadline(submission: Submission, *, stuck_threshold: timedelta) -> datetime | None:
     """Return when it deserves a look, or None when it is finished."""
     if submission.state in TERMINAL_STATES:

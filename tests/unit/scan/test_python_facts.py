@@ -2,6 +2,9 @@
 # ruff: noqa: E501 - a sample stands on one line
 
 import base64
+import bz2
+import codecs
+import lzma
 import zlib
 
 import pytest
@@ -509,15 +512,9 @@ def test_a_url_is_followed_however_it_is_put_together(way: str) -> None:
 @pytest.mark.parametrize(
     "decode",
     [
-        "import lzma\nexec(lzma.decompress(bytes.fromhex({!r})))".format(
-            __import__("lzma").compress(PLAIN.encode()).hex()
-        ),
-        "import bz2\nexec(bz2.decompress(bytes.fromhex({!r})))".format(
-            __import__("bz2").compress(PLAIN.encode()).hex()
-        ),
-        "import codecs\nexec(codecs.decode({!r}, 'rot13'))".format(
-            __import__("codecs").encode(PLAIN, "rot13")
-        ),
+        f"import lzma\nexec(lzma.decompress(bytes.fromhex({lzma.compress(PLAIN.encode()).hex()!r})))",
+        f"import bz2\nexec(bz2.decompress(bytes.fromhex({bz2.compress(PLAIN.encode()).hex()!r})))",
+        "import codecs\nexec(codecs.decode({!r}, 'rot13'))".format(codecs.encode(PLAIN, "rot13")),
         f"import codecs\nexec(codecs.decode('{ENCODED}', 'base64'))",
         "x = '6578'\nexec(x.decode('hex'))\nexec(__import__('base64').b64decode('!'))",
     ],

@@ -70,8 +70,6 @@ def join(_flow: Flow, call: Call) -> Value | None:
         if between.text is None:
             return None
         return Value(text=items.text if items.text != "*" else None, taints=items.taints)
-    if any(item.text is None for item in items.items):
-        return Value(taints=items.taints)
     joined = concatenate(list(items.items), between.text or "")
     return joined.having(items.taints)
 
