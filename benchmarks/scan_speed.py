@@ -77,7 +77,9 @@ def time_cisco(skills: Sequence[Skill], folder: Path) -> Took:
 def _time(commands: Sequence[Sequence[str]], environment: dict[str, str]) -> Took:
     used, started = os.times(), time.perf_counter()
     running = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+        subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         for command in commands
     ]
     codes = [process.wait() for process in running]

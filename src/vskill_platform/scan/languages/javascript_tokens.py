@@ -1,7 +1,7 @@
 """JavaScript and TypeScript as tokens, in time that grows with the text and never faster.
 
-A parser of our own: the one that is commonly used takes a minute for 50 KiB of brackets that
-match nothing, and cannot be told to stop (measured with tree-sitter 0.25.2 and 0.26.0).
+A parser of our own: tree-sitter 0.26.0 takes 0.09 s for 3 KB of brackets that match nothing and
+6 s for 24 KB, and crashed when it was given a callback to stop it.
 """
 
 import ast
