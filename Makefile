@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: serve test check lint types layers format bench lock clean
+.PHONY: serve test check lint types layers format bench bench-scan lock clean
 
 serve: $(READY)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
@@ -34,6 +34,9 @@ format: $(READY)
 bench: $(READY)  ## every number that we claim, ours beside the others'
 	$(BIN)/pip install --quiet --require-hashes -r requirements/bench.lock
 	set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done
+
+bench-scan: $(READY)  ## what the scanner catches and spares, and its speed, beside Cisco's
+	$(BIN)/python benchmarks/scan_quality.py $(ARGS)
 
 lock: $(READY)  ## resolve anew; the locks carry hashes and no host
 	$(BIN)/pip install --quiet uv

@@ -15,7 +15,7 @@ from vskill_platform.scan.languages.python import read_python
 from vskill_platform.scan.languages.shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.magic import FileType
-from vskill_platform.scan.prose import read_prose
+from vskill_platform.scan.prose import ProseReader
 from vskill_platform.scan.regions import Region, RegionKind, inline_code, split_markdown
 from vskill_platform.scan.skill_files import Role, ScanFile, is_prose
 
@@ -44,7 +44,7 @@ _NAMES: dict[Reader, str] = {
 _READERS: dict[str, Reader] = {
     name: reader for reader, names in _NAMES.items() for name in names.split()
 } | {"": read_shell}
-#: Headings and leads that say: what follows is shown, not asked for.
+#: A line before a fence that says: this is shown, not asked for.
 _SHOWN = re.compile(
     r"\b(?:attack|malicious|exploit|payload|vulnerab|insecure|unsafe|dangerous|anti-?pattern|bad|"
     r"wrong|avoid|never|don'?t|do not|detect|indicator|ioc|red flag|threat|adversar|suspicious|"
@@ -96,7 +96,8 @@ def facts_of(file: ScanFile) -> Iterator[Placed]:
             unread = Fact(act=Act.OPAQUE, line=1, text=str(error), detail="unparsed")
             facts = [*error.facts, unread]
         yield from _place(file, facts, file.role)
-        told = [fact for fact in read_prose(text, 1) if fact.act in _TOLD_BY_CODE]
+        words = ProseReader(text).read(text, 1)
+        told = [fact for fact in words if fact.act in _TOLD_BY_CODE]
         yield from _place(file, told, Role.QUOTED)
         yield from _place(file, _encoded_in(text, 1), file.role)
     elif is_prose(file.path):
@@ -104,13 +105,14 @@ def facts_of(file: ScanFile) -> Iterator[Placed]:
 
 
 def _markdown(file: ScanFile, text: str) -> Iterator[Placed]:
+    prose = ProseReader(text)
     for region in split_markdown(text):
         role = _region_role(file.role, region)
         if region.kind is RegionKind.FENCE:
             reader = _READERS.get(region.language)
             facts = _fragment(reader, region.text) if reader else []
             yield from _place(file, facts, role, shift=region.line - 1)
-            words = read_prose(region.text, region.line)
+            words = prose.read(region.text, region.line)
             if region.language in _WORDY:
                 yield from _place(file, words, role)
             else:  # words inside of code: comments, docstrings, strings
@@ -118,7 +120,7 @@ def _markdown(file: ScanFile, text: str) -> Iterator[Placed]:
                 yield from _place(file, told, Role.QUOTED)
             yield from _place(file, _encoded_in(region.text, region.line), role)
             continue
-        told = read_prose(region.text, region.line)
+        told = prose.read(region.text, region.line)
         yield from _place(file, told, role)
         if region.kind is RegionKind.COMMENT and any(fact.act in _ORDERS for fact in told):
             order = next(fact for fact in told if fact.act in _ORDERS)
@@ -172,10 +174,8 @@ def _region_role(role: Role, region: Region) -> Role:
         return Role.QUOTED
     if role is not Role.INSTRUCTION:
         return role
-    context = " ".join(
-        (*region.headings[-2:], region.lead if region.kind is RegionKind.FENCE else "")
-    )
-    return Role.QUOTED if _SHOWN.search(context) else role
+    is_shown = region.kind is RegionKind.FENCE and _SHOWN.search(region.lead)
+    return Role.QUOTED if is_shown else role
 
 
 def _place(file: ScanFile, facts: list[Fact], role: Role, *, shift: int = 0) -> Iterator[Placed]:

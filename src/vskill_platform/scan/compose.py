@@ -84,7 +84,7 @@ def _fits(need: Need, placed: Placed) -> bool:
     fact = placed.fact
     if need.hosts and fact.host_class not in need.host_classes():
         return False
-    if need.not_hosts and (fact.host_class is None or fact.host_class in need.excluded_classes()):
+    if need.not_hosts and fact.host_class in need.excluded_classes():
         return False
     if need.no_host and fact.host is not None:
         return False

@@ -12,7 +12,13 @@ import msgspec
 
 from vskill_platform.scan.collect import Placed, facts_of
 from vskill_platform.scan.facts import Act, Fact, shorten
-from vskill_platform.scan.hidden_text import bidi_lines, hidden_message, invisible_in_words, visible
+from vskill_platform.scan.hidden_text import (
+    bidi_lines,
+    hidden_message,
+    invisible_in_words,
+    mixed_words,
+    visible,
+)
 from vskill_platform.scan.languages.shell import read_shell
 from vskill_platform.scan.magic import FileType
 from vskill_platform.scan.skill_files import Role, ScanFile, scan_file
@@ -114,6 +120,9 @@ def _hidden(file: ScanFile) -> Iterator[Placed]:
         yield _at(file, Act.HIDDEN, 1, message, "instruction")
     for line in bidi_lines(file.text)[:1]:
         yield _at(file, Act.HIDDEN, line, "characters that change the order of the text", "bidi")
+    for line in mixed_words(file.text)[:1] if file.language else ():
+        text = file.text.split("\n")[line - 1]
+        yield _at(file, Act.HIDDEN, line, shorten(text), "word")
     for line in invisible_in_words(file.text)[:1]:
         text = visible(file.text.split("\n")[line - 1])
         yield _at(file, Act.HIDDEN, line, shorten(text), "word")

@@ -11,6 +11,9 @@ _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _INVISIBLE = re.compile(
     "[\u200b\u2060-\u2064\ufeff\u00ad\u180e\u034f]|(?<=[A-Za-z])[\u200c\u200d](?=[A-Za-z])"
 )
+#: Cyrillic letters inside of Latin words: no language writes so.
+_CYRILLIC = "[\u0430-\u044f\u0455\u0456\u0458]"
+_MIXED = re.compile(f"[A-Za-z_]{_CYRILLIC}|{_CYRILLIC}[A-Za-z_]")
 _ANSI = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 _ANY = re.compile(f"{_TAGS.pattern}|{_BIDI.pattern}|{_INVISIBLE.pattern}|{_ANSI.pattern}")
 
@@ -45,6 +48,11 @@ def invisible_in_words(text: str) -> list[int]:
     """Return the lines where a word is cut by a character that nobody sees."""
     pattern = re.compile(f"[A-Za-z](?:{_INVISIBLE.pattern})+[A-Za-z]")
     return _lines_with(pattern, text)
+
+
+def mixed_words(text: str) -> list[int]:
+    """Return the lines where letters of two scripts that look alike make one word."""
+    return _lines_with(_MIXED, text)
 
 
 def _lines_with(pattern: re.Pattern[str], text: str) -> list[int]:

@@ -42,19 +42,20 @@ _SENSITIVE_PATTERNS = tuple(
 
 def secret_in(text: str) -> Secret | None:
     """Return which kind of secret a path or command speaks of."""
-    if not _may_hold_secret(text):
+    if not may_name_secrets(text):
         return None
     return next((kind for kind, pattern in _SECRET_PATTERNS if pattern.search(text)), None)
 
 
 def secrets_in(text: str) -> list[int]:
     """Return where in a longer text places of secrets are named."""
-    if not _may_hold_secret(text):
+    if not may_name_secrets(text):
         return []
     return [found.start() for found in _ANY_SECRET.finditer(text)]
 
 
-def _may_hold_secret(text: str) -> bool:
+def may_name_secrets(text: str) -> bool:
+    """Say quickly whether looking closer could find anything."""
     return any(hint in text for hint in _SECRET_HINTS)
 
 

@@ -9,7 +9,7 @@ import re2
 from vskill_platform.scan.data_files import load_data
 from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in
-from vskill_platform.scan.places import secrets_in
+from vskill_platform.scan.places import may_name_secrets, secrets_in
 
 
 class _Patterns(NamedTuple):
@@ -51,6 +51,12 @@ _DOWNLOAD = re2.compile(
     r"(?i)\b(?:download(?:ed|s|ing)?|get it|grab|install(?:ed|s|er|ing|ation)?|visit|obtain|fetch|"
     r"setup file|go to|navigate to|open|available (?:at|from|here))\b"
 )
+#: A line that offers a program, not a page to read.
+_SETUP = re2.compile(
+    r"(?i)\bdownload (?:and|&) (?:install|run)\b|"
+    r"\binstall(?:er|ation)? (?:it )?(?:from|file|package)\b|"
+    r"\b(?:quick )?set-?up here\b|\b(?:for|on) (?:windows|mac ?os)\b"
+)
 _ARTEFACT = re.compile(
     r"\.(?:zip|rar|7z|exe|msi|dmg|pkg|app|deb|rpm|appimage|jar|scr|bat|ps1|iso|tar\.gz|tgz|apk)\b"
     r"|/releases/download/|/snippets/|/raw/",
@@ -59,27 +65,35 @@ _ARTEFACT = re.compile(
 _LINK = re.compile(r"https?://[^\s)\]\"'`<>]+")
 
 
-def read_prose(text: str, first_line: int) -> list[Fact]:
-    """Return what the lines of a text tell their reader."""
-    lowered = text.lower()
-    active = [
-        (act, pattern)
-        for act, pattern, hints in _patterns()
-        if any(hint in lowered for hint in hints)
-    ]
-    places = [
-        (act, found.start())
-        for act, pattern in active
-        for found in pattern.finditer(text)
-        if not _is_negated(act, text, found.start())
-    ]
-    places += [(Act.TELL_SECRET, start) for start in secrets_in(text)]
-    facts = [_fact(act, *_line_at(text, start, first_line)) for act, start in places]
-    if "http" in lowered:
-        for number, line in enumerate(text.split("\n"), start=first_line):
-            if "http" in line:
-                facts += _downloads(line, number)
-    return facts
+class ProseReader:
+    """Reads the parts of one text; what nowhere in it is spoken of is looked for in no part."""
+
+    def __init__(self, whole: str) -> None:
+        lowered = whole.lower()
+        self._patterns = [
+            (act, pattern)
+            for act, pattern, hints in _patterns()
+            if any(hint in lowered for hint in hints)
+        ]
+        self._has_links = "http" in lowered
+        self._may_name_secrets = may_name_secrets(whole)
+
+    def read(self, text: str, first_line: int) -> list[Fact]:
+        """Return what the lines of a part tell their reader."""
+        places = [
+            (act, found.start())
+            for act, pattern in self._patterns
+            for found in pattern.finditer(text)
+            if not _is_negated(act, text, found.start())
+        ]
+        if self._may_name_secrets:
+            places += [(Act.TELL_SECRET, start) for start in secrets_in(text)]
+        facts = [_fact(act, *_line_at(text, start, first_line)) for act, start in places]
+        if self._has_links and "http" in text:
+            for number, line in enumerate(text.split("\n"), start=first_line):
+                if "http" in line:
+                    facts += _downloads(line, number)
+        return facts
 
 
 def _is_negated(act: Act, text: str, start: int) -> bool:
@@ -117,7 +131,8 @@ def _fact(act: Act, number: int, line: str) -> Fact:
 
 def _downloads(line: str, number: int) -> list[Fact]:
     """Return the links of a line that tells to get something from them."""
-    is_told = _DOWNLOAD.search(line) is not None
+    is_setup = _SETUP.search(line) is not None
+    is_told = is_setup or _DOWNLOAD.search(line) is not None
     facts = []
     for link in _LINK.findall(line):
         artefact = _ARTEFACT.search(link)
@@ -134,7 +149,7 @@ def _downloads(line: str, number: int) -> list[Fact]:
                 text=shorten(line),
                 host=host,
                 host_class=host_class,
-                detail="file" if artefact else "page",
+                detail="file" if artefact else "setup" if is_setup else "page",
             )
         )
     return facts

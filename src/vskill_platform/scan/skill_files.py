@@ -81,6 +81,7 @@ _SAMPLE_FOLDERS = {
     "tests",
     "__tests__",
     "testdata",
+    "test-fixtures",
     "fixtures",
     "fixture",
     "evals",

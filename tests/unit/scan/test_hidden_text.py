@@ -6,6 +6,7 @@ from vskill_platform.scan.hidden_text import (
     bidi_lines,
     hidden_message,
     invisible_in_words,
+    mixed_words,
     visible,
 )
 
@@ -43,3 +44,8 @@ def test_what_belongs_to_a_script_or_an_emoji_hides_nothing(text: str) -> None:
 def test_lines_with_deception_are_named() -> None:
     assert bidi_lines("a\nb\u202ec\n") == [2]
     assert invisible_in_words("fine\nig\u200bnore") == [2]
+
+
+def test_a_word_of_two_scripts_is_noticed_and_one_of_another_language_is_not() -> None:
+    assert mixed_words("fine\nev\u0430l(x)") == [2]
+    assert mixed_words("\u043f\u0440\u0438\u0432\u0435\u0442 world, \u03c3 = 2") == []
