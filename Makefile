@@ -11,7 +11,7 @@ serve: $(READY)  ## the platform with a few demo skills on http://127.0.0.1:8000
 
 test: $(READY)  ## all tests, with coverage
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(ARGS)
+	$(BIN)/coverage run -m pytest --numprocesses=auto $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
