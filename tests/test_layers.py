@@ -11,7 +11,7 @@ from tests.tables import ROOT
 PACKAGE = ROOT / "src/vskill_platform"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 #: Where an error of any kind may be caught: it is handed back or written down there.
-CATCHES_ALL = {"queue/consumer.py", "cron/schedule.py"}
+CATCHES_ALL = {"base/settle.py", "queue/consumer.py", "cron/schedule.py"}
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 
@@ -24,7 +24,7 @@ def catches_everything(text: str) -> bool:
     )
 
 
-def test_only_two_places_catch_everything() -> None:
+def test_only_three_places_catch_everything() -> None:
     found = {
         path.relative_to(PACKAGE).as_posix()
         for path in SOURCES

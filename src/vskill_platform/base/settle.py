@@ -48,6 +48,7 @@ async def _settle_oldest(
     if not in_flight[0].done():
         await asyncio.wait((in_flight[0],))
     while in_flight and in_flight[0].done():
-        future = in_flight.popleft()
-        error = future.exception()
-        outcomes.append(error if isinstance(error, Exception) else future.result())
+        try:
+            outcomes.append(in_flight.popleft().result())
+        except Exception as error:  # noqa: BLE001 - handed back to the caller, in its place
+            outcomes.append(error)

@@ -10,6 +10,7 @@ import msgspec
 
 from vskill_platform.base.settle import READS_AT_ONCE, settle
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import Entry
 from vskill_platform.errors import EngineError, RecordMalformed
 from vskill_platform.stores.db import get_kv
 
@@ -18,6 +19,8 @@ log = get_logger(__name__)
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
 encode = msgspec.json.Encoder().encode
+#: What a decoder says of bytes that are not what they should be.
+MALFORMED = (msgspec.DecodeError, UnicodeDecodeError)
 #: A store in trouble must not drown its own log.
 _MAX_LOGGED = 100
 _KEYS_A_PAGE = 10_000
@@ -36,7 +39,7 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 def decode(key: str, value: bytes, kind: type[Kind]) -> Kind:
     try:
         record: Kind = _decoder(kind).decode(value)  # type: ignore[arg-type]  # a type is hashable
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except MALFORMED as error:
         raise RecordMalformed(f"{key}: {error}") from error
     return record
 
@@ -73,18 +76,19 @@ async def read_each(
     for start in range(0, len(keys), READS_AT_ONCE):
         window = keys[start : start + READS_AT_ONCE]
         for key, outcome in zip(window, await settle(get_kv().get, window), strict=True):
-            if outcome is None:
-                continue
-            if isinstance(outcome, Exception):
+            if isinstance(outcome, Entry):
+                try:
+                    result = read(key, outcome.value)
+                except RecordMalformed as error:
+                    failures[key] = error
+                    continue
+                except MALFORMED as error:
+                    failures[key] = RecordMalformed(f"{key}: {error}")
+                    continue
+                if result is not None:
+                    results.append(result)
+            elif outcome is not None:
                 failures[key] = outcome
-                continue
-            try:
-                result = read(key, outcome.value)
-            except RecordMalformed as error:
-                failures[key] = error
-                continue
-            if result is not None:
-                results.append(result)
     if failures:
         _report_failures(failures, of=len(keys))
     return results

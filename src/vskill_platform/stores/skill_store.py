@@ -39,6 +39,9 @@ class _SummaryFields(msgspec.Struct, frozen=True):
     version: str = ""
 
 
+_SUMMARY = msgspec.json.Decoder(_SummaryFields)
+
+
 async def enumerate_published_skills() -> list[PublishedSkillSummary]:
     """Return a summary of every published skill, all records read at once."""
     keys = [key for key in await list_all_keys(_SKILL) if not key.startswith(_ALIAS)]
@@ -135,8 +138,8 @@ def _version_key(version: SkillVersion) -> str:
 
 
 def _summarise(key: str, value: bytes) -> PublishedSkillSummary:
-    fields = decode(key, value, _SummaryFields)
-    slug = key.removeprefix(_SKILL)
+    fields = _SUMMARY.decode(value)
+    slug = key[len(_SKILL) :]
     return PublishedSkillSummary(
         slug=slug,
         name=fields.name or slug,
