@@ -75,3 +75,13 @@ async def test_a_get_sees_what_was_committed_before_it(
         assert here == there
         assert here is not None
         assert here.value == b"%d" % n
+
+
+async def test_gets_in_any_order_with_gaps_and_repeats_each_get_their_own(engine: Engine) -> None:
+    await engine.commit([Put(f"sub:{n:03}", b"%d" % n) for n in range(0, 300, 2)])
+    wanted = [*range(299, -1, -7), 4, 4, 1, 1, 298, 0, 2, 4]
+
+    entries = await asyncio.gather(*(engine.kv.get(f"sub:{n:03}") for n in wanted))
+
+    found = [None if entry is None else int(entry.value) for entry in entries]
+    assert found == [n if n % 2 == 0 else None for n in wanted]

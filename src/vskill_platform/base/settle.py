@@ -31,7 +31,8 @@ async def settle(
         for item in items:
             if len(in_flight) == at_once:
                 await _settle_oldest(in_flight, outcomes)
-            in_flight.append(asyncio.ensure_future(work(item)))
+            run = work(item)
+            in_flight.append(run if isinstance(run, asyncio.Future) else asyncio.ensure_future(run))
         while in_flight:
             await _settle_oldest(in_flight, outcomes)
     finally:

@@ -11,7 +11,7 @@ import apsw
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.doorbell import Doorbell
 from vskill_platform.engines.moments import to_micros
-from vskill_platform.engines.ports import Change, Operation
+from vskill_platform.engines.ports import Change, Operation, Release, Retry, Revive, Send
 from vskill_platform.engines.sqlite.connection import (
     MIGRATIONS,
     migrate,
@@ -29,6 +29,8 @@ from vskill_platform.engines.sqlite.writer import SqliteWriter
 LOOK_EVERY_SECONDS = 0.02
 #: How many expired records go in one transaction.
 PRUNE_AT_ONCE = 500
+#: After one of these there may be a message for whoever waits.
+_MAKES_READY = (Send, Retry, Release, Revive)
 
 
 class SqliteEngine:
@@ -38,8 +40,10 @@ class SqliteEngine:
         self._writer = SqliteWriter(connection, path, clock)
         self._readers = SqliteReaders(path)
         self._doorbell = Doorbell()
+        # A bell of its own: a record that is written must not wake everyone who waits for work.
+        self._queue_doorbell = Doorbell()
         self.kv = SqliteKeyValueStore(self._readers, clock)
-        self.queue = SqliteMessageQueue(self._writer, self._readers, self._doorbell, clock)
+        self.queue = SqliteMessageQueue(self._writer, self._readers, self._queue_doorbell, clock)
         self._lookout = open_connection(path)
         self._watcher = asyncio.create_task(self._watch_other_processes())
 
@@ -50,6 +54,8 @@ class SqliteEngine:
         )
         if revision is not None:
             self._doorbell.ring()
+            if any(isinstance(operation, _MAKES_READY) for operation in operations):
+                self._queue_doorbell.ring()
         return revision
 
     def changes(self, *, after: int) -> AsyncIterator[Change]:
@@ -88,6 +94,7 @@ class SqliteEngine:
             if version != seen:
                 seen = version
                 self._doorbell.ring()
+                self._queue_doorbell.ring()
 
 
 def _data_version(connection: apsw.Connection) -> object:

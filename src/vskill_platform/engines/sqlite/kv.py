@@ -57,11 +57,14 @@ class SqliteKeyValueStore:
             return await self._list_due(prefix, after, limit, to_micros(due_before))
         first, end = _range(prefix, after, newest_first=newest_first)
         query = "list_newest_first" if newest_first else "list"
-        rows = await self._readers.rows(
-            query, first=first, end=end, now=self._now(), limit=limit + 1
-        )
-        keys = [key for (key,) in rows[:limit]]
-        return Page(keys, keys[-1] if len(rows) > limit else None)
+        bindings = {"first": first, "end": end, "now": self._now(), "limit": limit + 1}
+
+        def read(connection: apsw.Connection) -> list[str]:
+            # Not fetchall(): ten thousand rows at once are work for the garbage collector.
+            return [key for (key,) in connection.execute(SQL[query], bindings)]
+
+        keys = await self._readers.read(read)
+        return Page(keys[:limit], keys[limit - 1] if len(keys) > limit else None)
 
     async def _list_due(self, prefix: str, after: str | None, limit: int, due_before: int) -> Page:
         """Return the undated keys, then the overdue ones; the cursor says in which part we are."""
@@ -89,15 +92,9 @@ class SqliteKeyValueStore:
         return Page(keys, f"due {last}")
 
     async def _get_many(self, keys: Sequence[str]) -> list[Entry | None]:
-        wanted = tuple(keys)
-        now = self._now()
-
-        def read(connection: apsw.Connection) -> dict[str, Entry]:
-            rows = connection.execute(SQL["get_many"], {"keys": apsw.carray(wanted), "now": now})
-            return {key: Entry(value, revision) for key, value, revision in rows}
-
-        found = await self._readers.read(read)
-        return [found.get(key) for key in keys]
+        bindings = {"keys": apsw.carray(tuple(keys)), "now": self._now()}
+        rows = await self._readers.rows("get_many", **bindings)
+        return [None if value is None else Entry(value, revision) for value, revision in rows]
 
     def _now(self) -> int:
         return to_micros(self._clock.now())

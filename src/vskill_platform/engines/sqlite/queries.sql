@@ -5,9 +5,9 @@ SELECT revision, latest_at, trimmed_through, paused_at, paused_until FROM state
 UPDATE state SET revision = :revision, latest_at = max(latest_at, :now)
 
 -- name: get_many
--- CROSS JOIN: seek each wanted key, without a table of them on the way.
-SELECT kv.key, kv.value, kv.revision FROM carray(:keys) AS wanted CROSS JOIN kv
-ON kv.key = wanted.value WHERE kv.expires_at IS NULL OR kv.expires_at > :now
+-- One row for each wanted key, in their order: the left of a LEFT JOIN is the outer loop.
+SELECT kv.value, kv.revision FROM carray(:keys) AS wanted
+LEFT JOIN kv ON kv.key = wanted.value AND (kv.expires_at IS NULL OR kv.expires_at > :now)
 
 -- name: list
 SELECT key FROM kv
