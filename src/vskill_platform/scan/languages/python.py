@@ -1,6 +1,6 @@
 """What Python code does."""
 
-from vskill_platform.scan.facts import Fact
+from vskill_platform.scan.facts import Fact, storable
 from vskill_platform.scan.languages.python_calls import (
     PYTHON_CALLS,
     PYTHON_CONSTANTS,
@@ -32,7 +32,8 @@ def read_python(code: str) -> list[Fact]:
     """Return what *code* does; raise Unparsed if it, or part of it, cannot be understood."""
     if not any(word in code for word in _WORDS):
         return []
-    return read_program(Program(code=code, parse=parse_python, language=_LANGUAGE))
+    # Half a character can come from an escape in a shell string; the parser refuses it.
+    return read_program(Program(code=storable(code), parse=parse_python, language=_LANGUAGE))
 
 
 _LANGUAGE = Language(
