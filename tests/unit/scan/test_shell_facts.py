@@ -676,7 +676,7 @@ def test_packages_are_named_with_their_pins(code: str, detail: str) -> None:
 
 
 def test_another_index_is_noted_with_the_package() -> None:
-    (found,) = facts_of("pip install --index-url https://idx.example-tools.dev/s x", Act.INSTALL)
+    (found,) = facts_of("pip install -i https://idx.example-tools.dev/s x", Act.INSTALL)
 
     assert (found.host, found.detail) == ("idx.example-tools.dev", "pip: x")
 
