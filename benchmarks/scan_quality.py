@@ -183,7 +183,9 @@ def main() -> None:
         print_note("only what ours passed was read again, so that the second table favours ours")
         unread = sum(verdict.is_safe is None for verdict in cisco.values())
         print_note(f"Cisco's gave up on {unread}; they count as not flagged")
-        print_note("Cisco's verdicts are kept from an earlier pass over this corpus, if there was one")
+        print_note(
+            "Cisco's verdicts are kept from an earlier pass over this corpus, if there was one"
+        )
         print_sources(skills, ours)
         if not options.no_cisco:
             print_speed(skills)
