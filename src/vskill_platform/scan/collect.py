@@ -9,10 +9,10 @@ import msgspec
 from vskill_platform.scan.decode import find_encoded
 from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hidden_text import visible
-from vskill_platform.scan.languages.javascript import read_javascript
-from vskill_platform.scan.languages.powershell import read_powershell
-from vskill_platform.scan.languages.python import read_python
-from vskill_platform.scan.languages.shell import read_shell
+from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
+from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
+from vskill_platform.scan.languages.python.read_python import read_python
+from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.magic import FileType
 from vskill_platform.scan.prose import ProseReader

@@ -19,7 +19,7 @@ from vskill_platform.scan.hidden_text import (
     mixed_words,
     visible,
 )
-from vskill_platform.scan.languages.shell import read_shell
+from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.magic import FileType
 from vskill_platform.scan.skill_files import Role, ScanFile, scan_file
 

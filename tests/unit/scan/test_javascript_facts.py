@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vskill_platform.scan.facts import Act, Fact
 from vskill_platform.scan.hosts import HostClass
-from vskill_platform.scan.languages.javascript import read_javascript
+from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 PLAIN = "console.log('hello from a sample')"

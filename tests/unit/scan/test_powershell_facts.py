@@ -8,8 +8,8 @@ import pytest
 
 from vskill_platform.scan.facts import Act, Fact
 from vskill_platform.scan.hosts import HostClass
-from vskill_platform.scan.languages.powershell import read_powershell
-from vskill_platform.scan.languages.shell import read_shell
+from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
+from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 URL = "https://get.example-tools.dev/i.ps1"

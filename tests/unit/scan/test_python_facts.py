@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from vskill_platform.scan.facts import Act, Fact
 from vskill_platform.scan.hosts import HostClass
-from vskill_platform.scan.languages.python import read_python
+from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 PLAIN = "print('hello from a sample')"

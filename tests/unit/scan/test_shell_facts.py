@@ -8,7 +8,7 @@ import pytest
 
 from vskill_platform.scan.facts import Act, Fact
 from vskill_platform.scan.hosts import HostClass
-from vskill_platform.scan.languages.shell import read_shell
+from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 TOOLS = "https://get.example-tools.dev/i.sh"

@@ -1,0 +1,80 @@
+"""Storing values under names, attributes and entries."""
+
+import ast
+
+from vskill_platform.scan.languages.flow.secrets import whole_again
+from vskill_platform.scan.languages.flow.state import Call, Flow
+from vskill_platform.scan.languages.flow.values import Value, any_of
+
+
+def element_of(whole: Value) -> Value:
+    """Return what is known about any element of a collection."""
+    if whole.items is not None:
+        return any_of(whole.items).having(whole.taints)
+    if whole.fields:
+        keys = any_of([Value(text=key) for key in list(whole.fields)[:32]])
+        return Value(text=keys.text, items=(keys, any_of(list(whole.fields.values()))),
+                     taints=whole.taints)  # fmt: skip
+    is_file = whole.name == "file"  # its text is the path, not what a line of it says
+    return Value(
+        text=None if is_file else whole.text, taints=whole.taints,
+        name=f"{whole.name}[]" if whole.name and not is_file else "",
+    )  # fmt: skip
+
+
+def assign(flow: Flow, target: ast.AST, value: Value, *, outward: bool = False) -> None:
+    """Store a value under whatever stands on the left."""
+    if isinstance(target, ast.Name):
+        flow.bind(target.id, value, outward=outward)
+    elif isinstance(target, ast.Tuple | ast.List):
+        _spread(flow, target.elts, value, outward=outward)
+    elif isinstance(target, ast.Attribute):
+        _assign_attribute(flow, target, value)
+    elif isinstance(target, ast.Subscript):
+        _assign_entry(flow, target, value)
+    elif isinstance(target, ast.Starred):
+        assign(flow, target.value, Value(taints=value.taints), outward=outward)
+
+
+def _spread(flow: Flow, targets: list[ast.expr], value: Value, *, outward: bool) -> None:
+    items = value.items if value.items is not None and len(value.items) == len(targets) else None
+    for place, part in enumerate(targets):
+        known = items[place] if items else Value(text=value.text, taints=value.taints)
+        assign(flow, part, known, outward=outward)
+
+
+def _assign_attribute(flow: Flow, target: ast.Attribute, value: Value) -> None:
+    base = flow.evaluate(target.value)
+    if base.name:
+        flow.set_dotted(f"{base.name}.{target.attr}", value)
+    setter = flow.language.methods.get(f"{target.attr}=")
+    if setter is not None:
+        node = ast.Call(func=target, args=[], keywords=[], lineno=target.lineno)
+        setter(flow, Call(node, base.name, target.attr, base, [value], {}))
+    if not base.name or value.taints:
+        fill(flow, target.value, base, value, target.attr)
+
+
+def _assign_entry(flow: Flow, target: ast.Subscript, value: Value) -> None:
+    base = flow.evaluate(target.value)
+    key = flow.evaluate(target.slice)
+    if base.name in {"os.environ", "process.env"}:
+        return
+    if not key.is_known():
+        value = Value(taints=whole_again(value.taints))
+    fill(flow, target.value, base, value, key.text if key.is_known() else None)
+
+
+def fill(flow: Flow, node: ast.AST, base: Value, value: Value, key: str | None = None) -> None:
+    """Note that *value* was put into what *node* names."""
+    fields = {**(base.fields or {}), key: value} if key is not None else base.fields
+    changed = Value(
+        text=base.text, name=base.name, taints=base.taints | value.taints, items=base.items,
+        fields=fields, function=base.function,
+    )  # fmt: skip
+    if isinstance(node, ast.Name):
+        flow.scope.holder(node.id).names[node.id] = changed
+    elif isinstance(node, ast.Attribute):
+        owner = flow.evaluate(node.value)
+        if owner.name:
+            flow.set_dotted(f"{owner.name}.{node.attr}", changed)

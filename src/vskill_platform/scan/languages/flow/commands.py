@@ -1,0 +1,229 @@
+"""Programs and commands that a program starts."""
+
+import re
+import shlex
+
+from vskill_platform.scan.facts import Act, Fact
+from vskill_platform.scan.languages.flow.own_code import (
+    line_of,
+    run_decoded,
+    run_file,
+    run_tainted,
+)
+from vskill_platform.scan.languages.flow.secrets import report_leak
+from vskill_platform.scan.languages.flow.state import Call, Flow
+from vskill_platform.scan.languages.flow.values import (
+    HOLE,
+    NO_TAINTS,
+    UNKNOWN,
+    Source,
+    Taint,
+    Taints,
+    Value,
+    shown,
+    tainted,
+)
+from vskill_platform.scan.languages.shell.read_shell import read_shell
+from vskill_platform.scan.languages.unparsed import Unparsed
+
+_SHELLS = frozenset(
+    {
+        "bash",
+        "sh",
+        "zsh",
+        "dash",
+        "ksh",
+        "fish",
+        "cmd",
+        "cmd.exe",
+        "powershell",
+        "powershell.exe",
+        "pwsh",
+    }
+)
+_INTERPRETERS = _SHELLS | {
+    "python",
+    "python3",
+    "node",
+    "perl",
+    "ruby",
+    "php",
+    "deno",
+    "bun",
+    "osascript",
+    "tsx",
+}
+_STARTERS = frozenset({"installer", "msiexec", "dpkg", "rpm", "start"})
+_PREFIXES = frozenset({"sudo", "nohup", "env", "exec", "setsid", "time", "&&", ";"})
+_CODE_OPTIONS = frozenset(
+    {"-c", "-e", "-lc", "-ic", "/c", "/C", "-Command", "-command", "--eval", "-p"}
+)
+_PLACEHOLDER = "$x"
+_NETWORK = frozenset({Act.SEND, Act.FETCH, Act.LEAK})
+
+
+def run_shell(flow: Flow, call: Call) -> Value | None:
+    """os.system and its kind: a text for the shell."""
+    return shell_text(flow, call, call.arg(0, "command", "cmd", "args"), line_of(call, 0))
+
+
+def shell_text(flow: Flow, call: Call, command: Value, line: int) -> Value:
+    if command.items is not None:
+        return run_items(flow, call, command.items)
+    text = command.text
+    if text is None or text.lstrip("\"' ").startswith(HOLE):
+        if not run_tainted(flow, call.line, command) and not run_file(flow, call.line, command):
+            flow.add(Act.RUN_DYNAMIC, call.line)
+        if text is None:
+            return Value(name="child process", taints=_secrets(command.taints))
+    elif HOLE in text and _is_code_hole(text) and run_tainted(flow, call.line, command):
+        pass
+    elif HOLE in text:
+        flow.add(Act.RUN_DYNAMIC, call.line, detail=_program(text))
+    elif any(taint.source is Source.DECODED for taint in command.taints):
+        run_decoded(flow, call.line, Value(text=text))
+    _run_fetched_file(flow, call.line, shown(text or "").split())
+    return _read_by_shell(flow, call, shown(text or ""), command.taints, line)
+
+
+def _secrets(taints: Taints) -> Taints:
+    return frozenset(t for t in taints if t.source in {Source.SECRET, Source.ALL_ENV, Source.PART})
+
+
+def _is_code_hole(text: str) -> bool:
+    return bool(_CODE_HOLE.search(text))
+
+
+_CODE_HOLE = re.compile(
+    rf"(?:\b(?:(?:ba|z|da)?sh|python3?|node|perl|ruby|powershell|pwsh)\s{{1,9}}-(?:c|e|Command)|\beval|<<<)\s{{1,9}}[\"']?{HOLE}"
+    rf"|{HOLE}[\"']?\s{{0,9}}\|\s{{0,9}}(?:ba|z)?sh\b"
+)  # fmt: skip
+
+
+def _program(text: str) -> str:
+    words = text.split(maxsplit=3)
+    rest = [word for word in words if word not in _PREFIXES]
+    return rest[0].rpartition("/")[2][:60] if rest else ""
+
+
+def _read_by_shell(flow: Flow, call: Call, text: str, taints: Taints, line: int) -> Value:
+    flow.steps -= 20 + len(text) // 20
+    facts = read_shell_text(text.replace(HOLE, _PLACEHOLDER))
+    flow.add_all(facts, line)
+    if not any(fact.act is Act.RUN for fact in facts) and _program(text).strip(HOLE):
+        flow.add(Act.RUN, line, detail=_program(text))
+    found: set[Taint] = set()
+    for fact in facts:
+        if fact.act is Act.FETCH:
+            found.add(Taint(Source.REMOTE, host=fact.host))
+        elif fact.act is Act.READ_SECRET:
+            found.add(Taint(Source.SECRET, fact.detail))
+        if fact.act in _NETWORK:
+            report_leak(flow, call.line, fact.host, _secrets(taints), NO_TAINTS)
+    return Value(name="child process", taints=frozenset(found))
+
+
+def read_shell_text(text: str) -> list[Fact]:
+    try:
+        return read_shell(text)
+    except Unparsed as error:
+        return error.facts
+
+
+def _run_fetched_file(flow: Flow, line: int, words: list[str]) -> None:
+    """Find a file that was fetched before among what a command starts."""
+    if not flow.files:
+        return
+    rest = [word.strip("\"'") for word in words[:12]]
+    while rest and rest[0] in _PREFIXES:
+        rest = rest[1:]
+    if not rest:
+        return
+    program = rest[0].rpartition("/")[2]
+    if program in _INTERPRETERS or program in _STARTERS:
+        rest = [word for word in rest[1:] if not word.startswith("-")]
+    for word in rest[:1]:
+        run_file(flow, line, Value(text=word))
+
+
+def run_process(flow: Flow, call: Call) -> Value | None:
+    """What subprocess does: a list, or a text if a shell reads it."""
+    command = call.arg(0, "args", "cmd")
+    _check_streams(flow, call)
+    if command.items is not None:
+        return run_items(flow, call, command.items)
+    return shell_text(flow, call, command, line_of(call, 0))
+
+
+def run_arguments(flow: Flow, call: Call) -> Value | None:
+    """spawn(program, [arguments]), create_subprocess_exec(program, *arguments), execvp."""
+    _check_streams(flow, call)
+    items: list[Value] = []
+    for arg in call.args:
+        if arg.function is None and arg.fields is None:
+            items.extend(arg.items if arg.items is not None else (arg,))
+    options_given = next((arg.fields for arg in call.args if arg.fields), None) or {}
+    if len(items) == 1 and "shell" in options_given:
+        return shell_text(flow, call, items[0], line_of(call, 0))
+    return run_items(flow, call, tuple(items))
+
+
+def _check_streams(flow: Flow, call: Call) -> None:
+    """A process whose input and output are a connection is a shell for whoever is at its end."""
+    given = [call.named[key] for key in ("stdin", "stdout", "stderr") if key in call.named]
+    given += [arg.fields["stdio"] for arg in call.args if arg.fields and "stdio" in arg.fields]
+    for value in given:
+        if any(taint.source is Source.SOCKET for taint in value.taints):
+            hosts = {taint.host for taint in value.taints if taint.host}
+            host = min(hosts) if hosts else None
+            flow.add(Act.REVERSE_SHELL, call.line, host=host, detail="a process on a connection")
+
+
+def run_items(flow: Flow, call: Call, items: tuple[Value, ...]) -> Value:
+    if not items:
+        return UNKNOWN
+    program = (items[0].text or "").rpartition("/")[2]
+    second = items[1].text if len(items) > 1 else None
+    if program in _INTERPRETERS and second in _CODE_OPTIONS and len(items) > 2:  # noqa: PLR2004
+        code = items[2]
+        if program in _SHELLS:
+            return shell_text(flow, call, code, call.line)
+        if run_tainted(flow, call.line, code):
+            return Value(name="child process")
+    if items[0].text is None or items[0].text.startswith(HOLE):
+        if not run_tainted(flow, call.line, Value(taints=items[0].taints)) and not run_file(
+            flow, call.line, items[0]
+        ):
+            flow.add(Act.RUN_DYNAMIC, call.line)
+        if items[0].text is None:
+            return Value(name="child process")
+    words = [shown(item.text) if item.text is not None else HOLE for item in items[:64]]
+    _run_named_file(flow, call.line, program, items)
+    text = " ".join(_quoted(word) for word in words)
+    return _read_by_shell(flow, call, text, tainted(*items), call.line)
+
+
+def _run_named_file(flow: Flow, line: int, program: str, items: tuple[Value, ...]) -> None:
+    if not flow.files:
+        return
+    if program in _INTERPRETERS or program in _STARTERS:
+        rest = [item for item in items[1:] if not (item.text or "").startswith("-")]
+    else:
+        rest = list(items)
+        if program in _PREFIXES:
+            rest = rest[1:]
+    for item in rest[:1]:
+        run_file(flow, line, item)
+
+
+def _quoted(word: str) -> str:
+    if HOLE not in word:
+        return shlex.quote(word)
+    return '"' + re.sub(r'(["`\\$])', r"\\\1", word) + '"'
+
+
+def duplicate(flow: Flow, call: Call) -> Value | None:
+    """os.dup2(socket.fileno(), 0): standard input becomes a connection."""
+    if any(taint.source is Source.SOCKET for taint in call.arg(0).taints):
+        flow.add(Act.REVERSE_SHELL, call.line, detail="standard streams on a connection")
+    return UNKNOWN

@@ -1,0 +1,178 @@
+"""What a program reads, writes and deletes."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.flow.secrets import path_key, read_path
+from vskill_platform.scan.languages.flow.state import Call, Flow
+from vskill_platform.scan.languages.flow.values import (
+    HOLE,
+    NO_TAINTS,
+    UNKNOWN,
+    Source,
+    Taints,
+    Value,
+    concatenate,
+    options,
+    tainted,
+)
+from vskill_platform.scan.places import Secret, secret_in, sensitive_place_in
+
+_MUCH = re.compile(
+    r"(?:~|/|[A-Za-z]:[\\/]?|/(?:home|Users|etc|usr|var|root|bin|boot|lib|opt)(?:/\*)?"
+    r"|(?:~|/(?:home|Users)/[^/]{1,64})/(?:Documents|Desktop|Downloads|Pictures|Library))?(?:[/\\]\*{0,2})*\Z"
+)  # fmt: skip
+_WRITING = re.compile(r"[rbt]{0,2}[wax][bt+]{0,2}\Z|r\+b?\Z")
+
+
+def open_file(flow: Flow, call: Call) -> Value | None:
+    path, mode = call.arg(0, "file"), call.arg(1, "mode").text or "r"
+    return _open(flow, call, path, mode)
+
+
+def open_path(flow: Flow, call: Call) -> Value | None:
+    """Path.open(mode)."""
+    if call.receiver.text is None:
+        return None
+    return _open(flow, call, call.receiver, call.arg(0, "mode").text or "r")
+
+
+def _open(flow: Flow, call: Call, path: Value, mode: str) -> Value:
+    if _WRITING.match(mode):
+        note_write(flow, call.line, path)
+        return Value(name="file", text=path.text or path.name or None)
+    return Value(name="file", text=path.text, taints=read_path(flow, path, call.line))
+
+
+def make_temporary(_flow: Flow, call: Call) -> Value | None:
+    """A file or folder whose name nobody knows before; told apart by where it is made."""
+    path = f"/tmp/{HOLE}-{call.line}"  # noqa: S108 - never opened
+    if call.method == "mkstemp":
+        return Value(items=(Value(name="file", text=path), Value(text=path)))
+    return Value(name="file" if "File" in call.method else "", text=path)
+
+
+def write_descriptor(flow: Flow, call: Call) -> Value | None:
+    """os.write(descriptor, data)."""
+    keep(flow, call.arg(0), call.arg(1).taints)
+    return UNKNOWN
+
+
+def read_argument(flow: Flow, call: Call) -> Value | None:
+    """fs.readFileSync(path), sqlite3.connect(path), shutil's copies: the path comes first."""
+    path = call.arg(0, "path", "src", "database", "filename")
+    taints = read_path(flow, path, call.line)
+    return Value(taints=taints) if taints else UNKNOWN
+
+
+def read_receiver(flow: Flow, call: Call) -> Value | None:
+    """path.read_text(), file.read(): what it is called on knows the path."""
+    taints = call.receiver.taints
+    if call.method.startswith("read_") and call.receiver.text is not None:
+        taints |= read_path(flow, call.receiver, call.line)
+    return Value(taints=taints) if taints else UNKNOWN
+
+
+def write_receiver(flow: Flow, call: Call) -> Value | None:
+    """path.write_text(data), file.write(data), archive.write(path)."""
+    if call.receiver.name == "archive":
+        return pack(flow, call)
+    if call.method in {"write_text", "write_bytes"}:
+        note_write(flow, call.line, call.receiver)
+    if call.receiver.name == "file" or call.method != "write":
+        keep(flow, call.receiver, tainted(*call.args, *call.named.values()))
+        return UNKNOWN
+    return None
+
+
+def write_argument(flow: Flow, call: Call) -> Value | None:
+    """fs.writeFileSync(path, data)."""
+    path = call.arg(0, "path", "file")
+    note_write(flow, call.line, path)
+    keep(flow, path, tainted(*call.args[1:]))
+    return Value(name="file", text=path.text or path.name or None)
+
+
+def copy_file(flow: Flow, call: Call) -> Value | None:
+    source, goal = call.arg(0, "src"), call.arg(1, "dst")
+    taints = read_path(flow, source, call.line)
+    if goal is not UNKNOWN:
+        note_write(flow, call.line, goal)
+        keep(flow, goal, taints)
+    return Value(text=goal.text, name=goal.name, taints=taints)
+
+
+def pack(flow: Flow, call: Call) -> Value | None:
+    """tar.add(path), zip.write(path): the archive holds what was read."""
+    if call.receiver.name != "archive":
+        return None
+    taints = read_path(flow, call.arg(0), call.line) | tainted(*call.args)
+    keep(flow, call.receiver, taints)
+    return UNKNOWN
+
+
+def open_archive(flow: Flow, call: Call) -> Value | None:
+    path = call.arg(0, "name", "file", "fileobj")
+    taints = read_path(flow, path, call.line)
+    return Value(name="archive", text=path.text or path.name or None, taints=taints)
+
+
+def pack_folder(flow: Flow, call: Call) -> Value | None:
+    """shutil.make_archive(base, format, root)."""
+    taints = read_path(flow, call.arg(2, "root_dir"), call.line)
+    made = concatenate([call.arg(0, "base_name"), Value(text=".zip")])
+    keep(flow, made, taints)
+    return Value(text=made.text, taints=taints)
+
+
+def list_folder(flow: Flow, call: Call) -> Value | None:
+    """glob, walk, iterdir: paths below one that is known."""
+    given = next((arg for arg in call.args if arg.text), UNKNOWN)
+    base = call.receiver if call.receiver.text else given
+    if base.text is None:
+        return None
+    parts = [base, given] if base is call.receiver and given.text else [base, Value(text="*")]
+    found = base if call.method in {"glob", "iglob"} and base is given else concatenate(parts, "/")
+    kind = secret_in(found.text or "")
+    if kind is Secret.WALLET:
+        flow.add(Act.READ_SECRET, call.line, detail=kind)
+    if call.method == "walk":
+        item = Value(text="*")
+        return Value(text=found.text, items=(Value(items=(found, item, item)),))
+    return Value(text=found.text, taints=base.taints)
+
+
+def delete(flow: Flow, call: Call) -> Value | None:
+    """Deleting with all that is below, where it empties a home or a disk."""
+    path = call.arg(0, "path")
+    for text in options(path.text) if path.text else []:
+        if _MUCH.match(text):
+            flow.add(Act.DELETE, call.line, detail=text)
+    return UNKNOWN
+
+
+def delete_receiver(flow: Flow, call: Call) -> Value | None:
+    if call.receiver.text and _MUCH.match(call.receiver.text):
+        flow.add(Act.DELETE, call.line, detail=call.receiver.text)
+    return None
+
+
+def note_write(flow: Flow, line: int, path: Value) -> None:
+    for text in options(path.text) if path.text else []:
+        kind = sensitive_place_in(text)
+        if kind is not None:
+            flow.add(Act.WRITE, line, detail=kind)
+
+
+def keep(flow: Flow, path: Value, taints: Taints) -> None:
+    """Remember what lies in a file of the program's own."""
+    key = path_key(path)
+    if key and taints:
+        flow.files[key] = flow.files.get(key, NO_TAINTS) | taints
+
+
+def is_fetched(flow: Flow, path: Value) -> Taints:
+    """Return from where a file was fetched or decoded, if it was."""
+    found = flow.files.get(path_key(path), NO_TAINTS)
+    kinds = {Source.REMOTE, Source.DECODED}
+    return frozenset(taint for taint in found if taint.source in kinds)

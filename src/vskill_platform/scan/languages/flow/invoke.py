@@ -1,0 +1,180 @@
+"""Calls: of the program's own functions, and of those whose meaning is known."""
+
+import ast
+from typing import cast
+
+from vskill_platform.scan.languages.flow.assign import fill
+from vskill_platform.scan.languages.flow.state import Call, Flow, Function
+from vskill_platform.scan.languages.flow.values import (
+    UNKNOWN,
+    Source,
+    Taints,
+    Value,
+    any_of,
+    tainted,
+)
+
+_MAX_ITEMS = 20_000
+_CREDENTIALS = frozenset({Source.ENV, Source.PART})
+#: Functions whose last argument is the environment of the new process.
+_TAKING_ENVIRONMENT = frozenset(
+    {"os.execve", "os.execvpe", "os.execle", "os.execlpe", "os.posix_spawn", "os.spawnve"}
+)
+#: Methods that put something into what they are called on.
+_FILLING = frozenset(
+    {"append", "extend", "insert", "add", "update", "push", "unshift", "set", "writestr",
+    "setdefault"}
+)  # fmt: skip
+
+
+def call(flow: Flow, node: ast.AST) -> Value:
+    node = cast("ast.Call", node)
+    receiver, method = UNKNOWN, ""
+    if isinstance(node.func, ast.Attribute):
+        receiver, method = flow.evaluate(node.func.value), node.func.attr
+        callee = _method_of(flow, receiver, method)
+    else:
+        callee = flow.evaluate(node.func)
+        method = callee.name.rpartition(".")[2]
+    args = _arguments(flow, node)
+    named: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = flow.evaluate(keyword.value)
+        named.update({keyword.arg: value} if keyword.arg else value.fields or {"**": value})
+    made = Call(node, callee.name, method, receiver, args, named)
+    _excuse_copies(flow, made)
+    if isinstance(callee.function, Function):
+        return _call_own(flow, callee.function, made)
+    return _call_other(flow, made, callee)
+
+
+def _arguments(flow: Flow, node: ast.Call) -> list[Value]:
+    args: list[Value] = []
+    for part in node.args[:_MAX_ITEMS]:
+        value = flow.evaluate(part)
+        if isinstance(part, ast.Starred) and value.items is not None:
+            args.extend(value.items)
+        else:
+            args.append(value)
+    return args
+
+
+def _method_of(flow: Flow, receiver: Value, method: str) -> Value:
+    if receiver.fields and method in receiver.fields:
+        return receiver.fields[method]
+    full = f"{receiver.name}.{method}" if receiver.name else ""
+    found = flow.dotted.get(full) if full else None
+    if found is None and full:
+        flow.missed.add(full)
+    return found or Value(name=full)
+
+
+def _excuse_copies(flow: Flow, made: Call) -> None:
+    """A copy of the environment that goes to a process as its own is no reading of it."""
+    given = [made.named[key] for key in ("env", "environ") if key in made.named]
+    given += [arg.fields["env"] for arg in made.args if arg.fields and "env" in arg.fields]
+    if made.name in _TAKING_ENVIRONMENT:
+        given += made.args
+    for value in given:
+        for taint in value.taints:
+            if taint.source is Source.ALL_ENV and taint.detail.isdecimal():
+                flow.copies[int(taint.detail)] = True
+
+
+def _call_own(flow: Flow, function: Function, made: Call) -> Value:
+    params = function.params
+    shift = 1 if params[:1] in (["self"], ["cls"]) and made.receiver.name.startswith("self@") else 0
+    for place, value in enumerate(made.args):
+        if place + shift < len(params):
+            function.give(params[place + shift], value)
+    for key, value in made.named.items():
+        if key in params:
+            function.give(key, value)
+    return flow.result_of(function)
+
+
+def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
+    handler = flow.language.calls.get(made.name) if made.name else None
+    result = handler(flow, made) if handler is not None else None
+    if result is None and made.method:
+        by_method = flow.language.methods.get(made.method)
+        result = by_method(flow, made) if by_method is not None else None
+    taints = _passed_on(made) | callee.taints
+    if made.method in _FILLING and isinstance(made.node.func, ast.Attribute):
+        _put_in(flow, made)
+    if result is None:
+        result = _made_by(flow, made) or Value(
+            name=f"{made.name}()" if made.name else "", taints=taints
+        )
+    return _hand_to_callbacks(flow, made, result)
+
+
+def _passed_on(made: Call) -> Taints:
+    """Return what the result of an unknown call may hold.
+
+    A client that was made with a key does not hand out the key with its answers.
+    """
+    held = made.receiver.taints
+    if held and "()" in made.receiver.name:
+        held = frozenset(taint for taint in held if taint.source not in _CREDENTIALS)
+    return held | tainted(*made.args, *made.named.values())
+
+
+def _made_by(flow: Flow, made: Call) -> Value | None:
+    """An object of one of the program's own classes."""
+    instance = flow.dotted.get(f"{made.name}()") if made.name else None
+    if instance is not None:
+        constructor = flow.dotted.get(f"{made.name}.new", UNKNOWN).function
+        if isinstance(constructor, Function):
+            _call_own(flow, constructor, Call(made.node, "", "", instance, made.args, made.named))
+    return instance
+
+
+def _put_in(flow: Flow, made: Call) -> None:
+    func = cast("ast.Attribute", made.node.func)
+    value = Value(taints=tainted(*made.args, *made.named.values()))
+    base = made.receiver
+    if base.items is not None and made.method in {"append", "push"} and made.args:
+        items = (*base.items, *made.args)[:_MAX_ITEMS]
+        base = Value(items=items, taints=base.taints, name=base.name)
+    elif base.items is not None and made.method == "extend" and made.args:
+        items = (*base.items, *(made.args[0].items or (UNKNOWN,)))[:_MAX_ITEMS]
+        base = Value(items=items, taints=base.taints, name=base.name)
+    elif not value.taints:
+        return
+    fill(flow, func.value, base, value)
+
+
+def _call_by_name(flow: Flow, made: Call) -> None:
+    """answer.then(eval): a function of the language that is handed over by its name."""
+    for value in made.args:
+        handler = flow.language.calls.get(value.name) if value.name else None
+        if handler is not None:
+            handler(flow, Call(made.node, value.name, value.name, UNKNOWN, [made.receiver], {}))
+
+
+def _handed(whole: Value) -> Value:
+    """Return what a function gets that is called for each part of *whole*."""
+    if whole.items:
+        return any_of(whole.items)
+    return UNKNOWN if whole.name else Value(text=whole.text)  # the text of a connection is its host
+
+
+def _hand_to_callbacks(flow: Flow, made: Call, result: Value) -> Value:
+    """A function that is handed over is called with what the call is about."""
+    if made.method == "then":
+        _call_by_name(flow, made)
+    callbacks = [
+        value.function
+        for value in (*made.args, *made.named.values())
+        if isinstance(value.function, Function)
+    ]
+    for function in callbacks:
+        plain = [value for value in made.args if value.function is None]
+        taints = result.taints | made.receiver.taints | tainted(*plain)
+        element = _handed(made.receiver)
+        same = result.name if made.method in {"get", "request", "then", "createServer"} else ""
+        for param in function.params:
+            function.give(param, Value(text=element.text, taints=taints, name=same))
+        result = result.having(flow.result_of(function).taints)
+    return result

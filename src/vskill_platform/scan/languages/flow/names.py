@@ -1,0 +1,86 @@
+"""Names of functions that a program puts together so that nobody reads them."""
+
+import ast
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.flow.state import Call, Flow
+from vskill_platform.scan.languages.flow.values import HOLE, NO_TAINTS, OR, Source, Value
+
+#: What is worth hiding.
+_WORTH_HIDING = frozenset(
+    {
+        "system", "popen", "exec", "eval", "execv", "execve", "execvp", "spawn", "spawnSync",
+        "execSync", "Popen", "run",
+        "call", "check_output", "compile", "__import__", "os", "subprocess", "socket",
+        "child_process", "requests",
+        "builtins", "__builtins__", "environ", "ctypes", "pty", "urllib.request", "Function",
+        "constructor", "require",
+        "marshal", "pickle", "base64", "b64decode", "net", "http", "https", "getoutput", "loads",
+        "urlopen", "atob",
+    }
+)  # fmt: skip
+_NAMESPACES = frozenset(
+    {
+        "globals()", "locals()", "vars()", "__builtins__", "__builtins__.__dict__",
+        "builtins.__dict__", "os.__dict__",
+        "subprocess.__dict__", "sys.modules", "globalThis", "global", "window", "self",
+        "process.mainModule",
+    }
+)  # fmt: skip
+_MODULES = frozenset({"os", "subprocess", "builtins", "__builtins__", "socket", "sys", "importlib"})
+_ROOTS = frozenset({"os", "subprocess", "builtins", "child_process", "globalThis", "global"})
+
+
+def get_attribute(flow: Flow, call: Call) -> Value | None:
+    """getattr: the same as writing the attribute, unless its name is put together."""
+    base, key = call.arg(0), call.arg(1)
+    if len(call.node.args) < 2 or not base.name:  # noqa: PLR2004 - object and name
+        return None
+    if base.name in _MODULES and is_put_together(call.node.args[1], key):
+        _note(flow, call.line, key)
+    if not key.is_known():
+        return Value(name=f"{base.name}.?" if base.name in _MODULES else "", taints=base.taints)
+    prefix = "" if base.name in {"builtins", "__builtins__"} else f"{base.name}."
+    return Value(name=f"{prefix}{key.text}", taints=base.taints)
+
+
+def import_module(flow: Flow, call: Call) -> Value | None:
+    if not call.node.args:
+        return None
+    key = call.arg(0)
+    if is_put_together(call.node.args[0], key):
+        _note(flow, call.line, key)
+    if key.is_known():
+        return Value(name=(key.text or "").removeprefix("node:"))
+    return None
+
+
+def find_by_key(flow: Flow, base: Value, key: Value, node: ast.Subscript) -> Value | None:
+    """A function that is looked up by its name: globals()['ev' + 'al'], global['req' + 'uire']."""
+    is_namespace = base.name in _NAMESPACES
+    if not is_namespace and base.name not in _ROOTS:
+        return None
+    if is_put_together(node.slice, key):
+        _note(flow, node.lineno, key)
+    if not key.is_known() or not key.text:
+        return None
+    bare = is_namespace and base.name not in {"os.__dict__", "subprocess.__dict__"}
+    root = "" if bare else f"{base.name.removesuffix('.__dict__')}."
+    return flow.dotted.get(root + key.text) or Value(name=root + key.text, taints=NO_TAINTS)
+
+
+def is_put_together(node: ast.AST, value: Value) -> bool:
+    """Say whether a name is computed although it could have been written."""
+    if any(taint.source is Source.DECODED for taint in value.taints):
+        return True
+    if isinstance(node, ast.Constant):
+        return False
+    return value.text is not None and HOLE not in value.text and _is_worth_hiding(value)
+
+
+def _is_worth_hiding(value: Value) -> bool:
+    return any(text in _WORTH_HIDING for text in (value.text or "").split(OR))
+
+
+def _note(flow: Flow, line: int, key: Value) -> None:
+    flow.add(Act.HIDE, line, detail=key.text or "a name that is computed")

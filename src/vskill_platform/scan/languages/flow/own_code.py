@@ -1,0 +1,82 @@
+"""Code that a program runs in its own language: written, fetched or decoded."""
+
+import ast
+
+from vskill_platform.scan.facts import Act, Fact
+from vskill_platform.scan.languages.flow.decoding import plain_text
+from vskill_platform.scan.languages.flow.files import is_fetched
+from vskill_platform.scan.languages.flow.state import Call, Flow
+from vskill_platform.scan.languages.flow.values import HOLE, UNKNOWN, Source, Value, shown
+
+_LONG = 120
+
+
+def run_code(flow: Flow, call: Call) -> Value | None:
+    """eval, exec, new Function: code in the program's own language."""
+    code = (
+        call.args[-1]
+        if call.name in {"Function", "vm.compileFunction"} and call.args
+        else call.arg(0, "source")
+    )
+    if run_tainted(flow, call.line, code) or (code is UNKNOWN and not call.node.args):
+        return UNKNOWN
+    if code.is_known() and code.number is None:
+        flow.add_all(flow.language.read(code.text or ""), line_of(call, 0))
+    elif code.function is None:
+        flow.add(Act.RUN_DYNAMIC, call.line, detail=call.method or call.name)
+    return Value(taints=code.taints)
+
+
+def run_tainted(flow: Flow, line: int, code: Value) -> bool:
+    """Note code that was fetched or decoded; say whether it was."""
+    found = False
+    for taint in code.taints:
+        if taint.source is Source.REMOTE:
+            found = True
+            flow.add(Act.RUN_REMOTE, line, host=taint.host)
+            if taint.detail == "socket":
+                flow.add(
+                    Act.REVERSE_SHELL, line, host=taint.host, detail="runs what a connection says"
+                )
+    if any(taint.source is Source.DECODED for taint in code.taints):
+        found = True
+        run_decoded(flow, line, code)
+    return found
+
+
+def run_decoded(flow: Flow, line: int, code: Value) -> None:
+    plain = plain_text(code) if code.text and HOLE not in code.text else ""
+    flow.add(Act.RUN_DECODED, line, detail=shown(plain))
+    if len(plain) >= _LONG:
+        flow.add(Act.HIDE, line, detail="long encoded code")
+    if plain:
+        flow.add_all([at_first_line(fact) for fact in flow.language.read(plain)], line)
+
+
+def at_first_line(fact: Fact) -> Fact:
+    return Fact(
+        act=fact.act, line=1, text=fact.text, host=fact.host, host_class=fact.host_class,
+        detail=fact.detail,
+    )  # fmt: skip
+
+
+def line_of(call: Call, place: int) -> int:
+    node = call.node.args[place] if place < len(call.node.args) else call.node
+    return node.lineno if isinstance(node, ast.Constant | ast.JoinedStr) else call.line
+
+
+def run_file(flow: Flow, line: int, path: Value) -> bool:
+    taints = is_fetched(flow, path)
+    for taint in taints:
+        act = Act.RUN_REMOTE if taint.source is Source.REMOTE else Act.RUN_DECODED
+        flow.add(act, line, host=taint.host)
+    return bool(taints)
+
+
+def load_code(flow: Flow, call: Call) -> Value | None:
+    """pickle.loads, runpy.run_path, importlib from a file: run what they are given."""
+    given = call.args[-1] if call.args else UNKNOWN
+    if any(taint.source is Source.REMOTE for taint in given.taints):
+        run_tainted(flow, call.line, given)
+    run_file(flow, call.line, given)
+    return Value(taints=given.taints)

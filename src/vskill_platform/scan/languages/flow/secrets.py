@@ -1,0 +1,180 @@
+"""Secrets that a program reads, and whether one of them leaves with what it sends."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.hosts import ANONYMOUS, HostClass, classify_host, registered_domain
+from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
+from vskill_platform.scan.languages.flow.values import (
+    HOLE,
+    NO_TAINTS,
+    UNKNOWN,
+    Source,
+    Taint,
+    Taints,
+    Value,
+    options,
+    shown,
+)
+from vskill_platform.scan.places import Secret, secret_in
+
+ALL_VARIABLES = "all variables"
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:API|ACCESS|PRIVATE|SIGNING|ENCRYPTION|SECRET|MASTER)?_?KEYS?(?:_|$|\d)|APIKEY|TOKEN|SECRET"
+    r"|PASSW|PASSPHRASE|CREDENTIAL|MNEMONIC|SEED_PHRASE|PRIVATE|COOKIE|(?:^|_)(?:AUTH|PAT|PWD|DSN)(?:_|$)"
+    r"|DATABASE_URL",
+    re.IGNORECASE,
+)  # fmt: skip
+_NO_SECRET_NAME = re.compile(
+    r"MAX_.*TOKEN|TOKENS?_(?:LIMIT|COUNT|BUDGET|ADDRESS)|(?<!DATABASE)_(?:URL|URI|ENDPOINT|PATH|FILE|DIR|HOST|PORT|NAME|TTL)\Z"
+    r"|TOKENIZERS?_|PUBLIC_KEY",
+    re.IGNORECASE,
+)  # fmt: skip
+#: Files from which a program takes the one entry that is meant for it.
+_OWN = frozenset({Secret.ENV_FILE, Secret.TOKENS, Secret.AGENT, Secret.CLOUD})
+_HOME = frozenset({"HOME", "USERPROFILE", "HOMEPATH"})
+#: Whose key it is, by the first word of the variable, and a word in the hosts it belongs to.
+_VENDORS = {
+    "OPENAI": "openai", "ANTHROPIC": "anthropic", "CLAUDE": "anthropic", "AWS": "aws",
+    "AZURE": "azure", "GITHUB": "github",
+    "GH": "github", "GITLAB": "gitlab", "GOOGLE": "google", "GEMINI": "google", "NPM": "npm",
+    "PYPI": "pypi",
+    "STRIPE": "stripe", "SLACK": "slack", "DISCORD": "discord", "TELEGRAM": "telegram",
+    "HF": "huggingface",
+    "HUGGINGFACE": "huggingface", "DIGITALOCEAN": "digitalocean", "CLOUDFLARE": "cloudflare",
+    "SSH": "ssh",
+    "VERCEL": "vercel", "SUPABASE": "supabase", "TWILIO": "twilio", "SENDGRID": "sendgrid",
+    "DOCKER": "docker",
+}  # fmt: skip
+#: Hosts that only ever collect; nobody's service runs there.
+_COLLECTING = frozenset({HostClass.CALLBACK, HostClass.PASTE, HostClass.DROP})
+_MANY = 3
+_ENVIRONMENT = Taint(Source.ALL_ENV)
+
+
+def is_secret_name(name: str) -> bool:
+    return bool(_SECRET_NAME.search(name)) and not _NO_SECRET_NAME.search(name)
+
+
+def read_variable(flow: Flow, name: Value, line: int) -> Value:
+    """Return what is known about a variable of the environment."""
+    if name.text is None:
+        return Value(name="variable")
+    taints = NO_TAINTS
+    for each in options(name.text):
+        if each in _HOME:
+            return Value(text="~")
+        if HOLE not in each and is_secret_name(each):
+            flow.add(Act.READ_ENV, line, detail=each)
+            taints |= {Taint(Source.ENV, each)}
+    return Value(taints=taints) if taints else UNKNOWN
+
+
+def take_entry(flow: Flow, base: Value, key: str, line: int) -> Value | None:
+    """Return one entry of the environment or of a file of secrets, or None if it is neither."""
+    if not base.taints:
+        return None
+    taints: set[Taint] = set()
+    entry: Value | None = None
+    for taint in base.taints:
+        if taint.source is Source.ALL_ENV:
+            entry = read_variable(flow, Value(text=key), line) if key != HOLE else UNKNOWN
+            taints |= entry.taints
+        elif taint.source is Source.SECRET and taint.detail in _OWN:
+            taints.add(Taint(Source.PART, taint.detail))
+            entry = entry or UNKNOWN
+        else:
+            taints.add(taint)
+    if entry is None:
+        return None
+    return Value(text=entry.text, name=base.name and f"{base.name}.{key}", taints=frozenset(taints))
+
+
+def whole_again(taints: Taints) -> Taints:
+    """Entries that are collected under whatever name they have are the whole file again."""
+    return frozenset(
+        Taint(Source.SECRET, taint.detail) if taint.source is Source.PART else taint
+        for taint in taints
+    )
+
+
+def copy_variables(flow: Flow, line: int, taints: Taints) -> Taints:
+    """Note a copy of the environment, which is a reading of it unless only a process gets it."""
+    if _ENVIRONMENT not in taints:
+        return taints
+    flow.copies.setdefault(line, False)
+    return (taints - {_ENVIRONMENT}) | {Taint(Source.ALL_ENV, str(line))}
+
+
+def read_path(flow: Flow, path: Value, line: int) -> Taints:
+    """Note which secret lies at *path*, and return what a program knows that has read it."""
+    found = flow.files.get(path_key(path), NO_TAINTS)
+    kinds = {secret_in(each) for each in options(path.text)} if path.text else set()
+    for kind in kinds:
+        if kind is not None:
+            flow.add(Act.READ_SECRET, line, detail=kind)
+            found |= {Taint(Source.SECRET, kind)}
+    return found
+
+
+def path_key(path: Value) -> str:
+    """Return under what to remember a path that may be known only in part."""
+    text = path.text or ""
+    return shown(text) if text.strip(HOLE + "/.*") else path.name
+
+
+def report_leak(flow: Flow, line: int, host: str | None, body: Taints, head: Taints) -> None:
+    """Note a secret that leaves with *body*, or with *head*, where a client shows who it is."""
+    found = _find_leak(host, body, head)
+    if found:
+        flow.add(Act.LEAK, line, host=host, detail=", ".join(sorted(found)))
+    if any(taint.source is Source.ALL_ENV for taint in body | head):
+        flow.add(Act.READ_ALL_ENV, line)
+
+
+def _find_leak(host: str | None, body: Taints, head: Taints) -> set[str]:
+    hard = {_source_of(taint) for taint in body if taint.source in {Source.SECRET, Source.ALL_ENV}}
+    hard |= {
+        _source_of(taint)
+        for taint in head
+        if taint.source is Source.ALL_ENV
+        or (taint.source is Source.SECRET and taint.detail not in _OWN)
+    }
+    if hard:
+        return hard
+    soft = {taint.detail for taint in body if taint.source in {Source.ENV, Source.PART}}
+    shown_there = {taint.detail for taint in head if taint.source is Source.ENV}
+    kind = classify_host(host) if host else None
+    if kind in ANONYMOUS and soft:
+        return soft
+    if kind in _COLLECTING and shown_there:
+        return shown_there
+    return soft if _is_for_another(soft, host, kind) else set()
+
+
+def _source_of(taint: Taint) -> str:
+    return ALL_VARIABLES if taint.source is Source.ALL_ENV else taint.detail
+
+
+def _is_for_another(names: set[str], host: str | None, kind: HostClass | None) -> bool:
+    """Say whether keys go to a host that is not the one they open."""
+    if kind is HostClass.LOCAL:
+        return False
+    owners = {name.split("_", 1)[0].upper() for name in names}
+    vendors = {_VENDORS[owner] for owner in owners if owner in _VENDORS}
+    if len(vendors) > 1 or (vendors and len(owners) >= _MANY):
+        return True
+    if host is None or kind is HostClass.PLACEHOLDER:
+        return False
+    domain = registered_domain(host)
+    return any(vendor not in host and vendor not in domain for vendor in vendors)
+
+
+def secret_store(kind: Secret, source: Source) -> Handler:
+    """Return the handler of a library that hands out secrets."""
+
+    def handle(flow: Flow, call: Call) -> Value | None:
+        flow.add(Act.READ_SECRET, call.line, detail=kind)
+        return Value(taints=frozenset({Taint(source, kind)}))
+
+    return handle

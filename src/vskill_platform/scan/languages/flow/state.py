@@ -1,0 +1,281 @@
+"""Following values through a program: what is known while its statements are gone through.
+
+The tree is Python's own. JavaScript is put into that form first, so that both are read by one
+set of rules and differ only in what their functions are called.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from vskill_platform.scan.facts import Act, Fact, shorten
+from vskill_platform.scan.hosts import classify_host
+from vskill_platform.scan.languages.flow.values import (
+    NO_TAINTS,
+    UNKNOWN,
+    Taints,
+    Value,
+    either,
+    tainted,
+)
+
+#: How many nodes are looked at before a file is given up.
+MAX_STEPS = 400_000
+_MAX_ROUNDS = 3
+_MAX_CALLS_DEEP = 8
+_MAX_RUNS = 2
+_MAX_FACTS = 2000
+
+
+class OutOfSteps(Exception):
+    """The program is too large to be followed to its end."""
+
+
+class Scope:
+    """The names of one function, or of the file."""
+
+    __slots__ = ("names", "parent", "shared")
+
+    def __init__(self, parent: "Scope | None" = None) -> None:
+        self.names: dict[str, Value] = {}
+        self.shared: set[str] = set()  #: names that are declared to belong to another scope
+        self.parent = parent
+
+    def get(self, name: str) -> Value | None:
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.names.get(name)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+    def holder(self, name: str) -> "Scope":
+        """Return the scope that *name* was declared in, this one if it was not."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope
+            scope = scope.parent
+        return self
+
+
+class Function:
+    """One function of the file, with what was seen to go in and come out."""
+
+    __slots__ = ("body", "given", "is_active", "params", "returns", "runs", "scope", "seen", "used")
+
+    def __init__(self, params: list[str], body: list[ast.stmt], scope: Scope) -> None:
+        self.params = params
+        self.body = body
+        self.scope = Scope(scope)
+        self.given: dict[str, Value] = {}
+        self.returns = UNKNOWN
+        self.is_active = False
+        self.runs = 0  #: how often it was gone through in this round
+        self.seen = False  #: whether it was gone through with all that it was given
+        self.used = False  #: whether somebody already relied on what it returns
+
+    def give(self, name: str, value: Value) -> None:
+        """Note that *value* goes in as *name*."""
+        known = self.given.get(name, UNKNOWN)
+        merged = either(known, value)
+        if not merged.is_same(known):
+            self.given[name] = merged
+            self.seen = False
+
+
+class Call(msgspec.Struct):
+    """One call, with its arguments looked at."""
+
+    node: ast.Call
+    name: str
+    method: str
+    receiver: Value
+    args: list[Value]
+    named: dict[str, Value]
+
+    @property
+    def line(self) -> int:
+        return self.node.lineno
+
+    def arg(self, position: int, *names: str) -> Value:
+        """Return an argument by its place or one of its names."""
+        if position < len(self.args):
+            return self.args[position]
+        return next((self.named[name] for name in names if name in self.named), UNKNOWN)
+
+    def taints(self) -> Taints:
+        return tainted(self.receiver, *self.args, *self.named.values())
+
+
+Handler = Callable[["Flow", Call], Value | None]
+
+
+class Language(msgspec.Struct, frozen=True):
+    """What the functions of a language do."""
+
+    expressions: Mapping[type[ast.AST], Callable[["Flow", ast.AST], Value]]
+    statements: Mapping[type[ast.AST], Callable[["Flow", ast.AST], None]]
+    calls: Mapping[str, Handler]
+    methods: Mapping[str, Handler]
+    constants: Mapping[str, Value]
+    read: Callable[[str], list[Fact]]
+
+
+class Flow:
+    """The state of reading one file."""
+
+    def __init__(self, code: str, language: Language) -> None:
+        self.lines = code.splitlines()
+        self.language = language
+        self.expressions = language.expressions
+        self.scope = self.top = Scope()
+        self.facts: dict[tuple[Act, int, str, str | None], Fact] = {}
+        self.functions: dict[int, Function] = {}
+        self.dotted: dict[str, Value] = {}  #: attributes that were set, by their full name
+        self.members: dict[str, dict[str, Value]] = {}  #: of the classes of the file
+        self.missed: set[str] = set()  #: attributes that were asked for before they were set
+        self.files: dict[str, Taints] = {}  #: what was written to which path
+        self.copies: dict[int, bool] = {}  #: copies of the environment: line, only for a process
+        self.returned: list[Value] = []
+        self.pending: list[Function] = []
+        self.depth = 0
+        self.branches = 0  #: how many conditions stand around the statement
+        self.steps = MAX_STEPS
+        self.has_changed = False
+        self.is_cut = False  #: whether some of it was nested too deeply
+
+    def follow(self, body: list[ast.stmt]) -> None:
+        """Go through the program until nothing new turns up."""
+        for _ in range(_MAX_ROUNDS):
+            self.facts.clear()
+            self.copies.clear()
+            self.has_changed = False
+            for function in self.functions.values():
+                function.runs = 0
+                function.seen = False
+            self.scope = self.top
+            self.run(body)
+            while self.pending:
+                function = self.pending.pop(0)
+                if not function.runs:
+                    self.enter(function)
+            if not self.has_changed and all(each.seen for each in self.functions.values()):
+                break
+
+    def run(self, body: list[ast.stmt]) -> None:
+        statements = self.language.statements
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                statements[type(node)](self, node)  # known before it stands
+        for node in body:
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._run_one(node)
+
+    def _run_one(self, node: ast.stmt) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise OutOfSteps
+        handler = self.language.statements.get(type(node))
+        scope, branches = self.scope, self.branches
+        try:
+            if handler is not None:
+                handler(self, node)
+            else:
+                self.look_into(node)
+        except RecursionError:
+            self.is_cut = True
+            self.scope, self.branches = scope, branches
+
+    def evaluate(self, node: ast.AST) -> Value:
+        self.steps -= 1
+        if self.steps < 0:
+            raise OutOfSteps
+        handler = self.expressions.get(type(node))
+        return handler(self, node) if handler is not None else self.look_into(node)
+
+    def look_into(self, node: ast.AST) -> Value:
+        """Evaluate all parts of a node that has no meaning of its own here."""
+        taints = NO_TAINTS
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                self.run([child])
+            elif not isinstance(child, ast.expr_context | ast.operator | ast.cmpop):
+                taints |= self.evaluate(child).taints
+        return Value(taints=taints) if taints else UNKNOWN
+
+    def enter(self, function: Function) -> None:
+        """Go through the body of a function with what it was given so far."""
+        if function.is_active or self.depth >= _MAX_CALLS_DEEP or function.runs >= _MAX_RUNS:
+            return
+        function.runs += 1
+        function.is_active = function.seen = True
+        outer, self.scope = self.scope, function.scope
+        returned, self.returned = self.returned, []
+        branches, self.branches = self.branches, 0
+        self.depth += 1
+        for name in function.params:
+            function.scope.names[name] = function.given.get(name, UNKNOWN)
+        try:
+            self.run(function.body)
+            self._note_result(function)
+        finally:
+            self.scope, self.returned, self.branches = outer, returned, branches
+            self.depth -= 1
+            function.is_active = False
+
+    def _note_result(self, function: Function) -> None:
+        result = function.returns
+        for value in self.returned:
+            result = either(result, value)
+        if function.used and not result.is_same(function.returns):
+            self.has_changed = True
+        function.returns = result
+
+    def result_of(self, function: Function) -> Value:
+        if not function.seen:
+            self.enter(function)
+        function.used = True
+        return function.returns
+
+    def bind(self, name: str, value: Value, *, outward: bool = False) -> None:
+        """Give a name a value; inside a condition it may also keep the one it has."""
+        is_shared = outward or name in self.scope.shared
+        scope = self.scope.holder(name) if is_shared else self.scope
+        if self.branches or scope is not self.scope:
+            value = either(scope.names.get(name, UNKNOWN), value)
+        scope.names[name] = value
+
+    def set_dotted(self, name: str, value: Value) -> None:
+        known = self.dotted.get(name)
+        merged = value if known is None else either(known, value)
+        if name in self.missed and (known is None or not merged.is_same(known)):
+            self.has_changed = True
+        self.dotted[name] = merged
+
+    def add(
+        self, act: Act, line: int, *, detail: str = "", host: str | None = None, text: str = ""
+    ) -> None:
+        if len(self.facts) >= _MAX_FACTS:
+            return
+        if not text and 0 < line <= len(self.lines):
+            text = self.lines[line - 1]
+        self.facts.setdefault(
+            (act, line, detail, host),
+            Fact(
+                act=act, line=line, text=shorten(text[:2000]), detail=shorten(detail[:2000]),
+                host=host,
+                host_class=classify_host(host) if host else None,
+            ),
+        )  # fmt: skip
+
+    def add_all(self, facts: list[Fact], line: int) -> None:
+        """Take over the facts about a program that stands inside this one, from *line* on."""
+        for fact in facts:
+            if len(self.facts) >= _MAX_FACTS:
+                return
+            where = line + fact.line - 1
+            key = (fact.act, where, fact.detail, fact.host)
+            self.facts.setdefault(key, msgspec.structs.replace(fact, line=where))

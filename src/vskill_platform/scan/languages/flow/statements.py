@@ -1,0 +1,202 @@
+"""What the statements of a program do to its names."""
+
+import ast
+from collections.abc import Callable
+from typing import cast
+
+from vskill_platform.scan.languages.flow.assign import assign, element_of
+from vskill_platform.scan.languages.flow.expressions import function_of
+from vskill_platform.scan.languages.flow.secrets import copy_variables
+from vskill_platform.scan.languages.flow.state import Flow, Scope
+from vskill_platform.scan.languages.flow.values import UNKNOWN, Value, concatenate
+
+_ENVIRONMENT = frozenset({"os.environ", "process.env"})
+_MAX_INHERITED = 200
+_CONSTRUCTORS = frozenset({"__init__", "constructor"})
+
+
+def import_names(flow: Flow, node: ast.AST) -> None:
+    for each in cast("ast.Import", node).names:
+        if each.asname:
+            flow.bind(each.asname, Value(name=each.name))
+        else:
+            root = each.name.partition(".")[0]
+            flow.bind(root, Value(name=root))
+
+
+def import_from(flow: Flow, node: ast.AST) -> None:
+    node = cast("ast.ImportFrom", node)
+    for each in node.names:
+        full = f"{node.module}.{each.name}" if node.module and not node.level else ""
+        known = flow.language.constants.get(full)
+        flow.bind(each.asname or each.name, known or Value(name=full))
+
+
+def assignment(flow: Flow, node: ast.AST) -> None:
+    node = cast("ast.Assign", node)
+    value = flow.evaluate(node.value)
+    for target in node.targets:
+        assign(flow, target, value)
+
+
+def annotated(flow: Flow, node: ast.AST) -> None:
+    node = cast("ast.AnnAssign", node)
+    if node.value is not None:
+        assign(flow, node.target, flow.evaluate(node.value))
+
+
+def augmented(flow: Flow, node: ast.AST) -> None:
+    node = cast("ast.AugAssign", node)
+    known, added = flow.evaluate(node.target), flow.evaluate(node.value)
+    if known.items is not None:
+        items = (*known.items, *(added.items or (added,)))
+        value = Value(items=items[:20_000], taints=known.taints | added.taints)
+    elif isinstance(node.op, ast.Add):
+        value = concatenate([known, added])
+    else:
+        value = Value(taints=known.taints | added.taints)
+    branches, flow.branches = flow.branches, 0
+    assign(flow, node.target, value, outward=True)
+    flow.branches = branches
+
+
+def expression(flow: Flow, node: ast.AST) -> None:
+    flow.evaluate(cast("ast.Expr", node).value)
+
+
+def give_back(flow: Flow, node: ast.AST) -> None:
+    value = cast("ast.Return", node).value
+    if value is not None:
+        flow.returned.append(flow.evaluate(value))
+
+
+def condition(flow: Flow, node: ast.AST) -> None:
+    """If and while: what stands inside may or may not happen."""
+    node = cast("ast.If", node)
+    flow.evaluate(node.test)
+    flow.branches += 1
+    flow.run(node.body)
+    flow.run(node.orelse)
+    flow.branches -= 1
+
+
+def loop(flow: Flow, node: ast.AST) -> None:
+    node = cast("ast.For", node)
+    whole = flow.evaluate(node.iter)
+    if whole.name in _ENVIRONMENT:
+        whole = Value(taints=copy_variables(flow, node.lineno, whole.taints))
+    assign(flow, node.target, element_of(whole))
+    flow.branches += 1
+    flow.run(node.body)
+    flow.run(node.orelse)
+    flow.branches -= 1
+
+
+def attempt(flow: Flow, node: ast.AST) -> None:
+    node = cast("ast.Try", node)
+    flow.run(node.body)
+    flow.branches += 1
+    for handler in node.handlers:
+        flow.run(handler.body)
+    flow.branches -= 1
+    flow.run(node.orelse)
+    flow.run(node.finalbody)
+
+
+def context(flow: Flow, node: ast.AST) -> None:
+    node = cast("ast.With", node)
+    for item in node.items:
+        value = flow.evaluate(item.context_expr)
+        if item.optional_vars is not None:
+            assign(flow, item.optional_vars, value)
+    flow.run(node.body)
+
+
+def define(flow: Flow, node: ast.AST) -> None:
+    node = cast("ast.FunctionDef", node)
+    for part in (*node.args.kw_defaults, *node.decorator_list):
+        if part is not None:
+            flow.evaluate(part)
+    given = node.args
+    params = [arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    function = function_of(flow, node, params, node.body)
+    with_default = given.args[len(given.args) - len(given.defaults) :]
+    for arg, default in zip(with_default, given.defaults, strict=False):
+        value = flow.evaluate(default)
+        if value.text:
+            function.give(arg.arg, value)
+    flow.bind(node.name, Value(function=function))
+
+
+def define_class(flow: Flow, node: ast.AST) -> None:
+    """A class: its methods are found by the name of the class, as is what they keep in self."""
+    node = cast("ast.ClassDef", node)
+    instance = f"self@{node.name}"
+    outer, flow.scope = flow.scope, Scope(flow.scope)
+    for base in node.bases:
+        if isinstance(base, ast.Name):
+            _inherit(flow, base.id)
+    flow.run(node.body)
+    members, flow.scope = flow.scope.names, outer
+    flow.members[node.name] = members
+    for member, value in members.items():
+        flow.set_dotted(f"{instance}.{member}", value)
+        flow.set_dotted(f"{node.name}.{member}", value)
+    for child in node.body:
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            function = flow.functions[id(child)]
+            function.scope.parent = outer  # methods do not see the names of their class
+            for me in ("self", "this"):
+                function.scope.names[me] = Value(name=instance)
+                if me in function.params:
+                    function.give(me, Value(name=instance))
+    made = next((members[name] for name in _CONSTRUCTORS if name in members), UNKNOWN)
+    flow.bind(node.name, Value(name=node.name, function=None))
+    flow.dotted[f"{node.name}()"] = Value(name=instance)
+    if made.function is not None:
+        flow.dotted[f"{node.name}.new"] = made
+
+
+def _inherit(flow: Flow, base: str) -> None:
+    members = list(flow.members.get(base, {}).items())[:_MAX_INHERITED]
+    flow.steps -= len(members)
+    flow.scope.names.update(members)
+
+
+def share(flow: Flow, node: ast.AST) -> None:
+    """Global and nonlocal: the names live further out."""
+    for called in cast("ast.Global", node).names:
+        flow.scope.shared.add(called)
+        if isinstance(node, ast.Global):
+            flow.top.names.setdefault(called, UNKNOWN)
+
+
+def nothing(_flow: Flow, _node: ast.AST) -> None:
+    """Neither does nor stores anything."""
+
+
+STATEMENTS: dict[type[ast.AST], Callable[[Flow, ast.AST], None]] = {
+    ast.Import: import_names,
+    ast.ImportFrom: import_from,
+    ast.Assign: assignment,
+    ast.AnnAssign: annotated,
+    ast.AugAssign: augmented,
+    ast.Expr: expression,
+    ast.Return: give_back,
+    ast.If: condition,
+    ast.While: condition,
+    ast.For: loop,
+    ast.AsyncFor: loop,
+    ast.Try: attempt,
+    ast.TryStar: attempt,
+    ast.With: context,
+    ast.AsyncWith: context,
+    ast.FunctionDef: define,
+    ast.AsyncFunctionDef: define,
+    ast.ClassDef: define_class,
+    ast.Pass: nothing,
+    ast.Global: share,
+    ast.Nonlocal: share,
+    ast.Break: nothing,
+    ast.Continue: nothing,
+}

@@ -1,0 +1,190 @@
+"""What JavaScript fetches and sends, in the ways that only it has."""
+
+import ast
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.flow import files, network
+from vskill_platform.scan.languages.flow.network import Request
+from vskill_platform.scan.languages.flow.state import Call, Flow, Function, Handler
+from vskill_platform.scan.languages.flow.values import (
+    HOLE,
+    UNKNOWN,
+    Source,
+    Taint,
+    Value,
+    tainted,
+)
+
+_SOCKET = Taint(Source.SOCKET)
+_PROCESS = "child process"
+
+
+def fetch(flow: Flow, call: Call) -> Value | None:
+    """Fetching as browsers do it: a URL, then {method, headers, body}."""
+    url, fields = call.arg(0), call.arg(1).fields
+    if url.fields and "url" in url.fields:  # a Request that was prepared
+        fields, url = url.fields, url.fields["url"]
+    fields = fields or {}
+    body = fields.get("body", fields.get("data", fields.get("json", UNKNOWN)))
+    head = fields.get("headers", UNKNOWN if fields else call.arg(1))
+    request = Request(
+        line=call.line, url=url, method=fields.get("method", UNKNOWN).text or "GET",
+        body=body.taints, head=head.taints, has_body=body is not UNKNOWN,
+    )  # fmt: skip
+    return network.record(flow, request)
+
+
+def prepare(_flow: Flow, call: Call) -> Value | None:
+    """A new Request(url, {...}), not yet sent."""
+    return Value(fields={"url": call.arg(0), **(call.arg(1).fields or {})}, taints=call.taints())
+
+
+def client(verb: str) -> Handler:
+    """axios.get(url, settings), axios.post(url, data, settings), got.post(url, settings)."""
+
+    def handle(flow: Flow, call: Call) -> Value | None:
+        has_data = verb != "GET" and call.name.startswith(
+            ("axios", "request", "needle", "superagent")
+        )
+        settings = (call.arg(2 if has_data else 1).fields) or {}
+        base = (call.receiver.fields or {}).get("baseURL", UNKNOWN)
+        url = call.arg(0)
+        if base.text and not network.find_hosts(url):
+            url = Value(text=base.text, taints=url.taints)
+        bodies = call.args[1:2] if has_data else []
+        bodies += [settings[key] for key in ("json", "body", "form", "data") if key in settings]
+        query = settings.get("params", settings.get("searchParams", UNKNOWN))
+        request = Request(
+            line=call.line, url=url, method=verb, body=tainted(*bodies, query),
+            head=settings.get("headers", UNKNOWN).taints | call.receiver.taints,
+            has_body=bool(bodies),
+        )  # fmt: skip
+        return network.record(flow, request)
+
+    return handle
+
+
+def configured(flow: Flow, call: Call) -> Value | None:
+    """axios({method, url, data, headers}), request({...})."""
+    fields = call.arg(0).fields
+    if fields is None:
+        return fetch(flow, call)
+    body = fields.get("data", fields.get("body", fields.get("json", UNKNOWN)))
+    request = Request(
+        line=call.line, url=fields.get("url", fields.get("uri", UNKNOWN)),
+        method=fields.get("method", UNKNOWN).text or "GET",
+        body=tainted(body, fields.get("params", UNKNOWN)),
+        head=fields.get("headers", UNKNOWN).taints, has_body=body is not UNKNOWN,
+    )  # fmt: skip
+    return network.record(flow, request)
+
+
+def create_client(_flow: Flow, call: Call) -> Value | None:
+    """axios.create({baseURL, headers})."""
+    return Value(name="axios", fields=call.arg(0).fields, taints=call.arg(0).taints)
+
+
+def open_request(flow: Flow, call: Call) -> Value | None:
+    """https.request(url or settings, callback): what is sent comes later, by write and end."""
+    fields = next((arg.fields for arg in call.args if arg.fields), None) or {}
+    url = call.arg(0) if call.arg(0).text else UNKNOWN
+    host = fields.get("hostname", fields.get("host", UNKNOWN))
+    hosts = network.find_hosts(url) or network.bare_host(host)
+    request = Request(
+        line=call.line, url=fields.get("path", UNKNOWN) if not url.text else url,
+        method=fields.get("method", UNKNOWN).text or "GET",
+        head=fields.get("headers", UNKNOWN).taints,
+    )  # fmt: skip
+    answer = network.record(flow, request, hosts)
+    return Value(name="connection()", text=url.text or host.text, taints=answer.taints)
+
+
+def connect_socket(flow: Flow, call: Call) -> Value | None:
+    """net.connect(port, host), new net.Socket().connect(port, host)."""
+    if call.method == "connect" and not call.receiver.name.startswith(("net", "tls")):
+        return None
+    fields = call.arg(0).fields or {}
+    host = fields.get(
+        "host", next((arg for arg in call.args if arg.text and arg.number is None), UNKNOWN)
+    )
+    taints = {_SOCKET} | {
+        Taint(Source.REMOTE, "socket", name) for name in network.or_none(network.host_of(host))
+    }
+    made = Value(name="connection()", text=host.text, taints=frozenset(taints))
+    func = call.node.func
+    if (
+        isinstance(func, ast.Attribute)
+        and isinstance(func.value, ast.Name)
+        and "()" in call.receiver.name
+    ):
+        flow.bind(func.value.id, made, outward=True)
+    return made
+
+
+def open_web_socket(_flow: Flow, call: Call) -> Value | None:
+    url = call.arg(0)
+    taints = {Taint(Source.REMOTE, host=host) for host in network.find_hosts(url)}
+    return Value(name="connection()", text=url.text, taints=frozenset(taints))
+
+
+def open_old_request(flow: Flow, call: Call) -> Value | None:
+    """XMLHttpRequest: open(method, url), then send(body)."""
+    if not call.receiver.name.startswith("XMLHttpRequest()"):
+        return files.open_path(flow, call)
+    method, url = call.arg(0), call.arg(1)
+    request = Request(line=call.line, url=url, method=method.text or "GET")
+    answer = network.record(flow, request)
+    func = call.node.func
+    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+        made = Value(name="connection()", text=url.text, taints=answer.taints)
+        flow.bind(func.value.id, made, outward=True)
+    return UNKNOWN
+
+
+def beacon(flow: Flow, call: Call) -> Value | None:
+    request = Request(line=call.line, url=call.arg(0), body=call.arg(1).taints, has_body=True)
+    return network.record(flow, request)
+
+
+def set_source(flow: Flow, call: Call) -> Value | None:
+    """image.src = 'https://…' + data: a request that nobody wrote as one."""
+    url = call.arg(0)
+    if url.text and HOLE in url.text and network.find_hosts(url) and call.arg(0).taints:
+        network.record(flow, Request(line=call.line, url=url))
+    return None
+
+
+def set_listener(flow: Flow, call: Call) -> Value | None:
+    """socket.onmessage = function: called with what comes in."""
+    function = call.arg(0).function
+    if isinstance(function, Function) and call.receiver.taints:
+        for param in function.params:
+            function.give(param, Value(taints=call.receiver.taints))
+        flow.result_of(function)
+    return None
+
+
+def write(flow: Flow, call: Call) -> Value | None:
+    """request.write(data), request.end(data), file.write(data)."""
+    if call.receiver.name == "file":
+        return files.write_receiver(flow, call)
+    if call.args and call.receiver.name.startswith("connection()"):
+        return network.send_on_connection(flow, call)
+    return None
+
+
+def pipe(flow: Flow, call: Call) -> Value | None:
+    """One stream into another: a download into a file, a connection into a shell."""
+    source, goal = call.receiver, call.arg(0)
+    ends = (source, goal)
+    has_process = any(end.name.startswith(_PROCESS) for end in ends)
+    socket = next((end for end in ends if _SOCKET in end.taints), None)
+    if has_process and socket is not None:
+        host = next(iter(network.host_of(socket)), None)
+        flow.add(Act.REVERSE_SHELL, call.line, host=host, detail="a process on a connection")
+    if goal.name == "file":
+        files.keep(flow, goal, source.taints)
+    elif goal.name.startswith("connection()"):
+        request = Request(line=call.line, url=UNKNOWN, body=source.taints, has_body=True)
+        network.record(flow, request, network.host_of(goal))
+    return goal.having(source.taints)

@@ -1,0 +1,20 @@
+"""Which function knows which program."""
+
+from collections.abc import Callable
+
+from vskill_platform.scan.languages.shell.deleting import DELETERS
+from vskill_platform.scan.languages.shell.files import FILES
+from vskill_platform.scan.languages.shell.network import FETCHERS
+from vskill_platform.scan.languages.shell.packages import PACKAGES
+from vskill_platform.scan.languages.shell.run import RUNNERS
+from vskill_platform.scan.languages.shell.sockets import TALKERS
+from vskill_platform.scan.languages.shell.state import Command, State
+from vskill_platform.scan.languages.shell.system import SYSTEM
+from vskill_platform.scan.languages.shell.texts import TEXTS
+from vskill_platform.scan.languages.shell.wrappers import WRAPPERS
+
+#: Later tables win: sed, for one, is a filter and more than that.
+PROGRAMS: dict[str, Callable[[State, Command], str]] = {
+    **FILES, **SYSTEM, **PACKAGES, **RUNNERS, **TEXTS, **TALKERS, **FETCHERS, **DELETERS,
+    **WRAPPERS,
+}  # fmt: skip

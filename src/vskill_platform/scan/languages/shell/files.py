@@ -1,0 +1,224 @@
+"""Programs that read, copy, pack and unpack files."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.shell.names import PICKERS, READERS
+from vskill_platform.scan.languages.shell.options import read_options
+from vskill_platform.scan.languages.shell.run import DOWNLOADED
+from vskill_platform.scan.languages.shell.sending import host_of
+from vskill_platform.scan.languages.shell.state import (
+    MAX_TREES,
+    Command,
+    Flow,
+    State,
+    Tree,
+    secret_at,
+)
+from vskill_platform.scan.languages.shell.writing import note_place, note_write
+from vskill_platform.scan.places import Secret, secret_in
+
+_ENDINGS = re.compile(r"\.(?:tar\.\w+|t[gbx]z2?|tar|zip|7z|rar|gz|dmg)$")
+#: Longer arguments are programs, no paths.
+_MAX_NAME = 400
+_LOOKS_LIKE_FILE = re.compile(r"[~/.$]|^\w[\w.-]{0,80}$")
+
+
+def input_of(state: State, command: Command) -> str:
+    """Return what a filter reads: its files, or standard input."""
+    files = [arg for arg in command.args if not arg.startswith("-") and _is_file(state, arg)]
+    contents = [state.content(path) for path in files[:20]]
+    return "\n".join(contents) if contents else command.stdin
+
+
+def _is_file(state: State, arg: str) -> bool:
+    if len(arg) > _MAX_NAME or "\n" in arg:
+        return False
+    known = state.recall(arg) is not None or state.is_mark(arg)
+    return known or secret_at(arg) is not None or arg == "/proc/self/environ"
+
+
+def filter_text(state: State, command: Command) -> str:
+    """Any program that prints what it reads, in some other form."""
+    if command.name in READERS or command.name in PICKERS:
+        given = input_of(state, command)
+        if command.name in {"cat", "tee", "bat"} and given:
+            return given
+        if not given:
+            return state.derive(*command.args)
+        if not state.has_mark(given):
+            return given
+        return state.derive(given, is_picked=command.name in PICKERS, plain=state.flow(given).plain)
+    if not command.is_consumed:
+        return ""
+    return state.derive(command.stdin, *_carried(state, command), is_shell=False)
+
+
+def _carried(state: State, command: Command) -> list[str]:
+    """Arguments that bring a secret along; where an argument was fetched from tells nothing."""
+    return [arg for arg in command.args if state.flow(arg).secrets and not state.flow(arg).hosts]
+
+
+def run_tee(state: State, command: Command) -> str:
+    for path in command.args:
+        if not path.startswith("-"):
+            note_write(state, path, command.stdin, appends="-a" in command.args)
+    return command.stdin
+
+
+def run_cp(state: State, command: Command) -> str:
+    """cp, mv, ln, install: the last argument is where things end."""
+    options = read_options(
+        command.args,
+        "tmogSf" if command.name == "install" else "tS",
+        frozenset({"target-directory", "mode"}),
+    )
+    target = options.first("t", "target-directory")
+    sources = options.rest if target else options.rest[:-1]
+    target = target or (options.rest[-1] if len(options.rest) > 1 else "")
+    if command.name in {"cp", "mv", "install"} and sources and not target:
+        return ""
+    if target == "/dev/null" or (command.name == "ln" and "/dev/null" in sources):
+        if secret_in(" ".join([*sources, target])) is Secret.HISTORY:
+            state.emit(Act.DISARM, "shell history")
+        return ""
+    for source in sources[:20]:
+        content = state.content(source) if _is_file(state, source) and command.name != "ln" else ""
+        path = f"{target}{source.rpartition('/')[2]}" if target.endswith("/") else target
+        note_place(state, path, content)
+        if content:
+            state.remember(path, content)
+    return ""
+
+
+def run_in_place(state: State, command: Command) -> str:
+    """Editors write into the files that they are given."""
+    for arg in command.args:
+        if not arg.startswith("-") and _LOOKS_LIKE_FILE.search(arg) and len(arg) < _MAX_NAME:
+            note_place(state, arg)
+    return ""
+
+
+# -- archives
+
+
+def run_tar(state: State, command: Command) -> str:
+    args = command.args
+    flags = args[0] if args else ""
+    letters = flags.lstrip("-") if not flags.startswith("--") else ""
+    letters += "".join(arg[1:] for arg in args[1:] if re.fullmatch(r"-[a-zA-Z]{1,8}", arg))
+    options = read_options(
+        [f"-{letters}", *args[1:]] if letters and not flags.startswith("-") else args,
+        "fCTX",
+        frozenset({"file", "directory", "exclude"}),
+    )
+    archive = options.first("f", "file")
+    if "x" in letters or options.has("extract"):
+        given = state.content(archive) if archive and archive != "-" else command.stdin
+        _unpack(state, given, archive or "", options.first("C", "directory"))
+        return state.derive(given)
+    content = _packed(state, [*options.rest, *options.values("C")])
+    if archive and archive != "-":
+        state.remember(archive, content)
+        return ""
+    return content
+
+
+def run_zip(state: State, command: Command) -> str:
+    paths = [arg for arg in command.args if not arg.startswith("-")]
+    if command.name in {"7z", "7za", "rar"}:
+        if paths[:1] and paths[0] in {"x", "e"}:
+            return run_unzip(state, Command("unzip", command.args[1:], command.stdin))
+        paths = paths[1:]
+    if not paths:
+        return ""
+    content = _packed(state, paths[1:])
+    if paths[0] != "-":
+        state.remember(paths[0], content)
+        return ""
+    return content
+
+
+def _packed(state: State, paths: list[str]) -> str:
+    contents = [state.content(path) for path in paths[:30] if _is_file(state, path)]
+    return state.derive(*contents)
+
+
+def run_unzip(state: State, command: Command) -> str:
+    options = read_options(command.args, "dPxo" if command.name == "7z" else "dPx")
+    archive = next(iter(options.rest), "")
+    given = state.content(archive) if archive not in {"", "-"} else command.stdin
+    _unpack(state, given, archive, options.first("d"))
+    return state.derive(given)
+
+
+def _unpack(state: State, given: str, archive: str, folder: str | None) -> None:
+    hosts = state.flow(given).hosts
+    if hosts and len(state.trees) < MAX_TREES:
+        stem = _ENDINGS.sub("", archive.rpartition("/")[2])
+        state.trees.append(Tree((folder or stem or ".").rstrip("/"), hosts, DOWNLOADED))
+        state.inside = None
+
+
+def run_cd(state: State, command: Command) -> str:
+    """Going into a folder that was cloned or unpacked makes its files the ones that are run."""
+    target = (command.args[0] if command.args else "~").rstrip("/")
+    state.has_moved = True
+    if target in {"..", "-", "~", ""}:
+        state.inside = None
+        return ""
+    bare = re.sub(r"^(?:\./)+", "", target)
+    for tree in reversed(state.trees):
+        is_it = bare == tree.path or bare.startswith((tree.path + "/", tree.path + "-"))
+        is_near = tree.detail == DOWNLOADED and not target.startswith(("/", "~"))
+        if is_it or is_near or state.has_mark(bare) or bare.startswith(("$", "<")):
+            state.inside = tree
+            return ""
+    state.inside = state.inside if not target.startswith(("/", "~", "..")) else None
+    return ""
+
+
+def run_git(state: State, command: Command) -> str:
+    args = [arg for arg in command.args if arg != "--global"]
+    if "clone" in args[:4]:
+        rest = read_options(
+            args[args.index("clone") + 1 :],
+            "bcoju",
+            frozenset({"depth", "branch", "origin", "filter", "config", "jobs"}),
+        ).rest
+        if rest and len(state.trees) < MAX_TREES:
+            host = host_of(state, rest[0])
+            path = (
+                rest[1]
+                if len(rest) > 1
+                else rest[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
+            )
+            state.emit(Act.FETCH, path, host)
+            note_place(state, path)
+            state.trees.append(
+                Tree(re.sub(r"^(?:\./)+", "", path).rstrip("/"), (host,), "clone and run")
+            )
+    elif "config" in args[:2] and any("hooksPath" in arg for arg in args):
+        note_place(state, "core.hooksPath")
+    return state.derive(command.stdin)
+
+
+def run_security(state: State, command: Command) -> str:
+    """The keychain of macOS."""
+    secret = secret_in(" ".join(["security", *command.args]))
+    if secret is None:
+        return state.mark(Flow())
+    state.emit(Act.READ_SECRET, str(secret))
+    return state.mark(
+        Flow(secrets=frozenset({str(secret)}), is_picked="dump-keychain" not in command.args)
+    )
+
+
+FILES = {
+    "tee": run_tee, "cp": run_cp, "mv": run_cp, "ln": run_cp, "install": run_cp, "tar": run_tar,
+    "zip": run_zip, "7z": run_zip,
+    "7za": run_zip, "rar": run_zip, "unzip": run_unzip, "unrar": run_unzip, "ditto": run_cp,
+    "cd": run_cd, "pushd": run_cd, "git": run_git,
+    "security": run_security, **dict.fromkeys(("nano", "vim", "vi", "ed", "ex"), run_in_place),
+    **dict.fromkeys(READERS | PICKERS, filter_text),
+}  # fmt: skip

@@ -1,0 +1,205 @@
+"""Programs that fetch and send over HTTP: curl, wget and their kin."""
+
+import re
+from dataclasses import dataclass, field
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.shell.options import Options, read_options
+from vskill_platform.scan.languages.shell.sending import (
+    NOWHERE,
+    host_of,
+    is_address,
+    is_anonymous,
+    send,
+)
+from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State, secret_at
+from vskill_platform.scan.languages.shell.writing import note_place
+from vskill_platform.scan.places import Secret
+
+_CURL_LETTERS = "AbcCdDeEFHKmoPQrTtuUwxXyYzZ"
+_CURL_NAMES = frozenset(
+    {
+        "data", "data-raw", "data-ascii", "data-binary", "data-urlencode", "json", "form",
+        "form-string", "upload-file", "output", "output-dir", "header", "request", "user",
+        "user-agent", "url", "url-query", "cookie", "cookie-jar", "max-time", "connect-timeout",
+        "retry", "retry-delay", "retry-max-time", "proxy", "cacert", "capath", "cert", "key",
+        "referer", "write-out", "resolve", "connect-to", "config", "range", "interface",
+        "limit-rate", "max-redirs", "max-filesize", "ciphers", "proto", "proto-redir",
+        "oauth2-bearer", "proxy-user", "stderr", "trace", "trace-ascii", "unix-socket",
+        "continue-at", "speed-limit", "speed-time", "dump-header", "netrc-file",
+    }
+)  # fmt: skip
+_CURL_DATA = (
+    "d", "data", "data-raw", "data-ascii", "data-binary", "data-urlencode", "json", "F", "form",
+    "form-string", "url-query",
+)  # fmt: skip
+_CURL_EXTRAS = (
+    "H", "header", "u", "user", "oauth2-bearer", "b", "cookie", "A", "user-agent", "e", "referer",
+)  # fmt: skip
+_WGET_LETTERS = "OoPaitTwQUeDIXARlB"
+_WGET_NAMES = frozenset(
+    {
+        "post-data", "post-file", "body-data", "body-file", "method", "output-document",
+        "directory-prefix", "header", "user-agent", "user", "password", "output-file",
+        "input-file", "tries", "timeout", "wait", "referer", "ca-certificate", "load-cookies",
+        "execute", "domains", "level", "accept", "reject",
+    }
+)  # fmt: skip
+_SENDING = frozenset({"POST", "PUT", "PATCH"})
+_AUTHORISES = re.compile(
+    r"authorization|api[-_]?key|token|cookie|x-[\w-]*key|bearer", re.IGNORECASE
+)
+#: Secrets of which one line is somebody's own key to the service that is called.
+_OWN_KEYS = frozenset({Secret.ENV_FILE, Secret.TOKENS, Secret.AGENT, Secret.KEYCHAIN, Secret.CLOUD})
+#: Secrets that are often a file with nothing but one key in it.
+_ONE_TOKEN = frozenset({Secret.TOKENS, Secret.AGENT})
+
+
+@dataclass(slots=True)
+class Request:
+    urls: list[str]
+    data: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    #: Headers and the like.
+    extras: list[str] = field(default_factory=list)
+    sends: bool = False
+    #: Where the answer goes: a path, "" for the name in the URL, None for standard output.
+    output: str | None = None
+    folder: str = ""
+
+
+def run_curl(state: State, command: Command) -> str:
+    options = read_options(command.args, _CURL_LETTERS, _CURL_NAMES)
+    urls = [state.plain(url) for url in (*options.rest, *options.values("url"))]
+    method = (options.first("X", "request") or "").upper()
+    sends = method in _SENDING or options.has(*_CURL_DATA, "T", "upload-file")
+    request = Request(urls, extras=options.values(*_CURL_EXTRAS))
+    request.sends = sends and not options.has("G", "get") and method not in {"GET", "HEAD"}
+    _take_data(request, options, command)
+    request.output = "" if options.has("O", "remote-name", "remote-name-all", "J") else None
+    request.output = options.first("o", "output") or request.output
+    request.folder = options.first("output-dir") or ""
+    return _perform(state, command, request)
+
+
+def _take_data(request: Request, options: Options, command: Command) -> None:
+    for value in options.values(*_CURL_DATA):
+        name, at, path = value.partition("@")
+        is_file = at and (not name or name.endswith("=") or re.fullmatch(r"[\w.-]{1,40}", name))
+        if is_file:
+            path = path.partition(";")[0].strip("\"'")
+            request.data.append(command.stdin) if path == "-" else request.files.append(path)
+        elif re.match(r"[\w.-]{1,40}=<", value):
+            request.files.append(value.partition("<")[2])
+        else:
+            request.data.append(value)
+    for path in options.values("T", "upload-file"):
+        request.data.append(command.stdin) if path in {"-", "."} else request.files.append(path)
+
+
+def run_wget(state: State, command: Command) -> str:
+    options = read_options(command.args, _WGET_LETTERS, _WGET_NAMES)
+    method = (options.first("method") or "").upper()
+    request = Request(
+        [state.plain(url) for url in options.rest], extras=options.values("header"), output=""
+    )
+    request.data = options.values("post-data", "body-data")
+    request.files = options.values("post-file", "body-file")
+    request.sends = bool(request.data or request.files or method in _SENDING)
+    request.folder = options.first("P", "directory-prefix") or ""
+    output = options.first("O", "output-document")
+    request.output = output if output is not None else ""
+    if request.output in {"-", "/dev/stdout"}:
+        request.output = None
+    return _perform(state, command, request)
+
+
+def run_fetcher(state: State, command: Command) -> str:
+    """aria2c, BSD fetch, lynx, httpie and others that take an address."""
+    options = read_options(command.args, "odO", frozenset({"out", "dir", "output"}))
+    urls = [state.plain(arg) for arg in options.rest if is_address(state.plain(arg))]
+    if not any("://" in url or "." in url for url in urls):
+        return state.derive(command.stdin, *command.args)
+    is_http = command.name in {"http", "xh"}
+    output: str | None = "" if command.name in {"aria2c", "fetch", "lwp-download"} else None
+    request = Request(
+        urls[:1] if is_http else urls, output=options.first("o", "out", "O", "output") or output
+    )
+    if is_http:
+        items = [arg for arg in options.rest if arg not in urls]
+        request.sends = bool(_SENDING & set(options.rest)) or bool(command.stdin)
+        request.data = [*items, command.stdin]
+        request.files = [arg.partition("@")[2] for arg in items if "@" in arg]
+    if request.output == "-":
+        request.output = None
+    return _perform(state, command, request)
+
+
+def _perform(state: State, command: Command, request: Request) -> str:
+    """Note what a request does; return the answer, or nothing if it goes to a file."""
+    if not request.urls and not command.stdin:
+        return ""  # a mention of the program, not a call
+    hosts = [host_of(state, url) for url in request.urls if is_address(url) or state.has_mark(url)]
+    hosts = list(dict.fromkeys(hosts)) or [NOWHERE]
+    if any(state.flow(arg).is_decoded for arg in command.args):
+        state.emit_all(Act.HIDE, hosts, "encoded address")
+    for url in request.urls:
+        if (secret := secret_at(url)) == Secret.METADATA:
+            state.emit(Act.READ_SECRET, str(secret), hosts[0])
+    _send(state, hosts, request)
+    answer = state.mark(Flow(hosts=tuple(hosts), secrets=_metadata(request)))
+    if request.output in {None, "-", "/dev/stdout"}:
+        if not request.sends:
+            state.emit_all(Act.FETCH, hosts)
+        return answer
+    path = _output_path(request)
+    if not request.sends:
+        state.emit_all(Act.FETCH, hosts, path if not state.has_mark(path) else "")
+    if path != "/dev/null":
+        note_place(state, path, answer)
+        state.remember(path, answer)
+    return ""
+
+
+def _metadata(request: Request) -> frozenset[str]:
+    is_metadata = any(secret_at(url) == Secret.METADATA for url in request.urls)
+    return frozenset({str(Secret.METADATA)}) if is_metadata else frozenset()
+
+
+def _output_path(request: Request) -> str:
+    path = request.output or ""
+    if not path and request.urls:
+        path = request.urls[0].split("?")[0].rstrip("/").rpartition("/")[2]
+    return f"{request.folder.rstrip('/')}/{path}" if request.folder else path
+
+
+def _send(state: State, hosts: list[Host], request: Request) -> None:
+    contents = [state.content(path) for path in request.files]
+    extras = [extra for extra in request.extras if not _is_own_key(state, hosts, extra)]
+    names = [extra for extra in request.extras if state.flow(extra).names]
+    urls = [url for url in request.urls if not (state.is_mark(url) and state.flow(url).is_picked)]
+    send(
+        state, hosts, "http", *contents, *request.data, *extras, *names, *urls,
+        is_asked=request.sends,
+    )  # fmt: skip
+
+
+def _is_own_key(state: State, hosts: list[Host], extra: str) -> bool:
+    """Tell a header with one key of a service from one that carries a secret away."""
+    flow = state.flow(extra)
+    if not flow.secrets or flow.names or any(is_anonymous(host) for host in hosts):
+        return False
+    is_one = flow.is_picked or flow.secrets <= _ONE_TOKEN
+    return is_one and flow.secrets <= _OWN_KEYS and bool(_AUTHORISES.search(extra))
+
+
+_FETCHERS = (
+    "aria2c", "fetch", "lynx", "http", "xh", "lwp-request", "lwp-download", "GET", "w3m", "links",
+)  # fmt: skip
+FETCHERS = {
+    "curl": run_curl,
+    "curlie": run_curl,
+    "wget": run_wget,
+    "wget2": run_wget,
+    **dict.fromkeys(_FETCHERS, run_fetcher),
+}

@@ -1,0 +1,145 @@
+"""Programs that install packages, by name or from an address."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.hosts import hosts_in
+from vskill_platform.scan.languages.shell.options import read_options
+from vskill_platform.scan.languages.shell.run import run_file
+from vskill_platform.scan.languages.shell.sending import host_of
+from vskill_platform.scan.languages.shell.state import Command, Host, State
+from vskill_platform.scan.languages.shell.system import run_make
+from vskill_platform.scan.languages.shell.wrappers import run_uv
+
+FROM_ADDRESS = "package from url"
+#: Program → words after which packages follow; an empty tuple means at once.
+_MANAGERS: dict[str, tuple[str, ...]] = {
+    "pip": ("install", "download"), "pipx": ("install", "run", "inject"), "uv": ("add", "install"),
+    "poetry": ("add",), "pdm": ("add",),
+    "conda": ("install", "create"), "mamba": ("install", "create"), "easy_install": (),
+    "npm": ("install", "i", "add", "exec", "x", "create", "init", "ci"),
+    "pnpm": ("add", "install", "i", "dlx", "create"),
+    "yarn": ("add", "dlx", "create", "global"), "bun": ("add", "install", "i", "x", "create"),
+    "npx": (), "uvx": (),
+    "apt": ("install",), "apt-get": ("install",), "aptitude": ("install",), "dnf": ("install",),
+    "yum": ("install",), "apk": ("add",),
+    "pacman": ("-S", "-Sy", "-Syu"), "zypper": ("install", "in"),
+    "brew": ("install", "tap", "reinstall"), "port": ("install",), "snap": ("install",),
+    "flatpak": ("install",), "nix-env": ("-iA", "-i"), "choco": ("install",),
+    "winget": ("install",), "scoop": ("install",),
+    "cargo": ("install", "add", "binstall"), "gem": ("install",), "go": ("install", "get"),
+    "composer": ("require",), "dotnet": ("add", "install"),
+    "deno": ("install",), "clawhub": ("install",), "skills": ("add", "install"),
+    "luarocks": ("install",), "cpan": (), "cpanm": (),
+}  # fmt: skip
+_VALUED = frozenset(
+    {
+        "index-url", "extra-index-url", "registry", "from", "with", "python", "prefix", "target",
+        "version", "git", "tag", "branch", "rev",
+        "features", "root", "path", "requirement", "constraint", "find-links", "trusted-host",
+        "channel", "name", "package", "call", "filter", "cwd",
+        "editable", "group",
+    }
+)  # fmt: skip
+_ADDRESS = re.compile(
+    r"(?:[\w.-]{1,80}\s?@\s?)?(?:git\+\w+://|https?://|git://|git@|ssh://|github:|gitlab:"
+    r"|bitbucket:|gist:)",
+    re.IGNORECASE,
+)
+_SHORT_HOSTS = {
+    "github": "github.com",
+    "gitlab": "gitlab.com",
+    "bitbucket": "bitbucket.org",
+    "gist": "gist.github.com",
+}
+_PACKAGE = re.compile(r"[@A-Za-z0-9][\w@./:~^=<>!,\[\]+*-]{0,120}")
+_LETTERS = {
+    "pip": "ricfet",
+    "npx": "pc",
+    "npm": "wCc",
+    "uvx": "p",
+    "cargo": "jF",
+    "apt-get": "ot",
+    "apt": "ot",
+    "conda": "ncp",
+    "mamba": "ncp",
+    "brew": "",
+    "gem": "vi",
+    "uv": "pri",
+}
+_RUNS_FOLDER = frozenset(
+    {"npm", "pnpm", "yarn", "bun", "cargo", "poetry", "uv", "go", "composer", "dotnet"}
+)
+
+
+def run_manager(state: State, command: Command) -> str:
+    if command.name == "uv" and command.args[:1] == ["run"]:
+        return run_uv(state, command)
+    verbs = _MANAGERS[command.name]
+    at = next((index for index, arg in enumerate(command.args[:4]) if arg in verbs), -1)
+    if verbs and at < 0:
+        return (
+            run_make(state, command)
+            if command.name in _RUNS_FOLDER
+            else state.derive(command.stdin)
+        )
+    options = read_options(command.args[at + 1 :], _LETTERS.get(command.name, ""), _VALUED)
+    named = (
+        options.rest[:1]
+        if not verbs or command.args[at] in {"exec", "x", "dlx", "run", "create", "init"}
+        else options.rest
+    )
+    given = [*options.values("from", "p", "package", "with", "git", "e", "editable"), *named]
+    packages = [package for package in given if package not in {"global", "app", "tool", "package"}]
+    _install(
+        state,
+        command,
+        [state.plain(package) for package in packages],
+        _index_host(state, options.values("index-url", "extra-index-url", "registry", "i")),
+    )
+    return state.derive(command.stdin)
+
+
+def _index_host(state: State, values: list[str]) -> Host | None:
+    index = next((value for value in values if "://" in value), None)
+    return host_of(state, index) if index else None
+
+
+def _install(state: State, command: Command, packages: list[str], index: Host | None) -> None:
+    from_address = [package for package in packages if _ADDRESS.match(package)]
+    for package in from_address[:8]:
+        state.emit(Act.RUN_REMOTE, FROM_ADDRESS, _host(state, package))
+    for package in packages:
+        if package in {".", "./", "./."} or package.startswith(("./", ".[")):
+            known = run_file(state, package, command.name)
+            if not known:
+                run_make(state, Command(command.name, []))
+        elif state.recall(package) is not None and "." in package:
+            run_file(state, package, command.name)
+    if not packages and command.name in _RUNS_FOLDER:
+        run_make(state, Command(command.name, []))
+    names = [
+        package
+        for package in packages
+        if _PACKAGE.fullmatch(package) and package not in from_address
+    ]
+    if names:
+        state.emit(Act.INSTALL, f"{command.name}: {' '.join(names[:40])}", index)
+
+
+def _host(state: State, package: str) -> Host:
+    text = (
+        package.partition("@")[2].strip()
+        if re.match(r"[\w.-]{1,80}\s?@\s?(?:git|http)", package)
+        else package
+    )
+    short = _SHORT_HOSTS.get(text.partition(":")[0].lower())
+    if short:
+        return Host(short)
+    found = hosts_in(
+        text.replace("git+", "").replace("ssh://", "https://").replace("git://", "https://")
+    )
+    return Host(found[0].rpartition("@")[2]) if found else host_of(state, text)
+
+
+PACKAGES = dict.fromkeys(_MANAGERS, run_manager)

@@ -1,0 +1,94 @@
+"""Programs in other languages inside of shell code."""
+
+import re
+
+import msgspec
+
+from vskill_platform.scan.facts import Act, Fact, shorten
+from vskill_platform.scan.hosts import hosts_in
+from vskill_platform.scan.languages.shell.state import MAX_FACTS, Host, State
+from vskill_platform.scan.languages.unparsed import Unparsed
+
+_SOCKETS = re.compile(
+    r"socket|TCPSocket|fsockopen|/inet/tcp/|INET|net\.connect|net\.Socket|stream_socket_client",
+    re.IGNORECASE,
+)
+_SHELLS = re.compile(
+    r"(?:exec|system|spawn|popen|proc_open|shell_exec|passthru|dup2"
+    r"|`)[^\n]{0,200}?(?:/bin/\w{0,3}sh|cmd\.exe|\bsh\b|\bbash\b|\bzsh\b)"
+    r"|(?:STDIN|\$stdin|f\.fileno|<&\$|s\.fileno)[^\n]{0,300}?(?:/bin/\w{0,3}sh|exec)",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b|[\"']((?:[\w-]{1,63}\.){1,5}[a-z]{2,20})[\"']")
+_RUNS_INPUT = re.compile(
+    r"(?:\bexec|\beval|compile|Function|runInThisContext|system"
+    r"|os\.popen)\s*\(?[^\n]{0,60}?(?:stdin|STDIN|\binput\(|/dev/stdin|readFileSync\(0)"
+)
+_SHELL_SCRIPT = re.compile(r"do shell script\s+\"((?:[^\"\\]|\\.){1,4000})\"")
+_DECODES = re.compile(
+    r"b64decode|decode64|MIME::Base64|pack\s*\(?[\"'][Hmu]|base64_decode|unpack|gzinflate"
+    r"|hex2bin|fromhex"
+)
+_EVALS = re.compile(r"\b(?:eval|exec|system|instance_eval|assert)\b")
+
+
+def runs_its_input(program: str) -> bool:
+    """Tell if a program runs what it reads from standard input."""
+    return _RUNS_INPUT.search(program) is not None
+
+
+def read_program(state: State, language: str, program: str) -> None:
+    """Note what a program in another language does."""
+    program = state.plain(program)
+    if _SOCKETS.search(program) and _SHELLS.search(program):
+        address = _ADDRESS.search(program)
+        name = (address[1] or address[0]) if address else None
+        state.emit(Act.REVERSE_SHELL, language, Host(name.lower() if name else None))
+    if language in {"python", "node", "powershell"}:
+        _add(state, _read(language, program))
+    elif language == "osascript":
+        _read_applescript(state, program)
+    else:
+        state.emit_all(Act.FETCH, [Host(host) for host in hosts_in(program)[:4]])
+        if _DECODES.search(program) and _EVALS.search(program):
+            state.emit(Act.RUN_DECODED, "")
+
+
+def _read(language: str, program: str) -> list[Fact]:
+    # The readers of languages call each other: Python runs shell commands, too.
+    from vskill_platform.scan.languages.javascript import (  # noqa: PLC0415 - see above
+        read_javascript,
+    )
+    from vskill_platform.scan.languages.powershell import (  # noqa: PLC0415 - see above
+        read_powershell,
+    )
+    from vskill_platform.scan.languages.python import read_python  # noqa: PLC0415 - see above
+
+    readers = {
+        "python": read_python.read_python,
+        "node": read_javascript.read_javascript,
+        "powershell": read_powershell.read_powershell,
+    }
+    try:
+        return readers[language](program)
+    except Unparsed as unparsed:
+        return unparsed.facts
+
+
+def _add(state: State, facts: list[Fact]) -> None:
+    known = {fact.act for fact in state.facts.values() if fact.line == state.line}
+    for fact in facts:
+        if fact.act is Act.REVERSE_SHELL and fact.act in known:
+            continue
+        key = (fact.act, state.line, fact.host, fact.detail)
+        if key not in state.facts and len(state.facts) < MAX_FACTS:
+            state.facts[key] = msgspec.structs.replace(
+                fact, line=state.line, text=shorten(state.source)
+            )
+
+
+def _read_applescript(state: State, program: str) -> None:
+    for found in _SHELL_SCRIPT.finditer(program):
+        state.run_code(state, found[1].replace('\\"', '"'), "")
+    if "hidden answer" in program:
+        state.emit(Act.READ_SECRET, "a password that is asked for")

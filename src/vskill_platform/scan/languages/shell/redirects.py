@@ -1,0 +1,69 @@
+"""Redirections: what a command is fed with and where its output ends."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.shell.names import SHELLS
+from vskill_platform.scan.languages.shell.sending import host_of, send
+from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State
+from vskill_platform.scan.languages.shell.syntax import Redirect
+from vskill_platform.scan.languages.shell.words import fold_text
+from vskill_platform.scan.languages.shell.writing import note_write
+
+_SOCKET = re.compile(r"/dev/(?:tcp|udp)/([^/]{1,253})/?")
+
+
+def read_input(state: State, redirects: list[Redirect], stdin: str) -> str:
+    """Return what a command reads, given its redirections."""
+    for redirect in redirects:
+        if not redirect.op.startswith("<"):
+            continue
+        target = fold_text(state, redirect.target)
+        if redirect.op in {"<<", "<<<"}:
+            stdin = target
+        elif socket := _socket(state, target):
+            stdin = state.mark(Flow(hosts=(socket,)))
+        elif redirect.op == "<&":
+            host = state.sockets.get(target)
+            stdin = state.mark(Flow(hosts=(host,))) if host else stdin
+        elif redirect.op == "<":
+            stdin = state.content(target)
+    return stdin
+
+
+def _socket(state: State, target: str) -> Host | None:
+    found = _SOCKET.match(target)
+    return host_of(state, found[1]) if found else None
+
+
+def write_output(state: State, command: Command, redirects: list[Redirect], printed: str) -> str:
+    """Note where output goes; return what is left for whoever comes next."""
+    for redirect in redirects:
+        if redirect.op in {"<", "<<", "<<<"} and not _opens_socket(redirect):
+            continue
+        target = fold_text(state, redirect.target)
+        socket = _socket(state, target) or state.sockets.get(target.strip("-"))
+        if socket is not None:
+            _use_socket(state, command, redirect, socket, printed)
+        elif target.isdecimal() or target in {"-", "/dev/null", "/dev/stdout", "/dev/stderr"}:
+            continue
+        elif redirect.op[0] in ">&" and redirect.fd in {"", "1"}:
+            note_write(state, target, printed, appends=redirect.op.endswith(">>"))
+            printed = ""
+    return printed
+
+
+def _opens_socket(redirect: Redirect) -> bool:
+    return redirect.op == "<" and redirect.target.parts[0].text.startswith("/dev/")
+
+
+def _use_socket(
+    state: State, command: Command, redirect: Redirect, host: Host, printed: str
+) -> None:
+    is_shell = command.name in SHELLS and state.flow(printed).is_shell
+    if is_shell or (command.path.startswith("$") or state.is_mark(command.path)):
+        state.emit(Act.REVERSE_SHELL, "socket", host)
+    elif command.name == "exec" or not command.name:
+        state.sockets[redirect.fd or "0"] = host
+    elif printed.strip() and redirect.op != "<":
+        send(state, [host], "socket", printed)

@@ -1,0 +1,66 @@
+"""Where data goes: hosts in arguments, and secrets on their way to them."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.hosts import ANONYMOUS, HostClass, classify_host
+from vskill_platform.scan.languages.shell.state import Host, State
+from vskill_platform.scan.places import Secret, secret_in
+
+_HOST = re.compile(
+    r"(?:[A-Za-z][\w+.-]{0,20}:/{1,3})?(?:[^/@\s]{0,200}@)?(\[[0-9A-Fa-f:.]{2,45}\]"
+    r"|[^/:?#\s\"']{1,253})"
+)
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]")
+_UNKNOWN = re.compile(r"[${<\[(*]|^\.\.\.|^_|^[A-Z][A-Z_]+$")
+NOWHERE = Host(None)
+
+
+def host_of(state: State, address: str) -> Host:
+    """Return the host of a URL, of ``user@host:path`` or of a bare name."""
+    address = state.plain(address).strip("\"'")
+    found = _HOST.match(address)
+    name = (found[1] if found else "").lower()
+    if state.has_mark(name):  # $(…).somewhere.tld: what is written down is what matters
+        name = re.split(r"[^\x00-\x7f]", name)[-1].lstrip(".")
+    if "$" in name and re.search(r"\}?\.([\w-]+\.[\w.-]+)$", name):
+        name = name.rpartition("}")[2].lstrip(".") or name
+    name = name.rstrip(".")
+    if not name or not _NAME.fullmatch(name):
+        is_hole = bool(found) and bool(_UNKNOWN.search(found[1] if found else ""))
+        return Host(None, HostClass.PLACEHOLDER) if is_hole and "<" in address else NOWHERE
+    return Host(name)
+
+
+def is_address(text: str) -> bool:
+    """Tell if an argument can be the address of something to fetch."""
+    return (
+        "://" in text
+        or text.startswith(("$", "<"))
+        or bool(re.match(r"[\w-]+(?:\.[\w-]+)+(?:[/:?]|$)|localhost\b", text))
+    )
+
+
+def send(
+    state: State, hosts: list[Host], channel: str, *values: str, is_asked: bool = True
+) -> None:
+    """Note that *values* go to *hosts*; with *is_asked* false only if a secret goes along."""
+    targets = hosts or [NOWHERE]
+    flow = state.flow(*values)
+    if is_asked:
+        state.emit_all(Act.SEND, targets, channel)
+    for secret in sorted(flow.secrets):
+        state.emit_all(
+            Act.LEAK, [host for host in targets if not _comes_from(host, secret)], secret
+        )
+    for name in sorted(flow.names)[:8]:
+        state.emit_all(Act.READ_ENV, targets, name)
+
+
+def _comes_from(host: Host, secret: str) -> bool:
+    """Tell that a secret goes back to where it was read, as instance metadata does."""
+    return secret == Secret.METADATA and secret_in(host.name or "") is Secret.METADATA
+
+
+def is_anonymous(host: Host) -> bool:
+    return host.name is not None and classify_host(host.name) in ANONYMOUS

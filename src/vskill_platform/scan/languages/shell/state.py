@@ -1,0 +1,268 @@
+"""What is known while shell code is read: variables, files, where data came from."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from vskill_platform.scan.facts import Act, Fact, shorten
+from vskill_platform.scan.hosts import HostClass, classify_host
+from vskill_platform.scan.languages.shell.source import FIRST_MARK
+from vskill_platform.scan.languages.shell.syntax import Group
+from vskill_platform.scan.places import Secret, secret_in
+
+#: Values are cut here; a payload that is longer is recognised by its start.
+MAX_VALUE = 64 * 1024
+#: Statements that are followed in one text, with all that it contains.
+MAX_STEPS = 20_000
+#: Characters that are read in all, with what is nested read again.
+MAX_READ = 4 * 1024 * 1024
+MAX_TOKENS = 100_000
+MAX_FILES = 400
+MAX_TREES = 40
+#: Longer arguments are programs or data.
+MAX_PATH = 1000
+MAX_FLOWS = 20_000
+MAX_FACTS = 500
+#: Code in code in code; nobody else goes deeper.
+MAX_NESTING = 8
+#: Groups, calls and wrappers inside of each other, all together.
+MAX_DEPTH = 80
+
+ALL_VARIABLES = "all variables"
+_MARK = re.compile(f"[{chr(FIRST_MARK + 1)}-{chr(FIRST_MARK + MAX_FLOWS + 1)}]")
+#: Folders that are a secret as a whole, when they are packed or copied.
+_FOLDERS = {
+    ".ssh": Secret.SSH, ".aws": Secret.CLOUD, ".azure": Secret.CLOUD, ".kube": Secret.CLOUD,
+    "gcloud": Secret.CLOUD,
+    ".gnupg": Secret.KEYCHAIN, "Keychains": Secret.KEYCHAIN, ".password-store": Secret.KEYCHAIN,
+    "keyrings": Secret.KEYCHAIN,
+    ".electrum": Secret.WALLET, ".bitcoin": Secret.WALLET, ".ethereum": Secret.WALLET,
+    "Exodus": Secret.WALLET,
+}  # fmt: skip
+_FOLDER = re.compile(r"[/\\](" + "|".join(map(re.escape, _FOLDERS)) + r")(?:/(?:\*|\.)?)?$")
+_DOTS = re.compile(r"^(?:\./)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A place on the network; the name is None if it is not written down."""
+
+    name: str | None
+    kind: HostClass | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Where a value that is not known came from."""
+
+    hosts: tuple[Host, ...] = ()
+    secrets: frozenset[str] = frozenset()
+    #: Names of variables that hold a key or a password.
+    names: frozenset[str] = frozenset()
+    is_decoded: bool = False
+    #: What it says, if that could be worked out.
+    plain: str | None = None
+    #: It is what an interactive shell says.
+    is_shell: bool = False
+    #: One line or field of something larger.
+    is_picked: bool = False
+
+
+@dataclass(slots=True)
+class Tree:
+    """A folder that was cloned or unpacked."""
+
+    path: str
+    hosts: tuple[Host, ...]
+    detail: str
+    is_run: bool = False
+
+
+@dataclass(slots=True)
+class Command:
+    name: str
+    args: list[str]
+    stdin: str = ""
+    #: Somebody takes what it prints: a pipe, a file, a variable.
+    is_consumed: bool = False
+    #: The name as it was written, with its folder.
+    path: str = ""
+
+
+class BudgetSpent(Exception):
+    """The code is larger than we are willing to follow."""
+
+
+@dataclass(slots=True)
+class State:
+    #: Reads nested code: text, standard input, is somebody taking the output.
+    run_code: Callable[["State", str, str], str]
+    #: Runs a command that stands in another one's arguments.
+    run_command: Callable[["State", Command], str]
+    facts: dict[tuple[object, ...], Fact] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    #: What was written where; found by path, by name and by folder.
+    files: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, list[str]] = field(default_factory=dict)
+    #: Each function with the line before the code that it stands in.
+    functions: dict[str, tuple[Group, int]] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
+    active: list[str] = field(default_factory=list)
+    sockets: dict[str, Host] = field(default_factory=dict)
+    trees: list[Tree] = field(default_factory=list)
+    inside: Tree | None = None
+    #: Downloaded files of which it is noted already that they are run.
+    ran: set[str] = field(default_factory=set)
+    has_moved: bool = False
+    flows: list[Flow] = field(default_factory=list)
+    line: int = 1
+    base_line: int = 0
+    source: str = ""
+    nesting: int = 0
+    depth: int = 0
+    tokens: int = 0
+    is_cut: bool = False
+    steps: int = 0
+    read: int = 0
+    #: The program that runs the code that is being read now, if that code is computed.
+    runner: str = ""
+    #: Facts in code that is stored or computed stand where that happens.
+    keeps_line: bool = False
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """Go one level down, but not for ever."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise BudgetSpent
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+    def spend(self, characters: int) -> None:
+        self.read += characters
+        if self.read > MAX_READ:
+            raise BudgetSpent
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise BudgetSpent
+
+    def emit(self, act: Act, detail: str = "", host: Host | None = None) -> None:
+        host = host or Host(None)
+        key = (act, self.line, host.name, detail)
+        if key in self.facts or len(self.facts) >= MAX_FACTS:
+            return
+        kind = classify_host(host.name) if host.name else host.kind
+        self.facts[key] = Fact(
+            act=act, line=self.line, text=shorten(self.source), host=host.name, host_class=kind,
+            detail=shorten(detail),
+        )  # fmt: skip
+
+    def emit_all(self, act: Act, hosts: Iterable[Host], detail: str = "") -> None:
+        for host in list(dict.fromkeys(hosts))[:4]:
+            self.emit(act, detail, host)
+
+    # -- values
+
+    def mark(self, flow: Flow) -> str:
+        """Return a character that stands for a value of unknown text but known origin."""
+        if len(self.flows) >= MAX_FLOWS:
+            raise BudgetSpent
+        self.flows.append(flow)
+        return chr(FIRST_MARK + len(self.flows))
+
+    def flow(self, *values: str) -> Flow:
+        """Return where the unknown parts of values came from, put together."""
+        whole = Flow()
+        marks = dict.fromkeys(found for value in values for found in _MARK.findall(value))
+        for mark in list(marks)[:64]:
+            one = self.flow_at(mark)
+            whole = Flow(
+                hosts=(*whole.hosts, *(host for host in one.hosts if host not in whole.hosts))[:4],
+                secrets=whole.secrets | one.secrets,
+                names=whole.names | one.names,
+                is_decoded=whole.is_decoded or one.is_decoded,
+                plain=one.plain if len(marks) == 1 else None,
+                is_shell=whole.is_shell or one.is_shell,
+                is_picked=whole.is_picked or one.is_picked,
+            )
+        return whole
+
+    def flow_at(self, mark: str) -> Flow:
+        index = ord(mark) - FIRST_MARK - 1
+        return self.flows[index] if 0 <= index < len(self.flows) else Flow()
+
+    def is_mark(self, text: str) -> bool:
+        return bool(_MARK.match(text[:1]))
+
+    def has_mark(self, text: str) -> bool:
+        return _MARK.search(text) is not None
+
+    def plain(self, value: str) -> str:
+        """Return *value* with all that was decoded written out."""
+        if value.isascii():
+            return value
+        return _MARK.sub(lambda found: self.flow_at(found[0]).plain or found[0], value)[:MAX_VALUE]
+
+    def derive(self, *values: str, **changes: object) -> str:
+        """Return a value that was made from others."""
+        return self.mark(replace(self.flow(*values), **{"plain": None, **changes}))  # type: ignore[arg-type] # the fields of Flow
+
+    # -- files
+
+    def remember(self, path: str, content: str) -> None:
+        bare = _DOTS.sub("", path[:MAX_PATH])
+        if not bare or len(self.files) >= MAX_FILES:
+            return
+        self.files[bare] = content
+        self.names[bare.rpartition("/")[2]] = bare
+        folder = bare.rpartition("/")[0]
+        for _ in range(6):
+            if not folder:
+                break
+            self.folders.setdefault(folder, []).append(bare)
+            folder = folder.rpartition("/")[0]
+
+    def recall(self, path: str) -> str | None:
+        """Return what was put into a file, or into the files of a folder."""
+        if not self.files or len(path) > MAX_PATH:
+            return None
+        bare = _DOTS.sub("", path).rstrip("/")
+        if bare in self.files:
+            return self.files[bare]
+        known = self.names.get(bare.rpartition("/")[2], "")
+        is_it = "/" not in bare or (self.has_moved and "/" not in known)
+        if known and is_it:
+            return self.files[known]
+        within = [self.files[name] for name in self.folders.get(bare, ())[:20]]
+        return "\n".join(within)[:MAX_VALUE] if within else None
+
+    def content(self, path: str) -> str:
+        """Return what a program reads from *path*, noting secrets."""
+        known = self.recall(path)
+        if known is not None:
+            return known
+        secret = secret_at(path)
+        if secret is not None:
+            self.emit(Act.READ_SECRET, secret)
+            return self.mark(Flow(secrets=frozenset({secret})))
+        if path == "/proc/self/environ":
+            self.emit(Act.READ_ALL_ENV)
+            return self.mark(Flow(secrets=frozenset({ALL_VARIABLES})))
+        return path if self.is_mark(path) else self.mark(Flow())
+
+
+def secret_at(path: str) -> str | None:
+    """Return the kind of secret that lies at *path*; public keys and examples are none."""
+    path = path[:MAX_PATH]
+    if path.endswith((".pub", ".example", ".sample", ".template")):
+        return None
+    found = secret_in(path)
+    if found is None and (folder := _FOLDER.search(path)):
+        found = _FOLDERS[folder[1]]
+    return str(found) if found else None

@@ -1,0 +1,251 @@
+"""Programs that change the machine: protection off, rights up, started at every start."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.shell.names import GUARDS
+from vskill_platform.scan.languages.shell.options import read_options
+from vskill_platform.scan.languages.shell.programs import read_program
+from vskill_platform.scan.languages.shell.run import execute, run_file, run_tree
+from vskill_platform.scan.languages.shell.sending import host_of
+from vskill_platform.scan.languages.shell.state import Command, Flow, State
+from vskill_platform.scan.languages.shell.writing import note_place, read_later
+from vskill_platform.scan.places import Sensitive, sensitive_place_in
+
+#: Commands that switch protection off: program, what its arguments say, what is gone.
+_DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
+    name: tuple((re.compile(pattern), detail) for pattern, detail in rules)
+    for name, rules in {
+        "xattr": [(r"(?:^|\s)-[a-z]*(?:c[a-z]*(?:\s|$)|d[a-z]*\s.*quarantine)", "quarantine")],
+        "spctl": [(r"disable", "gatekeeper"), (r"--add", "gatekeeper")],
+        "csrutil": [(r"disable|authenticated-root", "system integrity protection")],
+        "setenforce": [(r"\b0\b|[Pp]ermissive", "selinux")],
+        "ufw": [(r"disable|reset", "firewall")],
+        "iptables": [(r"-F\b|--flush|-P \w+ ACCEPT|-X\b", "firewall")],
+        "ip6tables": [(r"-F\b|--flush", "firewall")],
+        "nft": [(r"flush ruleset", "firewall")],
+        "pfctl": [(r"-d\b", "firewall")],
+        "codesign": [(r"--remove-signature", "signature")],
+        "history": [(r"-\w*[cw]\b", "shell history")],
+        "auditctl": [(r"-e ?0|-D\b", "audit")],
+        "tccutil": [(r"reset", "privacy database")],
+        "aa-teardown": [(r"", "apparmor")],
+        "aa-disable": [(r"", "apparmor")],
+        "defaults": [
+            (
+                r"LSQuarantine.{0,20}(?:NO|false)|com\.apple\.LaunchServices LSQuarantine",
+                "quarantine",
+            )
+        ],
+        "sysctl": [(r"randomize_va_space=0|kernel\.yama\.ptrace_scope=0", "kernel hardening")],
+    }.items()
+}
+_CHMOD_SET = re.compile(r"^(?:[2467]\d{3}|[ug]*\+[rwx]*s)")
+_CHMOD_OPEN = re.compile(r"^0?777$|^a\+rwx$|^o\+w$")
+_TIME = re.compile(r"now\b|noon|midnight|teatime|tomorrow|\d{1,2}(?::\d\d|[ap]m)|-[tfq] ?\S|\+")
+_OPENED = re.compile(r"\.(?:app|dmg|pkg|command|terminal|scpt|workflow|jar|exe)$|^-a$")
+
+
+def run_disarming(state: State, command: Command) -> str:
+    text = " ".join(command.args)
+    for pattern, detail in _DISARMING[command.name]:
+        if pattern.search(text):
+            state.emit(Act.DISARM, detail)
+    return state.mark(Flow()) if command.name != "xattr" else ""
+
+
+def run_unset(state: State, command: Command) -> str:
+    for name in command.args:
+        state.variables.pop(name, None)
+        if name.startswith("HIST"):
+            state.emit(Act.DISARM, "shell history")
+    return ""
+
+
+def run_kill(state: State, command: Command) -> str:
+    found = GUARDS.search(" ".join(command.args))
+    if found:
+        state.emit(Act.DISARM, found[0].lower())
+    return ""
+
+
+def run_service(state: State, command: Command) -> str:
+    """Services: enabling starts something for ever, stopping may disarm."""
+    args = [arg for arg in command.args if not arg.startswith("-")]
+    if {"stop", "disable", "mask", "kill"} & set(args):
+        return run_kill(state, command)
+    if args[:1] and args[0] in {
+        "enable",
+        "link",
+        "defaults",
+        "on",
+        "add",
+        "load",
+        "bootstrap",
+        "submit",
+        "enable-linger",
+        "start",
+    }:
+        is_start = args[0] == "start" and command.name != "launchctl"
+        if not is_start:
+            state.emit(Act.WRITE, str(Sensitive.AUTOSTART))
+    return state.mark(Flow())
+
+
+def run_launchctl(state: State, command: Command) -> str:
+    if {"unload", "bootout", "remove"} & set(command.args):
+        return run_kill(state, command)
+    return run_service(state, command)
+
+
+def run_crontab(state: State, command: Command) -> str:
+    if "-l" in command.args:
+        return state.mark(Flow())
+    options = read_options(command.args, "u")
+    content = command.stdin
+    if options.rest and options.rest[0] != "-":
+        content = state.recall(options.rest[0]) or ""
+    hosts = state.flow(content).hosts
+    if options.rest or options.has("e", "r") or content:
+        state.emit(Act.WRITE, str(Sensitive.AUTOSTART), hosts[0] if hosts else None)
+    if content:
+        read_later(state, content)
+    return ""
+
+
+def run_at(state: State, command: Command) -> str:
+    if command.stdin and _TIME.match(" ".join(command.args)):
+        state.emit(Act.WRITE, str(Sensitive.AUTOSTART))
+        execute(state, command.stdin, "at")
+    return ""
+
+
+def run_chmod(state: State, command: Command) -> str:
+    options = read_options(command.args)
+    mode = next(iter(options.rest), "")
+    targets = options.rest[1:]
+    if (_CHMOD_SET.match(mode) and targets and mode[:1] != "7") or (
+        _CHMOD_OPEN.match(mode) and any(sensitive_place_in(t) or t == "/" for t in targets)
+    ):
+        state.emit(Act.ELEVATE, f"chmod {mode}")
+    return ""
+
+
+def run_account(state: State, command: Command) -> str:
+    """usermod, useradd, visudo, setcap, dseditgroup."""
+    text = " ".join(command.args)
+    if command.name in {"visudo", "setcap"} or re.search(
+        r"\b(?:sudo|wheel|admin|root)\b|-o -u 0|-u ?0\b", text
+    ):
+        state.emit(Act.ELEVATE, command.name)
+    return ""
+
+
+def run_open(state: State, command: Command) -> str:
+    paths = [arg for arg in command.args if not arg.startswith("-")]
+    for path in paths:
+        if state.recall(path) is not None or state.trees:
+            run_file(state, path, "open")
+    if any(_OPENED.search(arg) for arg in command.args):
+        state.emit(Act.RUN, command.name)
+    return ""
+
+
+def run_installer(state: State, command: Command) -> str:
+    """Programs that run what a file says: installer, dpkg, msiexec, hdiutil, java."""
+    known = [arg for arg in command.args if state.recall(arg) is not None]
+    for path in known:
+        run_file(state, path, command.name)
+    if command.name in {"installer", "msiexec", "mshta", "rundll32"} and command.args:
+        state.emit(Act.RUN, command.name)
+    return state.derive(command.stdin)
+
+
+def run_make(state: State, command: Command) -> str:
+    """Build tools run what the folder says that they stand in."""
+    folder = read_options(command.args, "Cfj", frozenset({"directory", "prefix"})).first(
+        "C", "directory", "prefix"
+    )
+    wants = not {
+        "--version",
+        "-v",
+        "--help",
+        "init",
+        "view",
+        "info",
+        "search",
+        "publish",
+        "login",
+    } & set(command.args[:1])
+    tree = state.inside
+    if folder:
+        tree = next((tree for tree in state.trees if folder.startswith(tree.path)), tree)
+    if tree is not None and wants:
+        run_tree(state, tree)
+    return state.derive(command.stdin)
+
+
+def run_noted(state: State, command: Command) -> str:
+    """Programs that are worth a line wherever they stand."""
+    state.emit(Act.RUN, command.name)
+    return state.mark(Flow())
+
+
+def run_agent(state: State, command: Command) -> str:
+    """An agent that is started without being asked for its permissions."""
+    flags = [
+        arg
+        for arg in command.args
+        if re.search(r"skip-permissions|yolo|bypass|full-auto|trust-all", arg)
+    ]
+    if flags:
+        state.emit(Act.RUN, f"{command.name} {flags[0]}")
+    return state.derive(command.stdin, *command.args)
+
+
+def run_powershell(state: State, command: Command) -> str:
+    state.emit(Act.RUN, "powershell")
+    read_program(state, "powershell", " ".join(["powershell", *command.args]))
+    if command.stdin:
+        read_program(state, "powershell", command.stdin)
+    return state.mark(Flow())
+
+
+def run_windows_fetcher(state: State, command: Command) -> str:
+    """Tools of Windows that fetch, too."""
+    url = next((arg for arg in command.args if "://" in arg), None)
+    if url:
+        path = command.args[-1] if command.args[-1] != url else url.rpartition("/")[2]
+        host = host_of(state, url)
+        state.emit(Act.FETCH, path, host)
+        note_place(state, path)
+        state.remember(path, state.mark(Flow(hosts=(host,))))
+    return ""
+
+
+_SERVICES = ("systemctl", "service", "update-rc.d", "chkconfig", "rc-update", "loginctl")
+_ACCOUNTS = ("usermod", "useradd", "adduser", "visudo", "setcap", "dseditgroup", "gpasswd")
+_INSTALLERS = (
+    "installer", "dpkg", "rpm", "msiexec", "hdiutil", "java", "mshta", "rundll32", "gdebi",
+)  # fmt: skip
+_BUILDERS = ("make", "gmake", "cmake", "ninja", "meson", "just", "task")
+_NOTED = ("xmrig", "minerd", "cpuminer", "t-rex", "nbminer", "msfconsole", "msfvenom")
+_AGENTS = ("claude", "codex", "gemini", "cursor-agent", "openclaw")
+SYSTEM = {
+    **dict.fromkeys(_DISARMING, run_disarming),
+    **dict.fromkeys(("kill", "pkill", "killall"), run_kill),
+    **dict.fromkeys(_SERVICES, run_service),
+    **dict.fromkeys(_ACCOUNTS, run_account),
+    **dict.fromkeys(_INSTALLERS, run_installer),
+    **dict.fromkeys(_BUILDERS, run_make),
+    **dict.fromkeys(_NOTED, run_noted),
+    **dict.fromkeys(_AGENTS, run_agent),
+    **dict.fromkeys(("open", "xdg-open", "start"), run_open),
+    **dict.fromkeys(("at", "batch"), run_at),
+    **dict.fromkeys(("certutil", "bitsadmin"), run_windows_fetcher),
+    "unset": run_unset,
+    "launchctl": run_launchctl,
+    "crontab": run_crontab,
+    "chmod": run_chmod,
+    "powershell": run_powershell,
+}

@@ -1,0 +1,188 @@
+"""Programs that print, encode and decode texts."""
+
+import codecs
+import re
+from base64 import b64decode
+
+from vskill_platform.scan.decode import decode_literal
+from vskill_platform.scan.languages.shell.escapes import spells_letters, unescape
+from vskill_platform.scan.languages.shell.files import filter_text, input_of, run_in_place
+from vskill_platform.scan.languages.shell.options import read_options
+from vskill_platform.scan.languages.shell.sockets import run_telnet
+from vskill_platform.scan.languages.shell.state import MAX_VALUE, Command, Flow, State
+
+_SUBSTITUTE = re.compile(r"s([/|#,@])([^\[\].*+?\\^$/|#,@]{1,40})\1([^/|#,@&\\]{0,40})\1g?$")
+#: So many letters exchanged are a cipher, not a separator.
+_ALPHABET = 10
+_RANGE = re.compile(r"([a-zA-Z0-9])-([a-zA-Z0-9])")
+
+
+def run_echo(state: State, command: Command) -> str:
+    args = list(command.args)
+    flags = ""
+    while args and re.fullmatch(r"-[neE]{1,3}", args[0]):
+        flags += args.pop(0)
+    text = " ".join(args)
+    if "e" in flags or spells_letters(text):
+        return _decoded_if(state, unescape(text), is_decoded=spells_letters(text))
+    return text
+
+
+def run_printf(state: State, command: Command) -> str:
+    args = [arg for arg in command.args if arg != "--"]
+    if args[:1] == ["-v"]:
+        args = args[2:]
+    if not args:
+        return ""
+    form, rest = args[0], list(args[1:])
+    hides = spells_letters(form) or any("%b" in form and spells_letters(arg) for arg in rest)
+    text = unescape(form) if state.plain(form) == form else form
+    pieces = re.split(r"%[-0-9.]{0,6}([sbdqx])", text)
+    printed = pieces[0]
+    for kind, after in zip(pieces[1::2], pieces[2::2], strict=False):
+        value = rest.pop(0) if rest else ""
+        printed += (unescape(value) if kind == "b" else value) + after
+    printed += "".join(rest) if "%s" in form else ""
+    if state.variables and command.args[:1] == ["-v"]:
+        state.variables[command.args[1]] = printed
+    return _decoded_if(state, printed[:MAX_VALUE], is_decoded=hides)
+
+
+def _decoded_if(state: State, text: str, *, is_decoded: bool) -> str:
+    return state.derive(text, is_decoded=True, plain=text) if is_decoded else text
+
+
+def decode(state: State, given: str, plain: str | None) -> str:
+    """Return a decoded value: its text if that could be worked out, else its origin."""
+    return state.derive(given, is_decoded=True, plain=plain)
+
+
+def run_base64(state: State, command: Command) -> str:
+    """base64 and its kin; without ``-d`` they encode."""
+    options = read_options(command.args, "wib", frozenset({"wrap", "input", "input-file"}))
+    files = [*options.rest, *options.values("i", "input")]
+    given = state.content(files[0]) if files and files[0] != "-" else command.stdin
+    if not options.has("d", "D", "decode", "di", "r"):
+        return state.derive(given)
+    text = state.plain(given).strip()
+    return decode(state, given, None if state.has_mark(text) else _plain(text))
+
+
+def _plain(text: str) -> str | None:
+    found = decode_literal(text)
+    if found is not None or not text or len(text) > MAX_VALUE:
+        return found
+    try:
+        return b64decode(text + "=" * (-len(text) % 4), validate=True).decode()
+    except ValueError:
+        return None
+
+
+def run_openssl(state: State, command: Command) -> str:
+    if "s_client" in command.args:
+        return run_telnet(state, command)
+    if "-d" not in command.args:
+        return filter_text(state, command)
+    at = command.args.index("-in") + 1 if "-in" in command.args[:-1] else 0
+    given = state.content(command.args[at]) if at else command.stdin
+    is_plain = "base64" in command.args or (
+        "-base64" in command.args and "-aes" not in " ".join(command.args)
+    )
+    text = state.plain(given).strip()
+    return decode(state, given, _plain(text) if is_plain and not state.has_mark(text) else None)
+
+
+def run_unpack(state: State, command: Command) -> str:
+    """Unpackers: what they unpack is read with the layer below, if that is known."""
+    if command.name in {"gzip", "xz", "bzip2", "zstd", "lzma"} and not {
+        "-d",
+        "-dc",
+        "-cd",
+        "--decompress",
+        "-dq",
+    } & set(command.args):
+        return filter_text(state, command)
+    given = input_of(state, command)
+    flow = state.flow(given)
+    return given if flow.is_decoded else state.derive(given)
+
+
+def run_rev(state: State, command: Command) -> str:
+    given = input_of(state, command)
+    text = state.plain(given)
+    if state.has_mark(text):
+        return state.derive(given)
+    return decode(state, given, "\n".join(line[::-1] for line in text.split("\n")))
+
+
+def run_tr(state: State, command: Command) -> str:
+    """Letters for letters, as rot13 does; deleting some is nothing to hide behind."""
+    text = state.plain(command.stdin)
+    sets = [unescape(arg) for arg in command.args if not arg.startswith("-")]
+    flags = "".join(arg for arg in command.args if arg.startswith("-"))
+    if not text or state.has_mark(text) or not sets:
+        return command.stdin
+    if "d" in flags:
+        return "".join(char for char in text if char not in _members(sets[0]))
+    if not sets[1:] or "s" in flags or "c" in flags:
+        return text
+    old, new = _members(sets[0]), _members(sets[1])
+    if not new:
+        return text
+    table = {ord(a): new[min(i, len(new) - 1)] for i, a in enumerate(old)}
+    is_cipher = len(old) >= _ALPHABET
+    changed = text.translate(table)
+    return (
+        decode(state, command.stdin, changed)
+        if is_cipher and changed.lower() != text.lower()
+        else changed
+    )
+
+
+def _members(letters: str) -> str:
+    return _RANGE.sub(
+        lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), letters[:200]
+    )
+
+
+def run_sed(state: State, command: Command) -> str:
+    """A plain replacement in a text that is known is done; anything else is a filter."""
+    text = state.plain(command.stdin)
+    script = next((arg for arg in command.args if not arg.startswith("-")), "")
+    found = _SUBSTITUTE.match(script)
+    if any(arg.startswith(("-i", "--in-place")) for arg in command.args):
+        return run_in_place(state, command)
+    if not text or state.has_mark(text) or found is None:
+        return filter_text(state, command)
+    return text.replace(found[2], found[3])[:MAX_VALUE]
+
+
+def run_rot13(state: State, command: Command) -> str:
+    text = state.plain(command.stdin)
+    return decode(
+        state, command.stdin, None if state.has_mark(text) else codecs.encode(text, "rot13")
+    )
+
+
+def run_xxd(state: State, command: Command) -> str:
+    if not any("r" in arg for arg in command.args if arg.startswith("-")):
+        return filter_text(state, command)
+    return run_base64(state, Command("base64", ["-d"], input_of(state, command)))
+
+
+def run_read(state: State, command: Command) -> str:
+    """``read x`` puts a line of standard input into a variable."""
+    names = [arg for arg in command.args if arg.isidentifier()]
+    for name in names:
+        state.variables[name] = command.stdin or state.mark(Flow())
+    return ""
+
+
+TEXTS = {
+    "echo": run_echo, "printf": run_printf, "base64": run_base64, "base32": run_base64,
+    "openssl": run_openssl, "rev": run_rev,
+    "tr": run_tr, "sed": run_sed, "rot13": run_rot13, "xxd": run_xxd, "uudecode": run_base64,
+    "read": run_read,
+    **dict.fromkeys(("gunzip", "zcat", "gzip", "xz", "bunzip2", "bzip2", "unxz", "zstd", "lzma"),
+    run_unpack),
+}  # fmt: skip

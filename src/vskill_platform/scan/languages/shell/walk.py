@@ -1,0 +1,240 @@
+"""Following shell code statement by statement, handing each command to what knows it."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.shell.commands import PROGRAMS
+from vskill_platform.scan.languages.shell.files import filter_text
+from vskill_platform.scan.languages.shell.names import SHELLS, program_name
+from vskill_platform.scan.languages.shell.parser import Parser
+from vskill_platform.scan.languages.shell.redirects import read_input, write_output
+from vskill_platform.scan.languages.shell.run import run_path, run_unknown
+from vskill_platform.scan.languages.shell.source import open_braces
+from vskill_platform.scan.languages.shell.state import (
+    MAX_NESTING,
+    MAX_TOKENS,
+    MAX_VALUE,
+    Command,
+    Flow,
+    State,
+)
+from vskill_platform.scan.languages.shell.syntax import (
+    TEXT,
+    VARIABLE,
+    Group,
+    Pipeline,
+    Simple,
+    Word,
+)
+from vskill_platform.scan.languages.shell.words import CUT, fold_text, fold_words, hides_its_name
+from vskill_platform.scan.languages.shell.wrappers import note_variable
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,100})(?:\[[^\]]{0,80}\])?(\+?)=")
+_SPACES = re.compile(r"[^\s'\"|;&]{2,40}\$(?:IFS\b|\{IFS)")
+_BRACES = re.compile(r"(?m)(?:^|[|;&(`])[ \t]{0,8}\{([\w./-]{1,40}),[^\s{}]{1,400}\}")
+#: Words of one command, and functions that call each other.
+_MAX_WORDS = 2000
+_MAX_CALLS = 6
+
+
+def run_code(state: State, code: str, stdin: str = "") -> str:
+    """Follow nested *code*; return what it prints."""
+    if state.nesting >= MAX_NESTING or not code.strip():
+        return ""
+    state.spend(len(code))
+    code = _open_braces(state, code)
+    outer_line, outer_base = state.line, state.base_line
+    state.nesting += 1
+    state.base_line = state.line - 1 if state.nesting > 1 else 0
+    try:
+        return run_items(state, _parse(state, code), stdin, is_consumed=state.nesting > 1)
+    finally:
+        state.nesting -= 1
+        state.line, state.base_line = outer_line, outer_base
+
+
+def _parse(state: State, code: str) -> list[Pipeline]:
+    # Half of the budget is kept for what is found inside of the text.
+    share = MAX_TOKENS // 2 if state.nesting == 1 else MAX_TOKENS - state.tokens
+    parser = Parser(code, max_tokens=share)
+    items = parser.parse().items
+    state.tokens += parser.taken
+    state.is_cut |= parser.taken >= share
+    return items
+
+
+def _open_braces(state: State, code: str) -> str:
+    """Undo ``{curl,-s,…}``, noting it."""
+    found = _BRACES.search(code) if "{" in code and "," in code else None
+    if found is None or program_name(found[1]) not in PROGRAMS:
+        return code
+    state.line = state.line + code.count("\n", 0, found.start())
+    state.source = state.source or found[0]
+    state.emit(Act.HIDE, "blanks written as braces")
+    return open_braces(code)
+
+
+def run_items(state: State, items: list[Pipeline], stdin: str, *, is_consumed: bool) -> str:
+    printed: list[str] = []
+    line, source = state.line, state.source
+    for pipeline in items:
+        state.step()
+        if not state.keeps_line:
+            state.line = state.base_line + pipeline.line
+        if state.nesting <= 1:
+            state.source = pipeline.source
+        with state.deeper():
+            out = _run_pipeline(state, pipeline, stdin, is_consumed=is_consumed)
+        if out:
+            printed.append(out)
+    state.line, state.source = line, source
+    return "\n".join(printed)[:MAX_VALUE]
+
+
+def _run_pipeline(state: State, pipeline: Pipeline, stdin: str, *, is_consumed: bool) -> str:
+    last = len(pipeline.stages) - 1
+    for index, stage in enumerate(pipeline.stages):
+        is_taken = is_consumed or index < last
+        if isinstance(stage, Simple):
+            stdin = _run_simple(state, stage, stdin, is_consumed=is_taken)
+        else:
+            stdin = _run_group(state, stage, stdin, is_consumed=is_taken)
+    return stdin
+
+
+def _run_group(state: State, group: Group, stdin: str, *, is_consumed: bool) -> str:
+    if group.kind == "function":
+        state.functions[group.name] = (group, state.base_line)
+        if _is_bomb(group):
+            state.emit(Act.DELETE, "fork bomb")
+        return ""
+    stdin = read_input(state, group.redirects, stdin)
+    if group.name:
+        folded = [piece for word in group.words for piece in fold_words(state, word)]
+        state.variables[group.name] = CUT.join(folded) or state.mark(Flow())
+    is_taken = is_consumed or any(r.op.startswith((">", "&>")) for r in group.redirects)
+    printed = run_items(state, group.items, stdin, is_consumed=is_taken)
+    return write_output(state, Command("group", []), group.redirects, printed)
+
+
+def _is_bomb(group: Group) -> bool:
+    """Tell a function that starts itself twice in the background."""
+    for pipeline in group.items:
+        names = [
+            stage.words[0].bare
+            for stage in pipeline.stages
+            if isinstance(stage, Simple) and stage.words
+        ]
+        if len(names) > 1 and all(name == group.name for name in names):
+            return True
+    return False
+
+
+def _run_simple(state: State, simple: Simple, stdin: str, *, is_consumed: bool) -> str:
+    words = simple.words[:_MAX_WORDS]
+    state.is_cut |= len(words) < len(simple.words)
+    while words and _assign(state, words[0]):
+        words.pop(0)
+    given = read_input(state, simple.redirects, "")
+    if not words:
+        printed = given
+        return write_output(state, Command("", []), simple.redirects, printed)
+    args = [piece for word in words for piece in fold_words(state, word)]
+    if not args:
+        return stdin
+    command = _name_command(state, words[0], args)
+    command.stdin = given or stdin
+    command.is_consumed = is_consumed or any(r.op.startswith((">", "&>")) for r in simple.redirects)
+    printed = run_command(state, command)
+    return write_output(state, command, simple.redirects, printed)
+
+
+def _assign(state: State, word: Word) -> bool:
+    first = word.parts[0]
+    found = _ASSIGNMENT.match(first.text) if first.kind == TEXT and not first.is_quoted else None
+    if found is None:
+        return False
+    rest = first._replace(text=first.text[found.end() :])
+    value = fold_text(state, Word((rest, *word.parts[1:])))
+    if found[2]:
+        value = state.variables.get(found[1], "") + value
+    state.variables[found[1]] = value[:MAX_VALUE]
+    note_variable(state, found[1], value)
+    return True
+
+
+def _name_command(state: State, word: Word, args: list[str]) -> Command:
+    """Find out which program is meant, and if its name was hidden."""
+    path = args[0]
+    flow = state.flow(path)
+    plain = state.plain(path)
+    if flow.is_decoded and flow.plain and plain != path and not re.search(r"\s", plain):
+        state.emit(Act.HIDE, plain)
+        path = plain
+    name = program_name(path)
+    is_spelled_out = any(_piece(state, part.kind, part.text) in PROGRAMS for part in word.parts)
+    if name in PROGRAMS and hides_its_name(word, path, is_spelled_out=is_spelled_out):
+        state.emit(Act.HIDE, name)
+    elif any(part.kind == VARIABLE and part.text == "IFS" for part in word.parts):
+        state.emit(Act.HIDE, "blanks written as $IFS")
+    return Command(name=name, args=args[1:], path=path)
+
+
+def _piece(state: State, kind: str, text: str) -> str:
+    if kind == VARIABLE:
+        return state.variables.get(text, "")
+    return text if kind == TEXT and text not in SHELLS else ""
+
+
+def run_command(state: State, command: Command) -> str:
+    """Follow one command; return what it prints."""
+    state.step()
+    with state.deeper():
+        return _dispatch(state, command)
+
+
+def _dispatch(state: State, command: Command) -> str:
+    if command.name in state.functions:
+        return _call(state, command)
+    if state.is_mark(command.path) or command.path.startswith("$"):
+        return run_unknown(state, command)
+    program = PROGRAMS.get(command.name)
+    if program is not None and (command.path == command.name or not command.path.startswith(".")):
+        return program(state, command)
+    ran = run_path(state, command)
+    return ran if ran is not None else filter_text(state, command)
+
+
+def _call(state: State, command: Command) -> str:
+    if (
+        command.name in state.active
+        or len(state.active) > _MAX_CALLS
+        or state.steps > MAX_NESTING * 1000
+    ):
+        return state.derive(command.stdin, *command.args)
+    state.active.append(command.name)
+    state.called.add(command.name)
+    before = {str(number): state.variables.get(str(number)) for number in range(1, 10)}
+    for number, arg in enumerate(command.args[:9], start=1):
+        state.variables[str(number)] = arg
+    state.variables["@"] = state.variables["*"] = CUT.join(command.args)
+    base_line = state.base_line
+    group, state.base_line = state.functions[command.name]
+    try:
+        return run_items(state, group.items, command.stdin, is_consumed=command.is_consumed)
+    finally:
+        state.active.pop()
+        state.base_line = base_line
+        for key in ("@", "*", *before):
+            old = before.get(key)
+            if old is None:
+                state.variables.pop(key, None)
+            else:
+                state.variables[key] = old
+
+
+def run_uncalled(state: State) -> None:
+    """Follow the functions that nobody called, with arguments unknown."""
+    for name in list(state.functions):
+        if name not in state.called:
+            run_command(state, Command(name=name, args=[], path=name))

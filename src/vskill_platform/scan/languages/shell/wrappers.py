@@ -1,0 +1,186 @@
+"""Commands that run another command: sudo, env, timeout, xargs, find -exec, ssh."""
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.shell.names import SHELLS, program_name
+from vskill_platform.scan.languages.shell.options import first_command, read_options
+from vskill_platform.scan.languages.shell.run import execute, named
+from vskill_platform.scan.languages.shell.sending import host_of, send
+from vskill_platform.scan.languages.shell.state import ALL_VARIABLES, Command, Flow, State
+
+#: Options of a wrapper that take a value, and how many arguments come before the command.
+_WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
+    "nohup": (frozenset(), 0), "setsid": (frozenset(), 0), "builtin": (frozenset(), 0),
+    "busybox": (frozenset(), 0),
+    "toybox": (frozenset(), 0), "unbuffer": (frozenset(), 0),
+    "caffeinate": (frozenset({"-t", "-w"}), 0),
+    "time": (frozenset({"-f", "-o"}), 0), "timeout": (frozenset({"-s", "-k"}), 1),
+    "gtimeout": (frozenset({"-s", "-k"}), 1),
+    "nice": (frozenset({"-n"}), 0), "ionice": (frozenset({"-c", "-n"}), 0),
+    "stdbuf": (frozenset({"-o", "-i", "-e"}), 0),
+    "exec": (frozenset({"-a"}), 0), "chroot": (frozenset(), 1), "flock": (frozenset({"-w"}), 1),
+    "watch": (frozenset({"-n"}), 0),
+    "proxychains": (frozenset({"-f"}), 0), "proxychains4": (frozenset({"-f"}), 0),
+    "torsocks": (frozenset(), 0),
+    "arch": (frozenset(), 0), "xvfb-run": (frozenset({"-s", "-n"}), 0),
+    "ltrace": (frozenset({"-o"}), 0), "dotenv": (frozenset({"-f", "-e"}), 0),
+    "strace": (frozenset({"-o", "-e", "-p"}), 0), "winpty": (frozenset(), 0),
+    "retry": (frozenset({"-t", "-d"}), 0),
+}  # fmt: skip
+_SUDO_VALUED = frozenset({"-u", "-g", "-h", "-p", "-C", "-r", "-t", "-U", "-D"})
+_XARGS_VALUED = frozenset({"-n", "-P", "-L", "-d", "-s", "-a", "-E", "--max-args", "--max-procs"})
+_SSH_VALUED = "bcDEeFIiJLlmOopQRSWw"
+
+
+def wrap(state: State, command: Command) -> str:
+    valued, skip = _WRAPPERS[command.name]
+    inner = first_command(command.args, valued, skip)
+    return state.run_command(state, named(command, inner)) if inner else command.stdin
+
+
+def run_sudo(state: State, command: Command) -> str:
+    inner = first_command(command.args, _SUDO_VALUED)
+    if inner:
+        state.emit(Act.ELEVATE, program_name(inner[0]))
+        return state.run_command(state, named(command, inner))
+    if {"-i", "-s", "su"} & set(command.args):
+        state.emit(Act.ELEVATE, "shell")
+        return state.run_command(state, Command(name="sh", args=[], stdin=command.stdin, path="sh"))
+    return ""
+
+
+def run_su(state: State, command: Command) -> str:
+    options = read_options(command.args, "cs", frozenset({"command"}))
+    text = options.first("c", "command")
+    if not command.args and command.path != "su":
+        return ""
+    state.emit(Act.ELEVATE, "su")
+    return execute(state, text, "su", command.stdin) if text else ""
+
+
+def run_env(state: State, command: Command) -> str:
+    """``env`` alone prints all variables; with a command it runs that."""
+    if "-S" in command.args or "--split-string" in command.args:
+        return execute(
+            state, " ".join(a for a in command.args if not a.startswith("-")), "env", command.stdin
+        )
+    inner = first_command(command.args, frozenset({"-u", "-C"}))
+    if inner:
+        return state.run_command(state, named(command, inner))
+    return _all_variables(state, command)
+
+
+def run_printenv(state: State, command: Command) -> str:
+    if not all(arg.startswith("-") for arg in command.args):
+        return state.mark(Flow(names=frozenset(command.args[:1])))
+    return _all_variables(state, command)
+
+
+def run_set(state: State, command: Command) -> str:
+    return "" if command.args else _all_variables(state, command)
+
+
+def run_declare(state: State, command: Command) -> str:
+    """``export`` and its kin: assignments, or a list of all."""
+    for arg in command.args:
+        name, equals, value = arg.partition("=")
+        if equals and name.isidentifier():
+            state.variables[name] = value
+            note_variable(state, name, value)
+    lists_all = all(arg in {"-p", "-x", "-px", "-xp"} for arg in command.args)
+    return _all_variables(state, command) if lists_all and command.name != "local" else ""
+
+
+def note_variable(state: State, name: str, value: str) -> None:
+    """Note variables that switch the shell's memory off."""
+    is_off = name == "HISTFILE" and value in {"", "/dev/null"}
+    if is_off or (name in {"HISTSIZE", "HISTFILESIZE"} and value == "0"):
+        state.emit(Act.DISARM, "shell history")
+
+
+def _all_variables(state: State, command: Command) -> str:
+    if not command.is_consumed:
+        return ""
+    state.emit(Act.READ_ALL_ENV)
+    return state.mark(Flow(secrets=frozenset({ALL_VARIABLES})))
+
+
+def run_which(state: State, command: Command) -> str:
+    """``command -v`` looks a program up; otherwise it runs it."""
+    if any(arg in {"-v", "-V", "-pv"} for arg in command.args[:2]):
+        return state.mark(Flow())
+    inner = first_command(command.args, frozenset())
+    return state.run_command(state, named(command, inner)) if inner else ""
+
+
+def run_xargs(state: State, command: Command) -> str:
+    """Run a command with standard input as its arguments."""
+    hole = next(
+        (a[2:] or "{}" for a in command.args if a.startswith(("-I", "-i")) and a != "-i"), ""
+    )
+    valued = _XARGS_VALUED | {"-I"} if "-I" in command.args else _XARGS_VALUED
+    if "-I" in command.args[:-1]:
+        hole = command.args[command.args.index("-I") + 1]
+    inner = first_command(command.args, valued)
+    if not inner:
+        return command.stdin
+    if hole:
+        args = [arg.replace(hole, command.stdin) if hole in arg else arg for arg in inner]
+    else:
+        args = [*inner, *(command.stdin.split() if command.stdin else [])[:200]]
+    run = named(command, args)
+    run.stdin = ""
+    if run.name in SHELLS and not hole and len(inner) == 1 and state.has_mark(command.stdin):
+        run.stdin, run.args = command.stdin, []  # what is read names a script, or is one
+    return state.run_command(state, run)
+
+
+def run_ssh(state: State, command: Command) -> str:
+    options = read_options(command.args, _SSH_VALUED)
+    if not options.rest:
+        return ""
+    host = host_of(state, options.rest[0])
+    if options.has("R"):
+        state.emit(Act.LISTEN, "ssh tunnel", host)
+    if command.stdin and not state.flow(command.stdin).is_shell:
+        send(state, [host], "ssh", command.stdin)
+    elif command.stdin:
+        state.emit(Act.REVERSE_SHELL, "ssh", host)
+    at = command.args.index(options.rest[0])
+    remote = (
+        [arg for arg in command.args[at + 1 :] if not arg.startswith("-")]
+        if len(options.rest) > 1
+        else []
+    )
+    if remote:
+        state.emit(Act.RUN, "ssh", host)
+        execute(state, " ".join(command.args[at + 1 :]), "")
+    return state.mark(Flow(hosts=(host,)))
+
+
+def run_container(state: State, command: Command) -> str:
+    """``docker exec`` and ``kubectl exec``: follow the shell that they start."""
+    for index, arg in enumerate(command.args):
+        if program_name(arg) in SHELLS and any(
+            "c" in a for a in command.args[index + 1 : index + 3]
+        ):
+            return state.run_command(state, named(command, command.args[index:]))
+    return state.derive(command.stdin, *command.args)
+
+
+def run_uv(state: State, command: Command) -> str:
+    """``uv run x`` runs x; everything else is about packages."""
+    inner = first_command(
+        command.args[1:], frozenset({"--with", "--python", "-p", "--project", "--directory"})
+    )
+    return state.run_command(state, named(command, inner)) if inner else ""
+
+
+WRAPPERS = {
+    **dict.fromkeys(_WRAPPERS, wrap),
+    "sudo": run_sudo, "doas": run_sudo, "pkexec": run_sudo, "su": run_su, "env": run_env,
+    "printenv": run_printenv, "set": run_set,
+    "export": run_declare, "declare": run_declare, "typeset": run_declare, "local": run_declare,
+    "readonly": run_declare,
+    "command": run_which, "xargs": run_xargs, "parallel": run_xargs, "ssh": run_ssh,
+    "docker": run_container, "kubectl": run_container,
+}  # fmt: skip

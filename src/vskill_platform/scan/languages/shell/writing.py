@@ -1,0 +1,58 @@
+"""Writing files: into places that matter, and code that somebody runs later."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.shell.programs import read_program
+from vskill_platform.scan.languages.shell.state import MAX_PATH, MAX_VALUE, State
+from vskill_platform.scan.places import Secret, Sensitive, secret_in, sensitive_place_in
+
+_DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d)")
+_SCHEDULE = re.compile(r"(?m)^\s{0,8}(?:(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)")
+_CODE_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE, Sensitive.GIT_HOOK})
+_LANGUAGES = {".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node"}
+
+
+def note_write(state: State, path: str, content: str, *, appends: bool = False) -> None:
+    """Note that *content* goes to *path*."""
+    if not path or path.startswith("/dev/fd"):
+        return
+    if _DISK.match(path):
+        state.emit(Act.DELETE, path)
+        return
+    place = note_place(state, path, content)
+    if not content.strip() and secret_in(path) is Secret.HISTORY:
+        state.emit(Act.DISARM, "shell history")
+    if "NOPASSWD" in content:
+        state.emit(Act.ELEVATE, "NOPASSWD")
+    before = (state.recall(path) or "") + "\n" if appends else ""
+    state.remember(path, (before + content)[:MAX_VALUE])
+    if content.strip() and not state.is_mark(content):
+        _read_written(state, path, content, is_code_place=place in _CODE_PLACES)
+
+
+def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
+    """Note a write to a place that matters, with the host that the content came from."""
+    place = sensitive_place_in(path[:MAX_PATH])
+    if place is not None:
+        hosts = state.flow(content).hosts
+        state.emit(Act.WRITE, str(place), hosts[0] if hosts else None)
+    return place
+
+
+def _read_written(state: State, path: str, content: str, *, is_code_place: bool) -> None:
+    for ending, language in _LANGUAGES.items():
+        if path.endswith(ending):
+            read_program(state, language, content)
+    if is_code_place or path.endswith((".sh", ".bash", ".zsh", ".command")):
+        read_later(state, content)
+
+
+def read_later(state: State, content: str) -> None:
+    """Read code that is stored now and run by something else later."""
+    keeps_line, state.keeps_line = state.keeps_line, True
+    variables, state.variables = state.variables, dict(state.variables)
+    try:
+        state.run_code(state, _SCHEDULE.sub("", content), "")
+    finally:
+        state.keeps_line, state.variables = keeps_line, variables
