@@ -3,8 +3,11 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Tests start the program hundreds of times: it is compiled once, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE =
+SECONDS ?= 60
 
-.PHONY: serve test check lint types layers format bench bench-scan lock clean
+.PHONY: serve test check lint types layers format bench bench-scan fuzz lock clean
 
 serve: $(READY)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
@@ -38,12 +41,17 @@ bench: $(READY)  ## every number that we claim, ours beside the others'
 bench-scan: $(READY)  ## what the scanner catches and spares, and its speed, beside Cisco's
 	$(BIN)/python benchmarks/scan_quality.py $(ARGS)
 
+fuzz: $(READY)  ## hostile input for each part of the scanner, SECONDS each; says what was found
+	$(BIN)/pip install --quiet --require-hashes -r requirements/fuzz.lock
+	$(BIN)/pytest -q --timeout=0 --hypothesis-profile=fuzz tests/unit/scan/test_fuzz_targets.py
+	$(BIN)/python fuzz/run.py --seconds $(SECONDS) $(ARGS)
+
 lock: $(READY)  ## resolve anew; the locks carry hashes and no host
 	$(BIN)/pip install --quiet uv
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python requirements/lock.py
 
 clean:
-	rm -rf $(VENV) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz
 
 $(READY): requirements/dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vskill-platform needs Python 3.11 or newer: make PYTHON=python3.12 …")'

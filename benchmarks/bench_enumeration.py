@@ -60,7 +60,8 @@ def raw_select(path: Path) -> Enumerate:
     connection.execute("PRAGMA cache_size = -32000")  # as much as ours has
 
     async def enumerate_all() -> list[PublishedSkillSummary]:
-        return [_summarise(key, value) for key, value in connection.execute(RAW)]
+        rows = (_summarise(key, value) for key, value in connection.execute(RAW))
+        return [row for row in rows if row]
 
     return enumerate_all
 

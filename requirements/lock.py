@@ -8,6 +8,7 @@ LOCKS = {
     "runtime.lock": [],
     "dev.lock": ["--group", "dev"],
     "bench.lock": ["--group", "dev", "--group", "bench"],
+    "fuzz.lock": ["--group", "dev", "--group", "fuzz"],
 }
 
 for name, groups in LOCKS.items():

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import structlog
 from anyio import CapacityLimiter
+from hypothesis import settings
 
 from tests.clocks import ManualClock
 from vskill_platform.engines.open_engine import open_engine
@@ -14,6 +15,9 @@ from vskill_platform.engines.ports import Engine
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.settings import Settings
+
+#: For `make fuzz`, which has the time.
+settings.register_profile("fuzz", max_examples=5_000, deadline=None)
 
 
 @pytest.fixture
@@ -41,11 +45,11 @@ async def engine(engine_url: str, clock: ManualClock) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-async def env(engine: Engine, engine_url: str, clock: ManualClock) -> WorkerEnv:
+async def env(engine: Engine, engine_url: str, clock: ManualClock, tmp_path: Path) -> WorkerEnv:
     """Return a worker env on a real database, with a clock that the test moves."""
     return WorkerEnv(
         engine=engine,
-        settings=Settings(database_url=engine_url, node="node-1"),
+        settings=Settings(database_url=engine_url, node="node-1", local_folders=str(tmp_path)),
         clock=clock,
         scan_slots=CapacityLimiter(2),
     )

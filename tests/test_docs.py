@@ -17,13 +17,14 @@ from vskill_platform.cli.main import cli
 from vskill_platform.model.submission import EDGES
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.queue.fail_submission import ErrorClass
+from vskill_platform.scan.registry_rules import load_registry_rules
 from vskill_platform.scan.rules import load_rules
 from vskill_platform.settings import Settings, format_duration, variable
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 _LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
-_RULE = re.compile(r'"((?:MAN|LIM|RUN)-\w+)"')
+_RULE = re.compile(r'"((?:MAN|LIM|RUN|JUDGE|EXT)-\w+)"')
 _DECIDED_BY_THE_MACHINE = {"node", "scan_processes"}
 
 
@@ -64,7 +65,8 @@ def test_every_command_and_option_is_documented() -> None:
 def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = project["dependency-groups"]
-    wanted = [*project["project"]["dependencies"], *groups["dev"], *groups["bench"]]
+    named = [*groups["dev"], *groups["bench"], *groups["fuzz"]]
+    wanted = [*project["project"]["dependencies"], *named]
 
     assert {row[0] for row in rows_of("docs/dependencies.md")} == {
         re.split("[<>=]", requirement)[0] for requirement in wanted
@@ -79,7 +81,7 @@ def test_every_edge_between_states_is_explained() -> None:
 
 def test_every_rule_is_documented() -> None:
     in_code = {rule for path in SOURCES for rule in _RULE.findall(path.read_text())}
-    in_data = {rule.id for rule in load_rules()}
+    in_data = {rule.id for rule in load_rules()} | set(load_registry_rules())
     documented = {row[0] for row in rows_of("docs/scanning.md")} - set(Verdict)
 
     assert in_code | in_data | set(ErrorClass) == documented
@@ -90,6 +92,8 @@ def test_every_rule_is_documented_with_its_severity() -> None:
 
     for rule in load_rules():
         assert documented[rule.id] == rule.severity
+    for rule_id, registry_rule in load_registry_rules().items():
+        assert documented[rule_id] == registry_rule.severity
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -47,7 +47,9 @@ def test_only_the_settings_read_the_environment() -> None:
 
 
 def test_keys_are_known_only_to_their_store() -> None:
-    prefixes = re.compile(r'"(?:sub|sub-source|hist|scan|skill|version|blob|extscan|repo-health):')
+    prefixes = re.compile(
+        r'"(?:sub|sub-source|hist|scan|skill|version|blob|extscan|repo-health|judge-said|judge-day|held|held-files|quota|reminder|likeness|like|block|block-hit|audit|rescan|rescan-done):'
+    )
     for path in SOURCES:
         if path.parent.name != "stores":
             assert not prefixes.search(path.read_text()), path

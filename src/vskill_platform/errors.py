@@ -12,6 +12,9 @@ VskillError
 │   └── SourceRefused      too big, unsafe or gone                    final
 ├── SlugTaken              another source publishes under that slug   final
 ├── ScanError              a scanner broke: not verified              retried
+│   ├── JudgeFailed        no usable answer from the judge of tier 2  retried
+│   └── ScannerFailed      no usable result of another's scanner      retried
+├── NotifyFailed           nobody could be told                       retried
 ├── DeadlineExceeded       the work took longer than it may           retried
 ├── Overtaken              somebody else was faster                   retried
 └── EngineError            the store or the queue failed              retried
@@ -19,12 +22,15 @@ VskillError
     └── RecordMalformed    a record is not what its key says          final
 """
 
+import datetime as dt
 from typing import ClassVar
 
 
 class VskillError(Exception):
     #: Whether the same work may succeed later; the consumer asks the error, it does not guess.
     retryable: ClassVar[bool] = False
+    #: How long the other side wants to be left alone, if it said so.
+    retry_after: dt.timedelta | None = None
 
 
 class ConfigError(VskillError):
@@ -71,6 +77,24 @@ class SlugTaken(VskillError):
 
 
 class ScanError(VskillError):
+    retryable = True
+
+
+class JudgeFailed(ScanError):
+    def __init__(
+        self, message: str, *, retry_after: dt.timedelta | None = None, tokens: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        #: What the failed call has used; None if nobody knows.
+        self.tokens = tokens
+
+
+class ScannerFailed(ScanError):
+    pass
+
+
+class NotifyFailed(VskillError):
     retryable = True
 
 

@@ -7,7 +7,9 @@ import socket
 from collections.abc import Mapping
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -15,8 +17,33 @@ from vskill_platform.errors import ConfigError
 
 PREFIX = "VSKILL_"
 
+#: A host, perhaps with a scheme before it and a port behind it.
+_HOST = re.compile(r"(?:(https?)://)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?")
 #: Up to six digits each: a date so much later is still one that can be computed with.
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d+)?)s)?")
+
+
+#: The value of a secret may also lie in a file, which the variable with this ending names.
+FILE_SUFFIX = "_FILE"
+#: What options of the judge may not change: it is what the question is about.
+_ASKED_BY_US = frozenset({"model", "messages", "stream", "n", "tools"})
+
+
+class Secret:
+    """A text that shows itself only to who asks for it: no log, report or error holds it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str = "") -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __str__(self) -> str:
+        return "(hidden)" if self._text else ""
+
+    __repr__ = __str__
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +55,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_format: Literal["text", "json"] = "text"
     #: How this process is called in heartbeats and histories.
     node: str = msgspec.field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
+
+    #: The file that says what the operator has decided; empty for none.
+    policy: str = ""
+    #: The file with scanners of the operator's own; empty for none.
+    scanners: str = ""
+    #: Where others reach this registry, such as https://skills.example.
+    public_url: str = ""
 
     max_batch_size: int = 3
     max_concurrency: int = 10
@@ -46,18 +80,58 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     #: How long a worker that was told to stop may finish what it holds.
     stop_grace: timedelta = timedelta(seconds=20)
 
+    # What waits for a person.
+    #: After so long somebody is reminded of it, once a day.
+    review_reminder: timedelta = timedelta(days=1)
+    #: The program to run then and its arguments, as a JSON list; empty for none.
+    notify_command: str = ""
+
+    # Where skills may come from.
+    #: The host that `owner/repo` is on.
+    default_host: str = "github.com"
+    #: Hosts that may be asked though their addresses are private, with commas between.
+    private_hosts: str = ""
+    #: Folders of this machine in which skills may be read where they are, with commas between.
+    local_folders: str = ""
+    #: How long fetching one source may take.
+    fetch_deadline: timedelta = timedelta(seconds=40)
+
+    # The judge of tier 2. Without a URL there is none.
+    judge_url: str = ""
+    judge_model: str = ""
+    judge_key: Secret = msgspec.field(default_factory=Secret)
+    #: More fields of the request, as a JSON object.
+    judge_options: str = '{"temperature": 0, "max_tokens": 2000}'
+    judge_max_chars: Annotated[int, msgspec.Meta(ge=1000)] = 120_000
+    #: What a million tokens cost.
+    judge_price_in: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
+    judge_price_out: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
+    judge_daily_tokens: int = 5_000_000
+    judge_over_budget: Literal["review", "tier1"] = "review"
+    judge_may_lower: bool = False
+
 
 def load_settings(environ: Mapping[str, str]) -> Settings:
     """Build the settings; a wrong value stops the start and names its variable."""
     names = {variable(field.name): field for field in msgspec.structs.fields(Settings)}
-    _refuse_misspelt(environ, set(names))
+    files = {name + FILE_SUFFIX for name, field in names.items() if field.type is Secret}
+    _refuse_misspelt(environ, set(names) | files)
     values = {
         field.name: _parse(name, environ[name], field.type)
         for name, field in names.items()
-        if name in environ
+        if name in environ and field.type is not Secret
+    }
+    values |= {
+        field.name: _read_secret(name, environ)
+        for name, field in names.items()
+        if field.type is Secret
     }
     settings = Settings(**values)
     check_nesting(settings)
+    check_judge(settings)
+    check_places(settings)
+    notify_arguments(settings)
+    check_public_url(settings)
     return settings
 
 
@@ -74,6 +148,95 @@ def check_nesting(settings: Settings) -> None:
                 f"{variable(inner)} ({format_duration(getattr(settings, inner))}) must be shorter "
                 f"than {variable(outer)} ({format_duration(getattr(settings, outer))})"
             )
+
+
+def check_judge(settings: Settings) -> None:
+    """Stop at a judge that could never be asked; its address itself may be any."""
+    if not settings.judge_url:
+        for name in ("judge_model", "judge_key"):
+            if str(getattr(settings, name)):
+                raise ConfigError(f"{variable(name)} is set, but {variable('judge_url')} is not")
+        return
+    if not settings.judge_model:
+        raise ConfigError(f"{variable('judge_model')} must name the model to ask")
+    if not _is_plain_url(settings.judge_url):
+        raise ConfigError(
+            f"{variable('judge_url')} must be like https://host/v1, without a user, password, "
+            f"query or fragment; the key belongs into {variable('judge_key')}"
+        )
+    judge_options(settings)
+
+
+def judge_options(settings: Settings) -> dict[str, Any]:
+    """Return the fields that the operator adds to each question."""
+    name = variable("judge_options")
+    try:
+        options = msgspec.json.decode(settings.judge_options, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"{name} must be a JSON object: {error}") from error
+    if taken := sorted(_ASKED_BY_US & set(options)):
+        raise ConfigError(f"{name} must not set {', '.join(taken)}")
+    return options
+
+
+def notify_arguments(settings: Settings) -> list[str]:
+    """Return the program that tells somebody, with its arguments; none if nobody is to be told."""
+    if not settings.notify_command:
+        return []
+    name = variable("notify_command")
+    try:
+        arguments = msgspec.json.decode(settings.notify_command, type=list[str])
+    except msgspec.DecodeError as error:
+        raise ConfigError(
+            f'{name} must be a JSON list such as ["/usr/local/bin/tell", "reviews"], not a line '
+            f"for a shell: {error}"
+        ) from error
+    if not arguments or not arguments[0] or any("\0" in argument for argument in arguments):
+        raise ConfigError(f"{name} must name a program")
+    return arguments
+
+
+def check_places(settings: Settings) -> None:
+    """Stop at a host or folder that could never be meant; a folder may come later."""
+    allowed_origins(settings)
+    allowed_folders(settings)
+    if not _HOST.fullmatch(settings.default_host) or "://" in settings.default_host:
+        raise ConfigError(
+            f"{variable('default_host')}={settings.default_host}: name a host, such as git.example"
+        )
+
+
+def check_public_url(settings: Settings) -> None:
+    if settings.public_url and not _is_plain_url(settings.public_url):
+        raise ConfigError(
+            f"{variable('public_url')} must be like https://skills.example, without a user, "
+            "password, query or fragment"
+        )
+
+
+def allowed_origins(settings: Settings) -> frozenset[str]:
+    """Return scheme, host and port of each host that may have private addresses."""
+    origins = set()
+    for text in _listed(settings.private_hosts):
+        found = _HOST.fullmatch(text.lower())
+        if not found:
+            raise ConfigError(
+                f"{variable('private_hosts')}: {text!r} is not like git.example, git.example:8443 "
+                "or http://git.example:8080"
+            )
+        scheme, host, port = found.groups()
+        port = port or ("80" if scheme == "http" else "443")
+        origins.add(f"{scheme or 'https'}://{host}:{port}")
+    return frozenset(origins)
+
+
+def allowed_folders(settings: Settings) -> tuple[Path, ...]:
+    """Return the folders in which skills may be read where they are."""
+    folders = tuple(Path(text).expanduser() for text in _listed(settings.local_folders))
+    for folder in folders:
+        if not folder.is_absolute():
+            raise ConfigError(f"{variable('local_folders')}: {folder} is not an absolute path")
+    return folders
 
 
 def parse_duration(text: str) -> timedelta:
@@ -108,6 +271,46 @@ def _parse(name: str, text: str, kind: Any) -> Any:
     if kind is int and value < 1:
         raise ConfigError(f"{name}: {value} is too small, it must be at least 1")
     return value
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _is_plain_url(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        has_place = bool(url.hostname) and url.port != 0
+    except ValueError:  # a port that is none
+        return False
+    is_bare = not (url.username or url.password or url.query or url.fragment)
+    is_plain = text.isascii() and text.isprintable() and " " not in text
+    return url.scheme in {"http", "https"} and has_place and is_bare and is_plain
+
+
+def _read_secret(name: str, environ: Mapping[str, str]) -> Secret:
+    """Take a secret from its variable or from the file that the other one names; never show it."""
+    if name + FILE_SUFFIX not in environ:
+        text = environ.get(name, "")
+    elif name in environ:
+        raise ConfigError(f"{name} and {name}{FILE_SUFFIX} are both set; choose one")
+    else:
+        name += FILE_SUFFIX
+        text = read_secret_file(name, environ[name])
+    if not (text.isascii() and text.isprintable()) or " " in text:
+        raise ConfigError(f"{name} holds a character that has no place in a key")
+    return Secret(text)
+
+
+def read_secret_file(name: str, path: str) -> str:
+    try:
+        text = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise ConfigError(f"{name}={path}: the file cannot be read: {reason}") from error
+    if not text:
+        raise ConfigError(f"{name}={path}: the file is empty")
+    return text
 
 
 def _refuse_misspelt(environ: Mapping[str, str], known: set[str]) -> None:

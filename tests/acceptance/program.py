@@ -46,9 +46,15 @@ class Platform:
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
         self.database = folder / "skills.db"
-        self._settings = {"database_url": f"sqlite:///{self.database}", **settings}
+        self.settings = {
+            "database_url": f"sqlite:///{self.database}",
+            "local_folders": str(folder),
+            **settings,
+        }
         #: How wide the terminal is.
         self.columns = 200
+        #: How many seconds a command may take.
+        self.patience = PATIENCE_SECONDS
         self._running: list[Running] = []
         (folder / "tmp").mkdir()
 
@@ -116,7 +122,7 @@ class Platform:
             text=True,
             env=self._environment(settings),
             cwd=self.folder,
-            timeout=PATIENCE_SECONDS,
+            timeout=self.patience,
             check=False,
         )
         return Finished(done.returncode, done.stdout, done.stderr)
@@ -134,7 +140,7 @@ class Platform:
         return self._running[-1]
 
     def _environment(self, settings: dict[str, str]) -> dict[str, str]:
-        ours = {variable(name): value for name, value in {**self._settings, **settings}.items()}
+        ours = {variable(name): value for name, value in {**self.settings, **settings}.items()}
         inherited = {
             name: value for name, value in os.environ.items() if not name.startswith("VSKILL_")
         }

@@ -10,8 +10,8 @@ from tests.acceptance.program import Platform, Status
 from tests.clocks import ManualClock
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.ports import Acknowledge, QueueStats
-from vskill_platform.intake.read_source import read_source
 from vskill_platform.intake.submit import submit
+from vskill_platform.model.source import folder_source
 from vskill_platform.stores.db import commit, get_queue
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.skill_store import get_versions
@@ -34,7 +34,8 @@ async def submit_folders(
     """Submit folders; return the ids of the submissions."""
 
     async def submit_each() -> list[str]:
-        results = [await submit(read_source(str(folder)), submitter="ada") for folder in folders]
+        sources = [folder_source(str(folder)) for folder in folders]
+        results = [await submit(source, submitter="ada") for source in sources]
         return [result.submission.id for result in results]
 
     return await platform.inside(submit_each, clock=clock)

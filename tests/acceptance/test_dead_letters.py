@@ -12,9 +12,10 @@ from vskill_platform.model.submission import SubmissionState
 
 
 @pytest.fixture
-def platform(tmp_path: Path) -> Iterator[Platform]:
+def platform(tmp_path: Path, url: str) -> Iterator[Platform]:
     """An installation that does not wait long between its retries, with a worker."""
-    platform = Platform(tmp_path, retry_delay="0.01s")
+    host = url.removesuffix("/ada/toolbox")
+    platform = Platform(tmp_path, retry_delay="0.01s", private_hosts=host)
     platform.start("work")
     yield platform
     platform.end_everything()
@@ -40,11 +41,13 @@ def test_a_source_that_never_answers_is_given_up_after_its_retries(
 
     assert watched.code == 1
     listed = platform.run("dead-letters", "list")
-    assert "given up after 4 attempts: git could not reach" in listed.out
+    assert "given up after 4 attempts: the host 127.0.0.1 does not answer" in listed.out
     (letter,) = _letters(platform)
     status = platform.status(str(letter["submission"]))
     assert status.submission.state is SubmissionState.REJECTED
-    assert status.submission.reason.startswith("given up after 4 attempts: git could not reach")
+    assert status.submission.reason.startswith(
+        "given up after 4 attempts: the host 127.0.0.1 does not answer"
+    )
     assert status.steps.count("retry RECEIVED") == 3
     assert status.report
     assert [finding.rule for finding in status.report.findings] == ["RUN-SOURCE"]

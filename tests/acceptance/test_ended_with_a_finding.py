@@ -21,8 +21,9 @@ from vskill_platform.model.verdict import Finding
 @pytest.fixture(scope="module")
 def statuses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Status]:
     """Submit every bad source and a good one, let one worker drain the queue, ask for each."""
-    platform = Platform(tmp_path_factory.mktemp("installation"))
-    sources = dict(_sources(tmp_path_factory.mktemp("sources")))
+    folder = tmp_path_factory.mktemp("sources")
+    platform = Platform(tmp_path_factory.mktemp("installation"), local_folders=str(folder))
+    sources = dict(_sources(folder))
     ids = {name: platform.submit(*arguments) for name, arguments in sources.items()}
     worked = platform.run("work", "--drain")
     assert worked.code == 0, worked
@@ -116,7 +117,7 @@ def test_a_file_of_thirty_mebibytes_is_named_with_the_limit(statuses: dict[str, 
     ("name", "reason"),
     [
         ("huge", "the files have more than 67,108,864 bytes in all"),
-        ("path that leads out", "'outside' leads out of the repo or folder"),
+        ("path that leads out", "'outside' is a symbolic link; name the folder itself"),
         ("link", "passwd is a symbolic link; put a copy in its place"),
         ("no such path", "there is no folder 'skills/gone' in it"),
     ],

@@ -8,6 +8,7 @@ import msgspec
 from tests.acceptance.program import Platform
 from tests.acceptance.records import ago, read_statuses, submit_folders
 from tests.casts import a_skill_folder
+from vskill_platform.cron.schedule import JOBS
 from vskill_platform.stores.db import get_queue
 
 
@@ -88,7 +89,7 @@ async def test_tick_runs_what_is_due_and_only_once(platform: Platform) -> None:
     second = platform.run("tick")
 
     jobs = {run["job"] for run in msgspec.json.decode(first.out)}
-    assert jobs == {"recover-stuck", "release-external-scans", "prune"}
+    assert jobs == {job.name for job in JOBS}
     assert (first.code, second.code) == (0, 0)
     assert second.out == "Nothing is due.\n"
 

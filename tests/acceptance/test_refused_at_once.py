@@ -23,7 +23,8 @@ def _assert_refused(finished: Finished, message: str) -> None:
         ("https://git.example/toolbox", "a git URL names an owner and a repo"),
         ("https://ada:secret@git.example/ada/toolbox", "no user or password"),
         ("file://ada/toolbox", "a file URL has three slashes"),
-        ("ada/toolbox", "is neither a folder here nor a git URL"),
+        ("nowhere/at/all", "is neither a folder or archive here, nor owner/repo, nor a git URL"),
+        ("https://git.example/ada/toolbox/tree/main/skills", "is a page of the repo"),
         ("--upload-pack=evil://x/y", "No such option"),
     ],
 )
@@ -51,7 +52,11 @@ def test_a_file_is_not_a_skill(platform: Platform, tmp_path: Path) -> None:
 
     refused = platform.run("submit", manifest)
 
-    _assert_refused(refused, f"'{manifest}' is a file; submit the folder that holds SKILL.md")
+    _assert_refused(
+        refused,
+        f"'{manifest}' is a file; submit the folder that holds SKILL.md, or an archive of it "
+        "(.zip, .tar.gz, .tgz)",
+    )
 
 
 @pytest.mark.parametrize("path", ["../other", "/etc"])

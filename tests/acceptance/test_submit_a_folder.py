@@ -94,9 +94,7 @@ def test_an_empty_list_says_how_to_begin(platform: Platform) -> None:
 
     listed = platform.run("list")
 
-    assert listed.out == (
-        "No submissions yet. Make one with: vskill-platform submit PATH_OR_GIT_URL\n"
-    )
+    assert listed.out == ("No submissions yet. Make one with: vskill-platform submit SOURCE\n")
 
 
 def test_submitting_the_same_again_is_one_submission(platform: Platform, tmp_path: Path) -> None:
@@ -109,7 +107,7 @@ def test_submitting_the_same_again_is_one_submission(platform: Platform, tmp_pat
 
     assert first.out.startswith("Submitted: ")
     assert second.out.startswith("Already on its way: ")
-    assert third.out.startswith("Submitted again: ")
+    assert third.out.startswith("Already verified, nothing has changed: ")
     assert len(msgspec.json.decode(platform.run("list", "--json").out)["submissions"]) == 1
 
 
@@ -125,7 +123,7 @@ async def test_only_new_content_makes_a_new_version(platform: Platform, tmp_path
     versions = await platform.inside(lambda: get_versions("@local/word-count"))
 
     assert [version.version for version in versions] == ["1.0.0", "1.0.1"]
-    assert platform.status(submission_id).steps.count("publish PUBLISHED") == 3
+    assert platform.status(submission_id).steps.count("publish PUBLISHED") == 2
 
 
 async def test_a_name_that_is_taken_is_rejected_and_its_owner_named(

@@ -16,6 +16,7 @@ from vskill_platform.engines.ports import (
     Delivery,
     Drop,
     Engine,
+    Expect,
     Operation,
     Put,
     Release,
@@ -30,6 +31,7 @@ MINUTE = timedelta(minutes=1)
 REFUSED: dict[str, Callable[[Delivery], Operation]] = {
     "put": lambda _: Put("guarded", b"changed", expected=ABSENT),
     "delete": lambda _: Delete("guarded", expected=ABSENT),
+    "expect": lambda _: Expect("guarded", ABSENT),
     "acknowledge": Acknowledge,
     "retry": lambda delivery: Retry(delivery, MINUTE, "busy"),
     "release": Release,
@@ -49,6 +51,23 @@ async def test_only_one_of_many_commits_wins(engine: Engine) -> None:
     )
 
     assert sum(win is not None for win in wins) == 1
+
+
+async def test_an_expectation_changes_nothing_and_decides_all(engine: Engine) -> None:
+    revision = await engine.commit([Put("there", b"as it was")])
+    assert revision is not None
+
+    wins = [
+        await engine.commit([Expect("there", revision), Expect("gone", ABSENT), Put("one", b"")]),
+        await engine.commit([Expect("there", revision - 1), Put("two", b"")]),
+        await engine.commit([Expect("gone", revision), Put("three", b"")]),
+    ]
+
+    assert [win is not None for win in wins] == [True, False, False]
+    seen = await engine.kv.get("there")
+    assert seen
+    assert (seen.value, seen.revision) == (b"as it was", revision)
+    assert await list_all(engine) == ["one", "there"]
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["first", "last"])

@@ -1,6 +1,8 @@
 """Settings: none is required, a wrong one stops the start and is named."""
 
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -73,3 +75,78 @@ def test_a_duration_is_read_as_it_is_written(duration: timedelta) -> None:
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         Settings().port = 1  # type: ignore[misc]  # that is the point
+
+
+JUDGE = {"VSKILL_JUDGE_URL": "https://judge.example/v1", "VSKILL_JUDGE_MODEL": "m-1"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "named"),
+    [
+        ({"VSKILL_JUDGE_MODEL": "m-1"}, "VSKILL_JUDGE_MODEL is set, but VSKILL_JUDGE_URL is not"),
+        ({"VSKILL_JUDGE_KEY": "k"}, "VSKILL_JUDGE_KEY is set, but VSKILL_JUDGE_URL is not"),
+        ({"VSKILL_JUDGE_URL": "https://judge.example"}, "VSKILL_JUDGE_MODEL must name"),
+        ({**JUDGE, "VSKILL_JUDGE_URL": "judge.example/v1"}, "VSKILL_JUDGE_URL must be like"),
+        ({**JUDGE, "VSKILL_JUDGE_URL": "ftp://judge.example"}, "VSKILL_JUDGE_URL must be like"),
+        ({**JUDGE, "VSKILL_JUDGE_URL": "https://"}, "VSKILL_JUDGE_URL must be like"),
+        ({**JUDGE, "VSKILL_JUDGE_URL": "https://a b/v1"}, "VSKILL_JUDGE_URL must be like"),
+        ({**JUDGE, "VSKILL_JUDGE_URL": "https://☃.example"}, "VSKILL_JUDGE_URL must be like"),
+        ({**JUDGE, "VSKILL_JUDGE_URL": "https://h:99999/v1"}, "VSKILL_JUDGE_URL must be like"),
+        ({**JUDGE, "VSKILL_JUDGE_URL": "https://h/v1?key=x"}, "VSKILL_JUDGE_URL must be like"),
+        ({**JUDGE, "VSKILL_JUDGE_OPTIONS": "[]"}, "VSKILL_JUDGE_OPTIONS must be a JSON object"),
+        ({**JUDGE, "VSKILL_JUDGE_OPTIONS": "{"}, "VSKILL_JUDGE_OPTIONS must be a JSON object"),
+        ({**JUDGE, "VSKILL_JUDGE_OPTIONS": '{"n": 2}'}, "VSKILL_JUDGE_OPTIONS must not set n"),
+        ({**JUDGE, "VSKILL_JUDGE_MAX_CHARS": "10"}, "VSKILL_JUDGE_MAX_CHARS=10"),
+        ({**JUDGE, "VSKILL_JUDGE_PRICE_IN": "-1"}, "VSKILL_JUDGE_PRICE_IN=-1"),
+        ({**JUDGE, "VSKILL_JUDGE_DAILY_TOKENS": "0"}, "VSKILL_JUDGE_DAILY_TOKENS"),
+        ({**JUDGE, "VSKILL_JUDGE_OVER_BUDGET": "x"}, "choose one of review, tier1"),
+        ({**JUDGE, "VSKILL_JUDGE_MAY_LOWER": "perhaps"}, "VSKILL_JUDGE_MAY_LOWER=perhaps"),
+        ({**JUDGE, "VSKILL_JUDGE_KEY_FIL": "x"}, "did you mean VSKILL_JUDGE_KEY_FILE"),
+    ],
+)
+def test_a_judge_that_could_never_be_asked_stops_the_start(
+    environ: dict[str, str], named: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(named)):
+        load_settings(environ)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8080/v1", "http://[::1]:80", "https://10.0.0.5"])
+def test_a_judge_may_be_anywhere(url: str) -> None:
+    assert load_settings({**JUDGE, "VSKILL_JUDGE_URL": url}).judge_url == url
+
+
+def test_a_password_in_the_url_of_the_judge_is_refused_and_not_repeated() -> None:
+    with pytest.raises(ConfigError, match="VSKILL_JUDGE_URL") as refused:
+        load_settings({**JUDGE, "VSKILL_JUDGE_URL": "https://ada:hunter2@judge.example/v1"})
+
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_secret_may_lie_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("sk-1\n")
+
+    settings = load_settings({**JUDGE, "VSKILL_JUDGE_KEY_FILE": str(file)})
+
+    assert settings.judge_key.reveal() == "sk-1"
+    assert "sk-1" not in f"{settings} {settings!r} {settings.judge_key}"
+
+
+def test_a_file_without_a_secret_stops_the_start(tmp_path: Path) -> None:
+    missing, empty, binary = tmp_path / "missing", tmp_path / "empty", tmp_path / "binary"
+    empty.write_text("\n")
+    binary.write_bytes(b"\xff\xfe")
+
+    for file, why in ((missing, "No such file"), (empty, "is empty"), (binary, "is no text")):
+        with pytest.raises(ConfigError, match=rf"VSKILL_JUDGE_KEY_FILE=.*{why}"):
+            load_settings({**JUDGE, "VSKILL_JUDGE_KEY_FILE": str(file)})
+
+
+def test_a_secret_that_is_set_twice_or_cannot_be_sent_is_named_and_not_shown() -> None:
+    with pytest.raises(ConfigError, match="both set"):
+        load_settings({**JUDGE, "VSKILL_JUDGE_KEY": "k", "VSKILL_JUDGE_KEY_FILE": "f"})
+    with pytest.raises(ConfigError, match="VSKILL_JUDGE_KEY holds") as refused:
+        load_settings({**JUDGE, "VSKILL_JUDGE_KEY": "se\ncret"})
+
+    assert "cret" not in str(refused.value).replace("secret", "")

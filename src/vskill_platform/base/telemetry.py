@@ -5,6 +5,9 @@ import sys
 
 import structlog
 
+#: They tell of every request, and at their most talkative what is in it; we say what matters.
+_TALKATIVE = ("httpx2", "httpcore2")
+
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     return structlog.stdlib.get_logger(name)
@@ -37,3 +40,5 @@ def set_up_logs(*, level: str, as_json: bool) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=level, force=True)
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from vskill_platform.cli.session import current_settings, json_option, print_json
-from vskill_platform.settings import Settings, format_duration, variable
+from vskill_platform.settings import FILE_SUFFIX, Settings, format_duration, variable
 
 
 @click.command()
@@ -21,7 +21,7 @@ def config(*, as_json: bool) -> None:
         {
             "variable": variable(field.name),
             "value": _show(getattr(settings, field.name)),
-            "from": "environment" if variable(field.name) in os.environ else "default",
+            "from": _origin(variable(field.name)),
         }
         for field in msgspec.structs.fields(Settings)
     ]
@@ -32,6 +32,12 @@ def config(*, as_json: bool) -> None:
     for row in rows:
         table.add_row(*row.values())
     Console().print(table)
+
+
+def _origin(name: str) -> str:
+    if name + FILE_SUFFIX in os.environ:
+        return "file"
+    return "environment" if name in os.environ else "default"
 
 
 def _show(value: object) -> str:

@@ -1,4 +1,4 @@
-"""`stuck`, `pause` and `resume`: looking after the queue."""
+"""`queue`, `stuck`, `pause` and `resume`: looking after the queue."""
 
 from datetime import timedelta
 
@@ -8,7 +8,8 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from vskill_platform.cli.session import json_option, print_json, run_command
-from vskill_platform.cli.show import short_duration, state_mark
+from vskill_platform.cli.show import age, short_duration, state_mark
+from vskill_platform.queue.health import Health, check_health
 from vskill_platform.settings import format_duration, parse_duration
 from vskill_platform.stores.db import get_now, get_queue
 from vskill_platform.stores.submission_store import get_stuck_submissions
@@ -34,6 +35,40 @@ class Duration(click.ParamType[timedelta]):
                 f"a pause lasts more than 0s and at most {format_duration(MAX_PAUSE)}", param, ctx
             )
         return duration
+
+
+@click.command()
+@json_option
+def queue(*, as_json: bool) -> None:
+    """Show what waits: for a worker, for a person, and what is wrong."""
+
+    async def work() -> None:
+        health = await check_health()
+        if as_json:
+            print_json(health)
+        else:
+            _show_health(health)
+
+    run_command(work)
+
+
+def _show_health(health: Health) -> None:
+    now, stats, waiting = get_now(), health.queue, health.reviews
+    oldest = f", the oldest for {age(waiting.oldest, now)}" if waiting.oldest else ""
+    rows = {
+        "ready": str(stats.ready),
+        "in work": str(stats.leased),
+        "later": str(stats.delayed),
+        "dead letters": str(stats.dead),
+        "waits for a person": f"{waiting.count}{oldest}",
+        "workers": ", ".join(worker.node for worker in health.workers) or "none",
+        "paused until": f"{stats.paused_until:%Y-%m-%d %H:%M} UTC" if stats.paused_until else "-",
+        "problems": "; ".join(health.problems) or "none",
+    }
+    table = Table.grid(padding=(0, 2))
+    for name, value in rows.items():
+        table.add_row(f"[dim]{name}[/]", escape(value))
+    Console().print(table)
 
 
 @click.command()

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from io import TextIOWrapper
@@ -12,10 +12,11 @@ from typing import TextIO
 import click
 import msgspec
 
+from vskill_platform.base.clock import SystemClock
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.scan_targets import find_targets, scan_in_place
-from vskill_platform.errors import InvalidInput
-from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.errors import ConfigError, InvalidInput
+from vskill_platform.fetch.private_folder import make_workspace
 from vskill_platform.scan.scan_many import Scanned, Target, scan_many
 
 _WRITERS = {
@@ -60,6 +61,8 @@ class _Tally(msgspec.Struct):
               help="Write the report there.")  # fmt: skip
 @click.option("--fail-on", type=click.Choice(["review", "block"]),
               help="Exit with 1 if a verdict is that or worse.")  # fmt: skip
+@click.option("--policy", "policy_file", metavar="FILE", type=click.Path(path_type=Path),
+              help="Suppress what this policy says.")  # fmt: skip
 @click.option("--explain", metavar="RULE", help="Say what a rule means; `all` lists them.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 256), default=os.cpu_count() or 1, metavar="N",
               help="How many processes; as many as processors unless told.")  # fmt: skip
@@ -72,6 +75,7 @@ def scan(  # noqa: PLR0913 - one for each option
     form: str,
     output: Path | None,
     fail_on: str | None,
+    policy_file: Path | None,
     explain: str | None,
     jobs: int,
 ) -> None:
@@ -86,13 +90,14 @@ def scan(  # noqa: PLR0913 - one for each option
         return
     if not paths:
         raise click.UsageError("Name at least one PATH: a folder, an archive or a git URL.")
+    under_policy = _policy(policy_file) if policy_file else iter
     tally = _Tally()
     with ExitStack() as stack:
-        workspace = stack.enter_context(open_workspace())
+        workspace = stack.enter_context(make_workspace())
         targets = _targets(paths, recursive=recursive, workspace=workspace, jobs=jobs)
         out = stack.enter_context(_open(output)) if output else _standard_output()
         in_place = partial(scan_in_place, workspace=workspace)
-        scanned = tally.watch(scan_many(targets, jobs=jobs, scan=in_place))
+        scanned = tally.watch(under_policy(scan_many(targets, jobs=jobs, scan=in_place)))
         if _has_room_for_a_bar(len(targets), output):
             scanned = load("vskill_platform.cli.progress:with_progress")(scanned, len(targets))
         load(_WRITERS[form])(scanned, out)
@@ -107,6 +112,15 @@ def _explain(rule: str) -> None:
     if text is None:
         raise click.UsageError(f"There is no rule {rule!r}; `--explain all` lists them.")
     click.echo(text)
+
+
+def _policy(file: Path) -> Callable[[Iterable[Scanned]], Iterator[Scanned]]:
+    try:
+        policy = load("vskill_platform.scan.apply_policy:load_policy")(file)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
+    apply = load("vskill_platform.scan.apply_policy:apply_policy_to_each")
+    return partial(apply, policy=policy, today=SystemClock().now().date())
 
 
 def _targets(

@@ -10,11 +10,12 @@ from pathlib import Path
 import click
 import uvicorn
 
-from vskill_platform.cli.session import run_with_env
+from vskill_platform.cli.session import run_worker
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cron.schedule import run_cron
 from vskill_platform.errors import ConfigError
-from vskill_platform.intake.read_source import read_source
+from vskill_platform.intake.offer import prepare_offer
+from vskill_platform.intake.read_source import LocalFiles, read_source
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import Source
 from vskill_platform.queue.worker import Worker
@@ -38,11 +39,13 @@ def serve(*, folder: Path | None) -> None:
     async def run(env: WorkerEnv) -> None:
         with _listening(env.settings) as listener:
             if folder:
-                sources = [read_source(str(path)) for path in _skill_folders(folder)]
-                await run_with_worker_env(env, partial(_submit_new, sources))
+                places = [
+                    read_source(str(path), settings=env.settings) for path in _skill_folders(folder)
+                ]
+                await run_with_worker_env(env, partial(_submit_new, places))
             await _run_platform(env, listener)
 
-    run_with_env(run, create=True)
+    run_worker(run)
 
 
 async def _run_platform(env: WorkerEnv, listener: socket.socket) -> None:
@@ -89,7 +92,8 @@ def _skill_folders(folder: Path) -> list[Path]:
     return sorted(manifest.parent for manifest in folder.glob(f"*/{MANIFEST}"))
 
 
-async def _submit_new(sources: list[Source]) -> None:
-    for source in sources:
-        if await get_source_owner(source) is None:
-            await submit(source, submitter="serve")
+async def _submit_new(places: list[Source | LocalFiles]) -> None:
+    for place in places:
+        offer = await prepare_offer(place)
+        if await get_source_owner(offer.source) is None:
+            await submit(offer, submitter="serve")

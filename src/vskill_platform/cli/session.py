@@ -2,35 +2,82 @@
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 import msgspec
 import uvloop
 
-from vskill_platform.base.telemetry import set_up_logs
+from vskill_platform.base.clock import SystemClock
+from vskill_platform.base.telemetry import get_logger, set_up_logs
+from vskill_platform.cli.lazy import load
+from vskill_platform.errors import ConfigError
+from vskill_platform.model.policy import Policy
+from vskill_platform.model.scanner import ScannerInUse
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.open_env import open_worker_env
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.settings import Settings, load_settings
+from vskill_platform.settings import Settings, load_settings, variable
+
+log = get_logger(__name__)
 
 Result = TypeVar("Result")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
-def run_command(work: Callable[[], Awaitable[Result]], *, create: bool = False) -> Result:
-    """Run *work* with an env bound; with *create*, a missing database is made."""
+def run_command(
+    work: Callable[[], Awaitable[Result]], *, create: bool = False, with_policy: bool = False
+) -> Result:
+    """Run *work* with an env bound; with *create*, a missing database is made.
+
+    With *with_policy* the operator's decisions hold, and a wrong policy stops it here.
+    """
+    settings = current_settings()
+    policy = read_current_policy(settings) if with_policy else None
 
     async def run(env: WorkerEnv) -> Result:
         return await run_with_worker_env(env, work)
 
-    return run_with_env(run, create=create)
+    return uvloop.run(_open_and_run(settings, run, create=create, policy=policy))
 
 
-def run_with_env(work: Callable[[WorkerEnv], Awaitable[Result]], *, create: bool) -> Result:
+def run_worker(work: Callable[[WorkerEnv], Awaitable[Result]]) -> Result:
+    """Run what walks with submissions: it must know the policy, and a wrong one stops it here."""
     settings = current_settings()
-    return uvloop.run(_open_and_run(settings, work, create=create))
+    policy = read_current_policy(settings)
+    scanners = current_scanners(settings, policy)
+    return uvloop.run(_open_and_run(settings, work, create=True, policy=policy, scanners=scanners))
+
+
+def read_current_policy(settings: Settings) -> Policy:
+    """Read the policy that the settings name; say which suppressions have fallen away."""
+    if not settings.policy:
+        return Policy()
+    try:
+        policy: Policy = load("vskill_platform.scan.apply_policy:load_policy")(
+            Path(settings.policy)
+        )
+    except ConfigError as error:
+        raise ConfigError(f"{variable('policy')}: {error}") from error
+    today = SystemClock().now().date()
+    for item in policy.suppressions:
+        if item.is_expired(today):
+            log.warning(
+                "suppression expired", rule=item.rule, path=item.path, expires=str(item.expires)
+            )
+    return policy
+
+
+def current_scanners(settings: Settings, policy: Policy) -> tuple[ScannerInUse, ...]:
+    """Return the scanners that the policy names; most registries have none and load nothing."""
+    if not policy.scanners and not settings.scanners:
+        return ()
+    found: tuple[ScannerInUse, ...] = load(
+        "vskill_platform.scan.external.load_scanners:scanners_in_use"
+    )(settings, policy)
+    return found
 
 
 def current_settings() -> Settings:
@@ -54,7 +101,12 @@ def _plain(value: Any) -> Any:
 
 
 async def _open_and_run(
-    settings: Settings, work: Callable[[WorkerEnv], Awaitable[Result]], *, create: bool
+    settings: Settings,
+    work: Callable[[WorkerEnv], Awaitable[Result]],
+    *,
+    create: bool,
+    policy: Policy | None = None,
+    scanners: tuple[ScannerInUse, ...] = (),
 ) -> Result:
-    async with open_worker_env(settings, create=create) as env:
+    async with open_worker_env(settings, create=create, policy=policy, scanners=scanners) as env:
         return await work(env)

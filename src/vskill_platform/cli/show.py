@@ -8,8 +8,10 @@ from rich.table import Table
 
 from vskill_platform.errors import NotFound
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
+from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
-from vskill_platform.model.verdict import BLOCKING, Finding, Report
+from vskill_platform.model.verdict import BLOCKING, Finding, FindingKind, Report
+from vskill_platform.scan.show_text import show
 from vskill_platform.settings import format_duration
 from vskill_platform.stores.submission_store import follow_submission
 
@@ -24,7 +26,9 @@ _BAD = frozenset(
 _KINDS = {
     SubmitKind.CREATED: "Submitted",
     SubmitKind.PENDING: "Already on its way",
+    SubmitKind.ALREADY_VERIFIED: "Already verified, nothing has changed",
     SubmitKind.REQUEUED: "Submitted again",
+    SubmitKind.BLOCKED: "Blocked",
 }
 
 
@@ -54,8 +58,12 @@ def state_mark(state: SubmissionState) -> str:
 
 def show_result(result: SubmitResult, submission: Submission) -> None:
     console = Console()
-    console.print(f"{_KINDS[result.kind]}: [bold]{submission.id}[/] {state_mark(submission.state)}")
-    if submission.slug:
+    place = f", number {result.position} in the queue" if result.position else ""
+    said = f"{_KINDS[result.kind]}: [bold]{submission.id}[/] {state_mark(submission.state)}{place}"
+    console.print(said, highlight=False)
+    if result.reason:
+        console.print(escape(result.reason), highlight=False)
+    elif submission.slug:
         console.print(f"Published as {escape(submission.slug)}")
     else:
         console.print(f"Follow it with: vskill-platform status {submission.id} --watch")
@@ -77,12 +85,28 @@ def show_submission(
         "submitted": f"{submission.created_at:%Y-%m-%d %H:%M:%S} UTC by {submission.submitter}",
         "attempts": str(submission.attempts),
     }
+    if submission.source.ref:
+        rows["branch or tag"] = submission.source.ref
+    if submission.set_id:
+        rows["set"] = submission.set_id
     for name, value in rows.items():
         table.add_row(f"[dim]{name}[/]", value if name in {"state", "reason"} else escape(value))
     console.print(table)
     show_history(console, history)
+    if report and report.judgement:
+        console.print(f"[dim]judge[/]  {escape(judge_line(report.judgement))}")
     if report:
+        if report.decided:
+            under = f" (policy {report.policy})" if report.policy else ""
+            console.print(f"[dim]decided[/]  {escape(report.decided)}{under}", highlight=False)
         show_findings(console, report.findings)
+
+
+def judge_line(said: Judgement) -> str:
+    """Say in one line what the judge thinks and what that cost."""
+    again = ", said before" if said.is_cached else ""
+    sure = f"{said.opinion} ({said.confidence:.0%} sure{again})"
+    return f"{said.model}: {sure}: {said.summary} Cost {said.cost:g}."
 
 
 def show_history(console: Console, history: list[StateEvent]) -> None:
@@ -107,6 +131,11 @@ def show_findings(console: Console, findings: tuple[Finding, ...]) -> None:
             f"{escape(finding.message)} [dim]{finding.rule}[/]\n"
             f"  [dim]fix:[/] {escape(finding.fix)}"
         )
+        if finding.kind is FindingKind.IMITATION:
+            for text in finding.evidence[1:]:
+                console.print(f"  [dim]new:[/] {escape(show(text))}")
+        if finding.suppression:
+            console.print(f"  [dim]suppressed:[/] {escape(finding.suppression.in_words())}")
 
 
 def age(moment: datetime, now: datetime) -> str:

@@ -13,14 +13,20 @@ from vskill_platform.cli.show import (
     show_submission,
     state_mark,
 )
+from vskill_platform.cli.show_scans import show_scans
+from vskill_platform.errors import NotFound
 from vskill_platform.model.submission import StateEvent, Submission
 from vskill_platform.model.verdict import Report
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
 from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.submission_set_store import get_submission_set
 from vskill_platform.stores.submission_store import (
+    SubmissionPage,
     get_history,
     get_submission,
     get_submission_index,
+    get_submissions_fresh,
 )
 
 _SKILL_WIDTH = 24
@@ -37,30 +43,43 @@ _WIDTH_WITH_REASONS = _WIDTH_OF_OTHERS + 20
 def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
     """Show a submission: its state and why, its history, and what was found."""
 
-    async def work() -> tuple[Submission, list[StateEvent], Report | None]:
+    async def work() -> tuple[Submission, list[StateEvent], Report | None, list[ExternalScan]]:
         if watch:
             await show_progress(submission_id, quiet=as_json)
         stored = await get_submission(submission_id)
         if stored is None:
             raise no_submission(submission_id)
-        return stored.record, await get_history(submission_id), await get_report(submission_id)
+        return (
+            stored.record,
+            await get_history(submission_id),
+            await get_report(submission_id),
+            await get_external_scans(submission_id),
+        )
 
-    submission, history, report = run_command(work)
+    submission, history, report, scans = run_command(work)
     if as_json:
-        print_json({"submission": submission, "history": history, "report": report})
+        print_json({"submission": submission, "history": history, "report": report, "scans": scans})
     else:
         show_submission(submission, history, report)
+        show_scans(scans, known=report.findings if report else ())
 
 
 @click.command("list")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
 @click.option("--after", help="Go on behind this cursor, from the last line of a full page.")
+@click.option(
+    "--set", "set_id", metavar="ID", help="Only those that came in together, all of them."
+)
 @json_option
-def list_submissions(*, limit: int, after: str | None, as_json: bool) -> None:
+def list_submissions(*, limit: int, after: str | None, set_id: str | None, as_json: bool) -> None:
     """List submissions, the newest first."""
 
     async def work() -> None:
-        page = await get_submission_index(after=after, limit=limit)
+        page = (
+            await _read_set(set_id)
+            if set_id
+            else await get_submission_index(after=after, limit=limit)
+        )
         if as_json:
             print_json({"submissions": page.submissions, "cursor": page.cursor})
             return
@@ -71,9 +90,16 @@ def list_submissions(*, limit: int, after: str | None, as_json: bool) -> None:
     run_command(work)
 
 
+async def _read_set(set_id: str) -> SubmissionPage:
+    found = await get_submission_set(set_id)
+    if found is None:
+        raise NotFound(f"there is no set {set_id!r}; `submit --all` and `status` name sets")
+    return SubmissionPage(await get_submissions_fresh(found.submission_ids), None)
+
+
 def _show_table(submissions: list[Submission]) -> None:
     if not submissions:
-        click.echo("No submissions yet. Make one with: vskill-platform submit PATH_OR_GIT_URL")
+        click.echo("No submissions yet. Make one with: vskill-platform submit SOURCE")
         return
     console = Console()
     columns = [

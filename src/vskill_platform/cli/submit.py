@@ -1,42 +1,58 @@
-"""`submit`: a folder or a git repo goes in."""
+"""`submit`: a repo, a folder or an archive goes in."""
 
 import getpass
 
 import click
 
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import current_settings, json_option, print_json, run_command
 from vskill_platform.cli.show import show_progress, show_result
-from vskill_platform.intake.read_source import read_source
+from vskill_platform.cli.submit_all import submit_all
+from vskill_platform.intake.offer import prepare_offer
+from vskill_platform.intake.read_source import LocalFiles, read_source
 from vskill_platform.intake.submit import SubmitResult
-from vskill_platform.intake.submit import submit as submit_source
+from vskill_platform.intake.submit import submit as submit_offer
+from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Submission, SubmissionState
 
 
 @click.command()
-@click.argument("path_or_git_url")
+@click.argument("source")
 @click.option("--path", default="", metavar="DIR", help="The skill's folder inside of it.")
+@click.option("--ref", default="", metavar="REF", help="A branch or tag of the repo.")
+@click.option("--all", "every", is_flag=True, help="Submit every skill that is in it.")
 @click.option("--watch", is_flag=True, help="Wait until it is published or rejected.")
 @json_option
 @click.pass_context
-def submit(
-    context: click.Context, *, path_or_git_url: str, path: str, watch: bool, as_json: bool
+def submit(  # noqa: PLR0913 - options come as parameters
+    context: click.Context,
+    *,
+    source: str,
+    path: str,
+    ref: str,
+    every: bool,
+    watch: bool,
+    as_json: bool,
 ) -> None:
-    """Submit a skill: a folder on this machine, or a git URL.
+    """Submit a skill: a git URL, owner/repo, a folder or an archive (.zip, .tar.gz, .tgz).
 
-    With --watch the exit code is 0 if it was published and 1 if not.
+    With --watch the exit code is 0 if all of it was published and 1 if not.
     """
-    source = read_source(path_or_git_url, path=path)
+    place = read_source(source, settings=current_settings(), path=path, ref=ref)
+    run = submit_all if every else _submit_one
+    if not run(place, watch=watch, as_json=as_json):
+        context.exit(1)
 
+
+def _submit_one(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> bool:
     async def work() -> tuple[SubmitResult, Submission]:
-        result = await submit_source(source, submitter=getpass.getuser())
+        result = await submit_offer(await prepare_offer(place), submitter=getpass.getuser())
         if not watch:
             return result, result.submission
         return result, await show_progress(result.submission.id, quiet=as_json)
 
-    result, submission = run_command(work, create=True)
+    result, submission = run_command(work, create=True, with_policy=True)
     if as_json:
-        print_json({"kind": result.kind, "submission": submission})
+        print_json({"kind": result.kind, "submission": submission, "position": result.position})
     else:
         show_result(result, submission)
-    if watch and submission.state is not SubmissionState.PUBLISHED:
-        context.exit(1)
+    return not watch or submission.state is SubmissionState.PUBLISHED

@@ -2,12 +2,13 @@
 
 import click
 
-from vskill_platform.cli.session import json_option, print_json, run_with_env
+from vskill_platform.cli.session import json_option, print_json, run_command, run_worker
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cron.schedule import run_due_jobs
 from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.cron_store import CronRun
+from vskill_platform.stores.db import bound_env
 
 
 @click.command()
@@ -18,7 +19,7 @@ def work(*, drain: bool) -> None:
     async def run(env: WorkerEnv) -> None:
         await Worker(env).run(stop_on_signals(), drain=drain)
 
-    run_with_env(run, create=True)
+    run_worker(run)
 
 
 @click.command()
@@ -30,10 +31,10 @@ def tick(context: click.Context, *, as_json: bool) -> None:
     The exit code is 1 if a job failed.
     """
 
-    async def run(env: WorkerEnv) -> list[CronRun]:
-        return await run_due_jobs(env)
+    async def run() -> list[CronRun]:
+        return await run_due_jobs(bound_env())
 
-    runs = run_with_env(run, create=False)
+    runs = run_command(run, with_policy=True)
     if as_json:
         print_json(runs)
     elif not runs:

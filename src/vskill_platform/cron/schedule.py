@@ -9,10 +9,14 @@ from functools import partial
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.cron.check_repos import check_repos
+from vskill_platform.cron.index_likeness import index_likenesses
 from vskill_platform.cron.prune import prune
 from vskill_platform.cron.recover_stuck import recover_stuck_submissions
+from vskill_platform.cron.remind_reviews import remind_reviews
+from vskill_platform.cron.rescan import rescan_published
 from vskill_platform.engines.ports import ABSENT
-from vskill_platform.errors import EngineError
+from vskill_platform.errors import EngineError, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.cron_store import CronRun, get_cron_run, put_cron_run
@@ -38,15 +42,22 @@ async def _release_external_scans() -> str:
     return f"{await release_dead_external_scans()} ended"
 
 
+#: Operators can start it too; the same record keeps two of them apart.
+RESCAN = Job("rescan", timedelta(minutes=10), timedelta(minutes=9), rescan_published)
+
 JOBS = (
     Job("recover-stuck", timedelta(minutes=1), timedelta(seconds=50), recover_stuck_submissions),
     Job(
         "release-external-scans",
-        timedelta(minutes=5),
         timedelta(minutes=1),
+        timedelta(seconds=50),
         _release_external_scans,
     ),
+    Job("remind-reviews", timedelta(minutes=10), timedelta(minutes=1), remind_reviews),
+    Job("check-repos", timedelta(minutes=2), timedelta(seconds=110), check_repos),
     Job("prune", timedelta(hours=1), timedelta(minutes=10), prune),
+    Job("index-likenesses", timedelta(hours=1), timedelta(minutes=30), index_likenesses),
+    RESCAN,
 )
 
 
@@ -80,6 +91,28 @@ async def _run_if_due(job: Job) -> CronRun | None:
         log.error("cron has no database", job=job.name, error=str(error))
         return None
     return ended
+
+
+async def run_job_now(job: Job) -> CronRun:
+    """Run a job though it is not due; one that is running already, here or elsewhere, goes on."""
+    now, last = get_now(), await get_cron_run(job.name)
+    if last and last.record.ended_at is None and abs(now - last.record.started_at) < job.budget:
+        raise _is_running(last.record, job)
+    started = CronRun(job=job.name, node=get_settings().node, started_at=now)
+    revision = await put_cron_run(started, expected=last.revision if last else ABSENT)
+    if revision is None:
+        raise _is_running(started, job)
+    ended = await _run(job, started)
+    await put_cron_run(ended, expected=revision)
+    return ended
+
+
+def _is_running(run: CronRun, job: Job) -> Overtaken:
+    until = run.started_at + job.budget
+    return Overtaken(
+        f"another {job.name} is running, since {run.started_at:%H:%M:%S} UTC; wait for it, or "
+        f"until {until:%H:%M:%S} UTC if it was killed"
+    )
 
 
 async def _claim(job: Job) -> tuple[CronRun, int] | None:

@@ -86,6 +86,14 @@ class Delete(msgspec.Struct, frozen=True):
     expected: int | None = None
 
 
+class Expect(msgspec.Struct, frozen=True):
+    """Look, and change nothing: the commit stands only if this is how the record still is."""
+
+    key: str
+    #: The revision that must be there, ABSENT for none.
+    expected: int
+
+
 class Send(msgspec.Struct, frozen=True):
     body: bytes
     #: While a message with this key waits or is leased, a second send is a no-op.
@@ -126,7 +134,9 @@ class Drop(msgspec.Struct, frozen=True):
     message_id: int
 
 
-Operation: TypeAlias = Put | Delete | Send | Acknowledge | Retry | Release | Bury | Revive | Drop
+Operation: TypeAlias = (
+    Put | Delete | Expect | Send | Acknowledge | Retry | Release | Bury | Revive | Drop
+)
 
 
 class KeyValueStore(Protocol):
@@ -164,6 +174,14 @@ class MessageQueue(Protocol):
 
     async def pending(self, keys: Collection[str]) -> set[str]:
         """Return those *keys* under which a message waits or is leased."""
+        ...
+
+    async def position(self, key: str) -> int | None:
+        """Tell how many messages are handed out before the one with this *key*, and it: 1 is next.
+
+        0 means that it is in a worker's hands, None that there is no such message. A message
+        that waits for its delay counts behind all that are ready before it will be.
+        """
         ...
 
     async def stats(self) -> QueueStats: ...

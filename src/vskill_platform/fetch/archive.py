@@ -11,7 +11,8 @@ from typing import IO
 import msgspec
 
 from vskill_platform.errors import SourceRefused
-from vskill_platform.fetch.snapshot import MAX_DEPTH, MAX_FILES, MAX_TOTAL_BYTES
+from vskill_platform.fetch.names import Names
+from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 
 #: How many bytes may come out for each that went in; text rarely shrinks to a tenth.
 MAX_RATIO = 100
@@ -19,10 +20,12 @@ MAX_RATIO = 100
 _HARMLESS_BYTES = 1024 * 1024
 _CHUNK = 64 * 1024
 _SUFFIXES = (".zip", ".tar.gz", ".tgz")
+#: How a zip may be packed. The others are rare, and what they need to unpack has no bound.
+_ZIP_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 #: What the readers raise when an archive is not what it says.
 _UNREADABLE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError,
-    ValueError, LookupError,
+    ValueError, LookupError, OverflowError,
 )  # fmt: skip
 
 
@@ -30,10 +33,17 @@ class _Member(msgspec.Struct, frozen=True):
     name: str
     #: None for a folder.
     content: IO[bytes] | None
+    is_executable: bool = False
 
 
 def is_archive(path: Path) -> bool:
     return path.name.lower().endswith(_SUFFIXES)
+
+
+def stem_of(path: Path) -> str:
+    """Return an archive's name without its ending."""
+    ending = next((end for end in _SUFFIXES if path.name.lower().endswith(end)), "")
+    return path.name[: len(path.name) - len(ending)]
 
 
 def unpack(archive: Path, folder: Path) -> None:
@@ -41,17 +51,19 @@ def unpack(archive: Path, folder: Path) -> None:
 
     Reading a hostile archive may take any time and memory: call it where that is bounded.
     """
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     size = archive.stat().st_size
     if size > MAX_TOTAL_BYTES:
         raise SourceRefused(f"the archive has more than {MAX_TOTAL_BYTES:,} bytes")
     read = _zip_members if archive.name.lower().endswith(".zip") else _tar_members
     room = min(MAX_TOTAL_BYTES, max(size * MAX_RATIO, _HARMLESS_BYTES))
+    names = Names()
     try:
         for number, member in enumerate(read(archive)):
             if number >= MAX_FILES:
                 raise SourceRefused(f"there are more than {MAX_FILES:,} files in the archive")
-            room -= _write(member, folder / _checked(member.name), room)
+            path = _checked(member.name, names)
+            room -= _write(member, folder / path, room)
     except FileExistsError as error:
         raise SourceRefused("the archive holds two files of the same name") from error
     except NotADirectoryError as error:
@@ -74,13 +86,16 @@ def _zip_members(archive: Path) -> Iterator[_Member]:
             kind = stat.S_IFMT(info.external_attr >> 16)
             if info.flag_bits & 1:
                 raise SourceRefused(f"{info.filename!r} is encrypted")
+            if info.compress_type not in _ZIP_METHODS:
+                raise SourceRefused(f"{info.filename!r} is packed in a way that is not taken")
             if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
                 raise SourceRefused(f"{info.filename!r} is a link or a special file")
             if info.is_dir():
-                yield _Member(info.filename, None)
+                yield _Member(info.orig_filename, None)
             else:
                 with opened.open(info) as content:
-                    yield _Member(info.orig_filename, content)
+                    mode = info.external_attr >> 16
+                    yield _Member(info.orig_filename, content, bool(mode & stat.S_IXUSR))
 
 
 def _tar_members(archive: Path) -> Iterator[_Member]:
@@ -89,20 +104,19 @@ def _tar_members(archive: Path) -> Iterator[_Member]:
             if info.isdir():
                 yield _Member(info.name, None)
             elif info.isreg() and not info.issparse():
-                yield _Member(info.name, opened.extractfile(info))
+                is_executable = bool(info.mode & stat.S_IXUSR)
+                yield _Member(info.name, opened.extractfile(info), is_executable)
             else:
                 raise SourceRefused(f"{info.name!r} is a link or a special file")
 
 
-def _checked(name: str) -> PurePosixPath:
+def _checked(name: str, names: Names) -> PurePosixPath:
     """Take a member's name only if it means the same everywhere and leads nowhere else."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise SourceRefused(f"{name!r} leads out of the archive")
-    if not name.isprintable() or "\\" in name:
-        raise SourceRefused(f"{name!r} has a character in its name that is not allowed")
-    if len(path.parts) > MAX_DEPTH:
-        raise SourceRefused(f"folders are nested more than {MAX_DEPTH} deep")
+    if path.parts:
+        names.add(str(path))
     return path
 
 
@@ -118,4 +132,6 @@ def _write(member: _Member, target: Path, room: int) -> int:
             if size > room:
                 raise SourceRefused("the archive holds far more than its size says, or too much")
             writer.write(chunk)
+    if member.is_executable:
+        target.chmod(0o755)
     return size

@@ -1,10 +1,14 @@
-"""The git program at arm's length: one shallow clone, nothing of the repo is ever run."""
+"""The git program at arm's length: told what it may do, bounded, and never asked twice.
+
+Nothing of a repo is ever checked out, so its attributes, filters, links and hooks have nothing to
+act on. What is set here holds git to that and to the one way out that it has.
+"""
 
 import asyncio
 import os
+import resource
 import signal
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from vskill_platform.errors import SourceRefused, SourceUnavailable
 
@@ -19,75 +23,195 @@ _PASSING = (
     "The requested URL returned error: 5",
     "The requested URL returned error: 429",
     "unable to access",
+    "unexpected disconnect",
+    "the remote end hung up",
 )
-_FINAL = ("not found", "returned error: 404", "returned error: 403", "returned error: 401")
+_FINAL = (
+    "not found",
+    "returned error: 404",
+    "returned error: 403",
+    "returned error: 401",
+    "not valid: is this a git repository",
+    "certificate",
+    "not supported or disabled",
+    "Unsupported URL scheme",
+    "could not be parsed",
+    "illegal format",
+)
 _QUOTED_CHARACTERS = 300
+#: What git may print; a list of more names than fit in here is one that nobody needs.
+MAX_OUTPUT_BYTES = 16 * 1024 * 1024
+#: What git may hold in memory, and how large a file it may write.
+_MAX_MEMORY_BYTES = 1024 * 1024 * 1024
+_MAX_FILE_BYTES = 512 * 1024 * 1024
+_CHUNK = 64 * 1024
+
+_CONFIGURATION = {
+    "protocol.allow": "never",
+    "core.hooksPath": os.devnull,
+    "core.attributesFile": os.devnull,
+    "core.fsmonitor": "false",
+    "core.symlinks": "false",
+    "core.autocrlf": "false",
+    "core.protectNTFS": "true",
+    "core.protectHFS": "true",
+    "core.askPass": "",
+    #: Larger blobs are streamed: a small pack that unfolds to gigabytes must not fill our memory.
+    "core.bigFileThreshold": "1m",
+    "core.packedGitWindowSize": "16m",
+    "core.packedGitLimit": "64m",
+    "core.deltaBaseCacheLimit": "16m",
+    "credential.helper": "",
+    "http.emptyAuth": "false",
+    "http.followRedirects": "initial",
+    "http.sslVerify": "true",
+    "http.lowSpeedLimit": "100",
+    "http.lowSpeedTime": "30",
+    "submodule.recurse": "false",
+    "fetch.recurseSubmodules": "false",
+    "fetch.fsckObjects": "true",
+    #: Nothing is negotiated: we have nothing, and what we ask for we name.
+    "fetch.negotiationAlgorithm": "noop",
+    "transfer.fsckObjects": "true",
+    "transfer.bundleURI": "false",
+    #: What came stays in one pack, never in a file for each object.
+    "transfer.unpackLimit": "1",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "pack.threads": "1",
+    "advice.detachedHead": "false",
+}
+#: Old sins that many honest repos carry and that hurt nobody.
+_FORGIVEN = ("zeroPaddedFilemode", "badTimezone", "missingSpaceBeforeDate", "badDateOverflow")
 
 
-async def clone(url: str, into: Path) -> str:
-    """Fetch the newest commit of the default branch; return its sha."""
-    await _git(
-        "clone", "--quiet", "--depth=1", "--single-branch", "--no-tags", "--template=",
-        "--no-recurse-submodules", "--", url, str(into),
-        protocol=urlsplit(url).scheme, home=into.parent,
-    )  # fmt: skip
-    sha = await _git("-C", str(into), "rev-parse", "HEAD", protocol="none", home=into.parent)
-    return sha.strip()
+class Git:
+    """One private git folder: its own configuration and repo, and nothing of the operator's."""
 
+    def __init__(self, home: Path, *, protocols: tuple[str, ...], proxy: str, safe: str) -> None:
+        self._home, self._protocols = home, protocols
+        settings = {
+            **_CONFIGURATION,
+            **{f"protocol.{name}.allow": "always" for name in protocols},
+            **{f"fetch.fsck.{name}": "ignore" for name in _FORGIVEN},
+            "http.proxy": proxy,
+            "safe.directory": safe,
+        }
+        home.mkdir(mode=0o700)
+        text = "".join(_setting(name, value) for name, value in settings.items())
+        (home / "gitconfig").write_text(text)
 
-async def _git(*arguments: str, protocol: str, home: Path) -> str:
-    process = await asyncio.create_subprocess_exec(
-        "git",
-        *_safe_configuration(protocol),
-        *arguments,
-        env=_environment(home),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        output, complaint = await process.communicate()
-    finally:
-        if process.returncode is None:  # we were cancelled: its children must not outlive us
-            os.killpg(process.pid, signal.SIGKILL)
+    async def run(self, *arguments: str, stdin: bytes = b"", output: Path | None = None) -> bytes:
+        """Run a command that needs nothing but what we have; *output* takes what it prints."""
+        return await self._run(arguments, stdin=stdin, output=output, protocols=("none",))
+
+    async def ask(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Run a command that talks to the repo's host."""
+        return await self._run(arguments, stdin=stdin, output=None, protocols=self._protocols)
+
+    async def _run(
+        self,
+        arguments: tuple[str, ...],
+        *,
+        stdin: bytes,
+        output: Path | None,
+        protocols: tuple[str, ...],
+    ) -> bytes:
+        given, complaint = self._home / "stdin", self._home / "stderr"
+        given.write_bytes(stdin)
+        with (
+            given.open("rb") as reading,
+            complaint.open("wb") as complaining,
+            (output or Path(os.devnull)).open("wb") as printing,
+        ):
+            process = await asyncio.create_subprocess_exec(
+                "git",
+                f"--git-dir={self._home / 'repo'}",
+                *arguments,
+                env=self._environment(protocols),
+                cwd=self._home,
+                stdin=reading,
+                stdout=printing if output else asyncio.subprocess.PIPE,
+                stderr=complaining,
+                start_new_session=True,
+            )
+        try:
+            _bound(process.pid)
+            printed = await _read(process) if process.stdout else b""
             await process.wait()
-    if process.returncode:
-        raise _explain(complaint.decode(errors="replace"))
-    return output.decode(errors="replace")
+        finally:
+            if process.returncode is None:  # given up: its children must not outlive us
+                os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        if process.returncode:
+            raise explain(_first_of(complaint))
+        return printed
+
+    def _environment(self, protocols: tuple[str, ...]) -> dict[str, str]:
+        """Let git see nothing of the operator's own configuration and never ask a question."""
+        return {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(self._home),
+            "XDG_CONFIG_HOME": str(self._home),
+            "TMPDIR": str(self._home),
+            "LC_ALL": "C.UTF-8",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": str(self._home / "gitconfig"),
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_ALLOW_PROTOCOL": ":".join(protocols),
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_LFS_SKIP_SMUDGE": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_SSH_COMMAND": "false",
+        }
 
 
-def _safe_configuration(protocol: str) -> list[str]:
-    settings = {
-        "protocol.allow": "never",
-        f"protocol.{protocol}.allow": "always",
-        "core.hooksPath": os.devnull,
-        "core.fsmonitor": "false",
-        "core.autocrlf": "false",
-        "credential.helper": "",
-        "submodule.recurse": "false",
-        "gc.auto": "0",
-    }
-    return [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-
-
-def _environment(home: Path) -> dict[str, str]:
-    """Let git see nothing of the operator's own configuration and never ask a question."""
-    return {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": str(home),
-        "LC_ALL": "C.UTF-8",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_LFS_SKIP_SMUDGE": "1",
-    }
-
-
-def _explain(complaint: str) -> SourceRefused | SourceUnavailable:
+def explain(complaint: str) -> SourceRefused | SourceUnavailable:
+    """Read from git's complaint whether trying again may help."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     said = " ".join(lines)[:_QUOTED_CHARACTERS] or "it gave no reason"
+    shown = "".join(char if char.isprintable() else "?" for char in said)
     is_final = any(mark in complaint for mark in _FINAL)
     if not is_final and any(mark in complaint for mark in _PASSING):
-        return SourceUnavailable(f"git could not reach the repo: {said}")
-    return SourceRefused(f"git could not fetch the repo: {said}")
+        return SourceUnavailable(f"git could not reach the repo: {shown}")
+    return SourceRefused(f"git could not fetch the repo: {shown}")
+
+
+def _first_of(complaint: Path) -> str:
+    """Return how a complaint begins: the host may have made git repeat any amount of text."""
+    with complaint.open("rb") as reading:
+        return reading.read(_CHUNK).decode(errors="replace")
+
+
+async def _read(process: asyncio.subprocess.Process) -> bytes:
+    assert process.stdout is not None  # noqa: S101 - we asked for a pipe
+    printed = bytearray()
+    while chunk := await process.stdout.read(_CHUNK):
+        printed += chunk
+        if len(printed) > MAX_OUTPUT_BYTES:
+            raise SourceRefused("the repo has more branches, files or folders than can be listed")
+    return bytes(printed)
+
+
+def _bound(pid: int) -> None:
+    """Limit memory and files of git and all that it starts, before the first byte has come."""
+    if not hasattr(resource, "prlimit"):  # pragma: no cover - not on Linux
+        return
+    for kind, limit in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_AS, _MAX_MEMORY_BYTES),
+        (resource.RLIMIT_FSIZE, _MAX_FILE_BYTES),
+    ):
+        try:
+            resource.prlimit(pid, kind, (limit, limit))
+        except ProcessLookupError:  # it has ended already
+            return
+
+
+def _setting(name: str, value: str) -> str:
+    section, _, key = name.rpartition(".")
+    first, dot, rest = section.partition(".")
+    header = f'{first} "{rest}"' if dot else first
+    quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'[{header}]\n\t{key} = "{quoted}"\n'

@@ -8,13 +8,13 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.errors import SourceRefused
+from vskill_platform.fetch.names import Names
 from vskill_platform.model.skill import SkillFile
 
 # These bound what a hostile source can cost us. They lie above the limits that a skill must keep
 # to be published, so that an author who misses those by a little gets a finding, not a refusal.
 MAX_FILES = 5_000
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
-MAX_DEPTH = 20
 _CHUNK = 1024 * 1024
 
 
@@ -22,16 +22,21 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     #: The name of the folder that it was taken from; None if that name means nothing.
     folder_name: str | None
+    #: The manifest: each file with its size and sha256, in the order of their paths.
     files: tuple[SkillFile, ...]
+    #: Names the whole: the same paths, bytes and modes give the same digest.
     digest: str
     commit_sha: str | None = None
+    #: What git calls this state of the folder; known before any file of it was fetched.
+    tree_sha: str | None = None
 
 
 def take_snapshot(
-    origin: Path, folder: Path, *, folder_name: str | None, commit_sha: str | None = None
-) -> Snapshot:
+    origin: Path, folder: Path, *, folder_name: str | None, commit_sha: str | None = None,
+    tree_sha: str | None = None,
+) -> Snapshot:  # fmt: skip
     """Copy the files of *origin* to the new *folder*; refuse links and special files."""
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     files: list[SkillFile] = []
     room = MAX_TOTAL_BYTES
     for path in list_files(origin):
@@ -45,6 +50,7 @@ def take_snapshot(
         files=tuple(files),
         digest=digest_of(files),
         commit_sha=commit_sha,
+        tree_sha=tree_sha,
     )
 
 
@@ -60,19 +66,17 @@ def digest_of(files: list[SkillFile]) -> str:
 def list_files(origin: Path) -> list[Path]:
     """Return the paths of all files below *origin*, without those of version control."""
     found: list[Path] = []
-    todo = [(origin, 0)]
+    names = Names()
+    todo = [origin]
     while todo:
-        folder, depth = todo.pop()
-        if depth > MAX_DEPTH:
-            raise SourceRefused(f"folders are nested more than {MAX_DEPTH} deep")
-        with os.scandir(folder) as entries:
+        with os.scandir(todo.pop()) as entries:
             for entry in entries:
                 if entry.name == ".git":
                     continue
                 path = Path(entry.path)
-                _check_entry(entry, path.relative_to(origin))
+                _check_entry(entry, path.relative_to(origin), names)
                 if entry.is_dir(follow_symlinks=False):
-                    todo.append((path, depth + 1))
+                    todo.append(path)
                 else:
                     found.append(path)
                 if len(found) + len(todo) > MAX_FILES:
@@ -80,9 +84,8 @@ def list_files(origin: Path) -> list[Path]:
     return found
 
 
-def _check_entry(entry: os.DirEntry[str], path: Path) -> None:
-    if not entry.name.isprintable() or "\\" in entry.name:
-        raise SourceRefused(f"{str(path)!r} has a character in its name that is not allowed")
+def _check_entry(entry: os.DirEntry[str], path: Path, names: Names) -> None:
+    names.add(path.as_posix())
     if entry.is_symlink():
         raise SourceRefused(f"{path} is a symbolic link; put a copy in its place")
 

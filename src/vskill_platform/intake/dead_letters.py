@@ -2,7 +2,7 @@
 
 from vskill_platform.engines.ports import DeadLetter, Drop, Operation, Revive
 from vskill_platform.errors import NotFound
-from vskill_platform.model.submission import TERMINAL_STATES, Cause, Submission, reopen
+from vskill_platform.model.submission import STUCK_STATES, Cause, Submission, reopen
 from vskill_platform.stores.db import commit, get_now, get_queue
 from vskill_platform.stores.submission_store import (
     get_submission,
@@ -17,7 +17,7 @@ async def revive_dead_letter(message_id: int, *, actor: str) -> Submission | Non
     operations: list[Operation] = [Revive(message_id)]
     stored = await get_submission(read_message(letter.body).submission_id)
     submission = stored.record if stored else None
-    if stored and stored.record.state in TERMINAL_STATES:
+    if stored and stored.record.state not in STUCK_STATES:
         cause = Cause(trigger="revive", actor=actor, reason="revived from the dead letters")
         submission, event = reopen(stored.record, cause, now=get_now())
         operations += write_submission(submission, [event], expected=stored.revision)

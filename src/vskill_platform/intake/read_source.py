@@ -1,25 +1,66 @@
-"""From what a person typed to a source."""
+"""From what a person typed to a source, or to the files here that have to be packed first."""
 
+import re
 from pathlib import Path
 
+import msgspec
+
 from vskill_platform.errors import InvalidInput
-from vskill_platform.model.source import Source, folder_source, git_source
+from vskill_platform.fetch.archive import is_archive
+from vskill_platform.fetch.reach import is_local, reach_of, why_out_of_reach
+from vskill_platform.model.source import Source, folder_source, git_source, inner_path
+from vskill_platform.settings import Settings
+
+_OWNER_AND_REPO = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
 
 
-def read_source(text: str, *, path: str = "") -> Source:
-    """Take a folder on this machine or a git URL; say what is wrong with anything else."""
+class LocalFiles(msgspec.Struct, frozen=True):
+    """A folder or an archive on this machine, to be handed in as it is now."""
+
+    place: Path
+    #: The skill's folder inside of it.
+    path: str = ""
+
+
+def read_source(
+    text: str, *, settings: Settings, path: str = "", ref: str = ""
+) -> Source | LocalFiles:
+    """Take a git URL, `owner/repo`, a folder or an archive; say what is wrong with all else."""
     if "://" in text:
-        return git_source(text, path)
+        return _within_reach(git_source(text, path, ref=ref), settings)
     if not text.isprintable():
         raise InvalidInput(f"{text!r} has characters in its name that cannot be stored")
-    folder = Path(text).expanduser()
-    if folder.is_file():
-        raise InvalidInput(f"{text!r} is a file; submit the folder that holds SKILL.md")
-    if not folder.is_dir():
+    place = Path(text).expanduser()
+    if not place.exists() and _OWNER_AND_REPO.fullmatch(text):
+        url = f"https://{settings.default_host}/{text}"
+        return _within_reach(git_source(url, path, ref=ref), settings)
+    if not place.exists():
         raise InvalidInput(
-            f"{text!r} is neither a folder here nor a git URL such as https://host/owner/repo"
+            f"{text!r} is neither a folder or archive here, nor owner/repo, nor a git URL such as "
+            "https://host/owner/repo"
         )
-    source = folder_source(str(folder.resolve()), path)
-    if source.path and not (folder / source.path).is_dir():
+    if ref:
+        raise InvalidInput(f"only a git repo has a branch or tag {ref!r}; {text!r} lies here")
+    return _read_place(text, place, path, settings)
+
+
+def _read_place(text: str, place: Path, path: str, settings: Settings) -> Source | LocalFiles:
+    if not place.is_dir():
+        if not is_archive(place):
+            raise InvalidInput(
+                f"{text!r} is a file; submit the folder that holds SKILL.md, or an archive of it "
+                "(.zip, .tar.gz, .tgz)"
+            )
+        return LocalFiles(place, inner_path(path))
+    inside = inner_path(path)
+    if inside and not (place / inside).is_dir():
         raise InvalidInput(f"there is no folder {path!r} in {text!r}")
+    if is_local(place, reach_of(settings)):
+        return folder_source(str(place.resolve()), path)
+    return LocalFiles(place.resolve(), inside)
+
+
+def _within_reach(source: Source, settings: Settings) -> Source:
+    if reason := why_out_of_reach(source, reach_of(settings)):
+        raise InvalidInput(reason)
     return source

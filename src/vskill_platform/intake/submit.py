@@ -1,30 +1,39 @@
-"""The one way in: a source becomes a submission that is stored and queued, once."""
+"""The one way in: what is offered becomes a submission that is stored and queued, once."""
 
 import posixpath
 from enum import StrEnum
 
 import msgspec
 
+from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError
-from vskill_platform.model.source import Source
+from vskill_platform.intake.count_submission import count_submission
+from vskill_platform.intake.offer import Offer, is_unchanged
+from vskill_platform.model.block import Block
+from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import (
-    TERMINAL_STATES,
+    STUCK_STATES,
     Cause,
+    StateEvent,
     Submission,
     SubmissionState,
     open_submission,
     reopen,
 )
-from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.block_store import expect_block, find_block
+from vskill_platform.stores.block_submission import block_submission, why_blocked
+from vskill_platform.stores.db import commit, get_now, get_queue
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.submission_store import (
     get_source_owner,
     get_submission,
     new_submission_id,
     queue_submission,
+    write_beginning,
     write_new_submission,
     write_submission,
 )
+from vskill_platform.stores.upload_store import write_upload
 
 #: Each try meets another writer that was faster; so many in a row are a fault.
 _MAX_TRIES = 20
@@ -32,32 +41,51 @@ _MAX_TRIES = 20
 
 class SubmitKind(StrEnum):
     CREATED = "created"
-    #: It is on its way already.
+    #: It is on its way already, or waits for a person.
     PENDING = "pending"
-    #: It had ended; the same record starts again.
+    #: It is published, and what is offered now is the same: nothing is scanned.
+    ALREADY_VERIFIED = "already_verified"
+    #: It had ended, or there is new content; the same record starts again.
     REQUEUED = "requeued"
+    #: It is on the blocklist; only an unblocking opens it again.
+    BLOCKED = "blocked"
+
+
+#: Where it rests as long as the content is the same, and the answer that this is.
+_ANSWERS = {
+    SubmissionState.PUBLISHED: SubmitKind.ALREADY_VERIFIED,
+    SubmissionState.NEEDS_REVIEW: SubmitKind.PENDING,
+}
 
 
 class SubmitResult(msgspec.Struct, frozen=True, kw_only=True):
     kind: SubmitKind
     submission: Submission
+    #: Its place in the queue: 1 is next, 0 is in a worker's hands, None is not queued.
+    position: int | None = None
+    #: Why it is blocked; empty if it is not.
+    reason: str = ""
 
 
-async def submit(source: Source, *, submitter: str) -> SubmitResult:
-    """Store and queue a source; equal submissions at once make one record."""
+async def submit(offered: Source | Offer, *, submitter: str) -> SubmitResult:
+    """Store and queue what is offered; equal submissions at once make one record."""
+    offer = offered if isinstance(offered, Offer) else Offer(source=offered)
     for _ in range(_MAX_TRIES):
-        owner = await get_source_owner(source)
+        owner = await get_source_owner(offer.source)
         existing = await get_submission(owner) if owner else None
         result = (
-            await _reopen(existing, submitter) if existing else await _create(source, submitter)
+            await _answer(existing, offer, submitter)
+            if existing
+            else await _create(offer, submitter)
         )
         if result:
-            return result
-    raise EngineError(f"{source.key} is being changed by too many others; try again")
+            position = await get_queue().position(result.submission.id)
+            return msgspec.structs.replace(result, position=position)
+    raise EngineError(f"{offer.source.key} is being changed by too many others; try again")
 
 
-async def _create(source: Source, submitter: str) -> SubmitResult | None:
-    now = get_now()
+async def _create(offer: Offer, submitter: str) -> SubmitResult | None:
+    now, source = get_now(), offer.source
     draft = Submission(
         id=new_submission_id(now),
         source=source,
@@ -68,25 +96,81 @@ async def _create(source: Source, submitter: str) -> SubmitResult | None:
         submitter=submitter,
         created_at=now,
         updated_at=now,
+        set_id=offer.set_id,
     )
     cause = Cause(trigger="submit", actor=submitter, reason="submitted")
     submission, event = open_submission(draft, cause)
-    if await commit(write_new_submission(submission, event)) is None:
+    if known := await find_block(source, name=submission.skill_name):
+        return await _create_blocked(offer, submission, event, known)
+    operations = [*await count_submission(source), *_keep_files(offer)]
+    if await commit([*operations, *write_new_submission(submission, event)]) is None:
         return None
     return SubmitResult(kind=SubmitKind.CREATED, submission=submission)
 
 
-async def _reopen(existing: Stored[Submission], submitter: str) -> SubmitResult | None:
+async def _create_blocked(
+    offer: Offer, submission: Submission, event: StateEvent, known: Stored[Block]
+) -> SubmitResult | None:
+    """Write down that somebody tried; nothing is queued, and an unblocking opens it."""
+    opened = Stored(submission, ABSENT)
+    blocked, operations = await block_submission(opened, known.record, actor=submission.submitter)
+    beginning = [*_keep_files(offer), *write_beginning(submission, event)]
+    if await commit([expect_block(known), *beginning, *operations]) is None:
+        return None
+    return SubmitResult(kind=SubmitKind.BLOCKED, submission=blocked, reason=blocked.reason)
+
+
+async def _answer(
+    existing: Stored[Submission], offer: Offer, submitter: str
+) -> SubmitResult | None:
+    """Say what is known of a source that has a submission already, or start it again."""
     submission = existing.record
-    waits_for_a_person = submission.state is SubmissionState.NEEDS_REVIEW
-    if submission.state not in TERMINAL_STATES and not waits_for_a_person:
+    if submission.state is SubmissionState.BLOCKED:
+        return SubmitResult(
+            kind=SubmitKind.BLOCKED, submission=submission, reason=submission.reason
+        )
+    if known := await find_block(offer.source, name=submission.skill_name):
+        why = why_blocked(known.record)
+        return SubmitResult(kind=SubmitKind.BLOCKED, submission=submission, reason=why)
+    if submission.state in STUCK_STATES and not _brings_other_files(submission, offer):
         return SubmitResult(kind=SubmitKind.PENDING, submission=submission)
+    answer = _ANSWERS.get(submission.state)
+    if answer and await is_unchanged(submission, offer):
+        return SubmitResult(kind=answer, submission=submission)
+    return await _start_again(existing, offer, submitter)
+
+
+async def _start_again(
+    existing: Stored[Submission], offer: Offer, submitter: str
+) -> SubmitResult | None:
     cause = Cause(trigger="submit", actor=submitter, reason="submitted again")
-    reopened, event = reopen(submission, cause, now=get_now())
+    reopened, event = reopen(existing.record, cause, now=get_now())
+    reopened = msgspec.structs.replace(
+        reopened, source=offer.source, set_id=offer.set_id or reopened.set_id
+    )
     operations = [
+        *await count_submission(offer.source),
+        *_keep_files(offer),
         *write_submission(reopened, [event], expected=existing.revision),
         queue_submission(reopened.id),
     ]
     if await commit(operations) is None:
         return None
     return SubmitResult(kind=SubmitKind.REQUEUED, submission=reopened)
+
+
+def _brings_other_files(submission: Submission, offer: Offer) -> bool:
+    """Tell whether files were handed in that its worker has not got: its walk starts anew.
+
+    A worker that is at it finds its record changed, and leaves its result to the next walk.
+    """
+    return (
+        offer.source.kind is SourceKind.UPLOAD
+        and offer.source.upload_sha256 != submission.source.upload_sha256
+    )
+
+
+def _keep_files(offer: Offer) -> list[Operation]:
+    if offer.upload is None:
+        return []
+    return [write_upload(offer.source.upload_sha256, offer.upload, now=get_now())]

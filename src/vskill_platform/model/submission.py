@@ -39,31 +39,42 @@ REVIEW_REMINDER = timedelta(days=1)
 #: Every arrow of docs/states.md. A recovered submission goes back to RECEIVED, also from there.
 EDGES: dict[SubmissionState, frozenset[SubmissionState]] = {
     _S.RECEIVED: frozenset(
-        {_S.TIER1_SCANNING, _S.VENDOR_APPROVED, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}
+        {_S.TIER1_SCANNING, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}
     ),
     _S.TIER1_SCANNING: frozenset(
         {
-            _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.NEEDS_REVIEW, _S.TIER1_FAILED,
-            _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED,
+            _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.VENDOR_APPROVED, _S.NEEDS_REVIEW,
+            _S.TIER1_FAILED, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED,
         }
     ),
     _S.TIER2_SCANNING: frozenset(
         {
-            _S.AUTO_APPROVED, _S.NEEDS_REVIEW,
+            _S.AUTO_APPROVED, _S.VENDOR_APPROVED, _S.NEEDS_REVIEW,
             _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED,
         }
     ),
     _S.NEEDS_REVIEW: frozenset(
         {_S.AUTO_APPROVED, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}
     ),
-    _S.AUTO_APPROVED: frozenset({_S.PUBLISHED, _S.RECEIVED, _S.REJECTED, _S.DEQUEUED}),
-    _S.VENDOR_APPROVED: frozenset({_S.PUBLISHED, _S.RECEIVED, _S.REJECTED, _S.DEQUEUED}),
-    _S.PUBLISHED: frozenset({_S.RECEIVED}),
-    _S.TIER1_FAILED: frozenset({_S.RECEIVED}),
-    _S.REJECTED: frozenset({_S.RECEIVED}),
+    _S.AUTO_APPROVED: frozenset({_S.PUBLISHED, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}),
+    _S.VENDOR_APPROVED: frozenset(
+        {_S.PUBLISHED, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}
+    ),
+    _S.PUBLISHED: frozenset({_S.RECEIVED, _S.NEEDS_REVIEW, _S.REJECTED, _S.BLOCKED}),
+    _S.TIER1_FAILED: frozenset({_S.RECEIVED, _S.BLOCKED}),
+    _S.REJECTED: frozenset({_S.RECEIVED, _S.BLOCKED}),
     _S.BLOCKED: frozenset({_S.RECEIVED}),
-    _S.DEQUEUED: frozenset({_S.RECEIVED}),
+    _S.DEQUEUED: frozenset({_S.RECEIVED, _S.BLOCKED}),
 }  # fmt: skip
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """What a submission waits for that no worker can hasten."""
+
+    #: The scanners that have not answered yet.
+    scanners: tuple[str, ...]
+    #: Who is still waiting then is stuck.
+    until: datetime
 
 
 class Submission(Record, frozen=True, kw_only=True):
@@ -91,8 +102,16 @@ class Submission(Record, frozen=True, kw_only=True):
     slug: str | None = None
     #: What was checked, once it was fetched.
     digest: str | None = None
+    #: What git calls the state of the folder that was checked.
+    tree_sha: str | None = None
+    #: The submissions that came in together, from one repo, share this.
+    set_id: str | None = None
     #: Seconds spent in each phase of the latest walk.
     timings: dict[str, float] = msgspec.field(default_factory=dict)
+    #: Set while it has no message because scanners elsewhere are at it; who moves does not wait.
+    waiting: Waiting | None = None
+    #: How often it has waited since it was last opened.
+    waits: int = 0
 
 
 class StateEvent(Record, frozen=True, kw_only=True):
@@ -144,8 +163,17 @@ def move(
 
 def reopen(submission: Submission, cause: Cause, *, now: datetime) -> tuple[Submission, StateEvent]:
     """Start the walk of an ended submission anew: same record, same id, a whole budget."""
-    fresh = msgspec.structs.replace(submission, attempts=0, recoveries=0, recover_after=None)
+    fresh = msgspec.structs.replace(
+        submission, attempts=0, recoveries=0, recover_after=None, waits=0
+    )
     return move(fresh, SubmissionState.RECEIVED, cause, now=now)
+
+
+def wait(submission: Submission, waiting: Waiting, *, reason: str, now: datetime) -> Submission:
+    """Let it stay where it is, without a message, until scanners elsewhere have answered."""
+    return msgspec.structs.replace(
+        submission, waiting=waiting, waits=submission.waits + 1, reason=reason, updated_at=now
+    )
 
 
 def deadline(submission: Submission, *, stuck_threshold: timedelta) -> datetime | None:
@@ -154,13 +182,19 @@ def deadline(submission: Submission, *, stuck_threshold: timedelta) -> datetime 
         return None
     if submission.state is SubmissionState.NEEDS_REVIEW:
         return submission.updated_at + REVIEW_REMINDER
-    due = submission.updated_at + stuck_threshold
-    return max(due, submission.recover_after) if submission.recover_after else due
+    moments = [submission.updated_at + stuck_threshold]
+    if submission.recover_after:
+        moments.append(submission.recover_after)
+    if submission.waiting:
+        moments.append(submission.waiting.until)
+    return max(moments)
 
 
 def is_stuck(submission: Submission, *, now: datetime, stuck_threshold: timedelta) -> bool:
     """Tell whether it stands still for too long, or is dated ahead by a clock that was wrong."""
     stands_for = now - submission.updated_at
+    if submission.waiting and submission.updated_at <= now < submission.waiting.until:
+        return False
     return submission.state in STUCK_STATES and abs(stands_for) >= stuck_threshold
 
 
@@ -182,6 +216,11 @@ def _record(
         at=now,
     )
     moved = msgspec.structs.replace(
-        submission, state=to, reason=cause.reason, updated_at=now, events=submission.events + 1
+        submission,
+        state=to,
+        reason=cause.reason,
+        updated_at=now,
+        events=submission.events + 1,
+        waiting=None,
     )
     return moved, event

@@ -1,10 +1,12 @@
 """What a check found, and what follows from it."""
 
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import date, datetime
 from enum import StrEnum
 
 import msgspec
 
+from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.record import Record
 
 
@@ -20,9 +22,11 @@ class FindingKind(StrEnum):
     MALICIOUS = "malicious"  #: evidence of deception or theft
     RISKY = "risky"  #: dangerous whoever wrote it
     OPAQUE = "opaque"  #: could not be read
+    IMITATION = "imitation"  #: like what somebody else published, or published in heaps
     EXPOSURE = "exposure"  #: harms its own author
     QUALITY = "quality"  #: not what the specification asks for; says nothing about danger
     UNVERIFIED = "unverified"  #: no check came to an end
+    EXTERNAL = "external"  #: what a scanner of another maker says; decides nothing by itself
 
 
 class Verdict(StrEnum):
@@ -34,7 +38,15 @@ class Verdict(StrEnum):
 #: A finding of one of these keeps a skill from being published as it is.
 BLOCKING = frozenset({Severity.CRITICAL, Severity.HIGH})
 #: Kinds that speak about danger, and so about the verdict.
-_DANGEROUS = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY, FindingKind.OPAQUE})
+_DANGEROUS = frozenset(
+    {FindingKind.MALICIOUS, FindingKind.RISKY, FindingKind.OPAQUE, FindingKind.IMITATION}
+)
+#: Kinds that a policy may suppress. What could not be read or is not as the specification asks
+#: stays so whoever vouches for it: a suppression never makes a skill complete.
+SUPPRESSIBLE = frozenset(
+    {FindingKind.MALICIOUS, FindingKind.RISKY, FindingKind.IMITATION, FindingKind.EXPOSURE}
+)
+_ORDER = {severity: place for place, severity in enumerate(Severity)}
 _SCORES = {
     Severity.CRITICAL: 100,
     Severity.HIGH: 70,
@@ -44,6 +56,30 @@ _SCORES = {
 }
 #: What a second, independent rule adds to the gravest.
 _SECOND_RULE = 10
+
+
+class FindingSuppression(msgspec.Struct, frozen=True, kw_only=True):
+    """What the operator's policy says about one finding."""
+
+    reason: str
+    expires: date
+    #: Whether its last day had passed when the skill was checked: then it changes nothing.
+    is_expired: bool = False
+
+    def in_words(self) -> str:
+        if self.is_expired:
+            return f"not any more, since {self.expires} has passed; it was: {self.reason}"
+        return f"until {self.expires}: {self.reason}"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One of the places that a finding was put together from."""
+
+    file: str
+    line: int
+    #: What is done there, and in which words.
+    act: str
+    text: str
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,11 +95,26 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     #: The words or code themselves, and the other places that it was put together from.
     evidence: tuple[str, ...] = ()
+    #: From where it comes to where it goes; empty where one place says it all.
+    steps: tuple[Step, ...] = ()
     #: Why the severity is lower than the rule's; empty if it is not.
     lowered: str = ""
     references: tuple[str, ...] = ()
     #: Stays the same while the place and what it says do.
     fingerprint: str = ""
+    #: From the policy of a registry, never from the skill itself.
+    suppression: FindingSuppression | None = None
+
+    @property
+    def is_suppressed(self) -> bool:
+        """Tell whether it is shown but does not count."""
+        mark = self.suppression
+        return mark is not None and not mark.is_expired and self.kind in SUPPRESSIBLE
+
+    @property
+    def is_aside(self) -> bool:
+        """Tell whether it decides nothing: suppressed, or told by another's scanner."""
+        return self.is_suppressed or self.kind is FindingKind.EXTERNAL
 
 
 class Report(Record, frozen=True, kw_only=True):
@@ -81,6 +132,12 @@ class Report(Record, frozen=True, kw_only=True):
     score: int = 0
     #: What the skill can do, by kind; never part of the verdict.
     capabilities: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    #: What the judge of tier 2 said; None if none was asked.
+    judgement: Judgement | None = None
+    #: Names the policy that was in force; empty for none.
+    policy: str = ""
+    #: What decided, in words: a clause of the policy with its findings, or a person.
+    decided: str = ""
 
 
 def judge(findings: tuple[Finding, ...]) -> Verdict:
@@ -89,7 +146,7 @@ def judge(findings: tuple[Finding, ...]) -> Verdict:
     One critical finding blocks, and so do two grave ones of different rules. A single grave or
     middling one is for a person to look at.
     """
-    dangerous = [finding for finding in findings if finding.kind in _DANGEROUS]
+    dangerous = [finding for finding in findings if _counts(finding)]
     grave = {
         finding.rule
         for finding in dangerous
@@ -106,7 +163,7 @@ def score(findings: tuple[Finding, ...]) -> int:
     """Say how bad the gravest finding is, and a little more if another rule agrees."""
     by_rule: dict[str, int] = {}
     for finding in findings:
-        if finding.kind in _DANGEROUS:
+        if _counts(finding):
             found = _SCORES[finding.severity]
             by_rule[finding.rule] = max(found, by_rule.get(finding.rule, 0))
     if not by_rule:
@@ -114,3 +171,14 @@ def score(findings: tuple[Finding, ...]) -> int:
     gravest = max(by_rule.values())
     has_second = sum(value >= _SCORES[Severity.MEDIUM] for value in by_rule.values()) > 1
     return min(gravest + (_SECOND_RULE if has_second else 0), 100)
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Put the gravest first, and what does not count last."""
+    return tuple(
+        sorted(findings, key=lambda item: (item.is_aside, _ORDER[item.severity], item.rule))
+    )
+
+
+def _counts(finding: Finding) -> bool:
+    return finding.kind in _DANGEROUS and not finding.is_suppressed

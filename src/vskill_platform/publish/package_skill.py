@@ -1,24 +1,11 @@
-"""The archive of a version: the same files give the same bytes."""
+"""The archive of a version, packed beside the event loop: squeezing megabytes takes a while."""
 
-import gzip
-import io
-import tarfile
-from pathlib import Path
+import asyncio
 
-from vskill_platform.model.skill import SkillFile
+from vskill_platform.fetch.pack import Packed, pack
+from vskill_platform.fetch.snapshot import Snapshot
 
 
-def package_skill(folder: Path, files: tuple[SkillFile, ...]) -> bytes:
-    """Pack the files as a plain ustar archive, gzipped, with SKILL.md at its root."""
-    packed = io.BytesIO()
-    with (
-        gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, filename="", compresslevel=6) as squeezed,
-        tarfile.open(fileobj=squeezed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
-    ):
-        for file in files:
-            entry = tarfile.TarInfo(file.path)
-            entry.size = file.size
-            entry.mode = 0o755 if file.is_executable else 0o644
-            with (folder / file.path).open("rb") as content:
-                archive.addfile(entry, content)
-    return packed.getvalue()
+async def package_skill(snapshot: Snapshot) -> Packed:
+    """Pack the files of a snapshot with SKILL.md at the root; the same files, the same bytes."""
+    return await asyncio.to_thread(pack, snapshot.folder, snapshot.files)

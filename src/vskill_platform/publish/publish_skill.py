@@ -1,6 +1,5 @@
 """Publishing: the skill, its version and its archive, ready for the walk's last commit."""
 
-import hashlib
 from datetime import datetime
 
 import msgspec
@@ -8,15 +7,27 @@ import msgspec
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import SlugTaken
 from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.model.likeness import Likeness
 from vskill_platform.model.skill import (
     PublishedSkill,
     SkillManifest,
     SkillVersion,
+    known_version,
     next_version,
 )
 from vskill_platform.model.submission import Submission
 from vskill_platform.publish.package_skill import package_skill
-from vskill_platform.stores.skill_store import get_skill, resolve_slug, write_skill, write_version
+from vskill_platform.stores.block_store import expect_unblocked
+from vskill_platform.stores.likeness_store import SkillLikeness, delete_likeness, write_likeness
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.skill_store import (
+    get_skill,
+    get_versions,
+    move_parts,
+    resolve_slug,
+    write_skill,
+    write_version,
+)
 
 
 class Publication(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,49 +36,124 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True):
     operations: list[Operation]
 
 
+class _Place(msgspec.Struct, frozen=True):
+    """Where to publish: the slug, and what is published from this source already."""
+
+    slug: str
+    stored: Stored[PublishedSkill] | None
+
+    @property
+    def skill(self) -> PublishedSkill | None:
+        return self.stored.record if self.stored else None
+
+
 async def prepare_publication(
-    submission: Submission, snapshot: Snapshot, manifest: SkillManifest, *, now: datetime
+    submission: Submission,
+    snapshot: Snapshot,
+    manifest: SkillManifest,
+    *,
+    likeness: Likeness,
+    now: datetime,
 ) -> Publication:
-    """Say what to write so that exactly the checked files are published."""
-    slug = await resolve_slug(f"{submission.source.namespace}/{manifest.name}")
-    stored = await get_skill(slug)
-    latest = stored.record if stored else None
-    if latest and latest.source_key != submission.source.key:
-        raise SlugTaken(f"{slug} is published from {latest.repo_url} already")
-    expected = stored.revision if stored else ABSENT
-    if latest and latest.digest == snapshot.digest:
+    """Say what to write so that exactly the checked files are published, and found by copies.
+
+    The commit fails if it was put on the blocklist, or published by somebody else, meanwhile.
+    """
+    source = submission.source
+    place = await _find_place(submission, manifest.name)
+    found_by = await write_likeness(
+        SkillLikeness(
+            slug=place.slug,
+            name=manifest.name,
+            publisher=source.publisher,
+            since=place.skill.published_at if place.skill else now,
+            likeness=likeness,
+        )
+    )
+    always = [
+        *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
+        *found_by,
+    ]
+    versions = await get_versions(place.skill.slug) if place.skill else []
+    known = known_version(place.skill, versions, snapshot.digest) if place.skill else None
+    if place.stored and known:
         # The content is what it was: it was checked again, and nothing else happened.
-        again = write_skill(msgspec.structs.replace(latest, checked_at=now), expected=expected)
-        return Publication(slug=slug, version=latest.version, operations=[again])
-    archive = package_skill(snapshot.folder, snapshot.files)
+        again = msgspec.structs.replace(place.stored.record, checked_at=now, down=None)
+        put = write_skill(again, expected=place.stored.revision)
+        yanked = " (yanked)" if again.yank_of(known.number) else ""
+        said = f"{known.version}{yanked}"
+        return Publication(slug=again.slug, version=said, operations=[put, *always])
+    archive = await package_skill(snapshot)
+    newest = versions[-1].version if versions else None
     version = SkillVersion(
-        slug=slug,
-        number=latest.versions + 1 if latest else 1,
-        version=next_version(latest.version if latest else None, manifest.metadata.get("version")),
+        slug=place.slug,
+        number=place.skill.versions + 1 if place.skill else 1,
+        version=next_version(newest, manifest.metadata.get("version")),
         digest=snapshot.digest,
         files=snapshot.files,
-        archive_sha256=hashlib.sha256(archive).hexdigest(),
+        archive_sha256=archive.sha256,
         commit_sha=snapshot.commit_sha,
         submission_id=submission.id,
         published_at=now,
+        capabilities=likeness.capabilities,
     )
-    skill = PublishedSkill(
-        slug=slug,
+    operations = [
+        *await _write_in_place(place, _skill(submission, manifest, version, place.skill)),
+        *write_version(version, archive.content),
+        *always,
+    ]
+    return Publication(slug=place.slug, version=version.version, operations=operations)
+
+
+async def _find_place(submission: Submission, name: str) -> _Place:
+    """Find the slug: what a source has published before stays its own, also under a new name."""
+    owner = submission.source.owner_key
+    wished = f"{submission.source.namespace}/{name}"
+    before = await get_skill(await resolve_slug(submission.slug)) if submission.slug else None
+    own = before if before and before.record.source_key == owner else None
+    if own and own.record.name == name:
+        return _Place(own.record.slug, own)
+    slug = await resolve_slug(wished)
+    if own and slug == own.record.slug:  # a name that it had before
+        return _Place(wished, own)
+    taken = await get_skill(slug)
+    if taken and taken.record.source_key != owner:
+        raise SlugTaken(f"{slug} is published from {taken.record.repo_url} already")
+    return _Place(slug, taken or own)
+
+
+async def _write_in_place(place: _Place, skill: PublishedSkill) -> list[Operation]:
+    if place.stored is None:
+        return [write_skill(skill, expected=ABSENT)]
+    if place.slug == place.stored.record.slug:
+        return [write_skill(skill, expected=place.stored.revision)]
+    return [
+        *await move_parts(place.stored, place.slug),
+        *await delete_likeness(place.stored.record.slug),
+        write_skill(skill, expected=ABSENT),
+    ]
+
+
+def _skill(
+    submission: Submission,
+    manifest: SkillManifest,
+    version: SkillVersion,
+    before: PublishedSkill | None,
+) -> PublishedSkill:
+    return PublishedSkill(
+        slug=version.slug,
         name=manifest.name,
         description=manifest.description,
         license=manifest.license,
         repo_url=submission.repo_url,
         skill_path=submission.skill_path,
-        source_key=submission.source.key,
+        source_key=submission.source.owner_key,
+        publisher=submission.source.publisher,
         submission_id=submission.id,
         version=version.version,
         versions=version.number,
-        digest=snapshot.digest,
-        published_at=latest.published_at if latest else now,
-        checked_at=now,
-    )
-    return Publication(
-        slug=slug,
-        version=version.version,
-        operations=[write_skill(skill, expected=expected), *write_version(version, archive)],
+        digest=version.digest,
+        published_at=before.published_at if before else version.published_at,
+        checked_at=version.published_at,
+        yanked=before.yanked if before else (),
     )

@@ -12,6 +12,7 @@ from vskill_platform.model.submission import (
     SubmissionState,
     move,
 )
+from vskill_platform.stores.block_submission import end_if_blocked
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.submission_store import get_submission, read_message, write_submission
@@ -27,6 +28,11 @@ async def claim_submission(delivery: Delivery) -> Stored[Submission] | None:
         log.warning("message without a submission", submission=submission_id)
         return None
     if stored.record.state not in STUCK_STATES:
+        return None
+    if blocked := await end_if_blocked(stored):  # nothing of it is fetched
+        _, operations = blocked
+        if await commit(operations) is None:
+            raise Overtaken(f"{submission_id} was changed by somebody else")
         return None
     now, node = get_now(), get_settings().node
     submission = msgspec.structs.replace(stored.record, attempts=stored.record.attempts + 1)

@@ -5,18 +5,24 @@ import msgspec
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.engines.ports import Operation
 from vskill_platform.fetch.snapshot import Snapshot
-from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
-from vskill_platform.model.verdict import (
-    BLOCKING,
-    Finding,
-    FindingKind,
-    Report,
-    Verdict,
-    judge,
+from vskill_platform.model.decision import Decision, Outcome
+from vskill_platform.model.submission import (
+    Cause,
+    Submission,
+    SubmissionState,
+    Waiting,
+    move,
+    wait,
 )
-from vskill_platform.publish.publish_skill import prepare_publication
-from vskill_platform.scan.scan_skill import ScanResult
+from vskill_platform.model.verdict import BLOCKING, Report
+from vskill_platform.publish.hold_skill import hold_skill
+from vskill_platform.publish.publish_skill import Publication, prepare_publication
+from vskill_platform.queue.build_report import build_report, decide_about, describe
+from vskill_platform.queue.judge_submission import Judged
+from vskill_platform.stores.block_submission import end_if_blocked
 from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.external_scan_store import ExternalScan, write_external_scan
+from vskill_platform.stores.held_store import let_go
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.submission_store import write_submission
@@ -28,57 +34,46 @@ class Conclusion(msgspec.Struct, frozen=True):
 
 
 async def conclude_submission(
-    claimed: Stored[Submission], snapshot: Snapshot, scanned: ScanResult, stopwatch: Stopwatch
+    judged: Judged, snapshot: Snapshot, stopwatch: Stopwatch
 ) -> Conclusion:
     """Decide by what was found; say where that leads and everything that has to be written."""
-    submission = msgspec.structs.replace(
-        claimed.record,
-        skill_name=scanned.manifest.name if scanned.manifest else claimed.record.skill_name,
-        digest=snapshot.digest,
-        timings=stopwatch.laps,
-    )
-    current = Stored(submission, claimed.revision)
-    report = _report(submission, snapshot, scanned)
-    if scanned.manifest is None or not is_publishable(scanned.findings):
-        return _stop(current, report, SubmissionState.TIER1_FAILED)
-    if scanned.verdict is Verdict.REVIEW:
-        return _stop(current, report, SubmissionState.NEEDS_REVIEW)
+    scanned = judged.scanned
+    described = describe(judged.submission.record, snapshot, scanned)
+    submission = msgspec.structs.replace(described, timings=stopwatch.laps)
+    current = Stored(submission, judged.submission.revision)
+    report = build_report(submission, snapshot, scanned, judged.judgement)
+    if blocked := await end_if_blocked(current, report=report):
+        return Conclusion(*blocked)
+    if judged.unanswered:
+        return _wait(current, report, judged.unanswered)
+    is_tier2 = submission.state is SubmissionState.TIER2_SCANNING
+    decision = decide_about(submission, scanned)
+    report = msgspec.structs.replace(report, decided=decision.clause)
+    if scanned.manifest is None or decision.outcome is Outcome.REJECT:
+        end = SubmissionState.REJECTED if is_tier2 else SubmissionState.TIER1_FAILED
+        return _stop(current, report, decision, end)
+    if decision.outcome is Outcome.REVIEW:
+        waits = _stop(current, report, decision, SubmissionState.NEEDS_REVIEW)
+        # Who entered tier 2 has kept the files already.
+        held = [] if is_tier2 else await hold_skill(submission, snapshot)
+        return Conclusion(waits.submission, [*waits.operations, *held])
     publication = await prepare_publication(
-        submission, snapshot, scanned.manifest, now=report.checked_at
+        submission, snapshot, scanned.manifest, likeness=scanned.measured(), now=report.checked_at
     )
     stopwatch.lap("publish")
-    published, operations = _publish(current, publication.slug, publication.version)
-    return Conclusion(published, [*operations, write_report(report), *publication.operations])
+    published, operations = _publish(current, report, decision, publication)
+    operations += [write_report(report), *publication.operations, *await let_go(submission.id)]
+    return Conclusion(published, operations)
 
 
-def is_publishable(findings: tuple[Finding, ...]) -> bool:
-    """Tell whether nothing was found that ends it here: no danger, and a manifest to use."""
-    is_broken = any(
-        finding.kind is FindingKind.QUALITY and finding.severity in BLOCKING for finding in findings
-    )
-    return not is_broken and judge(findings) is not Verdict.BLOCK
-
-
-def _report(submission: Submission, snapshot: Snapshot, scanned: ScanResult) -> Report:
-    return Report(
-        submission_id=submission.id,
-        verdict=scanned.verdict,
-        score=scanned.score,
-        findings=scanned.findings,
-        capabilities=scanned.capabilities,
-        digest=snapshot.digest,
-        scanner=scanned.scanner,
-        ruleset=scanned.ruleset,
-        checked_at=get_now(),
-        duration_seconds=round(scanned.duration_ms / 1000, 6),
-    )
-
-
-def _stop(current: Stored[Submission], report: Report, state: SubmissionState) -> Conclusion:
-    """End the walk, or hand it to a person, with the gravest finding as the reason."""
-    first, *others = report.findings  # the gravest come first
-    grave = [finding for finding in others if finding.severity in BLOCKING]
-    more = f" (and {len(grave)} more)" if grave else ""
+def _stop(
+    current: Stored[Submission], report: Report, decision: Decision, state: SubmissionState
+) -> Conclusion:
+    """End the walk, or hand it to a person, with the finding that decided as the reason."""
+    first = (*decision.deciding, *report.findings)[0]
+    grave = [item for item in report.findings if item.severity in BLOCKING and not item.is_aside]
+    others = len(grave) - (first in grave)
+    more = f" (and {others} more)" if others else ""
     waits = "a person has to look at it: " if state is SubmissionState.NEEDS_REVIEW else ""
     cause = _by_this_node("check", f"{waits}{first.message}{more}")
     stopped, event = move(current.record, state, cause, now=report.checked_at)
@@ -86,17 +81,48 @@ def _stop(current: Stored[Submission], report: Report, state: SubmissionState) -
     return Conclusion(stopped, [*operations, write_report(report)])
 
 
+def _wait(
+    current: Stored[Submission], report: Report, scans: tuple[Stored[ExternalScan], ...]
+) -> Conclusion:
+    """Rest without a message until they have answered; one that just did makes this void."""
+    names = tuple(scan.record.provider for scan in scans)
+    # Recovery comes later than the job that ends dead scans: it is the net below that one.
+    until = max(scan.record.deadline for scan in scans) + get_settings().stuck_threshold
+    reason = f"waits for {', '.join(names)}, until {until:%H:%M} UTC at the latest"
+    waiting = Waiting(scanners=names, until=until)
+    waits = wait(current.record, waiting, reason=reason, now=report.checked_at)
+    held = [write_external_scan(scan.record, expected=scan.revision) for scan in scans]
+    operations = write_submission(waits, [], expected=current.revision)
+    return Conclusion(waits, [*operations, *held, write_report(report)])
+
+
 def _publish(
-    current: Stored[Submission], slug: str, version: str
+    current: Stored[Submission], report: Report, decision: Decision, publication: Publication
 ) -> tuple[Submission, list[Operation]]:
     now = get_now()
-    submission = msgspec.structs.replace(current.record, slug=slug)
-    passed = _by_this_node("check", "passed every check; no judge is configured")
-    approved, approval = move(submission, SubmissionState.AUTO_APPROVED, passed, now=now)
-    done = _by_this_node("publish", f"published as {slug} {version}")
-    published, publication = move(approved, SubmissionState.PUBLISHED, done, now=now)
-    operations = write_submission(published, [approval, publication], expected=current.revision)
+    submission = msgspec.structs.replace(current.record, slug=publication.slug)
+    words = f"passed every check{_but(report)}; {_word_of_the_judge(report)}"
+    way = SubmissionState.AUTO_APPROVED
+    if decision.is_by_trust:
+        words, way = decision.clause, SubmissionState.VENDOR_APPROVED
+    approved, approval = move(submission, way, _by_this_node("check", words), now=now)
+    done = _by_this_node("publish", f"published as {publication.slug} {publication.version}")
+    published, end = move(approved, SubmissionState.PUBLISHED, done, now=now)
+    operations = write_submission(published, [approval, end], expected=current.revision)
     return published, operations
+
+
+def _but(report: Report) -> str:
+    """A pass that owes something to the policy says so."""
+    suppressed = sum(finding.is_suppressed for finding in report.findings)
+    return f" but {suppressed} that the policy suppresses" if suppressed else ""
+
+
+def _word_of_the_judge(report: Report) -> str:
+    if report.judgement:
+        return f"the judge ({report.judgement.model}) agrees"
+    has_judge = bool(get_settings().judge_url)
+    return "the judge's budget is spent" if has_judge else "no judge is configured"
 
 
 def _by_this_node(trigger: str, reason: str) -> Cause:

@@ -3,12 +3,16 @@
 from datetime import timedelta
 from enum import StrEnum
 
+import msgspec
+
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Acknowledge, Bury, Delivery, Operation, Retry
 from vskill_platform.errors import (
     DeadlineExceeded,
     EngineError,
+    JudgeFailed,
     ScanError,
+    ScannerFailed,
     SlugTaken,
     SourceError,
     VskillError,
@@ -20,9 +24,11 @@ from vskill_platform.model.submission import (
     SubmissionState,
     move,
 )
+from vskill_platform.model.verdict import Verdict
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.reject_submission import reject_submission, unverified
+from vskill_platform.stores.scan_store import get_report, write_report
 from vskill_platform.stores.submission_store import get_submission, read_message, write_submission
 
 log = get_logger(__name__)
@@ -34,6 +40,8 @@ class ErrorClass(StrEnum):
     TIMEOUT = "RUN-TIMEOUT"
     SOURCE = "RUN-SOURCE"
     SCANNER = "RUN-SCANNER"
+    JUDGE = "RUN-JUDGE"
+    EXTERNAL = "RUN-EXTERNAL"
     DATABASE = "RUN-DATABASE"
     NAME = "RUN-NAME"
     INTERNAL = "RUN-INTERNAL"
@@ -42,6 +50,8 @@ class ErrorClass(StrEnum):
 _CLASSES: tuple[tuple[type[Exception], ErrorClass, str], ...] = (
     (DeadlineExceeded, ErrorClass.TIMEOUT, "Make the repo or the skill smaller, or try later."),
     (SourceError, ErrorClass.SOURCE, "Correct the source, then submit it again."),
+    (JudgeFailed, ErrorClass.JUDGE, "Wait for a person; the operator can have it judged again."),
+    (ScannerFailed, ErrorClass.EXTERNAL, "Wait for a person; the operator can mend the scanner."),
     (ScanError, ErrorClass.SCANNER, "Submit it again; if that does not help, tell the operator."),
     (SlugTaken, ErrorClass.NAME, "Choose another `name` in SKILL.md, then submit it again."),
     (EngineError, ErrorClass.DATABASE, "Tell the operator that the database failed."),
@@ -55,6 +65,8 @@ async def fail_submission(delivery: Delivery, error: Exception) -> None:
         operations: list[Operation] = [Acknowledge(delivery)]
     elif is_retryable(error) and delivery.attempt <= get_settings().max_retries:
         operations = _try_again(stored, delivery, error)
+    elif is_retryable(error) and stored.record.state is SubmissionState.TIER2_SCANNING:
+        operations = await _leave_to_a_person(stored, delivery, error)
     else:
         operations = _end(stored, delivery, error)
     if await commit(operations) is None:
@@ -76,6 +88,8 @@ def classify(error: Exception) -> tuple[ErrorClass, str]:
 
 def _try_again(stored: Stored[Submission], delivery: Delivery, error: Exception) -> list[Operation]:
     delay: timedelta = get_settings().retry_delay * delivery.attempt
+    if isinstance(error, VskillError) and error.retry_after:
+        delay = max(delay, error.retry_after)
     reason = f"will be tried again in {delay.total_seconds():g} s: {_describe(error)}"
     cause = Cause(trigger="retry", actor=get_settings().node, reason=reason)
     waiting, event = move(stored.record, SubmissionState.RECEIVED, cause, now=get_now())
@@ -96,6 +110,30 @@ def _end(stored: Stored[Submission], delivery: Delivery, error: Exception) -> li
         *reject_submission(stored, cause, finding),
         Bury(delivery, reason) if is_retryable(error) else Acknowledge(delivery),
     ]
+
+
+async def _leave_to_a_person(
+    stored: Stored[Submission], delivery: Delivery, error: Exception
+) -> list[Operation]:
+    """End tier 2 without a verdict: tier 1 did not stop it, and others have not spoken."""
+    error_class, fix = classify(error)
+    what = "not scanned" if isinstance(error, ScannerFailed) else "not judged"
+    reason = f"{what}, given up after {delivery.attempt} attempts: {_describe(error)}"
+    finding = unverified(rule=error_class, message=reason, fix=fix)
+    cause = Cause(
+        trigger="fail",
+        actor=get_settings().node,
+        reason=f"a person has to look at it: {reason}",
+    )
+    waiting, event = move(stored.record, SubmissionState.NEEDS_REVIEW, cause, now=get_now())
+    operations = write_submission(waiting, [event], expected=stored.revision)
+    report = await get_report(waiting.id)  # of tier 1, from before the judge was asked
+    if report:
+        unjudged = msgspec.structs.replace(
+            report, verdict=Verdict.REVIEW, findings=(finding, *report.findings), decided=reason
+        )
+        operations.append(write_report(unjudged))
+    return [*operations, Bury(delivery, reason)]
 
 
 def _describe(error: Exception) -> str:

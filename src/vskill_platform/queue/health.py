@@ -7,6 +7,15 @@ import msgspec
 from vskill_platform.engines.ports import QueueStats
 from vskill_platform.stores.db import get_now, get_queue, get_settings
 from vskill_platform.stores.heartbeat_store import Heartbeat, get_heartbeats
+from vskill_platform.stores.submission_store import get_waiting_reviews
+
+
+class WaitingReviews(msgspec.Struct, frozen=True, kw_only=True):
+    """What waits for a person: no fault of the machine, but somebody should know."""
+
+    count: int
+    #: Since when the oldest waits; None when none does.
+    oldest: datetime | None
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,6 +23,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
     queue: QueueStats
     workers: tuple[Heartbeat, ...]
+    reviews: WaitingReviews
 
 
 async def check_health() -> Health:
@@ -21,7 +31,15 @@ async def check_health() -> Health:
     stats = await get_queue().stats()
     workers = tuple(await get_heartbeats())
     problem = _find_problem(stats, workers, get_now(), get_settings().stuck_threshold)
-    return Health(problems=(problem,) if problem else (), queue=stats, workers=workers)
+    waiting = await get_waiting_reviews()
+    return Health(
+        problems=(problem,) if problem else (),
+        queue=stats,
+        workers=workers,
+        reviews=WaitingReviews(
+            count=len(waiting), oldest=waiting[0].updated_at if waiting else None
+        ),
+    )
 
 
 def _find_problem(

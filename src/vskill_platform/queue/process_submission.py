@@ -1,12 +1,15 @@
-"""THE WALK of one submission: claim, fetch, check, conclude. It fits on one screen, for ever."""
+"""THE WALK: claim, fetch, check, ask others, judge, conclude. Always fits on one screen."""
 
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Acknowledge, Delivery
 from vskill_platform.errors import Overtaken
 from vskill_platform.fetch.fetch_source import fetched
+from vskill_platform.publish.weigh_findings import weigh_findings
+from vskill_platform.queue.ask_scanners import ask_scanners
 from vskill_platform.queue.claim_submission import claim_submission
 from vskill_platform.queue.conclude_submission import conclude_submission
+from vskill_platform.queue.judge_submission import judge_submission
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.stores.db import bound_env, commit
 
@@ -30,7 +33,11 @@ async def process_submission(delivery: Delivery) -> None:
             snapshot.folder, folder_name=snapshot.folder_name, slots=bound_env().scan_slots
         )
         stopwatch.lap("check")
-        conclusion = await conclude_submission(claimed, snapshot, scanned, stopwatch)
+        scanned = await weigh_findings(claimed.record, snapshot, scanned)
+        stopwatch.lap("compare")
+        examined = await ask_scanners(claimed, snapshot, scanned, stopwatch)
+        judged = await judge_submission(examined, snapshot, stopwatch)
+        conclusion = await conclude_submission(judged, snapshot, stopwatch)
     if await commit([*conclusion.operations, Acknowledge(delivery)]) is None:
         raise Overtaken(f"{claimed.record.id} was changed while it was being checked")
     ended = conclusion.submission

@@ -1,11 +1,13 @@
 """What running work has in reach: its database, settings, clock and places to scan."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from anyio import CapacityLimiter
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.ports import Engine
+from vskill_platform.model.policy import Policy
+from vskill_platform.model.scanner import ScannerInUse
 from vskill_platform.settings import Settings
 
 
@@ -16,3 +18,7 @@ class WorkerEnv:
     clock: Clock
     #: Bounds how many skills are checked at once.
     scan_slots: CapacityLimiter
+    #: What the operator has decided; who walks with submissions reads it at the start.
+    policy: Policy = field(default_factory=Policy)
+    #: The scanners of other makers that the policy names.
+    scanners: tuple[ScannerInUse, ...] = ()

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from vskill_platform.scan.collect import Placed
+from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.facts import Act, storable
 
 #: Which acts are which capability, and what of the fact is worth showing.
@@ -33,7 +34,7 @@ def list_capabilities(facts: Iterable[Placed]) -> Capabilities:
         kind = _KINDS.get(placed.fact.act)
         what = placed.fact.host if kind == "hosts" else placed.fact.detail or placed.fact.act.value
         if kind and what:
-            found.setdefault(kind, set()).add(storable(what[:200]))
+            found.setdefault(kind, set()).add(redact(storable(what[:200])))
     return {kind: tuple(sorted(values)[:_MAX_OF_A_KIND]) for kind, values in sorted(found.items())}
 
 

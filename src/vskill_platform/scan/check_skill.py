@@ -5,15 +5,19 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
+import msgspec
 from anyio import BrokenWorkerProcess, CapacityLimiter, to_process
 
 from vskill_platform.errors import ScanError
+from vskill_platform.scan.measure_likeness import measure_likeness
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 MAX_MEMORY_BYTES = 1024 * 1024 * 1024
 MAX_CPU_SECONDS = 30
 
+Result = TypeVar("Result")
 Scan = Callable[[Path, str | None], ScanResult]
 
 
@@ -21,19 +25,31 @@ async def check_skill(
     folder: Path, *, folder_name: str | None, slots: CapacityLimiter
 ) -> ScanResult:
     """Check the files in *folder*. A checker that breaks means: not verified."""
+    return await run_in_process(_scan_and_measure, scan_skill, folder, folder_name, slots=slots)
+
+
+def _scan_and_measure(scan: Scan, folder: Path, folder_name: str | None) -> ScanResult:
+    """Add to the result what a registry compares with other skills."""
+    result = scan(folder, folder_name)
+    likeness = measure_likeness(folder, result.capabilities)
+    return msgspec.structs.replace(result, likeness=likeness)
+
+
+async def run_in_process(
+    work: Callable[..., Result], *arguments: object, slots: CapacityLimiter
+) -> Result:
+    """Read a skill's files in a process that is killed with the task that waits for it."""
     try:
         return await to_process.run_sync(
-            partial(_within_limits, scan_skill, folder, folder_name),
-            cancellable=True,
-            limiter=slots,
+            partial(_within_limits, work, *arguments), cancellable=True, limiter=slots
         )
     except (BrokenWorkerProcess, MemoryError, RecursionError, OSError) as error:
         raise ScanError(f"the check broke down: {error!r}") from error
 
 
-def _within_limits(scan: Scan, folder: Path, folder_name: str | None) -> ScanResult:
+def _within_limits(work: Callable[..., Result], *arguments: object) -> Result:
     """Run in the process: the system ends it when it takes more than its share."""
     cpu = int(time.process_time()) + MAX_CPU_SECONDS
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, resource.RLIM_INFINITY))
-    return scan(folder, folder_name)
+    return work(*arguments)

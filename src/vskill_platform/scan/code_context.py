@@ -1,22 +1,21 @@
 """The lines around a finding, read again from the skill's files."""
 
 import os
-import re
 import stat
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from vskill_platform.model.verdict import Finding, FindingKind
+from vskill_platform.model.verdict import Finding
+from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.show_text import show
 from vskill_platform.scan.skill_files import MAX_TEXT_BYTES
 
 LINES_AROUND = 2
+#: Stands between an archive and what is in it; that is not read again, only quoted.
+IN_ARCHIVE = "!/"
 MAX_LINE_CHARACTERS = 200
 MAX_OTHER_PLACES = 3
-#: What may be a secret; the first characters are enough to find it again.
-_SECRET = re.compile(r"[A-Za-z0-9_\-+/=.]{12,}")
-_KEPT_CHARACTERS = 4
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -30,7 +29,12 @@ def lines_around(folder: Path, finding: Finding) -> tuple[Line, ...]:
     """Return the lines fit to be shown; none if the file is not text of the skill itself."""
     if not finding.file or not finding.line:
         return ()
-    lines = _read(folder, finding.file).split("\n")
+    if IN_ARCHIVE in finding.file:
+        return tuple(
+            Line(number=finding.line, text=show(redact(text)), is_it=True)
+            for text in finding.evidence[:1]
+        )
+    lines = redact(_read(folder, finding.file)).split("\n")  # the whole: a key has many lines
     first = max(finding.line - LINES_AROUND, 1)
     chosen = lines[first - 1 : finding.line + LINES_AROUND]
     if len(lines) < finding.line or "\0" in "".join(chosen):
@@ -62,8 +66,6 @@ def _prepare(text: str, finding: Finding) -> str:
     text = text.removesuffix("\r")
     if len(text) > MAX_LINE_CHARACTERS:
         text = _cut(text, finding.evidence[0] if finding.evidence else "")
-    if finding.kind is FindingKind.EXPOSURE:
-        text = _SECRET.sub(_mask, text)
     return show(text, limit=2 * MAX_LINE_CHARACTERS)
 
 
@@ -75,16 +77,16 @@ def _cut(text: str, evidence: str) -> str:
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
-def _mask(found: re.Match[str]) -> str:
-    return f"{found[0][:_KEPT_CHARACTERS]}…"
-
-
 def without_secrets(finding: Finding) -> Finding:
     """Return the finding as it may be handed around: a report must not spread what it found."""
-    if finding.kind is not FindingKind.EXPOSURE:
-        return finding
-    masked = tuple(_SECRET.sub(_mask, text) for text in finding.evidence)
-    return msgspec.structs.replace(finding, evidence=masked)
+    return msgspec.structs.replace(
+        finding,
+        message=redact(finding.message),
+        evidence=tuple(map(redact, finding.evidence)),
+        steps=tuple(
+            msgspec.structs.replace(step, text=redact(step.text)) for step in finding.steps
+        ),
+    )
 
 
 def other_places(finding: Finding) -> list[str]:

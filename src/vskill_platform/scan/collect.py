@@ -15,9 +15,11 @@ from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.magic import FileType
+from vskill_platform.scan.masked_hosts import read_masked_hosts
 from vskill_platform.scan.prose import ProseReader
 from vskill_platform.scan.regions import Region, RegionKind, inline_code, split_markdown
 from vskill_platform.scan.skill_files import Role, ScanFile, is_prose
+from vskill_platform.scan.tool_texts import tool_texts
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,10 +73,19 @@ _ORDERS = frozenset(
 )
 #: What words inside of code can tell an agent that reads it; the rest is said by the code itself.
 _TOLD_BY_CODE = frozenset(
-    {Act.TELL_OVERRIDE, Act.TELL_CONCEAL, Act.TELL_LEAK, Act.TELL_AUTHORITY, Act.TELL_DISARM}
+    {
+        Act.TELL_OVERRIDE,
+        Act.TELL_CONCEAL,
+        Act.TELL_LEAK,
+        Act.TELL_AUTHORITY,
+        Act.TELL_DISARM,
+        Act.TELL_IMAGE,
+    }
 )
 
 
+#: Each costs time; a book has fewer.
+_MAX_FRAGMENTS = 4_000
 #: What stands before a command in a recipe.
 _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
 #: What stands before a value in a line of YAML.
@@ -88,7 +99,7 @@ def collect_facts(files: list[ScanFile]) -> list[Placed]:
 def facts_of(file: ScanFile) -> Iterator[Placed]:
     if file.kind is not FileType.TEXT:
         return
-    text = visible(file.text)
+    text = read_masked_hosts(visible(file.text))
     if file.language:
         try:
             facts = _READERS[file.language](_recipes(file.path, text))
@@ -96,9 +107,10 @@ def facts_of(file: ScanFile) -> Iterator[Placed]:
             unread = Fact(act=Act.OPAQUE, line=1, text=str(error), detail="unparsed")
             facts = [*error.facts, unread]
         yield from _place(file, facts, file.role)
-        words = ProseReader(text).read(text, 1)
-        told = [fact for fact in words if fact.act in _TOLD_BY_CODE]
-        yield from _place(file, told, Role.QUOTED)
+        prose = ProseReader(text)
+        yield from _place(file, prose.read_some(text, 1, _TOLD_BY_CODE), Role.QUOTED)
+        if file.language == "python":
+            yield from _tools(file, prose, text, file.role)
         yield from _place(file, _encoded_in(text, 1), file.role)
     elif is_prose(file.path):
         yield from _markdown(file, text)
@@ -106,18 +118,19 @@ def facts_of(file: ScanFile) -> Iterator[Placed]:
 
 def _markdown(file: ScanFile, text: str) -> Iterator[Placed]:
     prose = ProseReader(text)
+    fragments = _Fragments()
     for region in split_markdown(text):
         role = _region_role(file.role, region)
         if region.kind is RegionKind.FENCE:
             reader = _READERS.get(region.language)
-            facts = _fragment(reader, region.text) if reader else []
+            facts = fragments.read(reader, region.text) if reader else []
             yield from _place(file, facts, role, shift=region.line - 1)
-            words = prose.read(region.text, region.line)
             if region.language in _WORDY:
-                yield from _place(file, words, role)
+                yield from _place(file, prose.read(region.text, region.line), role)
             else:  # words inside of code: comments, docstrings, strings
-                told = [fact for fact in words if fact.act in _TOLD_BY_CODE]
+                told = prose.read_some(region.text, region.line, _TOLD_BY_CODE)
                 yield from _place(file, told, Role.QUOTED)
+                yield from _tools(file, prose, region.text, role, shift=region.line - 1)
             yield from _place(file, _encoded_in(region.text, region.line), role)
             continue
         told = prose.read(region.text, region.line)
@@ -127,9 +140,18 @@ def _markdown(file: ScanFile, text: str) -> Iterator[Placed]:
             hidden = msgspec.structs.replace(order, act=Act.HIDDEN, detail="instruction")
             yield from _place(file, [hidden], role)
         if region.kind is RegionKind.FRONTMATTER:
-            yield from _place(file, _values_in(region), role)
+            yield from _place(file, _values_in(region, fragments), role)
         for line, code in inline_code(region):
-            yield from _place(file, read_shell(code), role, shift=line - 1)
+            yield from _place(file, fragments.read(read_shell, code), role, shift=line - 1)
+    yield from _place(file, fragments.unread(), file.role)
+
+
+def _tools(
+    file: ScanFile, prose: ProseReader, code: str, role: Role, *, shift: int = 0
+) -> Iterator[Placed]:
+    """Read what the code tells an agent about the tools in it."""
+    for line, text in tool_texts(code):
+        yield from _place(file, prose.read(text, line), role, shift=shift)
 
 
 def _recipes(path: str, text: str) -> str:
@@ -138,12 +160,12 @@ def _recipes(path: str, text: str) -> str:
     return _RECIPE.sub("", text) if name in {"makefile", "dockerfile", "justfile"} else text
 
 
-def _values_in(region: Region) -> list[Fact]:
+def _values_in(region: Region, fragments: "_Fragments") -> list[Fact]:
     """Read the values of the frontmatter as commands: some agents run what `install:` says."""
     found = []
     for number, line in enumerate(region.text.split("\n"), start=region.line):
         value = _VALUE.sub("", line).strip().strip("'\"")
-        facts = _fragment(read_shell, value) if " " in value else []
+        facts = fragments.read(read_shell, value) if " " in value else []
         found += [msgspec.structs.replace(fact, line=number) for fact in facts]
     return found
 
@@ -160,12 +182,28 @@ def _encoded_in(text: str, line: int) -> list[Fact]:
     ]
 
 
-def _fragment(reader: Reader, code: str) -> list[Fact]:
-    """Read a piece of code in a text; what is no code, whatever its fence says, is none."""
-    try:
-        return reader(code)
-    except Unparsed as error:
-        return error.facts
+class _Fragments:
+    """The pieces of code in one text: so many are read, and what was too much is said."""
+
+    def __init__(self) -> None:
+        self._left = _MAX_FRAGMENTS
+        self._is_cut = False
+
+    def read(self, reader: Reader, code: str) -> list[Fact]:
+        """Read a piece; what is no code, whatever its fence says, is none."""
+        self._left -= 1
+        if self._left < 0:
+            self._is_cut = True
+            return []
+        try:
+            return reader(code)
+        except Unparsed as error:
+            self._is_cut |= error.is_too_much
+            return error.facts
+
+    def unread(self) -> list[Fact]:
+        text = "more code in a text than can be followed"
+        return [Fact(act=Act.OPAQUE, line=1, text=text, detail="unparsed")] if self._is_cut else []
 
 
 def _region_role(role: Role, region: Region) -> Role:

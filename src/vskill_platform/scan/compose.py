@@ -1,7 +1,9 @@
 """Putting facts together: a rule holds where all the facts it needs stand close enough."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import accumulate
 
 import msgspec
 
@@ -27,6 +29,8 @@ _SHOWING_LOWERS = {
     Role.QUOTED: 3,
     Role.SAMPLE: 3,
 }
+#: Farther apart than any two lines.
+_ANYWHERE = 1_000_000_000
 _SEVERITIES = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW, Severity.INFO)
 
 
@@ -62,11 +66,18 @@ def apply_rules(
 
 def _matches(rule: Rule, acts: dict[Act, list[Placed]], steps: dict[Role, int]) -> Iterable[Match]:
     first, *others = rule.needs
-    for placed in _candidates(first, acts):
-        near = [_nearest(need, placed, acts, rule.within) for need in others]
-        if any(item is None for item in near):
+    candidates = list(_candidates(first, acts))
+    if not candidates:  # as for nearly every rule and file
+        return
+    wanted = [_Neighbours(_candidates(need, acts), need.at_least) for need in others]
+    alike = _Neighbours(candidates, first.at_least) if first.at_least > 1 else None
+    unwanted = [_Neighbours(_candidates(need, acts)) for need in rule.unless]
+    within = rule.within or _ANYWHERE
+    for placed in candidates:
+        near = [neighbours.nearest(placed, within) for neighbours in wanted]
+        if any(item is None for item in near) or (alike and not alike.are_enough(placed, within)):
             continue
-        if any(_nearest(need, placed, acts, rule.within) for need in rule.unless):
+        if any(neighbours.nearest(placed, within) for neighbours in unwanted):
             continue
         chosen = (placed, *(item for item in near if item))
         severity, lowered = _weigh(rule, chosen, steps)
@@ -93,16 +104,43 @@ def _fits(need: Need, placed: Placed) -> bool:
     return not need.roles or placed.role in need.roles
 
 
-def _nearest(
-    need: Need, placed: Placed, acts: dict[Act, list[Placed]], within: int
-) -> Placed | None:
-    best: Placed | None = None
-    best_distance = within or 1_000_000_000
-    for candidate in _candidates(need, acts):
-        distance = abs(candidate.fact.line - placed.fact.line)
-        if distance <= best_distance and candidate is not placed:
-            best, best_distance = candidate, distance
-    return best
+class _Neighbours:
+    """Facts by their lines: a hostile text states thousands, so none is looked at in vain."""
+
+    def __init__(self, candidates: Iterable[Placed], at_least: int = 1) -> None:
+        self._at_least = at_least
+        self._by_line: dict[int, list[tuple[int, Placed]]] = defaultdict(list)
+        for number, candidate in enumerate(candidates):
+            self._by_line[candidate.fact.line].append((number, candidate))
+        self._lines = sorted(self._by_line)
+        self._counts = [0, *accumulate(len(self._by_line[line]) for line in self._lines)]
+
+    def are_enough(self, placed: Placed, within: int) -> bool:
+        """Say whether as many facts are near as the rule needs."""
+        line = placed.fact.line
+        first = bisect_left(self._lines, line - within)
+        behind = bisect_right(self._lines, line + within)
+        return self._counts[behind] - self._counts[first] >= self._at_least
+
+    def nearest(self, placed: Placed, within: int) -> Placed | None:
+        """Return the nearest other fact; of several, the one that was found last."""
+        if self._at_least > 1 and not self.are_enough(placed, within):
+            return None
+        line = placed.fact.line
+        if here := self._last_at(line, placed):
+            return here[1]
+        place = bisect_left(self._lines, line)
+        after = place + 1 if line in self._by_line else place
+        around = [self._lines[at] for at in (place - 1, after) if 0 <= at < len(self._lines)]
+        distance = min((abs(near - line) for near in around), default=within + 1)
+        if distance > within:
+            return None
+        found = [self._by_line[near][-1] for near in around if abs(near - line) == distance]
+        return max(found, key=lambda item: item[0])[1]
+
+    def _last_at(self, line: int, placed: Placed) -> tuple[int, Placed] | None:
+        there = self._by_line.get(line, ())
+        return next((item for item in reversed(there) if item[1] is not placed), None)
 
 
 def _weigh(rule: Rule, facts: tuple[Placed, ...], steps: dict[Role, int]) -> tuple[Severity, str]:

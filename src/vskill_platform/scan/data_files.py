@@ -6,7 +6,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-DATA_FILES = ("hosts.toml", "places.toml", "prose.toml", "rules.toml")
+DATA_FILES = (
+    "hosts.toml", "packages.toml", "places.toml", "prose.toml", "registry.toml", "rules.toml",
+    "secrets.toml",
+)  # fmt: skip
 
 
 def load_data(name: str) -> dict[str, Any]:

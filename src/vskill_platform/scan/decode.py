@@ -10,6 +10,8 @@ import zlib
 from collections.abc import Callable
 from urllib.parse import unquote
 
+from vskill_platform.scan.pattern_set import PatternSet
+
 #: Attackers nest encodings; nobody else goes deeper than this.
 MAX_LAYERS = 4
 MAX_BYTES = 256 * 1024
@@ -19,10 +21,18 @@ _MIN_VARIETY = 8
 _MIN_BASE85 = 40
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
-_LONG_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:0x[0-9a-fA-F]{2},?\s*){4,}")
 _BASE32 = re.compile(r"[A-Z2-7]{16,}={0,6}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}")
+#: All that `\s` means in the other engine.
+_SPACE = r"[\s\v\x1c-\x1f\x{85}\pZ]"
+_RUNS = PatternSet(
+    [
+        "[A-Za-z0-9+/]{24,}={0,2}",
+        _HEX.pattern.replace(r"\s", _SPACE),
+        _PERCENT.pattern,
+    ]
+)
 _WORDS = re.compile(
     r"\b(?:curl|wget|bash|/bin/sh|sh -c|https?://|powershell|iex|python|import |eval|exec|"
     r"require\(|function|echo|sudo|chmod|rm -rf|nc |socket|os\.|subprocess)|\|\s*(?:ba)?sh\b",
@@ -45,11 +55,10 @@ def decode_literal(text: str) -> str | None:
 def find_encoded(text: str) -> list[tuple[int, str]]:
     """Return the plain text behind each encoded run in *text* that turns out to be code."""
     found = []
-    for pattern in (_LONG_BASE64, _HEX, _PERCENT):
-        for match in pattern.finditer(text[:MAX_BYTES]):
-            plain = decode_literal(match[0]) if len(match[0]) >= _MIN_CHARACTERS else None
-            if plain and _WORDS.search(plain):
-                found.append((match.start(), plain))
+    for _, start, end in _RUNS.finds(text[:MAX_BYTES]):
+        plain = decode_literal(text[start:end]) if end - start >= _MIN_CHARACTERS else None
+        if plain and _WORDS.search(plain):
+            found.append((start, plain))
     return found
 
 

@@ -2,6 +2,7 @@
 
 import textwrap
 
+from vskill_platform.scan.registry_rules import RegistryRule, load_registry_rules
 from vskill_platform.scan.rules import Rule, load_rules
 
 #: What the checks of the manifest and of the size find; docs/scanning.md has the limits.
@@ -20,6 +21,7 @@ FORMAL_RULES = {
     "MAN-040": "A field is not one of the specification",
     "MAN-050": "There are no instructions below the frontmatter",
     "LIM-001": "There are too many files, or too large ones",
+    "LIM-002": "There are more or larger files than the registry's policy allows",
 }
 SPECIFICATION = "https://agentskills.io/specification"
 _WIDTH = 96
@@ -32,12 +34,15 @@ def explain(name: str) -> str | None:
         return _list_all()
     if wanted in FORMAL_RULES:
         return _formal(wanted)
+    if wanted in load_registry_rules():
+        return _explained(load_registry_rules()[wanted], _only_in_a_registry())
     rule = next((rule for rule in load_rules() if rule.id == wanted), None)
-    return _explained(rule) if rule else None
+    return _explained(rule, _samples(rule)) if rule else None
 
 
 def _list_all() -> str:
-    titles = {rule.id: rule.title for rule in load_rules()} | FORMAL_RULES
+    rules: list[Rule | RegistryRule] = [*load_rules(), *load_registry_rules().values()]
+    titles = {rule.id: rule.title for rule in rules} | FORMAL_RULES
     width = max(map(len, titles))
     return "\n".join(f"{rule:{width}}  {title}" for rule, title in sorted(titles.items()))
 
@@ -51,17 +56,28 @@ def _formal(rule: str) -> str:
     )
 
 
-def _explained(rule: Rule) -> str:
+def _explained(rule: Rule | RegistryRule, where: list[str]) -> str:
     parts = [
         f"{rule.id}  {rule.title}\n{rule.severity} · {rule.kind}",
         _section("Why", _wrapped(rule.why)),
         _section("Fix", _wrapped(rule.fix)),
-        _section("Found in", textwrap.indent(rule.bad.strip(), "  | ", lambda _: True)),
-        _section("Not found in", textwrap.indent(rule.good.strip(), "  | ", lambda _: True)),
+        *where,
     ]
     if rule.references:
         parts.append(_section("References", "\n".join(f"  {link}" for link in rule.references)))
     return "\n\n".join(parts)
+
+
+def _samples(rule: Rule) -> list[str]:
+    return [
+        _section("Found in", textwrap.indent(rule.bad.strip(), "  | ", lambda _: True)),
+        _section("Not found in", textwrap.indent(rule.good.strip(), "  | ", lambda _: True)),
+    ]
+
+
+def _only_in_a_registry() -> list[str]:
+    text = "When a skill is submitted and compared with what is published; no file shows it."
+    return [_section("Found", _wrapped(text))]
 
 
 def _section(head: str, body: str) -> str:

@@ -21,6 +21,7 @@ class Act(StrEnum):
     READ_SECRET = "reads a secret"  # noqa: S105 - a fact
     READ_ENV = "reads a variable"
     READ_ALL_ENV = "reads all variables"
+    GATHER = "puts keys of several services together"
     SEND = "sends data"
     LEAK = "sends a secret"  #: a secret flows into something that is sent
     WRITE = "writes to a sensitive place"
@@ -29,6 +30,7 @@ class Act(StrEnum):
     DISARM = "switches protection off"
     ELEVATE = "takes more rights"
     INSTALL = "installs packages"
+    INSTALL_LOOKALIKE = "installs a package with a borrowed name"
     HIDE = "hides what it does"  #: strings put together or encoded so that nobody reads them
     LISTEN = "listens for connections"
 
@@ -49,6 +51,11 @@ class Act(StrEnum):
     TELL_SEND = "tells to send data somewhere"
     TELL_SHARE = "tells to hand data to somebody"
     TELL_SECRET = "speaks of a place where secrets are"  # noqa: S105 - a fact
+    TELL_LOCAL = "tells to obey a file that is not part of the skill"
+    TELL_ALWAYS = "tells to do something each time"
+    TELL_LOCK = "tells to lock files away from their owner"
+    TELL_BACKDOOR = "tells to add a way in"
+    TELL_IMAGE = "tells to show an image whose address carries data"
     HIDDEN = "is not visible to a reader"
 
     # What a file is.

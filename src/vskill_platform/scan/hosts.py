@@ -5,9 +5,9 @@ import re
 from enum import StrEnum
 from functools import cache, lru_cache
 
-import tldextract
-
 from vskill_platform.scan.data_files import load_data
+from vskill_platform.scan.masked_hosts import MASKED_HOST
+from vskill_platform.scan.registered_domain import registered_domain
 
 
 class HostClass(StrEnum):
@@ -24,6 +24,8 @@ class HostClass(StrEnum):
     INSTALLER = "installer"
     ADDRESS = "address"  #: a public IP address instead of a name
     ONION = "onion"
+    MASKED = "masked"  #: written so that it cannot be read
+    BORROWED = "borrowed"  #: somebody else's name with a well-known one in it
     LOCAL = "local"  #: this machine or a private network
     PLACEHOLDER = "placeholder"  #: example.com and the like
     UNKNOWN = "unknown"
@@ -34,6 +36,7 @@ ANONYMOUS = frozenset(
     {
         HostClass.PASTE, HostClass.DROP, HostClass.CALLBACK, HostClass.TUNNEL,
         HostClass.SHORTENER, HostClass.DYNAMIC, HostClass.ADDRESS, HostClass.ONION,
+        HostClass.MASKED, HostClass.BORROWED,
     }
 )  # fmt: skip
 #: Places that a vendor or a registry vouches for.
@@ -50,8 +53,6 @@ _PLACEHOLDERS = re.compile(
     r"(?:^|\.)(?:example|invalid|test|localdomain)$|(?:^|\.)example\.(?:com|org|net)$"
     r"|^(?:your|my|some)[-.]?|^(?:host|hostname|server|domain|url|target|api|x{2,})$"
 )
-# The list of public suffixes comes with the package; nothing is fetched.
-_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
 def hosts_in(text: str) -> list[str]:
@@ -60,29 +61,49 @@ def hosts_in(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def registered_domain(host: str) -> str:
-    """Return the part of a host that somebody had to register, or the host itself."""
-    return _suffixes(host).top_domain_under_public_suffix or host
-
-
-@lru_cache(maxsize=4096)
 def classify_host(host: str) -> HostClass:
     address = _address(host)
     if address is not None:
         return _classify_address(address)
-    if host == "localhost" or host.endswith((".local", ".localhost", ".internal", ".lan")):
-        return HostClass.LOCAL
-    if host.endswith(".onion"):
-        return HostClass.ONION
-    if _PLACEHOLDERS.search(host) or "." not in host:
-        return HostClass.PLACEHOLDER
+    by_shape = _classify_shape(host)
+    if by_shape is not None:
+        return by_shape
     known = _known_hosts()
     labels = host.split(".")
     for start in range(len(labels) - 1):  # the longest name that we know decides
         found = known.get(".".join(labels[start:]))
         if found:
             return found
-    return HostClass.UNKNOWN
+    return HostClass.BORROWED if _borrows_a_name(host) else HostClass.UNKNOWN
+
+
+def _borrows_a_name(host: str) -> bool:
+    """Say whether somebody registered a well-known name with something added to it."""
+    domain = registered_domain(host)
+    label = domain.partition(".")[0]
+    return any(
+        name in label and label != name and domain not in owned
+        for name, owned in _known_names().items()
+    )
+
+
+@cache
+def _known_names() -> dict[str, frozenset[str]]:
+    return {
+        name: frozenset(owned) for name, owned in load_data("hosts.toml")["borrowed"]["of"].items()
+    }
+
+
+def _classify_shape(host: str) -> HostClass | None:
+    """Say what a host is if its name alone tells."""
+    if host == "localhost" or host.endswith((".local", ".localhost", ".internal", ".lan")):
+        return HostClass.LOCAL
+    if host.endswith(".onion"):
+        return HostClass.ONION
+    if MASKED_HOST in host:
+        return HostClass.MASKED
+    is_placeholder = _PLACEHOLDERS.search(host) or "." not in host
+    return HostClass.PLACEHOLDER if is_placeholder else None
 
 
 @cache
@@ -90,7 +111,7 @@ def _known_hosts() -> dict[str, HostClass]:
     return {
         host: HostClass(name)
         for name, table in load_data("hosts.toml").items()
-        for host in table["hosts"]
+        for host in table.get("hosts", ())
     }
 
 

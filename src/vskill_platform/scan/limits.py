@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vskill_platform.model.verdict import Finding, Severity
+from vskill_platform.scan.facts import storable
 
 MAX_FILES = 1_000
 MAX_FILE_BYTES = 10 * 1024 * 1024
@@ -15,7 +16,7 @@ MAX_PATH_CHARACTERS = 200
 
 def check_limits(folder: Path) -> Iterator[Finding]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
+    sizes = {storable(path.relative_to(folder).as_posix()): path.stat().st_size for path in paths}
     if len(sizes) > MAX_FILES:
         yield _too_much(f"There are {len(sizes):,} files, {MAX_FILES:,} is the limit.", None)
     if (total := sum(sizes.values())) > MAX_TOTAL_BYTES:

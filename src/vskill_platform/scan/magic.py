@@ -10,6 +10,8 @@ class FileType(StrEnum):
     ZIP = "a zip archive"
     TAR = "a tar archive"
     GZIP = "a gzip file"
+    BZIP2 = "a bzip2 file"
+    XZ = "an xz file"
     ARCHIVE = "an archive that is not opened"
     DISK_IMAGE = "a disk image or installer"
     MEDIA = "media"
@@ -17,6 +19,8 @@ class FileType(StrEnum):
     DATA = "data of an unknown kind"
 
 
+#: What is opened, to look at what is inside.
+CONTAINERS = frozenset({FileType.ZIP, FileType.TAR, FileType.GZIP, FileType.BZIP2, FileType.XZ})
 _MAGIC: tuple[tuple[bytes, FileType], ...] = (
     (b"\x7fELF", FileType.EXECUTABLE),
     (b"MZ", FileType.EXECUTABLE),
@@ -32,8 +36,8 @@ _MAGIC: tuple[tuple[bytes, FileType], ...] = (
     (b"\x1f\x8b", FileType.GZIP),
     (b"7z\xbc\xaf\x27\x1c", FileType.ARCHIVE),
     (b"Rar!\x1a\x07", FileType.ARCHIVE),
-    (b"\xfd7zXZ\x00", FileType.ARCHIVE),
-    (b"BZh", FileType.ARCHIVE),
+    (b"\xfd7zXZ\x00", FileType.XZ),
+    (b"BZh", FileType.BZIP2),
     (b"\x28\xb5\x2f\xfd", FileType.ARCHIVE),
     (b"MSCF", FileType.ARCHIVE),
     (b"!<arch>\n", FileType.DISK_IMAGE),
@@ -53,6 +57,9 @@ _MAGIC: tuple[tuple[bytes, FileType], ...] = (
     (b"OTTO", FileType.MEDIA),
     (b"SQLite format 3\x00", FileType.DATA),
 )
+#: The last record of a zip archive, and how far from the end it can stand.
+_ZIP_END = b"PK\x05\x06"
+_ZIP_END_REACH = 22 + 0xFFFF
 _PYTHON_BYTECODE = b"\r\r\n"
 _SNIFF = 8192
 #: Bytes that text does not have, but for a few.
@@ -71,7 +78,14 @@ def file_type(head: bytes, name: str) -> FileType:
         return FileType.MEDIA
     if head[257:262] == b"ustar":
         return FileType.TAR
-    return FileType.DATA if _is_binary(head[:_SNIFF]) else FileType.TEXT
+    if not _is_binary(head[:_SNIFF]):
+        return FileType.TEXT
+    return FileType.TAR if name.lower().endswith(".tar") else FileType.DATA
+
+
+def has_archive_behind(tail: bytes) -> bool:
+    """Say whether a zip archive ends here: it may hang behind a picture or a script."""
+    return _ZIP_END in tail[-_ZIP_END_REACH:]
 
 
 def _is_binary(head: bytes) -> bool:

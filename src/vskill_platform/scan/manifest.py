@@ -7,6 +7,7 @@ from pathlib import Path
 
 from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.verdict import Finding, Severity
+from vskill_platform.scan.facts import storable
 from vskill_platform.scan.frontmatter import Field, Frontmatter, FrontmatterError, read_frontmatter
 
 MANIFEST = "SKILL.md"
@@ -70,7 +71,7 @@ def _read(path: Path) -> str:
 
 def _missing(path: Path) -> Finding:
     others = sorted(
-        str(found.parent.relative_to(path.parent))
+        storable(str(found.parent.relative_to(path.parent)))
         for found in path.parent.rglob(MANIFEST)
         if found.is_file()
     )

@@ -4,6 +4,7 @@ import re
 from enum import StrEnum
 
 from vskill_platform.scan.data_files import load_data
+from vskill_platform.scan.pattern_set import Precheck
 
 
 class Secret(StrEnum):
@@ -18,6 +19,7 @@ class Secret(StrEnum):
     AGENT = "the agent's own secrets"
     SYSTEM = "system accounts"
     METADATA = "cloud instance metadata"
+    MEMORY = "memory and identity files"
 
 
 class Sensitive(StrEnum):
@@ -30,11 +32,12 @@ class Sensitive(StrEnum):
 
 
 _DATA = load_data("places.toml")
-#: One of these is in every place below; looking for them first is many times faster.
-_SECRET_HINTS: tuple[str, ...] = tuple(_DATA["hints"])
 _SECRETS = tuple((Secret[name], "|".join(found)) for name, found in _DATA["secrets"].items())
 _SECRET_PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _SECRETS)
-_ANY_SECRET = re.compile("|".join(f"(?:{pattern})" for _, pattern in _SECRETS), re.MULTILINE)
+_PRECHECK = Precheck(pattern for _, pattern in _SECRETS)
+#: Memory files are no secret by themselves, so a text may speak of them.
+_SPOKEN_OF = tuple(pattern for kind, pattern in _SECRETS if kind is not Secret.MEMORY)
+_ANY_SECRET = re.compile("|".join(f"(?:{pattern})" for pattern in _SPOKEN_OF), re.MULTILINE)
 _SENSITIVE_PATTERNS = tuple(
     (Sensitive[name], re.compile("|".join(found))) for name, found in _DATA["sensitive"].items()
 )
@@ -42,9 +45,8 @@ _SENSITIVE_PATTERNS = tuple(
 
 def secret_in(text: str) -> Secret | None:
     """Return which kind of secret a path or command speaks of."""
-    if not may_name_secrets(text):
-        return None
-    return next((kind for kind, pattern in _SECRET_PATTERNS if pattern.search(text)), None)
+    possible = (_SECRET_PATTERNS[place] for place in _PRECHECK.possible_in(text))
+    return next((kind for kind, pattern in possible if pattern.search(text)), None)
 
 
 def secrets_in(text: str) -> list[int]:
@@ -56,7 +58,7 @@ def secrets_in(text: str) -> list[int]:
 
 def may_name_secrets(text: str) -> bool:
     """Say quickly whether looking closer could find anything."""
-    return any(hint in text for hint in _SECRET_HINTS)
+    return bool(_PRECHECK.possible_in(text))
 
 
 def sensitive_place_in(text: str) -> Sensitive | None:

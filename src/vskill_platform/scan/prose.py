@@ -1,37 +1,41 @@
 """What a text tells its reader to do, by the words it uses."""
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from functools import cache
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import NamedTuple
 
 import re2
 
 from vskill_platform.scan.data_files import load_data
 from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.pattern_set import PatternSet
 from vskill_platform.scan.places import may_name_secrets, secrets_in
 
 
-class _Patterns(NamedTuple):
-    act: Act
-    pattern: Any
-    #: One of these must be there, so that most texts are never searched.
-    hints: tuple[str, ...]
+class _Lexicon(NamedTuple):
+    """What is looked for: acts with the words that some text must have to speak of them."""
+
+    acts: list[tuple[Act, list[str]]]
+    patterns: PatternSet
 
 
 @cache
-def _patterns() -> tuple[_Patterns, ...]:
+def _lexicon(only: frozenset[Act] | None) -> _Lexicon:
     tables = load_data("prose.toml")
     words = tables.pop("words")
-    return tuple(
-        _Patterns(
-            Act[name],
-            re2.compile(
-                "(?im)" + "|".join(_expand(pattern, words) for pattern in table["patterns"])
-            ),
-            tuple(table["hints"]),
-        )
-        for name, table in tables.items()
+    chosen = {Act[name]: table for name, table in tables.items()}
+    if only is not None:
+        chosen = {act: table for act, table in chosen.items() if act in only}
+    return _Lexicon(
+        [(act, table["hints"]) for act, table in chosen.items()],
+        PatternSet(
+            "(?im)" + "|".join(_expand(pattern, words) for pattern in table["patterns"])
+            for table in chosen.values()
+        ),
     )
 
 
@@ -63,37 +67,76 @@ _ARTEFACT = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(r"https?://[^\s)\]\"'`<>]+")
+_BLANK = re.compile(r"\s*")
+#: How often the same is counted in one line: some rules need it twice, none more often.
+_MAX_IN_A_LINE = 3
 
 
 class ProseReader:
     """Reads the parts of one text; what nowhere in it is spoken of is looked for in no part."""
 
     def __init__(self, whole: str) -> None:
-        lowered = whole.lower()
-        self._patterns = [
-            (act, pattern)
-            for act, pattern, hints in _patterns()
-            if any(hint in lowered for hint in hints)
-        ]
-        self._has_links = "http" in lowered
+        self._lowered = whole.lower()
+        self._spoken_of: dict[Act, bool] = {}
         self._may_name_secrets = may_name_secrets(whole)
 
     def read(self, text: str, first_line: int) -> list[Fact]:
         """Return what the lines of a part tell their reader."""
-        places = [
-            (act, found.start())
-            for act, pattern in self._patterns
-            for found in pattern.finditer(text)
-            if not _is_negated(act, text, found.start())
-        ]
+        places = self._find(text, None)
         if self._may_name_secrets:
             places += [(Act.TELL_SECRET, start) for start in secrets_in(text)]
-        facts = [_fact(act, *_line_at(text, start, first_line)) for act, start in places]
-        if self._has_links and "http" in text:
+        facts = _Lines(text, first_line).facts_at(places) if places else []
+        if "http" in text:
             for number, line in enumerate(text.split("\n"), start=first_line):
                 if "http" in line:
                     facts += _downloads(line, number)
         return facts
+
+    def read_some(self, text: str, first_line: int, only: frozenset[Act]) -> list[Fact]:
+        """Return what the lines of a part tell their reader by the patterns of some acts."""
+        places = self._find(text, only)
+        return _Lines(text, first_line).facts_at(places) if places else []
+
+    def _find(self, text: str, only: frozenset[Act] | None) -> list[tuple[Act, int]]:
+        acts, patterns = _lexicon(only)
+        finds = ((*acts[place], start) for place, start, _ in patterns.finds(text))
+        return [
+            (act, start)
+            for act, hints, start in finds
+            if self._speaks_of(act, hints) and not _is_negated(act, text, start)
+        ]
+
+    def _speaks_of(self, act: Act, hints: list[str]) -> bool:
+        """Look through the whole text once, however often the same is found in it."""
+        if act not in self._spoken_of:
+            self._spoken_of[act] = any(hint in self._lowered for hint in hints)
+        return self._spoken_of[act]
+
+
+class _Lines:
+    """The lines of a text by the places in them; each is looked at once, however much it says."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self._text, self._first_line = text, first_line
+        self._lines = text.split("\n")
+        self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
+
+    def facts_at(self, places: list[tuple[Act, int]]) -> list[Fact]:
+        known: dict[tuple[Act, int], Fact] = {}
+        counts: Counter[tuple[Act, int]] = Counter()
+        facts = []
+        for act, start in places:
+            where = (act, self._index_of(start))
+            counts[where] += 1
+            if counts[where] <= _MAX_IN_A_LINE:
+                if where not in known:
+                    known[where] = _fact(act, self._first_line + where[1], self._lines[where[1]])
+                facts.append(known[where])
+        return facts
+
+    def _index_of(self, start: int) -> int:
+        blank = _BLANK.match(self._text, start)
+        return bisect_right(self._starts, blank.end() if blank else start) - 1
 
 
 def _is_negated(act: Act, text: str, start: int) -> bool:
@@ -106,16 +149,6 @@ def _is_negated(act: Act, text: str, start: int) -> bool:
     }:
         return False
     return _NEGATED.search(text[max(start - _NEGATION_REACH, 0) : start]) is not None
-
-
-def _line_at(text: str, start: int, first_line: int) -> tuple[int, str]:
-    """Return the number and the text of the line that *start* lies in."""
-    start += (
-        len(text[start:]) - len(text[start:].lstrip()) if text[start : start + 1].isspace() else 0
-    )
-    begin = text.rfind("\n", 0, start) + 1
-    end = text.find("\n", start)
-    return first_line + text.count("\n", 0, start), text[begin : end if end >= 0 else len(text)]
 
 
 def _fact(act: Act, number: int, line: str) -> Fact:
@@ -133,7 +166,8 @@ def _downloads(line: str, number: int) -> list[Fact]:
     """Return the links of a line that tells to get something from them."""
     is_setup = _SETUP.search(line) is not None
     is_told = is_setup or _DOWNLOAD.search(line) is not None
-    facts = []
+    text = shorten(line)
+    facts = {}
     for link in _LINK.findall(line):
         artefact = _ARTEFACT.search(link)
         host = next(iter(hosts_in(link)), None)
@@ -142,14 +176,13 @@ def _downloads(line: str, number: int) -> list[Fact]:
         host_class = classify_host(host)
         if host_class in {HostClass.LOCAL, HostClass.PLACEHOLDER}:
             continue
-        facts.append(
-            Fact(
-                act=Act.TELL_DOWNLOAD,
-                line=number,
-                text=shorten(line),
-                host=host,
-                host_class=host_class,
-                detail="file" if artefact else "setup" if is_setup else "page",
-            )
+        detail = "file" if artefact else "setup" if is_setup else "page"
+        facts[host, detail] = Fact(
+            act=Act.TELL_DOWNLOAD,
+            line=number,
+            text=text,
+            host=host,
+            host_class=host_class,
+            detail=detail,
         )
-    return facts
+    return list(facts.values())

@@ -1,6 +1,7 @@
 """A Markdown text cut into regions, each with the role that it plays for whoever reads it."""
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 
 import msgspec
@@ -30,6 +31,14 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
 
 _FENCE = re.compile(r"^(?P<indent>\s*)(?P<mark>`{3,}|~{3,})\s*(?P<info>[^`]*)$")
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+#: What a line of another kind than prose starts with.
+_SIGNS = frozenset("`~<#|>")
+_KINDS = {"|": RegionKind.TABLE, ">": RegionKind.QUOTE}
+_MAX_BARE = 4_000
+_BARE = re.compile(
+    r"(?:^|[\s:>])((?:sudo\s{1,9})?(?:curl|wget|echo|base64|bash|sh|iwr|irm)\s[^`\n]{0,600}?"
+    r"(?:\|\s{0,9}(?:sudo\s{1,9})?(?:(?:ba|z|da)?sh|iex)\b|<\()[^`\n]{0,200})"
+)
 _INLINE = re.compile(r"(`{1,2})([^`\n]{3,400})\1")
 
 
@@ -47,11 +56,20 @@ def split_markdown(text: str) -> list[Region]:
 def inline_code(region: Region) -> list[tuple[int, str]]:
     """Return the pieces of code inside of prose, each with its line."""
     return [
-        (region.line + offset, found[2])
+        (region.line + offset, code)
         for offset, line in enumerate(region.text.split("\n"))
-        if "`" in line
-        for found in _INLINE.finditer(line)
+        for code in _code_in(line)
     ]
+
+
+def _code_in(line: str) -> Iterator[str]:
+    if "`" in line:
+        for found in _INLINE.finditer(line):
+            yield found[2]
+    # An agent runs a command that stands bare in a sentence as readily as a marked one.
+    if ("|" in line or "<(" in line) and ("http" in line or "base64" in line):
+        for found in _BARE.finditer(line[:_MAX_BARE]):
+            yield found[1]
 
 
 class _Splitter:
@@ -76,18 +94,22 @@ class _Splitter:
     def take(self, lines: list[str], number: int) -> int:
         """Take the line at *number*, or a whole fence or comment; return what comes next."""
         line = lines[number]
-        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        first = line.lstrip()[:1]
+        if first not in _SIGNS:
+            self._add(RegionKind.PROSE, number + 1, line)
+            return number + 1
+        fence = _FENCE.match(line) if first in "`~" else None
         if fence:
             return self._take_fence(lines, number, fence)
-        if "<!--" in line and not line.split("<!--", 1)[0].strip():
+        if first == "<" and line.lstrip().startswith("<!--"):
             return self._take_comment(lines, number)
-        heading = _HEADING.match(line) if line.lstrip()[:1] == "#" else None
+        heading = _HEADING.match(line) if first == "#" else None
         if heading:
             self.flush()
             level = len(heading[1])
             self._headings = [item for item in self._headings if item[0] < level]
             self._headings.append((level, heading[2]))
-        self._add(_kind_of(line), number + 1, line)
+        self._add(_KINDS.get(first, RegionKind.PROSE), number + 1, line)
         return number + 1
 
     def flush(self) -> None:
@@ -137,12 +159,3 @@ class _Splitter:
             end += 1
         self._append(RegionKind.COMMENT, number + 1, "\n".join(lines[number : end + 1]))
         return end + 1
-
-
-def _kind_of(line: str) -> RegionKind:
-    stripped = line.lstrip()
-    if stripped.startswith("|"):
-        return RegionKind.TABLE
-    if stripped.startswith(">"):
-        return RegionKind.QUOTE
-    return RegionKind.PROSE

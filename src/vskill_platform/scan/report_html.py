@@ -90,19 +90,31 @@ def _skill(number: int, one: Scanned) -> str:
     verdict = _verdict(one)
     head = (
         f"<header><h2>{_text(one.target.path, 300)}</h2>{_badge(verdict)}"
-        f"<p>{_SENTENCES[verdict]}</p>{_measures(one.result) if one.result else ''}</header>"
+        f"<p>{_sentence(one)}</p>{_measures(one.result) if one.result else ''}</header>"
     )
     body = _found(one, one.result) if one.result else f"<p>{_text(one.error, 1000)}</p>"
     return f'<section id="s{number}" class="skill {verdict}">{head}{body}</section>'
 
 
+def _sentence(one: Scanned) -> str:
+    if one.result and one.result.verdict is Verdict.PASS and _suppressed(one.result):
+        return "What was found is suppressed by a policy; nothing else speaks against this skill."
+    return _SENTENCES[_verdict(one)]
+
+
+def _suppressed(result: ScanResult) -> int:
+    return sum(finding.is_suppressed for finding in result.findings)
+
+
 def _measures(result: ScanResult) -> str:
     width = f'<span class="track"><i style="width:{result.score}%"></i></span>'
     score = f"{width}{result.score} of 100"
+    count = _suppressed(result)
+    suppressed = f"<div><dt>suppressed</dt><dd>{count:,}</dd></div>" if count else ""
     return (
         f'<dl class="measures"><div><dt>score</dt><dd>{score}</dd></div>'
         f"<div><dt>files</dt><dd>{result.files:,}</dd></div>"
-        f"<div><dt>time</dt><dd>{result.duration_ms:,.0f} ms</dd></div></dl>"
+        f"<div><dt>time</dt><dd>{result.duration_ms:,.0f} ms</dd></div>{suppressed}</dl>"
     )
 
 
@@ -120,7 +132,8 @@ def _finding(finding: Finding, one: Scanned) -> str:
     return (
         f'<article class="finding {finding.severity}"><h3>{_text(finding.message, 500)}</h3>'
         f'<p class="place"><span class="severity">{finding.severity}</span>'
-        f"<code>{_text(finding.rule)}</code><span>{_place(finding)}</span></p>"
+        f"<code>{_text(finding.rule)}</code><span>{_place(finding)}</span>"
+        f"{'<b>suppressed</b>' if finding.is_suppressed else ''}</p>"
         f"{_code(lines_around(one.target.folder, finding))}{_notes(finding)}</article>"
     )
 
@@ -156,6 +169,7 @@ def _notes(finding: Finding) -> str:
         ("Why", _text(finding.why)),
         ("Fix", _text(finding.fix)),
         ("Lowered", _text(finding.lowered)),
+        ("Suppressed", _text(finding.suppression.in_words()) if finding.suppression else ""),
         ("More", " · ".join(map(_link, finding.references))),
     ]
     rows = "".join(f"<dt>{name}</dt><dd>{html}</dd>" for name, html in notes if html)

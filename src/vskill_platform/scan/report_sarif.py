@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from vskill_platform import __version__
-from vskill_platform.model.verdict import Finding, FindingKind, Severity
+from vskill_platform.model.verdict import Finding, FindingKind, Severity, Step
 from vskill_platform.scan.code_context import lines_around, without_secrets
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.scan.explain import FORMAL_RULES, SPECIFICATION
@@ -127,15 +127,32 @@ def _result(finding: Finding, one: Scanned, rule_index: int) -> dict[str, Any]:
         "message": {"text": _message(finding)},
         "locations": [{"physicalLocation": _location(finding, one)}],
         "partialFingerprints": {"vskillFinding/v1": show(fingerprint, limit=200)},
+        "suppressions": _suppressions(finding),
+        **({"codeFlows": [_code_flow(finding, one)]} if finding.steps else {}),
         "properties": {
             "severity": finding.severity,
             "kind": finding.kind,
             "skill": one.target.path,
             "verdict": one.result.verdict if one.result else "",
             "lowered": finding.lowered,
+            "suppressed": finding.suppression.in_words() if finding.suppression else "",
             "evidence": [show(text) for text in finding.evidence[:_MAX_EVIDENCE]],
         },
     }
+
+
+def _suppressions(finding: Finding) -> list[dict[str, Any]]:
+    """An empty list says that it counts; SARIF wants one for every result or for none."""
+    if not finding.suppression or not finding.is_suppressed:
+        return []
+    return [
+        {
+            "kind": "external",
+            "status": "accepted",
+            "justification": show(finding.suppression.reason),
+            "properties": {"expires": finding.suppression.expires},
+        }
+    ]
 
 
 def _level(finding: Finding) -> str:
@@ -143,9 +160,32 @@ def _level(finding: Finding) -> str:
     return "note" if finding.kind is FindingKind.QUALITY else _LEVELS[finding.severity]
 
 
+def _code_flow(finding: Finding, one: Scanned) -> dict[str, Any]:
+    """Lead through the places of a finding, from where something comes to where it goes."""
+    locations = [
+        {
+            "executionOrder": number,
+            "importance": "essential",
+            "location": {
+                "physicalLocation": _location(_at(finding, step), one),
+                "message": {"text": _plain(f"{step.act}: {show(step.text, limit=300)}")},
+            },
+        }
+        for number, step in enumerate(finding.steps, start=1)
+    ]
+    return {"threadFlows": [{"locations": locations}]}
+
+
+def _at(finding: Finding, step: Step) -> Finding:
+    return msgspec.structs.replace(finding, file=step.file, line=step.line, evidence=(step.text,))
+
+
 def _message(finding: Finding) -> str:
+    return _plain(f"{show(finding.message, limit=1000)} {show(finding.why)}".strip())
+
+
+def _plain(text: str) -> str:
     """Brackets are links in SARIF, and a skill must not write any."""
-    text = f"{show(finding.message, limit=1000)} {show(finding.why)}".strip()
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
 

@@ -74,13 +74,16 @@ def _verdict_line(mark: tuple[str, str], word: str, one: Scanned) -> Text:
 
 def _measures(result: ScanResult) -> str:
     files = "1 file" if result.files == 1 else f"{result.files} files"
-    return f"score {result.score}/100 · {files} · {result.duration_ms:.0f} ms"
+    suppressed = sum(finding.is_suppressed for finding in result.findings)
+    also = f" · {suppressed} suppressed" if suppressed else ""
+    return f"score {result.score}/100 · {files} · {result.duration_ms:.0f} ms{also}"
 
 
 def _finding(finding: Finding, one: Scanned) -> Iterator[Padding]:
     head = Text.assemble(
         (f" {finding.severity} ", _SEVERITIES[finding.severity]),
         " ", (show(finding.rule), "bold"), "  ", (_place(finding), "underline"),
+        ("  suppressed" if finding.is_suppressed else "", "bold dim"),
     )  # fmt: skip
     yield _indented(head, 2, below=0)
     yield _indented(_odd(show(finding.message, limit=500)), 4, below=0)
@@ -128,6 +131,7 @@ def _notes(finding: Finding) -> Table:
         ("why", show(finding.why)),
         ("fix", show(finding.fix)),
         ("lowered", show(finding.lowered)),
+        ("suppressed", show(finding.suppression.in_words()) if finding.suppression else ""),
     ]
     for name, text in rows:
         if text:

@@ -21,6 +21,8 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: Only where no host could be read.
     no_host: bool = False
     detail: list[str] = []
+    #: How many such facts there must be.
+    at_least: int = 1
     roles: list[Role] = []
 
     def acts(self) -> tuple[Act, ...]:

@@ -9,9 +9,12 @@ import msgspec
 from vskill_platform.base.worker_pool import Bounds, Failure, Outcome, run_in_workers
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.scan.rules import load_rules
-from vskill_platform.scan.scan_skill import ScanResult, scan_skill
+from vskill_platform.scan.scan_skill import ScanResult, all_facts, scan_skill
+from vskill_platform.scan.skill_files import scan_file
 
 Scan = Callable[[Path, str | None], ScanResult]
+#: A text whose scan needs every table: words, a host that is in none, code.
+_TOUCH = b"Download https://files.nowhere-special.dev/a.zip now.\n```python\npass\n```\n"
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,8 +38,7 @@ def scan_many(
     targets: Sequence[Target], *, jobs: int, scan: Scan = scan_skill, bounds: Bounds | None = None
 ) -> Generator[Scanned, None, None]:
     """Yield what was found in each target, in their order; one that breaks stops no other."""
-    load_rules()  # once, for all workers: they judge by the same rules from first to last
-    ruleset_version()
+    load_tables()
     outcomes = run_in_workers(
         lambda target: msgspec.msgpack.encode(scan(target.folder, target.folder_name)),
         [target for target in targets if not target.error],
@@ -49,6 +51,13 @@ def scan_many(
                 yield Scanned(target=target, result=None, error=target.error)
             else:
                 yield _scanned(target, next(outcomes))
+
+
+def load_tables() -> None:
+    """Load all data before there are workers: they judge by the same, and none does it again."""
+    load_rules()
+    ruleset_version()
+    all_facts([scan_file("SKILL.md", _TOUCH, size=len(_TOUCH), manifest="")])
 
 
 def _scanned(target: Target, outcome: Outcome) -> Scanned:

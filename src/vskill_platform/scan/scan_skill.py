@@ -3,20 +3,34 @@
 import hashlib
 import re
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
+from vskill_platform.errors import ScanError
+from vskill_platform.model.likeness import Likeness
 from vskill_platform.model.skill import SkillManifest
-from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict, judge, score
+from vskill_platform.model.verdict import (
+    Finding,
+    FindingKind,
+    Step,
+    Verdict,
+    in_order,
+    judge,
+    score,
+)
 from vskill_platform.scan.capabilities import Capabilities, list_capabilities
 from vskill_platform.scan.collect import Placed, collect_facts
 from vskill_platform.scan.compose import Match, apply_rules
 from vskill_platform.scan.data_files import ruleset_version
+from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.facts import Act, Fact, storable
 from vskill_platform.scan.file_facts import file_facts
+from vskill_platform.scan.inner_files import open_containers
 from vskill_platform.scan.limits import check_limits
 from vskill_platform.scan.manifest import MANIFEST, check_manifest
+from vskill_platform.scan.packages import borrowed_names
 from vskill_platform.scan.rules import load_rules
 from vskill_platform.scan.skill_files import MAX_FILES, Role, ScanFile, read_skill_files
 
@@ -30,7 +44,20 @@ _SECURITY = re.compile(
     r"reverse engineering|osint|mitre|owasp|cve)\b",
     re.IGNORECASE,
 )
-_ORDER = {severity: place for place, severity in enumerate(Severity)}
+
+#: Where something comes from, and where it goes to; the rest stands between.
+_SOURCES = frozenset(
+    {
+        Act.READ_SECRET, Act.READ_ENV, Act.READ_ALL_ENV, Act.FETCH, Act.HOOK, Act.TELL_SECRET,
+        Act.TELL_DOWNLOAD,
+    }
+)  # fmt: skip
+_SINKS = frozenset(
+    {
+        Act.SEND, Act.LEAK, Act.RUN_REMOTE, Act.RUN_DECODED, Act.REVERSE_SHELL, Act.TELL_SEND,
+        Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_TERMINAL,
+    }
+)  # fmt: skip
 
 
 class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +71,14 @@ class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: float
     scanner: str
     ruleset: str
+    #: What others are compared with; measured where there are others.
+    likeness: Likeness | None = None
+
+    def measured(self) -> Likeness:
+        """Return the likeness, which must not be taken for granted: without it no copy is found."""
+        if self.likeness is None:
+            raise ScanError("it was not measured what the skill is like")
+        return self.likeness
 
 
 def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
@@ -51,10 +86,9 @@ def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
     started = time.perf_counter()
     manifest, quality = check_manifest(folder, folder_name)
     files = read_skill_files(folder)
-    facts = _all_facts(files)
+    facts = all_facts(files)
     matches = apply_rules(load_rules(), facts, is_about_security=is_about_security(files))
-    found = (*quality, *check_limits(folder), *(_finding(match) for match in matches))
-    findings = tuple(sorted(found, key=lambda item: (_ORDER[item.severity], item.rule)))
+    findings = in_order((*quality, *check_limits(folder), *map(_finding, matches)))
     return ScanResult(
         verdict=judge(findings),
         score=score(findings),
@@ -68,15 +102,31 @@ def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
     )
 
 
+def rejudge(result: ScanResult, findings: Iterable[Finding]) -> ScanResult:
+    """Return the result with these findings in the place of its own, and what follows from them."""
+    ordered = in_order(findings)
+    return msgspec.structs.replace(
+        result, findings=ordered, verdict=judge(ordered), score=score(ordered)
+    )
+
+
 def is_about_security(files: list[ScanFile]) -> bool:
     """Tell by its name and description whether a skill is about attack and defence."""
-    manifest = next((file.text for file in files if file.path == MANIFEST), "")
+    manifest = _manifest_of(files)
     head = manifest[:_HEAD] if manifest.startswith("---") else manifest[:_TITLE]
     return _SECURITY.search(head) is not None
 
 
-def _all_facts(files: list[ScanFile]) -> list[Placed]:
-    facts = [*collect_facts(files), *file_facts(files)]
+def _manifest_of(files: list[ScanFile]) -> str:
+    return next((file.text for file in files if file.path == MANIFEST), "")
+
+
+def all_facts(files: list[ScanFile]) -> list[Placed]:
+    """Collect what the files of a skill do and say, also inside of archives; judge nothing."""
+    inside = open_containers(files, _manifest_of(files))
+    everything = [*files, *inside.files]
+    facts = [*collect_facts(everything), *file_facts(everything), *inside.facts]
+    facts += borrowed_names(facts)
     if len(files) >= MAX_FILES:
         rest = Fact(act=Act.OPAQUE, line=1, text="more files than are read", detail="cut")
         facts.append(Placed(fact=rest, path=files[-1].path, role=Role.DOCUMENT))
@@ -86,23 +136,37 @@ def _all_facts(files: list[ScanFile]) -> list[Placed]:
 def _finding(match: Match) -> Finding:
     rule, (first, *others) = match.rule, match.facts
     evidence = (first.fact.text, *(f"{at.path}:{at.fact.line} {at.fact.text}" for at in others))
+    evidence = tuple(map(redact, evidence))
     seal = hashlib.sha256(f"{rule.id}\0{first.path}\0{first.fact.text}".encode())
     return Finding(
         rule=rule.id,
         severity=match.severity,
-        message=_message(rule.title, first),
+        message=redact(_message(rule.title, first)),
         fix=rule.fix,
         file=first.path,
         line=first.fact.line,
         kind=FindingKind(rule.kind),
         why=rule.why,
         evidence=evidence,
+        steps=_steps(match.facts),
         lowered=match.lowered,
         references=tuple(rule.references),
         fingerprint=seal.hexdigest()[:16],
     )
 
 
+def _steps(facts: tuple[Placed, ...]) -> tuple[Step, ...]:
+    """Put the places in the order in which things go through them."""
+    if len(facts) == 1:
+        return ()
+    ordered = sorted(facts, key=lambda at: (at.fact.act in _SINKS) - (at.fact.act in _SOURCES))
+    return tuple(
+        Step(at.path, at.fact.line, at.fact.act.value, redact(at.fact.text)) for at in ordered
+    )
+
+
 def _message(title: str, placed: Placed) -> str:
-    host = placed.fact.host
-    return f"{title} ({storable(host)})." if host else f"{title}."
+    fact = placed.fact
+    named = {Act.INSTALL_LOOKALIKE: fact.detail, Act.EXPOSED: fact.text}
+    what = named.get(fact.act, fact.host)
+    return f"{title} ({storable(what)})." if what else f"{title}."

@@ -7,7 +7,9 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from vskill_platform.scan.magic import FileType, file_type
+from vskill_platform.scan.containers import MAX_CONTAINER_BYTES
+from vskill_platform.scan.facts import storable
+from vskill_platform.scan.magic import CONTAINERS, FileType, file_type, has_archive_behind
 
 #: A text that is longer is read up to here, and said to be read in part.
 MAX_TEXT_BYTES = 1024 * 1024
@@ -36,6 +38,10 @@ class ScanFile(msgspec.Struct, frozen=True, kw_only=True):
     language: str = ""
     raw: bytes = b""
     is_cut: bool = False
+    #: Whether it is no text by its bytes but would be read or run as one.
+    is_disguised: bool = False
+    #: Whether an archive hangs behind it, where nobody looks for one.
+    has_archive_behind: bool = False
 
 
 _LANGUAGES = {
@@ -76,6 +82,14 @@ _SHEBANGS = (
     (re.compile(r"^#!.*\bpwsh\b"), "powershell"),
 )
 _PROSE = {".md", ".mdx", ".markdown", ".txt", ".rst", ".adoc", ""}
+_TEXT_SUFFIXES = (_PROSE - {""}) | {
+    ".json", ".yaml", ".yml", ".toml", ".svg", ".html", ".xml", ".cfg", ".conf", ".env", ".rs",
+    ".rb", ".pl", ".php", ".go", ".lua", ".java",
+}  # fmt: skip
+#: Kinds of which nothing is read.
+_INERT = frozenset({FileType.MEDIA, FileType.DOCUMENT, FileType.DATA})
+#: Text in UTF-16 has a zero in every second place, or nearly.
+_SNIFF, _MOSTLY = 8192, 0.7
 _SAMPLE_FOLDERS = {
     "test",
     "tests",
@@ -170,33 +184,55 @@ def _manifest_text(folder: Path) -> str:
 
 
 def _read(folder: Path, path: Path, manifest: str) -> ScanFile:
-    relative = path.relative_to(folder).as_posix()
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        raw = file.read(MAX_TEXT_BYTES)
-    return scan_file(relative, raw, size=size, manifest=manifest)
+    relative = storable(path.relative_to(folder).as_posix())
+    with path.open("rb") as file:  # as much as no other check has already found too large
+        raw = file.read(MAX_CONTAINER_BYTES)
+    return scan_file(relative, raw, size=path.stat().st_size, manifest=manifest)
 
 
 def scan_file(path: str, raw: bytes, *, size: int, manifest: str) -> ScanFile:
-    """Take the beginning of a file for what it is."""
+    """Take a file, or the beginning of one, for what it is."""
     kind = file_type(raw, path)
-    if kind is not FileType.TEXT:
+    if kind in CONTAINERS:
+        return ScanFile(
+            path=path, size=size, kind=kind, role=Role.REFERENCE, raw=raw, is_cut=size > len(raw)
+        )
+    behind = has_archive_behind(raw)
+    is_disguised = kind in _INERT and _is_called_text(path, raw)
+    if kind is not FileType.TEXT and not is_disguised:
         role = Role.SCRIPT if kind in {FileType.EXECUTABLE, FileType.BYTECODE} else Role.REFERENCE
-        return ScanFile(path=path, size=size, kind=kind, role=role, raw=raw)
-    text = _decode(raw)
+        return ScanFile(path=path, size=size, kind=kind, role=role, has_archive_behind=behind)
+    text = _decode(raw[:MAX_TEXT_BYTES])
     language = language_of(path, text)
     return ScanFile(
         path=path,
         size=size,
-        kind=kind,
+        kind=FileType.TEXT,
         role=role_of(path, language, manifest),
         text=text,
         language=language,
-        is_cut=size > len(raw),
+        is_cut=size > MAX_TEXT_BYTES,
+        is_disguised=is_disguised,
+        has_archive_behind=behind,
     )
+
+
+def _is_called_text(path: str, raw: bytes) -> bool:
+    """Say whether a shell or an agent would read it, whatever its first bytes pretend."""
+    name = PurePosixPath(path)
+    if name.name.lower() in _INSTRUCTION_NAMES or language_of(path, raw[:200].decode("latin-1")):
+        return True
+    return name.suffix.lower() in _TEXT_SUFFIXES
 
 
 def _decode(raw: bytes) -> str:
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return raw.decode("utf-16", errors="replace")
-    return raw.decode("utf-8", errors="replace")
+    if b"\0" not in raw:
+        return raw.decode("utf-8", errors="replace")
+    half = len(raw[:_SNIFF]) * _MOSTLY / 2
+    if raw[1:_SNIFF:2].count(0) > half:
+        return raw.decode("utf-16-le", errors="replace")
+    if raw[:_SNIFF:2].count(0) > half:
+        return raw.decode("utf-16-be", errors="replace")
+    return raw.replace(b"\0", b"").decode("utf-8", errors="replace")  # as a shell reads it

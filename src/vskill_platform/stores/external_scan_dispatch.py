@@ -1,37 +1,80 @@
 """Asking other programs for a scan: a record that a scanner claims, so none is ever lost."""
 
+from datetime import timedelta
+
 from vskill_platform.engines.ports import ABSENT
+from vskill_platform.errors import Overtaken
+from vskill_platform.model.scanner import IN_FLIGHT, ExternalScanStatus
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.external_scan_store import (
     EXTERNAL_SCAN_TIMEOUT,
-    IN_FLIGHT,
+    Answer,
     ExternalScan,
-    ExternalScanStatus,
-    finish_external_scan,
+    end_external_scan,
     get_external_scan,
     get_overdue_external_scans,
+    new_scan_id,
     put_external_scan,
 )
+from vskill_platform.stores.records import Stored
 
 
-async def dispatch_external_scan(slug: str, provider: str) -> bool:
-    """Ask *provider* to scan a skill; False when such a scan is in flight already."""
-    stored = await get_external_scan(slug, provider)
+async def dispatch_external_scan(subject: str, provider: str) -> bool:
+    """Ask *provider* to scan a subject; False when such a scan is in flight already."""
+    stored = await get_external_scan(subject, provider)
     if stored is not None and stored.record.status in IN_FLIGHT:
         return False
-    now = get_now()
-    scan = ExternalScan(
-        slug=slug,
-        provider=provider,
-        status=ExternalScanStatus.PENDING,
-        dispatched_at=now,
-        deadline=now + EXTERNAL_SCAN_TIMEOUT,
+    return await _put_new(stored, subject, provider) is not None
+
+
+async def begin_external_scan(
+    subject: str,
+    provider: str,
+    *,
+    digest: str,
+    lease: timedelta,
+    claimed_by: str | None = None,
+) -> ExternalScan:
+    """Start a scan of this content in the place of whatever was there before.
+
+    For whoever holds the submission's message: an earlier one is then of a worker that has gone, or
+    of other content, and its answer is not taken any more. With *claimed_by* it is running.
+    """
+    stored = await get_external_scan(subject, provider)
+    begun = await _put_new(
+        stored, subject, provider, digest=digest, lease=lease, claimed_by=claimed_by
     )
-    return await put_external_scan(scan, expected=stored.revision if stored else ABSENT)
+    if begun is None:
+        raise Overtaken(f"the scan of {subject} by {provider} was changed by somebody else")
+    return begun
 
 
 async def release_dead_external_scans() -> int:
     """End the scans that nobody finished in time; return how many."""
+    late = Answer(status=ExternalScanStatus.TIMED_OUT, note="it did not answer in time")
     overdue = await get_overdue_external_scans(get_now())
-    ended = [await finish_external_scan(scan, ExternalScanStatus.TIMED_OUT) for scan in overdue]
-    return sum(ended)
+    return sum([await end_external_scan(scan, late) for scan in overdue])
+
+
+async def _put_new(
+    stored: Stored[ExternalScan] | None,
+    subject: str,
+    provider: str,
+    *,
+    digest: str | None = None,
+    lease: timedelta = EXTERNAL_SCAN_TIMEOUT,
+    claimed_by: str | None = None,
+) -> ExternalScan | None:
+    now = get_now()
+    scan = ExternalScan(
+        subject=subject,
+        provider=provider,
+        status=ExternalScanStatus.RUNNING if claimed_by else ExternalScanStatus.PENDING,
+        dispatched_at=now,
+        deadline=now + lease,
+        scan_id=new_scan_id(subject, provider),
+        claimed_by=claimed_by,
+        digest=digest,
+    )
+    is_stored = await put_external_scan(scan, expected=stored.revision if stored else ABSENT)
+    return scan if is_stored else None

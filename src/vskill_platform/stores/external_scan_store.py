@@ -1,14 +1,22 @@
-"""Scans by other programs: one record a skill and provider, with a lease while one is at work."""
+"""Scans by other programs: one record a subject and provider, with a lease while one is at work.
 
+The subject is a submission: before it is published nobody owns a slug, and the clean files of one
+must not vouch for those of another that wants the same.
+"""
+
+import hashlib
+import secrets
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
+from vskill_platform.errors import Overtaken
 from vskill_platform.model.record import Record
+from vskill_platform.model.scanner import IN_FLIGHT, MAX_FINDINGS, ExternalScanStatus
+from vskill_platform.model.submission import Cause, SubmissionState, move
 from vskill_platform.model.verdict import Finding
-from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.db import commit, get_kv, get_now
 from vskill_platform.stores.records import (
     Stored,
     decode,
@@ -17,47 +25,72 @@ from vskill_platform.stores.records import (
     list_all_keys,
     read_each,
 )
+from vskill_platform.stores.submission_store import (
+    get_submission,
+    queue_submission,
+    write_submission,
+)
 
 _EXTERNAL_SCAN = "extscan:"
+_HEARD = "extscan-heard:"
 #: A scan that nobody finished by then is over.
 EXTERNAL_SCAN_TIMEOUT = timedelta(minutes=20)
-#: More findings of one scan are not kept.
-MAX_FINDINGS = 100
-
-
-class ExternalScanStatus(StrEnum):
-    PENDING = "PENDING"
-    RUNNING = "RUNNING"
-    PASS = "PASS"  # noqa: S105 - a status
-    FAIL = "FAIL"
-    ERROR = "ERROR"
-    TIMED_OUT = "TIMED_OUT"
-
-
-IN_FLIGHT = frozenset({ExternalScanStatus.PENDING, ExternalScanStatus.RUNNING})
+#: Each round has a winner, so whoever loses so many meets a fault.
+_MAX_ROUNDS = 50
 
 
 class ExternalScan(Record, frozen=True, kw_only=True):
-    slug: str
+    subject: str
     provider: str
     status: ExternalScanStatus
     dispatched_at: datetime
     #: When an unfinished scan counts as timed out.
     deadline: datetime
+    #: Names this one asking: an answer to an earlier one is not taken for it.
+    scan_id: str = ""
     claimed_by: str | None = None
     completed_at: datetime | None = None
     #: Which content was scanned, so that a clean version cannot vouch for another.
     digest: str | None = None
     findings: tuple[Finding, ...] = ()
+    #: Why there is no result, in words.
+    note: str = ""
 
 
-async def get_external_scan(slug: str, provider: str) -> Stored[ExternalScan] | None:
-    return await get_record(_key(slug, provider), ExternalScan)
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """How a scan ended."""
+
+    status: ExternalScanStatus
+    findings: tuple[Finding, ...] = ()
+    note: str = ""
 
 
-async def get_external_scans(slug: str) -> list[ExternalScan]:
-    """Return what every provider says of a skill, read all at once."""
-    keys = await list_all_keys(f"{_EXTERNAL_SCAN}{slug}:")
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """A message from outside that must never be taken twice."""
+
+    signature: str
+    #: After that it would be refused for its age.
+    until: datetime
+
+
+def new_scan_id(subject: str, provider: str) -> str:
+    """Make an id that says whose scan it is and that nobody can guess."""
+    return f"{subject}.{provider}.{secrets.token_hex(16)}"
+
+
+def split_scan_id(scan_id: str) -> tuple[str, str] | None:
+    """Return subject and provider of a scan's id; None if it is none."""
+    parts = scan_id.rsplit(".", 2)
+    return (parts[0], parts[1]) if len(parts) == 3 and all(parts) else None  # noqa: PLR2004
+
+
+async def get_external_scan(subject: str, provider: str) -> Stored[ExternalScan] | None:
+    return await get_record(_key(subject, provider), ExternalScan)
+
+
+async def get_external_scans(subject: str) -> list[ExternalScan]:
+    """Return what every provider says of a subject, read all at once."""
+    keys = await list_all_keys(f"{_EXTERNAL_SCAN}{subject}:")
     return await read_each(keys, _decode)
 
 
@@ -67,24 +100,33 @@ async def get_overdue_external_scans(now: datetime) -> list[ExternalScan]:
     return [scan for scan in overdue if scan.status in IN_FLIGHT and scan.deadline <= now]
 
 
-async def put_external_scan(scan: ExternalScan, *, expected: int = ABSENT) -> bool:
-    """Store a scan unless somebody was faster; say whether it was stored."""
+def write_external_scan(scan: ExternalScan, *, expected: int) -> Operation:
     capped = msgspec.structs.replace(scan, findings=scan.findings[:MAX_FINDINGS])
     due = scan.deadline if scan.status in IN_FLIGHT else NEVER
-    put = Put(_key(scan.slug, scan.provider), encode(capped), expected=expected, due=due)
-    return await commit([put]) is not None
+    return Put(_key(scan.subject, scan.provider), encode(capped), expected=expected, due=due)
 
 
-async def claim_external_scan(slug: str, provider: str, *, claimed_by: str) -> ExternalScan | None:
+async def put_external_scan(scan: ExternalScan, *, expected: int = ABSENT) -> bool:
+    """Store a scan unless somebody was faster; say whether it was stored."""
+    return await commit([write_external_scan(scan, expected=expected)]) is not None
+
+
+async def claim_external_scan(
+    subject: str,
+    provider: str,
+    *,
+    claimed_by: str,
+    lease: timedelta = EXTERNAL_SCAN_TIMEOUT,
+) -> ExternalScan | None:
     """Take a pending scan to run it; None if there is none or another was faster."""
-    stored = await get_external_scan(slug, provider)
+    stored = await get_external_scan(subject, provider)
     if stored is None or stored.record.status is not ExternalScanStatus.PENDING:
         return None
     claimed = msgspec.structs.replace(
         stored.record,
         status=ExternalScanStatus.RUNNING,
         claimed_by=claimed_by,
-        deadline=get_now() + EXTERNAL_SCAN_TIMEOUT,
+        deadline=get_now() + lease,
     )
     return claimed if await put_external_scan(claimed, expected=stored.revision) else None
 
@@ -97,17 +139,78 @@ async def finish_external_scan(
     findings: tuple[Finding, ...] = (),
 ) -> bool:
     """Write down how a scan ended; refused when it is no longer this one that is in flight."""
-    stored = await get_external_scan(scan.slug, scan.provider)
-    if stored is None or stored.record != scan:
-        return False
-    finished = msgspec.structs.replace(
-        scan, status=status, completed_at=get_now(), digest=digest, findings=findings
+    answer = Answer(status=status, findings=findings)
+    scanned = msgspec.structs.replace(scan, digest=digest) if digest else scan
+    return await end_external_scan(scan, answer, scanned=scanned)
+
+
+async def end_external_scan(
+    scan: ExternalScan,
+    answer: Answer,
+    *,
+    scanned: ExternalScan | None = None,
+    heard: Heard | None = None,
+) -> bool:
+    """End a scan, once, and wake the submission that waits for it, in one commit.
+
+    Who loses a round looks again: another scanner of the same submission may have ended at the
+    same moment, or its walk may just have begun to wait.
+    """
+    ended = msgspec.structs.replace(
+        scanned or scan,
+        status=answer.status,
+        completed_at=get_now(),
+        findings=answer.findings,
+        note=answer.note,
     )
-    return await put_external_scan(finished, expected=stored.revision)
+    for _ in range(_MAX_ROUNDS):
+        stored = await get_external_scan(scan.subject, scan.provider)
+        if stored is None or stored.record != scan or (heard and await _is_known(heard)):
+            return False
+        operations = [
+            write_external_scan(ended, expected=stored.revision),
+            *await _wake(ended),
+            *([_remember(heard)] if heard else []),
+        ]
+        if await commit(operations) is not None:
+            return True
+    raise Overtaken(f"the scan of {scan.subject} is being changed by too many others")
 
 
-def _key(slug: str, provider: str) -> str:
-    return f"{_EXTERNAL_SCAN}{slug}:{provider}"
+async def _wake(scan: ExternalScan) -> list[Operation]:
+    """Say what to write for the submission that waits for this scan; nothing if none does."""
+    stored = await get_submission(scan.subject)
+    waiting = stored.record.waiting if stored else None
+    if stored is None or waiting is None or scan.provider not in waiting.scanners:
+        return []
+    others = tuple(name for name in waiting.scanners if name != scan.provider)
+    if others:
+        rest = msgspec.structs.replace(waiting, scanners=others)
+        waits = msgspec.structs.replace(stored.record, waiting=rest)
+        return write_submission(waits, [], expected=stored.revision)
+    reason = f"{scan.provider} was the last to answer ({scan.status}); the walk goes on"
+    cause = Cause(trigger="external-scan", actor=scan.provider, reason=reason)
+    moved, event = move(stored.record, SubmissionState.RECEIVED, cause, now=get_now())
+    return [
+        *write_submission(moved, [event], expected=stored.revision),
+        queue_submission(moved.id),
+    ]
+
+
+async def _is_known(heard: Heard) -> bool:
+    return await get_kv().get(_heard_key(heard)) is not None
+
+
+def _remember(heard: Heard) -> Operation:
+    return Put(_heard_key(heard), b"", expected=ABSENT, due=NEVER, expires_at=heard.until)
+
+
+def _heard_key(heard: Heard) -> str:
+    return _HEARD + hashlib.sha256(heard.signature.encode()).hexdigest()
+
+
+def _key(subject: str, provider: str) -> str:
+    return f"{_EXTERNAL_SCAN}{subject}:{provider}"
 
 
 def _decode(key: str, value: bytes) -> ExternalScan:

@@ -8,6 +8,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.skill import PublishedSkill, PublishedSkillSummary, SkillVersion
 from vskill_platform.stores.db import commit, get_kv
+from vskill_platform.stores.likeness_store import move_likeness
 from vskill_platform.stores.records import (
     Stored,
     decode,
@@ -30,6 +31,10 @@ class SkillPage(msgspec.Struct, frozen=True):
     cursor: str | None
 
 
+class _There(msgspec.Struct, frozen=True):
+    """Something of which a list need not know more."""
+
+
 class _SummaryFields(msgspec.Struct, frozen=True):
     """The part of a skill's record that lists need; all of it may be missing."""
 
@@ -37,15 +42,35 @@ class _SummaryFields(msgspec.Struct, frozen=True):
     repo_url: str | None = None
     description: str = ""
     version: str = ""
+    #: There if it was taken down.
+    down: _There | None = None
+
+
+class SkillMark(msgspec.Struct, frozen=True):
+    """The part of a skill's record that a block can be about: quick to read for all of them."""
+
+    name: str
+    source_key: str
+    digest: str
+    publisher: str = ""
+    #: There if it was taken down.
+    down: _There | None = None
 
 
 _SUMMARY = msgspec.json.Decoder(_SummaryFields)
+_MARK = msgspec.json.Decoder(SkillMark)
 
 
 async def enumerate_published_skills() -> list[PublishedSkillSummary]:
-    """Return a summary of every published skill, all records read at once."""
+    """Return a summary of every skill that is published and not taken down, all read at once."""
     keys = [key for key in await list_all_keys(_SKILL) if not key.startswith(_ALIAS)]
     return await read_each(keys, _summarise)
+
+
+async def list_slugs() -> list[str]:
+    """Return the slug of every published skill, without reading any."""
+    keys = await list_all_keys(_SKILL)
+    return [key[len(_SKILL) :] for key in keys if not key.startswith(_ALIAS)]
 
 
 async def get_published_skills_list(*, after: str | None = None, limit: int = 50) -> SkillPage:
@@ -68,6 +93,40 @@ async def resolve_slug(slug: str) -> str:
 async def get_versions(slug: str) -> list[SkillVersion]:
     keys = await list_all_keys(f"{_VERSION}{slug}:")
     return await read_each(keys, lambda key, value: decode(key, value, SkillVersion))
+
+
+async def list_skills() -> list[PublishedSkill]:
+    """Return the whole record of every skill that is listed."""
+
+    def keep(key: str, value: bytes) -> PublishedSkill | None:
+        skill = decode(key, value, PublishedSkill)
+        return skill if skill.down is None else None
+
+    keys = [key for key in await list_all_keys(_SKILL) if not key.startswith(_ALIAS)]
+    return await read_each(keys, keep)
+
+
+async def find_slugs(wanted: Callable[[SkillMark], bool]) -> list[str]:
+    """Return the slugs of the wanted ones of all that are listed."""
+
+    def keep(key: str, value: bytes) -> str | None:
+        mark = _MARK.decode(value)
+        return key[len(_SKILL) :] if mark.down is None and wanted(mark) else None
+
+    keys = [key for key in await list_all_keys(_SKILL) if not key.startswith(_ALIAS)]
+    return await read_each(keys, keep)
+
+
+async def get_version(slug: str, number: int) -> SkillVersion | None:
+    stored = await get_record(f"{_VERSION}{slug}:{number:06}", SkillVersion)
+    return stored.record if stored else None
+
+
+async def get_latest_version(slug: str) -> SkillVersion | None:
+    """Return the latest version that is not yanked."""
+    skill = await get_skill(slug)
+    number = skill.record.offered if skill else None
+    return await get_version(slug, number) if number else None
 
 
 async def get_archive(sha256: str) -> bytes | None:
@@ -109,13 +168,26 @@ async def migrate_skill_slugs(new_slug: Callable[[PublishedSkill], str]) -> int:
 
 
 async def _move_skill(stored: Stored[PublishedSkill], slug: str) -> list[Operation]:
+    return [
+        write_skill(msgspec.structs.replace(stored.record, slug=slug), expected=ABSENT),
+        *await move_parts(stored, slug),
+        *await move_likeness(stored.record.slug, slug),
+    ]
+
+
+async def move_parts(stored: Stored[PublishedSkill], slug: str) -> list[Operation]:
+    """Say what to write so that versions and old names follow a skill to its new slug.
+
+    The skill itself under its new slug, and what it is like, are for the caller to write.
+    """
     old = stored.record.slug
     operations: list[Operation] = [
         Delete(_SKILL + old, expected=stored.revision),
-        write_skill(msgspec.structs.replace(stored.record, slug=slug), expected=ABSENT),
         Put(_ALIAS + old, encode(slug), due=NEVER),
     ]
-    operations += [Put(alias, encode(slug), due=NEVER) for alias in await _aliases_of(old)]
+    for alias in await _aliases_of(old):
+        is_back = alias == _ALIAS + slug  # it gets a name again that it had before
+        operations.append(Delete(alias) if is_back else Put(alias, encode(slug), due=NEVER))
     for version in await get_versions(old):
         renamed = msgspec.structs.replace(version, slug=slug)
         operations += [
@@ -137,8 +209,10 @@ def _version_key(version: SkillVersion) -> str:
     return f"{_VERSION}{version.slug}:{version.number:06}"
 
 
-def _summarise(key: str, value: bytes) -> PublishedSkillSummary:
+def _summarise(key: str, value: bytes) -> PublishedSkillSummary | None:
     fields = _SUMMARY.decode(value)
+    if fields.down is not None:
+        return None
     slug = key[len(_SKILL) :]
     return PublishedSkillSummary(
         slug=slug,

@@ -1,7 +1,7 @@
 """Submissions: the current record, who owns a source, the history, and the message to a worker."""
 
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -9,6 +9,7 @@ import msgspec
 from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put, Send
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import (
+    STUCK_STATES,
     TERMINAL_STATES,
     StateEvent,
     StuckSubmission,
@@ -30,6 +31,8 @@ from vskill_platform.stores.records import (
 _SUBMISSION = "sub:"
 _SOURCE = "sub-source:"
 _HISTORY = "hist:"
+#: Only what is never due comes later.
+_LONG_AFTER = NEVER - timedelta(days=1)
 
 
 class SubmissionPage(msgspec.Struct, frozen=True):
@@ -79,6 +82,27 @@ async def follow_submission(submission_id: str) -> AsyncIterator[Submission]:
             return
 
 
+async def follow_submissions(submission_ids: Sequence[str]) -> AsyncIterator[Submission]:
+    """Yield each as it is now and whenever it changes, until none of them moves by itself."""
+    engine = bound_env().engine
+    revision = await engine.revision()
+    on_their_way: set[str] = set()
+    for submission in await get_submissions_fresh(submission_ids):
+        if submission.state in STUCK_STATES:
+            on_their_way.add(_SUBMISSION + submission.id)
+        yield submission
+    if not on_their_way:
+        return
+    async for change in engine.changes(after=revision):
+        changed = on_their_way.intersection(change.keys)
+        for submission in await read_each(sorted(changed), _decode_submission):
+            if submission.state not in STUCK_STATES:
+                on_their_way.discard(_SUBMISSION + submission.id)
+            yield submission
+        if not on_their_way:
+            return
+
+
 async def get_stuck_submissions(now: datetime) -> list[StuckSubmission]:
     """Return the submissions that should have moved by now but stand still."""
     threshold = get_settings().stuck_threshold
@@ -98,6 +122,36 @@ async def get_stuck_submissions(now: datetime) -> list[StuckSubmission]:
         )
 
     return await read_each(await list_all_keys(_SUBMISSION, due_before=now), keep_stuck)
+
+
+async def list_pending_submissions(
+    wanted: Callable[[Submission], bool],
+) -> list[Submission]:
+    """Return the wanted ones of all that have not ended; costs what is pending, not what exists."""
+
+    def keep(key: str, value: bytes) -> Submission | None:
+        submission = _decode_submission(key, value)
+        has_ended = submission.state in TERMINAL_STATES
+        return None if has_ended or not wanted(submission) else submission
+
+    return await read_each(await list_all_keys(_SUBMISSION, due_before=_LONG_AFTER), keep)
+
+
+async def get_waiting_reviews() -> list[Submission]:
+    """Return what waits for a person, the longest waiting first.
+
+    What has ended is never due, so only what is on its way is read.
+    """
+    keys = await list_all_keys(_SUBMISSION, due_before=NEVER - timedelta(days=1))
+    waiting = await read_each(
+        keys,
+        lambda key, value: (
+            found
+            if (found := _decode_submission(key, value)).state is SubmissionState.NEEDS_REVIEW
+            else None
+        ),
+    )
+    return sorted(waiting, key=lambda submission: (submission.updated_at, submission.id))
 
 
 async def get_submission_index(*, after: str | None = None, limit: int = 50) -> SubmissionPage:
@@ -133,9 +187,17 @@ async def get_history(submission_id: str) -> list[StateEvent]:
 def write_new_submission(submission: Submission, event: StateEvent) -> list[Operation]:
     """Store a submission that owns its source from now on, and queue it, or none of both."""
     return [
-        Put(_SOURCE + submission.source.key, encode(submission.id), expected=ABSENT, due=NEVER),
-        *write_submission(submission, [event], expected=ABSENT),
+        *write_beginning(submission, event),
+        *write_submission(submission, [], expected=ABSENT),
         queue_submission(submission.id),
+    ]
+
+
+def write_beginning(submission: Submission, event: StateEvent) -> list[Operation]:
+    """Let a submission own its source, with its first event; the record itself goes with it."""
+    return [
+        Put(_SOURCE + submission.source.key, encode(submission.id), expected=ABSENT, due=NEVER),
+        _write_event(event),
     ]
 
 
@@ -146,21 +208,18 @@ def write_submission(
     due = deadline(submission, stuck_threshold=get_settings().stuck_threshold) or NEVER
     return [
         Put(_SUBMISSION + submission.id, encode(submission), expected=expected, due=due),
-        *(
-            Put(
-                f"{_HISTORY}{event.submission_id}:{event.number:06}",
-                encode(event),
-                expected=ABSENT,
-                due=NEVER,
-            )
-            for event in events
-        ),
+        *map(_write_event, events),
     ]
 
 
 def queue_submission(submission_id: str) -> Send:
     """Make sure that a submission is queued; if it is already, this changes nothing."""
     return Send(encode(SubmissionMessage(submission_id)), key=submission_id)
+
+
+def _write_event(event: StateEvent) -> Operation:
+    key = f"{_HISTORY}{event.submission_id}:{event.number:06}"
+    return Put(key, encode(event), expected=ABSENT, due=NEVER)
 
 
 def read_message(body: bytes) -> SubmissionMessage:

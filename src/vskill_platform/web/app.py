@@ -12,8 +12,10 @@ from litestar.template.config import TemplateConfig
 from vskill_platform.errors import EngineError
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.env_middleware import EnvMiddleware
+from vskill_platform.web.external_scans import external_scan_callback
 from vskill_platform.web.health import healthz, readyz
 from vskill_platform.web.outage import answer_outage
+from vskill_platform.web.problems import STATUSES, answer_problem
 from vskill_platform.web.skills_page import skills_page
 
 _HERE = Path(__file__).parent
@@ -31,10 +33,14 @@ def create_app(env: WorkerEnv) -> Litestar:
             skills_page,
             healthz,
             readyz,
+            external_scan_callback,
             create_static_files_router("/static", [_HERE / "static"]),
         ],
         middleware=[lambda app: EnvMiddleware(app, env)],
-        exception_handlers={EngineError: answer_outage},
+        exception_handlers={
+            EngineError: answer_outage,
+            **dict.fromkeys(STATUSES, answer_problem),
+        },
         template_config=TemplateConfig(instance=_templates()),
         response_headers=[
             ResponseHeader(name="Content-Security-Policy", value=_CONTENT_SECURITY_POLICY),

@@ -73,6 +73,9 @@ def test_an_archive_with_several_things_has_no_root_of_its_own(tmp_path: Path) -
         ("skill/\x1b[2J", "not allowed"),
         ("skill/\u202egnp.exe", "not allowed"),
         ("d/" * 30 + "deep", "nested more than"),
+        ("x" * 241, "more than 240 characters"),
+        ("skill/.git/config", "part of a .git folder"),
+        ("skill/.GIT/config", "part of a .git folder"),
     ],
 )
 def test_names_that_lead_out_or_lie_are_refused(
@@ -112,6 +115,39 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path, make: Callable[..., P
 
     with pytest.raises(SourceRefused, match="two files of the same name"):
         unpack(archive, tmp_path / "out")
+
+
+@pytest.mark.parametrize("make", [a_zip, a_tar])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("SKILL.md", "skill.MD"), ("caf\u00e9.md", "cafe\u0301.md"), ("Docs/a.md", "docs/b.md"),
+     ("stra\u00dfe", "STRASSE"), ("\ufb01le", "file")],
+)  # fmt: skip
+def test_names_that_are_one_elsewhere_are_refused(
+    tmp_path: Path, make: Callable[..., Path], one: str, other: str
+) -> None:
+    archive = make(tmp_path / ("a.zip" if make is a_zip else "a.tgz"), (one, b"x"), (other, b"y"))
+
+    with pytest.raises(SourceRefused, match="are the same name on other systems"):
+        unpack(archive, tmp_path / "out")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_packed_in_a_rare_way_is_refused(tmp_path: Path, method: int) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as archive:
+        archive.writestr("SKILL.md", b"x")
+
+    with pytest.raises(SourceRefused, match="packed in a way that is not taken"):
+        unpack(tmp_path / "a.zip", tmp_path / "out")
+
+
+def test_what_comes_out_is_for_our_eyes_only(tmp_path: Path) -> None:
+    info = zipfile.ZipInfo("run.sh")
+    info.external_attr = (stat.S_IFREG | 0o6777) << 16
+    unpack(a_zip(tmp_path / "a.zip", (info, b"x")), tmp_path / "out")
+
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+    assert not (tmp_path / "out/run.sh").stat().st_mode & (stat.S_ISUID | stat.S_ISGID)
 
 
 @pytest.mark.parametrize("make", [a_zip, a_tar])

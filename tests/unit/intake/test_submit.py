@@ -3,16 +3,18 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.casts import a_skill_folder
 from tests.probes import ProbingEngine
+from tests.repos import a_repo, commit_all
 from vskill_platform.engines.ports import Acknowledge
-from vskill_platform.errors import EngineError, InvalidInput
-from vskill_platform.intake.read_source import read_source
+from vskill_platform.errors import EngineError
+from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.intake.submit import SubmitKind, submit
-from vskill_platform.model.source import folder_source
-from vskill_platform.model.submission import Cause, SubmissionState, move
+from vskill_platform.model.source import Source, folder_source, git_source
+from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_store import (
     get_history,
@@ -93,24 +95,143 @@ async def test_twenty_resubmissions_at_once_open_it_once(bound: WorkerEnv) -> No
     assert len(await get_history(first.submission.id)) == 3
 
 
-def test_a_folder_or_a_git_url_is_read(tmp_path: Path) -> None:
+async def test_a_blocked_source_stays_blocked(bound: WorkerEnv) -> None:
+    first = await submit(SOURCE, submitter="ada")
+    await _end(bound, first.submission.id, SubmissionState.BLOCKED)
+
+    results = await asyncio.gather(*(submit(SOURCE, submitter="ben") for _ in range(20)))
+
+    assert {result.kind for result in results} == {SubmitKind.BLOCKED}
+    assert {result.submission.state for result in results} == {SubmissionState.BLOCKED}
+    assert (await bound.engine.queue.stats()).ready == 0
+
+
+async def test_twenty_answers_at_once_are_equal_but_for_who_was_first(bound: WorkerEnv) -> None:
+    await submit(folder_source("/skills/another"), submitter="cyd")
+
+    results = await asyncio.gather(*(submit(SOURCE, submitter="ada") for _ in range(20)))
+
+    assert all(result.submission == results[0].submission for result in results)
+    assert {result.position for result in results} == {2}
+
+
+async def test_the_place_in_the_queue_is_told(bound: WorkerEnv) -> None:
+    sources = [folder_source(f"/skills/{name}") for name in ("one", "two", "three")]
+
+    places = [(await submit(source, submitter="ada")).position for source in sources]
+    await bound.engine.queue.receive(1, lease=bound.settings.lease)
+    again = [(await submit(source, submitter="ada")).position for source in sources]
+
+    assert places == [1, 2, 3]
+    assert again == [0, 1, 2]
+
+
+async def test_an_unchanged_folder_that_is_published_is_verified_already(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path)))
+    first = await _publish(bound, source)
+
+    results = await asyncio.gather(*(submit(source, submitter="ben") for _ in range(20)))
+
+    assert {result.kind for result in results} == {SubmitKind.ALREADY_VERIFIED}
+    assert {result.submission.id for result in results} == {first.id}
+    assert {result.position for result in results} == {None}
+    assert (await bound.engine.queue.stats()).ready == 0
+
+
+async def test_a_changed_folder_that_is_published_is_queued_again(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
     folder = a_skill_folder(tmp_path)
+    first = await _publish(bound, folder_source(str(folder)))
+    (folder / "more.md").write_text("more")
 
-    assert read_source(str(folder)).url == str(folder)
-    assert read_source("https://git.example/a/b", path="c").key == "https://git.example/a/b#c"
+    again = await submit(folder_source(str(folder)), submitter="ben")
+
+    assert (again.kind, again.submission.id) == (SubmitKind.REQUEUED, first.id)
+    assert again.position == 1
 
 
-def test_anything_else_is_refused_with_advice(tmp_path: Path) -> None:
+async def test_a_published_folder_that_is_gone_is_queued_and_told_in_the_walk(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
     folder = a_skill_folder(tmp_path)
+    await _publish(bound, folder_source(str(folder)))
+    (folder / "SKILL.md").unlink()
+    folder.rmdir()
 
-    with pytest.raises(InvalidInput, match="neither a folder here nor a git URL"):
-        read_source("nowhere/at/all")
-    with pytest.raises(InvalidInput, match="submit the folder that holds"):
-        read_source(str(folder / "SKILL.md"))
-    with pytest.raises(InvalidInput, match="there is no folder 'x'"):
-        read_source(str(folder), path="x")
-    with pytest.raises(InvalidInput, match="inside of the repo"):
-        read_source(str(folder), path="../x")
+    again = await submit(folder_source(str(folder)), submitter="ben")
+
+    assert again.kind is SubmitKind.REQUEUED
+
+
+async def test_an_unchanged_repo_is_known_by_its_tree_though_other_commits_came(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    repo = tmp_path / "repo"
+    a_skill_folder(repo)
+    source = git_source(a_repo(repo), "tidy-notes")
+    await _publish(bound, source)
+    (repo / "README.md").write_text("about something else")
+    commit_all(repo)
+
+    unchanged = await submit(source, submitter="ben")
+    (repo / "tidy-notes" / "more.md").write_text("more")
+    commit_all(repo)
+    changed = await submit(source, submitter="ben")
+
+    assert unchanged.kind is SubmitKind.ALREADY_VERIFIED
+    assert changed.kind is SubmitKind.REQUEUED
+
+
+async def test_what_waits_for_a_person_unchanged_goes_on_waiting(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path)
+    source = folder_source(str(folder))
+    await _publish(bound, source, end=SubmissionState.NEEDS_REVIEW)
+
+    unchanged = await submit(source, submitter="ben")
+    (folder / "more.md").write_text("more")
+    changed = await submit(source, submitter="ben")
+
+    assert unchanged.kind is SubmitKind.PENDING
+    assert unchanged.submission.state is SubmissionState.NEEDS_REVIEW
+    assert changed.kind is SubmitKind.REQUEUED
+
+
+async def test_another_ref_is_another_submission_of_the_same_skill(bound: WorkerEnv) -> None:
+    newest = git_source("https://git.example/ada/notes")
+    stable = git_source("https://git.example/ada/notes", ref="v1")
+
+    results = [await submit(source, submitter="ada") for source in (newest, stable)]
+
+    assert {result.kind for result in results} == {SubmitKind.CREATED}
+    assert newest.owner_key == stable.owner_key
+
+
+async def _publish(
+    env: WorkerEnv, source: Source, *, end: SubmissionState = SubmissionState.PUBLISHED
+) -> Submission:
+    """Walk with a source to where *end* says, as a worker would."""
+    submission = (await submit(source, submitter="ada")).submission
+    async with fetched(source) as snapshot:
+        submission = msgspec.structs.replace(
+            submission, digest=snapshot.digest, tree_sha=snapshot.tree_sha
+        )
+    stored = await get_submission(submission.id)
+    assert stored
+    events = []
+    last = end if end is SubmissionState.NEEDS_REVIEW else SubmissionState.AUTO_APPROVED
+    for state in dict.fromkeys((SubmissionState.TIER1_SCANNING, last, end)):
+        cause = Cause(trigger="test", actor="node-1", reason="passed")
+        submission, event = move(submission, state, cause, now=env.clock.now())
+        events.append(event)
+    (delivery,) = await env.engine.queue.receive(1, lease=env.settings.lease)
+    written = write_submission(submission, events, expected=stored.revision)
+    assert await env.engine.commit([*written, Acknowledge(delivery)]) is not None
+    return submission
 
 
 def _with(env: WorkerEnv, engine: ProbingEngine) -> WorkerEnv:
@@ -119,11 +240,13 @@ def _with(env: WorkerEnv, engine: ProbingEngine) -> WorkerEnv:
     )
 
 
-async def _end(env: WorkerEnv, submission_id: str) -> None:
+async def _end(
+    env: WorkerEnv, submission_id: str, state: SubmissionState = SubmissionState.DEQUEUED
+) -> None:
     stored = await get_submission(submission_id)
     assert stored
     cause = Cause(trigger="test", actor="operator", reason="enough")
-    ended, event = move(stored.record, SubmissionState.DEQUEUED, cause, now=env.clock.now())
+    ended, event = move(stored.record, state, cause, now=env.clock.now())
     (delivery,) = await env.engine.queue.receive(1, lease=env.settings.lease)
     done = [*write_submission(ended, [event], expected=stored.revision), Acknowledge(delivery)]
     assert await env.engine.commit(done) is not None

@@ -3,7 +3,13 @@
 import pytest
 
 from vskill_platform.errors import InvalidInput
-from vskill_platform.model.source import Source, folder_source, git_source, inner_path
+from vskill_platform.model.source import (
+    Source,
+    folder_source,
+    git_source,
+    inner_path,
+    upload_source,
+)
 
 
 @pytest.mark.parametrize(
@@ -13,6 +19,7 @@ from vskill_platform.model.source import Source, folder_source, git_source, inne
         "https://git.example/ada/notes/",
         "https://git.example/ada/notes.git",
         "https://GIT.example/ada/notes",
+        "https://git.example:443/ada//notes",
     ],
 )
 def test_equal_repos_have_equal_keys(url: str) -> None:
@@ -28,7 +35,7 @@ def test_the_path_is_part_of_the_key() -> None:
 @pytest.mark.parametrize(
     ("url", "complaint"),
     [
-        ("http://git.example/a/b", "starts with https"),
+        ("ftp://git.example/a/b", "starts with https"),
         ("ssh://git@git.example/a/b", "starts with https"),
         ("ext::sh -c id", "starts with https"),
         ("https://user:secret@git.example/a/b", "is not a host name"),
@@ -41,6 +48,10 @@ def test_the_path_is_part_of_the_key() -> None:
         ("https://git.example/a/b c", "no spaces, query or fragment"),
         ("https://git.example/a/b\n--x", "no spaces, query or fragment"),
         ("file://host/a/b", "three slashes"),
+        ("https://git.example:port/a/b", "[Pp]ort"),
+        ("https://git.example/-x/b", "an owner and a repo"),
+        ("https://git.example/a/b%20c", "only letters, digits"),
+        ("https://git.example/a/b/blob/main/SKILL.md", "is a page of the repo"),
     ],
 )
 def test_a_bad_url_is_refused_with_a_reason(url: str, complaint: str) -> None:
@@ -64,10 +75,13 @@ def test_a_path_is_normalised(path: str, clean: str) -> None:
 @pytest.mark.parametrize(
     ("source", "namespace", "folder_name"),
     [
-        (git_source("https://git.example/Ada/Notes"), "ada/notes", None),
-        (git_source("https://git.example/g/sub/repo", "skills/tidy"), "sub/repo", "tidy"),
+        (git_source("https://github.com/Ada/Notes"), "ada/notes", None),
+        (git_source("https://git.example/Ada/Notes"), "git.example/ada/notes", None),
+        (git_source("https://git.example/g/sub/repo", "s/tidy"), "git.example/sub/repo", "tidy"),
         (git_source("file:///srv/git/notes.git"), "git/notes", None),
         (folder_source("/srv/skills/tidy/"), "@local", "tidy"),
+        (upload_source("tidy", "00"), "@local", "tidy"),
+        (upload_source("tidy", "00", namespace="@ada"), "@ada", "tidy"),
     ],
 )
 def test_a_source_names_its_namespace_and_folder(
@@ -80,3 +94,19 @@ def test_a_source_names_its_namespace_and_folder(
 def test_a_folder_must_be_absolute() -> None:
     with pytest.raises(InvalidInput, match="absolute"):
         folder_source("skills/tidy")
+
+
+def test_the_files_of_an_upload_are_no_part_of_its_key() -> None:
+    assert upload_source("tidy", "00").key == upload_source("tidy", "11").key
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://git.example/a/b", "https://git.example:443"),
+        ("https://git.example:8443/a/b", "https://git.example:8443"),
+        ("http://git.example/a/b", "http://git.example:80"),
+    ],
+)
+def test_an_origin_always_has_its_port(url: str, origin: str) -> None:
+    assert git_source(url).origin == origin

@@ -14,10 +14,13 @@ from vskill_platform.model.submission import (
     TERMINAL_STATES,
     Cause,
     SubmissionState,
+    Waiting,
     deadline,
     is_stuck,
     move,
     open_submission,
+    reopen,
+    wait,
 )
 
 CAUSE = Cause(trigger="test", actor="ada", reason="because")
@@ -109,3 +112,28 @@ def test_nobody_is_stuck_before_the_threshold() -> None:
 
     assert not stuck_after(minutes=4, seconds=59)
     assert stuck_after(minutes=5)
+
+
+@pytest.mark.parametrize("state", sorted(STUCK_STATES))
+def test_who_waits_for_others_is_due_when_they_should_have_answered(state: SubmissionState) -> None:
+    until = NOON + timedelta(minutes=25)
+    waiting = Waiting(scanners=("acme",), until=until)
+
+    waits = wait(a_submission(state), waiting, reason="waits for acme", now=NOON)
+
+    assert deadline(waits, stuck_threshold=STUCK_THRESHOLD) == until
+    assert (waits.state, waits.reason, waits.waits) == (state, "waits for acme", 1)
+    for minutes, expected in ((10, False), (24.9, False), (25, True)):
+        now = NOON + timedelta(minutes=minutes)
+        assert is_stuck(waits, now=now, stuck_threshold=STUCK_THRESHOLD) is expected
+
+
+def test_who_moves_does_not_wait_any_more() -> None:
+    waiting = Waiting(scanners=("acme",), until=NOON + timedelta(hours=1))
+    waits = wait(a_submission(SubmissionState.TIER2_SCANNING), waiting, reason="waits", now=NOON)
+
+    moved, _ = move(waits, SubmissionState.RECEIVED, CAUSE, now=NOON)
+    reopened, _ = reopen(waits, CAUSE, now=NOON)
+
+    assert (moved.waiting, moved.waits) == (None, 1)
+    assert (reopened.waiting, reopened.waits) == (None, 0)

@@ -1,8 +1,26 @@
-"""How versions are numbered."""
+"""How versions are numbered, and which of them is offered."""
 
+import re
+
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from vskill_platform.model.skill import next_version
+from tests.casts import a_published_skill
+from tests.clocks import NOON
+from vskill_platform.model.skill import (
+    SkillVersion,
+    Yank,
+    known_version,
+    next_version,
+    parse_version,
+)
+
+SEMVER = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
+NUMBERS = st.integers(0, 10**12)
+VERSIONS = st.builds("{}.{}.{}".format, NUMBERS, NUMBERS, NUMBERS)
+WISHES = st.none() | VERSIONS | st.text(max_size=20)
 
 
 @pytest.mark.parametrize(
@@ -24,3 +42,80 @@ def test_a_wish_counts_if_it_is_a_step_forward(
     latest: str | None, wished: str | None, expected: str
 ) -> None:
     assert next_version(latest, wished) == expected
+
+
+@given(newest=VERSIONS, wished=WISHES)
+def test_a_version_never_goes_down_and_is_always_semver(newest: str, wished: str | None) -> None:
+    following = next_version(newest, wished)
+
+    assert SEMVER.fullmatch(following)
+    assert (parse_version(following) or ()) > (parse_version(newest) or ())
+
+
+@given(wishes=st.lists(WISHES, max_size=20))
+def test_no_row_of_wishes_makes_the_same_version_twice(wishes: list[str | None]) -> None:
+    versions: list[str] = []
+    for wished in wishes:
+        versions.append(next_version(versions[-1] if versions else None, wished))
+
+    assert versions == sorted(set(versions), key=lambda version: parse_version(version) or ())
+
+
+@given(versions=st.integers(1, 12), data=st.data())
+def test_the_latest_is_the_newest_that_is_not_yanked(versions: int, data: st.DataObject) -> None:
+    yanked = data.draw(st.sets(st.integers(1, versions)))
+    yanks = tuple(Yank(number=number, reason="r", by="cyd", at=NOON) for number in yanked)
+
+    skill = a_published_skill("@local/a", versions=versions, yanked=yanks)
+
+    assert skill.offered == max(set(range(1, versions + 1)) - yanked, default=None)
+
+
+class _Skill:
+    """A skill as its rules make it: contents come in, and some versions are yanked."""
+
+    def __init__(self) -> None:
+        self.versions: list[SkillVersion] = []
+        self.skill = a_published_skill("@local/a", versions=0)
+
+    def publish(self, digest: str, wished: str | None) -> SkillVersion:
+        if known := known_version(self.skill, self.versions, digest):
+            return known
+        newest = self.versions[-1].version if self.versions else None
+        number = len(self.versions) + 1
+        self.versions.append(a_version(number, next_version(newest, wished), digest))
+        self.skill = msgspec.structs.replace(self.skill, versions=number)
+        return self.versions[-1]
+
+    def yank(self, number: int) -> None:
+        mark = Yank(number=number, reason="r", by="cyd", at=NOON)
+        self.skill = msgspec.structs.replace(self.skill, yanked=(*self.skill.yanked, mark))
+
+
+def a_version(number: int, version: str, digest: str) -> SkillVersion:
+    return SkillVersion(
+        slug="@local/a",
+        number=number,
+        version=version,
+        digest=digest,
+        files=(),
+        archive_sha256=digest,
+        commit_sha=None,
+        submission_id="sub_1",
+        published_at=NOON,
+    )
+
+
+@given(steps=st.lists(st.tuples(st.sampled_from("abc"), WISHES, st.booleans()), max_size=20))
+def test_the_same_content_never_makes_a_new_version(
+    steps: list[tuple[str, str | None, bool]],
+) -> None:
+    skill = _Skill()
+    for digest, wished, is_yanked in steps:
+        published = skill.publish(digest, wished)
+        if is_yanked:
+            skill.yank(published.number)
+        count = len(skill.versions)
+
+        assert skill.publish(digest, "999.0.0") == published
+        assert len(skill.versions) == count

@@ -12,12 +12,15 @@ from tests.casts import a_published_skill, a_skill_folder, a_submission
 from tests.clocks import NOON
 from vskill_platform.errors import SlugTaken
 from vskill_platform.fetch.fetch_source import fetched
+from vskill_platform.model.likeness import Likeness
+from vskill_platform.model.lookalike import name_marks
 from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.source import Source, folder_source
 from vskill_platform.model.submission import Submission
 from vskill_platform.publish.package_skill import package_skill
 from vskill_platform.publish.publish_skill import Publication, prepare_publication
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.likeness_store import find_by_marks, get_likeness
 from vskill_platform.stores.skill_store import get_archive, get_skill, get_versions, write_skill
 
 MANIFEST = SkillManifest(name="tidy-notes", description="Tidies notes.")
@@ -31,7 +34,9 @@ async def publish(folder: Path, env: WorkerEnv, *, wished: str | None = None) ->
         metadata={"version": wished} if wished else {},
     )
     async with fetched(source) as snapshot:
-        publication = await prepare_publication(submitted(source), snapshot, manifest, now=NOON)
+        publication = await prepare_publication(
+            submitted(source), snapshot, manifest, likeness=Likeness(), now=NOON
+        )
     assert await env.engine.commit(publication.operations) is not None
     return publication
 
@@ -99,19 +104,23 @@ async def test_two_at_once_for_one_slug_make_one(bound: WorkerEnv, tmp_path: Pat
     source = folder_source(str(folder))
     submission = submitted(source)
     async with fetched(source) as snapshot:
-        first = await prepare_publication(submission, snapshot, MANIFEST, now=NOON)
-        second = await prepare_publication(submission, snapshot, MANIFEST, now=NOON)
+        first, second = [
+            await prepare_publication(submission, snapshot, MANIFEST, likeness=Likeness(), now=NOON)
+            for _ in range(2)
+        ]
 
     assert await bound.engine.commit(first.operations) is not None
     assert await bound.engine.commit(second.operations) is None
 
 
-async def test_the_archive_of_equal_files_is_equal_to_the_byte(tmp_path: Path) -> None:
+async def test_the_archive_of_equal_files_is_equal_to_the_byte(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
     archives = []
     for parent in ("a", "b"):
         folder = a_skill_folder(tmp_path / parent, z_dot_md="z", a_dot_md="a")
         async with fetched(folder_source(str(folder))) as snapshot:
-            archives.append(package_skill(snapshot.folder, snapshot.files))
+            archives.append(await package_skill(snapshot))
 
     assert archives[0] == archives[1]
 
@@ -128,3 +137,15 @@ async def test_when_it_was_first_published_is_kept(bound: WorkerEnv, tmp_path: P
     stored = await get_skill("@local/tidy-notes")
     assert stored
     assert stored.record.published_at == earlier
+
+
+async def test_a_published_skill_is_found_by_what_it_is_like(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    await publish(a_skill_folder(tmp_path), bound)
+
+    found = await get_likeness("@local/tidy-notes")
+
+    assert found
+    assert (found.name, found.publisher, found.since) == ("tidy-notes", "@local", NOON)
+    assert await find_by_marks(name_marks("tidy-note")) == [found]

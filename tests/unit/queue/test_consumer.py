@@ -50,7 +50,7 @@ async def test_a_good_skill_is_published_and_its_message_gone(
     published = await current(submission)
     assert published.state is SubmissionState.PUBLISHED
     assert published.slug == "@local/tidy-notes"
-    assert set(published.timings) == {"fetch", "check", "publish"}
+    assert set(published.timings) == {"fetch", "check", "compare", "publish"}
     assert [event.to_state for event in await get_history(submission.id)] == [
         SubmissionState.RECEIVED,
         SubmissionState.TIER1_SCANNING,

@@ -27,7 +27,7 @@ RAW = PLAIN.encode()
         "".join(f"\\x{byte:02x}" for byte in RAW),
         "".join(f"%{byte:02x}" for byte in RAW),
         codecs.encode(PLAIN, "rot13"),
-        base64.b64encode(gzip.compress(RAW)).decode(),
+        base64.b64encode(gzip.compress(RAW, mtime=0)).decode(),
         base64.b64encode(zlib.compress(RAW)).decode(),
         base64.b64encode(PLAIN.encode("utf-16-le")).decode(),
         base64.b64encode(base64.b64encode(base64.b64encode(RAW))).decode(),

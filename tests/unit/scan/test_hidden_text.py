@@ -49,3 +49,10 @@ def test_lines_with_deception_are_named() -> None:
 def test_a_word_of_two_scripts_is_noticed_and_one_of_another_language_is_not() -> None:
     assert mixed_words("fine\nev\u0430l(x)") == [2]
     assert mixed_words("\u043f\u0440\u0438\u0432\u0435\u0442 world, \u03c3 = 2") == []
+
+
+def test_letters_that_are_drawn_alike_are_read_as_what_they_look_like() -> None:
+    assert visible("\u043es.system(p\u0430th)") == "os.system(path)"
+    assert (
+        visible("\u043f\u0430\u043f\u043a\u0430 system") == "\u043f\u0430\u043f\u043a\u0430 system"
+    )

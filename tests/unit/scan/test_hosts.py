@@ -2,7 +2,7 @@
 
 import pytest
 
-from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in, registered_domain
+from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,3 @@ def test_a_host_has_its_class(host: str, expected: HostClass) -> None:
 )
 def test_hosts_are_found_in_text(text: str, hosts: list[str]) -> None:
     assert hosts_in(text) == hosts
-
-
-def test_the_registered_part_is_known() -> None:
-    assert registered_domain("a.b.acme.co.uk") == "acme.co.uk"
-    assert registered_domain("localhost") == "localhost"

@@ -12,21 +12,31 @@ from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 RULES = load_rules()
 #: Samples that are no text: what a name at their beginning stands for.
-BINARIES = {"ELF": b"\x7fELF\x02\x01\x01\x00" + bytes(64), "7z": b"7z\xbc\xaf\x27\x1c" + bytes(64)}
-FILES = {"svg": "picture.svg", "package.json": "package.json", "setup.sh": "setup.sh"}
+BINARIES = {
+    "ELF": b"\x7fELF\x02\x01\x01\x00" + bytes(64),
+    "7z": b"7z\xbc\xaf\x27\x1c" + bytes(64),
+    "data": bytes(range(256)),
+}
+FILES = {
+    "svg": "picture.svg",
+    **{name: name for name in ("package.json", "setup.sh", "setup.py", "requirements.txt")},
+}
 
 
 def scanned(tmp_path: Path, sample: str) -> ScanResult:
     """Scan a skill that holds the sample, as its text or as the file that it names."""
     kind, _, content = sample.partition(":")
-    text = sample
-    if kind == "binary":
+    text, head = sample, ""
+    if kind == "frontmatter":
+        text, head = "Take notes.", f"{content}\n"
+    elif kind == "binary":
         text = "Run the tool."
         (tmp_path / "tool").write_bytes(BINARIES[content])
     elif kind in FILES:
         text = f"Use {FILES[kind]}."
         (tmp_path / FILES[kind]).write_text(content)
-    manifest = f"---\nname: sample\ndescription: Helps with notes.\n---\n\n# Notes\n\n{text}\n"
+    head = f"---\nname: sample\ndescription: Helps with notes.\n{head}---\n"
+    manifest = f"{head}\n# Notes\n\n{text}\n"
     (tmp_path / "SKILL.md").write_text(manifest)
     return scan_skill(tmp_path, None)
 

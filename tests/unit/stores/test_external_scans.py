@@ -1,17 +1,19 @@
 """Scans by other programs: asked for once, claimed once, ended for certain."""
 
 import asyncio
+from datetime import timedelta
 
 from tests.clocks import ManualClock
+from vskill_platform.errors import Overtaken
+from vskill_platform.model.scanner import MAX_FINDINGS, ExternalScanStatus
 from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.external_scan_dispatch import (
+    begin_external_scan,
     dispatch_external_scan,
     release_dead_external_scans,
 )
 from vskill_platform.stores.external_scan_store import (
-    MAX_FINDINGS,
-    ExternalScanStatus,
     claim_external_scan,
     finish_external_scan,
     get_external_scan,
@@ -78,3 +80,31 @@ async def test_a_scan_that_nobody_finishes_times_out(bound: WorkerEnv, clock: Ma
     assert await status_of("a/b/c", "semgrep") is ExternalScanStatus.TIMED_OUT
     assert not await finish_external_scan(late, ExternalScanStatus.PASS)
     assert await release_dead_external_scans() == 0
+
+
+async def test_a_scan_that_was_begun_anew_takes_no_answer_to_the_old_one(bound: WorkerEnv) -> None:
+    lease = timedelta(minutes=1)
+    old = await begin_external_scan(
+        "sub_1", "gitleaks", digest="d1", lease=lease, claimed_by="dead-node"
+    )
+    new = await begin_external_scan(
+        "sub_1", "gitleaks", digest="d1", lease=lease, claimed_by="node-1"
+    )
+
+    refused = await finish_external_scan(old, ExternalScanStatus.PASS)
+    taken = await finish_external_scan(new, ExternalScanStatus.FAIL)
+
+    assert (refused, taken) == (False, True)
+    assert await status_of("sub_1", "gitleaks") is ExternalScanStatus.FAIL
+
+
+async def test_of_two_that_begin_a_scan_at_once_one_is_overtaken(bound: WorkerEnv) -> None:
+    begun = await asyncio.gather(
+        *(
+            begin_external_scan("sub_1", "gitleaks", digest="d1", lease=timedelta(minutes=1))
+            for _ in range(3)
+        ),
+        return_exceptions=True,
+    )
+
+    assert sum(isinstance(one, Overtaken) for one in begun) == 2

@@ -9,14 +9,16 @@ from tests.clocks import NOON
 from tests.probes import ProbingEngine
 from vskill_platform.engines.ports import Put
 from vskill_platform.errors import EngineError
-from vskill_platform.model.skill import PublishedSkill, SkillVersion
+from vskill_platform.model.skill import PublishedSkill, SkillVersion, TakenDown
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.records import encode
 from vskill_platform.stores.skill_store import (
     enumerate_published_skills,
+    find_slugs,
     get_archive,
     get_published_skills_list,
     get_versions,
+    list_skills,
     migrate_skill_slugs,
     resolve_slug,
     write_skill,
@@ -79,6 +81,25 @@ async def test_what_a_record_lacks_has_a_stand_in(probed: ProbingEngine) -> None
     (skill,) = await enumerate_published_skills()
 
     assert (skill.name, skill.repo_url) == ("@local/bare", "")
+
+
+async def test_what_was_taken_down_is_in_no_list_and_that_is_no_fault(
+    probed: ProbingEngine, logs: list[Any]
+) -> None:
+    await published(probed, "@local/a", "@local/b")
+    down = TakenDown(reason="steals keys", by="cyd", at=NOON)
+    gone = a_published_skill("@local/gone", down=down)
+    await probed.commit([write_skill(gone, expected=0)])
+
+    lists = [
+        [skill.slug for skill in await enumerate_published_skills()],
+        [skill.slug for skill in (await get_published_skills_list()).skills],
+        [skill.slug for skill in await list_skills()],
+        await find_slugs(lambda _: True),
+    ]
+
+    assert lists == [["@local/a", "@local/b"]] * 4
+    assert logs == []
 
 
 async def test_an_outage_is_raised_and_is_no_empty_marketplace(probed: ProbingEngine) -> None:

@@ -11,6 +11,7 @@ from vskill_platform.engines.ports import (
     Bury,
     Delete,
     Drop,
+    Expect,
     Operation,
     Put,
     Release,
@@ -26,7 +27,7 @@ def check_operations(operations: Sequence[Operation]) -> None:
     """Refuse what cannot be stored before anything is written."""
     for operation in operations:
         match operation:
-            case Put(key=key) | Delete(key=key):
+            case Put(key=key) | Delete(key=key) | Expect(key=key):
                 check_key(key)
             case Send(key=str(key)):
                 check_key(key)
@@ -52,10 +53,19 @@ def _apply(at: Transaction, operation: Operation, revision: int) -> None:
     match operation:
         case Put():
             _put(at, operation, revision)
-        case Delete(key, expected):
+        case Delete():
+            _delete(at, operation, revision)
+        case Expect(key, expected):
             _expect(at, key, expected)
-            at.run("delete", key=key)
-            at.run("add_tombstone", key=key, revision=revision, now=at.now)
+        case Send() | Acknowledge() | Retry() | Release() | Bury() | Revive() | Drop():
+            _apply_to_queue(at, operation)
+
+
+def _apply_to_queue(
+    at: Transaction,
+    operation: Send | Acknowledge | Retry | Release | Bury | Revive | Drop,
+) -> None:
+    match operation:
         case Send(body, key, delay):
             at.run("send", key=key, body=body, ready_at=micros_after(at.now, delay), now=at.now)
         case Acknowledge(delivery):
@@ -74,6 +84,12 @@ def _apply(at: Transaction, operation: Operation, revision: int) -> None:
             at.run("send", key=key, body=body, ready_at=at.now, now=at.now)
         case Drop(message_id):
             at.must("unbury", id=message_id)
+
+
+def _delete(at: Transaction, delete: Delete, revision: int) -> None:
+    _expect(at, delete.key, delete.expected)
+    at.run("delete", key=delete.key)
+    at.run("add_tombstone", key=delete.key, revision=revision, now=at.now)
 
 
 def _put(at: Transaction, put: Put, revision: int) -> None:

@@ -97,6 +97,14 @@ SELECT min(ready_at) FROM message
 -- name: pending
 SELECT key FROM message WHERE key IN carray(:keys)
 
+-- name: position
+-- A message whose lease has run out is ready again, so it waits like the others.
+SELECT CASE WHEN mine.leased AND mine.ready_at > :now THEN 0 ELSE (
+  SELECT count(*) FROM message AS other
+  WHERE (other.ready_at, other.id) <= (mine.ready_at, mine.id)
+    AND NOT (other.leased AND other.ready_at > :now)
+) END FROM message AS mine WHERE mine.key = :key
+
 -- name: acknowledge
 DELETE FROM message WHERE id = :id AND token = :token AND leased = 1 RETURNING key, body, attempts
 

@@ -56,6 +56,12 @@ class SqliteMessageQueue:
         wanted = apsw.carray(tuple(keys))
         return {key for (key,) in await self._readers.rows("pending", keys=wanted)}
 
+    async def position(self, key: str) -> int | None:
+        check_key(key)
+        now = to_micros(self._clock.now())
+        rows = await self._readers.rows("position", key=key, now=now)
+        return int(rows[0][0]) if rows else None
+
     async def stats(self) -> QueueStats:
         now = to_micros(self._clock.now())
 

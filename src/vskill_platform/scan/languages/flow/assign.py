@@ -78,3 +78,6 @@ def fill(flow: Flow, node: ast.AST, base: Value, value: Value, key: str | None =
         owner = flow.evaluate(node.value)
         if owner.name:
             flow.set_dotted(f"{owner.name}.{node.attr}", changed)
+    elif isinstance(node, ast.Subscript):  # what is put into a part is in the whole
+        owner, place = flow.evaluate(node.value), flow.evaluate(node.slice)
+        fill(flow, node.value, owner, changed, place.text if place.is_known() else None)

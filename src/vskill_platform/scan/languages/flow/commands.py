@@ -4,6 +4,7 @@ import re
 import shlex
 
 from vskill_platform.scan.facts import Act, Fact
+from vskill_platform.scan.languages.flow.files import keep
 from vskill_platform.scan.languages.flow.own_code import (
     line_of,
     run_decoded,
@@ -108,14 +109,16 @@ def _program(text: str) -> str:
 
 def _read_by_shell(flow: Flow, call: Call, text: str, taints: Taints, line: int) -> Value:
     flow.steps -= 20 + len(text) // 20
-    facts = read_shell_text(text.replace(HOLE, _PLACEHOLDER))
+    facts = _read_shell(flow, text.replace(HOLE, _PLACEHOLDER))
     flow.add_all(facts, line)
     if not any(fact.act is Act.RUN for fact in facts) and _program(text).strip(HOLE):
         flow.add(Act.RUN, line, detail=_program(text))
     found: set[Taint] = set()
     for fact in facts:
         if fact.act is Act.FETCH:
-            found.add(Taint(Source.REMOTE, host=fact.host))
+            remote = Taint(Source.REMOTE, host=fact.host)
+            found.add(remote)
+            keep(flow, Value(text=fact.detail.replace(_PLACEHOLDER, HOLE)), frozenset({remote}))
         elif fact.act is Act.READ_SECRET:
             found.add(Taint(Source.SECRET, fact.detail))
         if fact.act in _NETWORK:
@@ -123,10 +126,11 @@ def _read_by_shell(flow: Flow, call: Call, text: str, taints: Taints, line: int)
     return Value(name="child process", taints=frozenset(found))
 
 
-def read_shell_text(text: str) -> list[Fact]:
+def _read_shell(flow: Flow, text: str) -> list[Fact]:
     try:
         return read_shell(text)
     except Unparsed as error:
+        flow.is_cut |= error.is_too_much
         return error.facts
 
 
@@ -148,10 +152,11 @@ def _run_fetched_file(flow: Flow, line: int, words: list[str]) -> None:
 
 def run_process(flow: Flow, call: Call) -> Value | None:
     """What subprocess does: a list, or a text if a shell reads it."""
-    command = call.arg(0, "args", "cmd")
+    command = call.arg(0, "args", "cmd").having(call.named.get("input", UNKNOWN).taints)
     _check_streams(flow, call)
-    if command.items is not None:
-        return run_items(flow, call, command.items)
+    if command.items:
+        first = command.items[0].having(call.named.get("input", UNKNOWN).taints)
+        return run_items(flow, call, (first, *command.items[1:]))
     return shell_text(flow, call, command, line_of(call, 0))
 
 

@@ -23,7 +23,7 @@ _TAKING_ENVIRONMENT = frozenset(
 #: Methods that put something into what they are called on.
 _FILLING = frozenset(
     {"append", "extend", "insert", "add", "update", "push", "unshift", "set", "writestr",
-    "setdefault"}
+    "setdefault", "attach", "set_payload"}
 )  # fmt: skip
 
 
@@ -138,7 +138,9 @@ def _put_in(flow: Flow, made: Call) -> None:
         items = (*base.items, *made.args)[:_MAX_ITEMS]
         base = Value(items=items, taints=base.taints, name=base.name)
     elif base.items is not None and made.method == "extend" and made.args:
-        items = (*base.items, *(made.args[0].items or (UNKNOWN,)))[:_MAX_ITEMS]
+        given = made.args[0]
+        added = given.items or (Value(text=given.text, taints=given.taints),)
+        items = (*base.items, *added)[:_MAX_ITEMS]
         base = Value(items=items, taints=base.taints, name=base.name)
     elif not value.taints:
         return

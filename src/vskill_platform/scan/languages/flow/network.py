@@ -6,7 +6,7 @@ import re
 import msgspec
 
 from vskill_platform.scan.facts import Act
-from vskill_platform.scan.hosts import hosts_in
+from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in
 from vskill_platform.scan.languages.flow.secrets import report_leak
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import (
@@ -202,7 +202,7 @@ def send_on_connection(flow: Flow, call: Call) -> Value | None:
     if not call.receiver.name.startswith(("connection()", "socket.socket()")):
         return None
     first = (call.arg(0).text or "").upper()
-    hosts = host_of(call.receiver)
+    hosts = _mailed_to(call) if "mail" in call.method else host_of(call.receiver)
     if call.method == "request":
         body = call.args[2:3] + [call.named[key] for key in ("body",) if key in call.named]
         head = tainted(*call.args[3:], call.named.get("headers", UNKNOWN))
@@ -215,6 +215,16 @@ def send_on_connection(flow: Flow, call: Call) -> Value | None:
         line=call.line, url=UNKNOWN, body=tainted(*call.args, *call.named.values()), has_body=True
     )
     return record(flow, sent, hosts)
+
+
+def _mailed_to(call: Call) -> list[str]:
+    """Return where a mail ends up: the server that takes it is only the first on its way."""
+    to = call.arg(1, "to_addrs")
+    texts = [item.text or "" for item in (to.items or (to,))]
+    found = [text.rpartition("@")[2].strip("> ").lower() for text in texts if "@" in text]
+    known = [host for host in found if HOLE not in host and _HOST.match(host)]
+    far = [host for host in host_of(call.receiver) if classify_host(host) is not HostClass.LOCAL]
+    return (known or far)[:_MAX_HOSTS]
 
 
 def receive(_flow: Flow, call: Call) -> Value | None:

@@ -7,6 +7,7 @@ from vskill_platform.scan.languages.flow.decoding import plain_text
 from vskill_platform.scan.languages.flow.files import is_fetched
 from vskill_platform.scan.languages.flow.state import Call, Flow
 from vskill_platform.scan.languages.flow.values import HOLE, UNKNOWN, Source, Value, shown
+from vskill_platform.scan.languages.unparsed import Unparsed
 
 _LONG = 120
 
@@ -21,7 +22,7 @@ def run_code(flow: Flow, call: Call) -> Value | None:
     if run_tainted(flow, call.line, code) or (code is UNKNOWN and not call.node.args):
         return UNKNOWN
     if code.is_known() and code.number is None:
-        flow.add_all(flow.language.read(code.text or ""), line_of(call, 0))
+        flow.add_all(_read(flow, code.text or ""), line_of(call, 0))
     elif code.function is None:
         flow.add(Act.RUN_DYNAMIC, call.line, detail=call.method or call.name)
     return Value(taints=code.taints)
@@ -50,7 +51,16 @@ def run_decoded(flow: Flow, line: int, code: Value) -> None:
     if len(plain) >= _LONG:
         flow.add(Act.HIDE, line, detail="long encoded code")
     if plain:
-        flow.add_all([at_first_line(fact) for fact in flow.language.read(plain)], line)
+        flow.add_all([at_first_line(fact) for fact in _read(flow, plain)], line)
+
+
+def _read(flow: Flow, code: str) -> list[Fact]:
+    """Read code inside of code; what cannot be read of it takes nothing from the rest."""
+    try:
+        return flow.language.read(code)
+    except Unparsed as error:
+        flow.is_cut |= error.is_too_much
+        return error.facts
 
 
 def at_first_line(fact: Fact) -> Fact:

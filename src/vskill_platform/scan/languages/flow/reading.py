@@ -46,17 +46,19 @@ def read_program(program: Program) -> list[Fact]:
 def _read(program: Program, code: str) -> list[Fact]:
     body, is_whole = program.parse(code)
     flow = Flow(code, program.language)
+    is_too_much = len(program.code) > MAX_CHARACTERS
     try:
         flow.follow(body)
     except (OutOfSteps, RecursionError):
-        is_whole = False
+        is_too_much = True
     for line, is_for_process in flow.copies.items():
         if not is_for_process:
             flow.add(Act.READ_ALL_ENV, line)
     _find_escaped(flow, code)
     facts = _settle(list(flow.facts.values()))
-    if (not is_whole or flow.is_cut) and _nesting.get() == 1:
-        raise Unparsed("not all of the code could be read", facts)
+    is_too_much |= flow.is_cut
+    if is_too_much or (not is_whole and _nesting.get() == 1):
+        raise Unparsed("not all of the code could be read", facts, is_too_much=is_too_much)
     return facts
 
 

@@ -3,7 +3,7 @@
 import re
 
 from vskill_platform.scan.facts import Act
-from vskill_platform.scan.hosts import ANONYMOUS, HostClass, classify_host, registered_domain
+from vskill_platform.scan.hosts import ANONYMOUS, HostClass, classify_host
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
@@ -48,6 +48,8 @@ _VENDORS = {
 }  # fmt: skip
 #: Hosts that only ever collect; nobody's service runs there.
 _COLLECTING = frozenset({HostClass.CALLBACK, HostClass.PASTE, HostClass.DROP})
+#: Who must not even get what the agent remembers.
+_STRANGERS = ANONYMOUS | {HostClass.FREE}
 _MANY = 3
 _ENVIRONMENT = Taint(Source.ALL_ENV)
 
@@ -133,6 +135,9 @@ def report_leak(flow: Flow, line: int, host: str | None, body: Taints, head: Tai
 
 
 def _find_leak(host: str | None, body: Taints, head: Taints) -> set[str]:
+    kind = classify_host(host) if host else None
+    if kind not in _STRANGERS:
+        body = frozenset(taint for taint in body if taint.detail != Secret.MEMORY)
     hard = {_source_of(taint) for taint in body if taint.source in {Source.SECRET, Source.ALL_ENV}}
     hard |= {
         _source_of(taint)
@@ -144,7 +149,6 @@ def _find_leak(host: str | None, body: Taints, head: Taints) -> set[str]:
         return hard
     soft = {taint.detail for taint in body if taint.source in {Source.ENV, Source.PART}}
     shown_there = {taint.detail for taint in head if taint.source is Source.ENV}
-    kind = classify_host(host) if host else None
     if kind in ANONYMOUS and soft:
         return soft
     if kind in _COLLECTING and shown_there:
@@ -166,8 +170,7 @@ def _is_for_another(names: set[str], host: str | None, kind: HostClass | None) -
         return True
     if host is None or kind is HostClass.PLACEHOLDER:
         return False
-    domain = registered_domain(host)
-    return any(vendor not in host and vendor not in domain for vendor in vendors)
+    return any(vendor not in host for vendor in vendors)
 
 
 def secret_store(kind: Secret, source: Source) -> Handler:

@@ -5,6 +5,7 @@ set of rules and differ only in what their functions are called.
 """
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -133,6 +134,7 @@ class Flow:
         self.expressions = language.expressions
         self.scope = self.top = Scope()
         self.facts: dict[tuple[Act, int, str, str | None], Fact] = {}
+        self.counts: Counter[Act] = Counter()
         self.functions: dict[int, Function] = {}
         self.dotted: dict[str, Value] = {}  #: attributes that were set, by their full name
         self.members: dict[str, dict[str, Value]] = {}  #: of the classes of the file
@@ -151,6 +153,7 @@ class Flow:
         """Go through the program until nothing new turns up."""
         for _ in range(_MAX_ROUNDS):
             self.facts.clear()
+            self.counts.clear()
             self.copies.clear()
             self.has_changed = False
             for function in self.functions.values():
@@ -258,24 +261,26 @@ class Flow:
     def add(
         self, act: Act, line: int, *, detail: str = "", host: str | None = None, text: str = ""
     ) -> None:
-        if len(self.facts) >= _MAX_FACTS:
+        key = (act, line, detail, host)
+        if key in self.facts or not self._has_room(act):
             return
         if not text and 0 < line <= len(self.lines):
             text = self.lines[line - 1]
-        self.facts.setdefault(
-            (act, line, detail, host),
-            Fact(
-                act=act, line=line, text=shorten(text[:2000]), detail=shorten(detail[:2000]),
-                host=host,
-                host_class=classify_host(host) if host else None,
-            ),
+        self.facts[key] = Fact(
+            act=act, line=line, text=shorten(text[:2000]), detail=shorten(detail[:2000]), host=host,
+            host_class=classify_host(host) if host else None,
         )  # fmt: skip
+
+    def _has_room(self, act: Act) -> bool:
+        """Count by what is done: a flood of harmless facts must not hide the one that is not."""
+        self.counts[act] += 1
+        self.is_cut |= self.counts[act] > _MAX_FACTS
+        return self.counts[act] <= _MAX_FACTS
 
     def add_all(self, facts: list[Fact], line: int) -> None:
         """Take over the facts about a program that stands inside this one, from *line* on."""
         for fact in facts:
-            if len(self.facts) >= _MAX_FACTS:
-                return
             where = line + fact.line - 1
             key = (fact.act, where, fact.detail, fact.host)
-            self.facts.setdefault(key, msgspec.structs.replace(fact, line=where))
+            if key not in self.facts and self._has_room(fact.act):
+                self.facts[key] = msgspec.structs.replace(fact, line=where)

@@ -18,6 +18,8 @@ from vskill_platform.scan.languages.flow.values import (
 )
 
 _MAX_PIECES = 400
+#: What makes one text of many values, to be stored or sent.
+_PACKING = frozenset({"dumps", "stringify", "dump"})
 
 
 def same_argument(_flow: Flow, call: Call) -> Value | None:
@@ -205,5 +207,8 @@ def write_out(flow: Flow, call: Call) -> Value | None:
     given = tainted(*call.args)
     if any(taint.source is Source.ALL_ENV and not taint.detail for taint in given):
         flow.add(Act.READ_ALL_ENV, call.line)
+    names = {taint.detail for taint in given if taint.source is Source.ENV}
+    if call.method in _PACKING and len({name.partition("_")[0] for name in names}) > 1:
+        flow.add(Act.GATHER, call.line, detail=", ".join(sorted(names)[:8]))
     first = call.arg(0)
     return Value(taints=call.taints(), text=first.text if first.fields is None else None)

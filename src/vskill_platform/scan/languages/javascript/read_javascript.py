@@ -40,7 +40,8 @@ def read_javascript(code: str, *, typescript: bool = False) -> list[Fact]:
     try:
         return [*facts, *read_program(program)]
     except Unparsed as error:
-        raise Unparsed(str(error), [*facts, *error.facts]) from error
+        found = [*facts, *error.facts]
+        raise Unparsed(str(error), found, is_too_much=error.is_too_much) from error
 
 
 def _find_mangled(code: str) -> list[Fact]:

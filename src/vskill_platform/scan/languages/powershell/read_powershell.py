@@ -58,6 +58,7 @@ class _State:
     files: dict[str, _Value] = field(default_factory=dict)
     line: int = 1
     source: str = ""
+    is_cut: bool = False
 
     def emit(self, act: Act, detail: str = "", host: str | None = None) -> None:
         key = (act, self.line, host, detail)
@@ -77,8 +78,8 @@ def read_powershell(code: str) -> list[Fact]:
     state = _State()
     is_whole = _read(state, code)
     facts = sorted(state.facts.values(), key=lambda fact: fact.line)
-    if not is_whole or len(code) > MAX_CHARACTERS:
-        raise Unparsed("too long", facts)
+    if not is_whole or state.is_cut or len(code) > MAX_CHARACTERS:
+        raise Unparsed("too long", facts, is_too_much=True)
     return facts
 
 
@@ -268,5 +269,9 @@ def _read_tools(state: _State, statement: str) -> None:
         # Both readers know each other: cmd runs PowerShell, PowerShell runs npm.
         from vskill_platform.scan.languages.shell.read_shell import read_shell  # noqa: PLC0415 - see above
 
-        for fact in read_shell(statement.replace("\\", "/")):
+        try:
+            facts = read_shell(statement.replace("\\", "/"))
+        except Unparsed as error:
+            facts, state.is_cut = error.facts, True
+        for fact in facts:
             state.emit(fact.act, fact.detail, fact.host)

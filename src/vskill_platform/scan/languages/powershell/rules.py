@@ -111,6 +111,7 @@ PLAIN_RULES: tuple[tuple[re.Pattern[str], Act, str], ...] = tuple(
             r"|Register-WmiEvent|__EventFilter"
         ), Act.WRITE, "runs at start or on a timer"),
         (r"(?:New-Service\b|sc(?:\.exe)?\s+create\b)", Act.WRITE, "runs at start or on a timer"),
+        (r"sc(?:\.exe)?\s+create\b.{0,80}type=\s{0,4}kernel", Act.ELEVATE, "a kernel driver"),
         ((
             r"(?:Remove-Item|rm|ri|del|rd|rmdir)\b(?=.{0,200}(?:-Recurse|/s\b"
             r"|-r\b)).{0,200}?\s['\"]?(?:[A-Za-z]:\\?\*?|\$HOME|~|\$env:USERPROFILE|%USERPROFILE%"

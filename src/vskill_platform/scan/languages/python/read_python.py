@@ -1,6 +1,8 @@
 """What Python code does."""
 
-from vskill_platform.scan.facts import Fact, storable
+import re
+
+from vskill_platform.scan.facts import Act, Fact, shorten, storable
 from vskill_platform.scan.languages.flow.expressions import EXPRESSIONS
 from vskill_platform.scan.languages.flow.reading import Program, read_program
 from vskill_platform.scan.languages.flow.state import Language
@@ -11,6 +13,7 @@ from vskill_platform.scan.languages.python.calls import (
     PYTHON_METHODS,
 )
 from vskill_platform.scan.languages.python.repair import parse_python
+from vskill_platform.scan.languages.unparsed import Unparsed
 
 #: Without any of these words, nothing that we look for can happen.
 _WORDS = (
@@ -27,13 +30,33 @@ _WORDS = (
     "SOUL.md", "wget", "/usr/", "/bin/", "Login Data", "history", "HTTPServer", "websocket",
 )  # fmt: skip
 
+_ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+#: Python decodes these before it looks for comments and ends of lines.
+_HIDING = frozenset(
+    {"utf_7", "utf7", "u7", "unicode_escape", "raw_unicode_escape", "rot13", "rot_13", "hz",
+     "punycode", "idna", "utf_16", "utf_32", "undefined", "mbcs"}
+)  # fmt: skip
+
 
 def read_python(code: str) -> list[Fact]:
     """Return what *code* does; raise Unparsed if it, or part of it, cannot be understood."""
+    if hidden := _hiding_encoding(code):
+        raise Unparsed("it is written in an encoding that hides it", [hidden], is_too_much=True)
     if not any(word in code for word in _WORDS):
         return []
     # Half a character can come from an escape in a shell string; the parser refuses it.
     return read_program(Program(code=storable(code), parse=parse_python, language=_LANGUAGE))
+
+
+def _hiding_encoding(code: str) -> Fact | None:
+    """Find an encoding in which a comment may be code, or code look like none."""
+    for number, line in enumerate(code.split("\n", 2)[:2], start=1):
+        found = _ENCODING.match(line)
+        if found and found[1].lower().replace("-", "_") in _HIDING:
+            return Fact(
+                act=Act.HIDE, line=number, text=shorten(line), detail="encoding of the file"
+            )
+    return None
 
 
 _LANGUAGE = Language(

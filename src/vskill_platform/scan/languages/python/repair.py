@@ -14,6 +14,8 @@ _OLD_EXCEPT = re.compile(
 )
 _OLD_RAISE = re.compile(r"^([ \t]*raise [\w.]{1,80}), (.+)$", re.MULTILINE)
 _FORMATTED = re.compile(r"""\b[fF]([rR]?["'])""")
+#: What stands in braces, without how it is to be shown.
+_EXPRESSION = re.compile(r"(?<!\{)\{([^{}:!]{1,400})[^{}]{0,40}\}")
 _INDENT = re.compile(r"[ \t]*")
 _MAX_REPAIRS = 12
 _MAX_LINES = 80
@@ -25,13 +27,14 @@ def parse_python(code: str) -> tuple[list[ast.stmt], bool]:
     """Return the statements of *code* that can be read, and whether nothing is too deep."""
     code = code.replace("\0", "")
     try:
-        body = _parse(code)
-        if body is None:
-            body = _parse_repaired(_modernise(code))
+        body = _parse(code) or _parse(_modernise(code))
+        if body is not None:
+            return body, True
+        repaired = _parse_repaired(_modernise(code))
     except (RecursionError, MemoryError):
-        body = None
-    if body is not None:
-        return body, True
+        repaired = None
+    if repaired is not None:
+        return repaired
     body, is_whole = _parse_chunks(_modernise(code))
     if not body and code.strip():
         raise Unparsed("not Python")
@@ -65,21 +68,43 @@ def _modernise(code: str) -> str:
     return "\n".join(line.removeprefix(margin) for line in lines)
 
 
-def _parse_repaired(code: str) -> list[ast.stmt] | None:
-    """Leave out the lines that stand in the way, a few at most."""
+def _parse_repaired(code: str) -> tuple[list[ast.stmt], bool] | None:
+    """Leave out the lines that stand in the way, a few at most; say whether none was lost."""
     lines = code.splitlines()
+    inside: list[ast.stmt] = []
+    is_whole = True
     for _ in range(_MAX_REPAIRS if len(code) < _SHORT else 3):
         try:
-            body = _tree("\n".join(lines))
-            return body if any(not isinstance(node, ast.Pass) for node in body) else None
+            body = [*_tree("\n".join(lines)), *inside]
         except SyntaxError as error:
             place = min((error.lineno or 1), len(lines)) - 1
             if place < 0 or lines[place].strip() == "pass":
                 return None
             if "f-string" in str(error.msg):
-                place = _start_of_format(lines, place)
+                start = _start_of_format(lines, place)
+                found = _inside(lines, start, place)
+                inside += found or ()
+                place, is_whole = start, is_whole and found is not None
             lines[place] = _repaired(lines[place], str(error.msg))
+            is_whole = is_whole and lines[place].strip() != "pass"
+        else:
+            is_code = any(not isinstance(node, ast.Pass) for node in body)
+            return (body, is_whole) if is_code else None
     return None
+
+
+def _inside(lines: list[str], start: int, end: int) -> list[ast.stmt] | None:
+    """Read what a formatted text of a newer Python computes; None if that cannot be read."""
+    found: list[ast.stmt] = []
+    for number in range(start, end + 1):
+        for expression in _EXPRESSION.findall(lines[number]):
+            body = _parse(expression.strip())
+            if body is None:
+                return None
+            for statement in body:
+                ast.increment_lineno(statement, number)
+            found += body
+    return found
 
 
 def _start_of_format(lines: list[str], place: int) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from vskill_platform.scan.languages.shell.containers import CONTAINERS
 from vskill_platform.scan.languages.shell.deleting import DELETERS
 from vskill_platform.scan.languages.shell.files import FILES
 from vskill_platform.scan.languages.shell.network import FETCHERS
@@ -16,5 +17,5 @@ from vskill_platform.scan.languages.shell.wrappers import WRAPPERS
 #: Later tables win: sed, for one, is a filter and more than that.
 PROGRAMS: dict[str, Callable[[State, Command], str]] = {
     **FILES, **SYSTEM, **PACKAGES, **RUNNERS, **TEXTS, **TALKERS, **FETCHERS, **DELETERS,
-    **WRAPPERS,
+    **WRAPPERS, **CONTAINERS,
 }  # fmt: skip

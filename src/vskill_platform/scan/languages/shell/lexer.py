@@ -33,6 +33,10 @@ _PLACEHOLDER = re.compile(
 _NAME = re.compile(r"[A-Za-z_]\w{0,100}|[0-9@*#?$!-]")
 _ANSI_STRING = re.compile(r"'((?:[^'\\]|\\.)*)'?", re.DOTALL)
 _STOPS = re.compile(r"[\\'\"`(){}]|\$\(")
+#: What starts anything but a word, or may do so; most words are taken without a try at the rest.
+_NO_WORD = frozenset(" \t\f\v\n\\#<>|&;()0123456789")
+#: Where a word is certain to end.
+_WORD_END = frozenset(" \t\n|&;)")
 #: Stands for a double quote in a here document, where it means nothing.
 _QUOTE = chr(FIRST_MARK)
 _DELIMITER = re.compile(r"[ \t]*(?:'([^'\n]{1,80})'|\"([^\"\n]{1,80})\"|(\\?[\w.!-]{1,80}))")
@@ -70,6 +74,9 @@ class Lexer:
 
     def _next(self) -> Token | None:
         code, start = self.code, self.position
+        if code[start] not in _NO_WORD:
+            word = self._word()
+            return Token("word", "", start, self.position, word)
         skipped = _BLANKS.match(code, start) or (_COMMENT.match(code, start))
         if skipped:
             self.position = skipped.end()
@@ -97,9 +104,13 @@ class Lexer:
     # -- words
 
     def _word(self) -> Word:
+        size = len(self.code)
+        plain = _PLAIN.match(self.code, self.position)
+        if plain and (plain.end() == size or self.code[plain.end()] in _WORD_END):
+            self.position = plain.end()
+            return Word((Part(TEXT, plain[0]),))
         parts: list[Part] = []
         has_stray_escape = False
-        size = len(self.code)
         while self.position < size:
             plain = _PLAIN.match(self.code, self.position)
             if plain:

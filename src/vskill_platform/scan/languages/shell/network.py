@@ -49,6 +49,8 @@ _SENDING = frozenset({"POST", "PUT", "PATCH"})
 _AUTHORISES = re.compile(
     r"authorization|api[-_]?key|token|cookie|x-[\w-]*key|bearer", re.IGNORECASE
 )
+#: Who and where somebody is, told in an address: a request that only seems to fetch.
+_WHO = re.compile(r"[?&=/]\$\{?(?:USER|LOGNAME|HOSTNAME|HOST)\b")
 #: Secrets of which one line is somebody's own key to the service that is called.
 _OWN_KEYS = frozenset({Secret.ENV_FILE, Secret.TOKENS, Secret.AGENT, Secret.KEYCHAIN, Secret.CLOUD})
 #: Secrets that are often a file with nothing but one key in it.
@@ -178,10 +180,8 @@ def _send(state: State, hosts: list[Host], request: Request) -> None:
     extras = [extra for extra in request.extras if not _is_own_key(state, hosts, extra)]
     names = [extra for extra in request.extras if state.flow(extra).names]
     urls = [url for url in request.urls if not (state.is_mark(url) and state.flow(url).is_picked)]
-    send(
-        state, hosts, "http", *contents, *request.data, *extras, *names, *urls,
-        is_asked=request.sends,
-    )  # fmt: skip
+    is_asked = request.sends or any(_WHO.search(url) for url in request.urls)
+    send(state, hosts, "http", *contents, *request.data, *extras, *names, *urls, is_asked=is_asked)
 
 
 def _is_own_key(state: State, hosts: list[Host], extra: str) -> bool:

@@ -12,6 +12,9 @@ from vskill_platform.scan.languages.shell.system import run_make
 from vskill_platform.scan.languages.shell.wrappers import run_uv
 
 FROM_ADDRESS = "package from url"
+#: So few that none is cut off; the name that matters may be the last.
+_NAMES_IN_A_FACT = 8
+_MAX_NAMES = 400
 #: Program → words after which packages follow; an empty tuple means at once.
 _MANAGERS: dict[str, tuple[str, ...]] = {
     "pip": ("install", "download"), "pipx": ("install", "run", "inject"), "uv": ("add", "install"),
@@ -123,8 +126,9 @@ def _install(state: State, command: Command, packages: list[str], index: Host | 
         for package in packages
         if _PACKAGE.fullmatch(package) and package not in from_address
     ]
-    if names:
-        state.emit(Act.INSTALL, f"{command.name}: {' '.join(names[:40])}", index)
+    for start in range(0, min(len(names), _MAX_NAMES), _NAMES_IN_A_FACT):
+        some = names[start : start + _NAMES_IN_A_FACT]
+        state.emit(Act.INSTALL, f"{command.name}: {' '.join(some)}", index)
 
 
 def _host(state: State, package: str) -> Host:

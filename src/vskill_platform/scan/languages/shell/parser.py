@@ -24,6 +24,8 @@ _OPENERS = {
 _CLOSERS = frozenset({"}", "fi", "done", "esac"})
 #: Words after which a command starts again.
 _CONNECTORS = frozenset({"then", "else", "elif", "do", "!", "time", "coproc"})
+#: Every word that means something by itself where a command could start.
+RESERVED = frozenset({*_OPENERS, *_CLOSERS, *_CONNECTORS, "function"})
 _SEPARATORS = frozenset({";", "\n", "&", "&&", "||", ";;", ";&", ";;&"})
 
 

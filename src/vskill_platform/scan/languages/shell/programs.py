@@ -6,7 +6,7 @@ import msgspec
 
 from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hosts import hosts_in
-from vskill_platform.scan.languages.shell.state import MAX_FACTS, Host, State
+from vskill_platform.scan.languages.shell.state import Host, State
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 _SOCKETS = re.compile(
@@ -45,7 +45,7 @@ def read_program(state: State, language: str, program: str) -> None:
         name = (address[1] or address[0]) if address else None
         state.emit(Act.REVERSE_SHELL, language, Host(name.lower() if name else None))
     if language in {"python", "node", "powershell"}:
-        _add(state, _read(language, program))
+        _add(state, _read(state, language, program))
     elif language == "osascript":
         _read_applescript(state, program)
     else:
@@ -54,7 +54,7 @@ def read_program(state: State, language: str, program: str) -> None:
             state.emit(Act.RUN_DECODED, "")
 
 
-def _read(language: str, program: str) -> list[Fact]:
+def _read(state: State, language: str, program: str) -> list[Fact]:
     # The readers of languages call each other: Python runs shell commands, too.
     from vskill_platform.scan.languages.javascript import (  # noqa: PLC0415 - see above
         read_javascript,
@@ -72,6 +72,7 @@ def _read(language: str, program: str) -> list[Fact]:
     try:
         return readers[language](program)
     except Unparsed as unparsed:
+        state.is_cut |= unparsed.is_too_much
         return unparsed.facts
 
 
@@ -81,7 +82,7 @@ def _add(state: State, facts: list[Fact]) -> None:
         if fact.act is Act.REVERSE_SHELL and fact.act in known:
             continue
         key = (fact.act, state.line, fact.host, fact.detail)
-        if key not in state.facts and len(state.facts) < MAX_FACTS:
+        if key not in state.facts and state.has_room(fact.act):
             state.facts[key] = msgspec.structs.replace(
                 fact, line=state.line, text=shorten(state.source)
             )

@@ -1,8 +1,8 @@
 """What is known while shell code is read: variables, files, where data came from."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from vskill_platform.scan.facts import Act, Fact, shorten
@@ -69,6 +69,9 @@ class Flow:
     is_picked: bool = False
 
 
+_NO_FLOW = Flow()
+
+
 @dataclass(slots=True)
 class Tree:
     """A folder that was cloned or unpacked."""
@@ -101,6 +104,7 @@ class State:
     #: Runs a command that stands in another one's arguments.
     run_command: Callable[["State", Command], str]
     facts: dict[tuple[object, ...], Fact] = field(default_factory=dict)
+    counts: Counter[Act] = field(default_factory=Counter)
     variables: dict[str, str] = field(default_factory=dict)
     #: What was written where; found by path, by name and by folder.
     files: dict[str, str] = field(default_factory=dict)
@@ -131,16 +135,11 @@ class State:
     #: Facts in code that is stored or computed stand where that happens.
     keeps_line: bool = False
 
-    @contextmanager
-    def deeper(self) -> Iterator[None]:
-        """Go one level down, but not for ever."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
+    def go_deeper(self) -> None:
+        """Go one level down, but not for ever; whoever does so comes up again."""
+        if self.depth >= MAX_DEPTH:
             raise BudgetSpent
-        try:
-            yield
-        finally:
-            self.depth -= 1
+        self.depth += 1
 
     def spend(self, characters: int) -> None:
         self.read += characters
@@ -155,13 +154,19 @@ class State:
     def emit(self, act: Act, detail: str = "", host: Host | None = None) -> None:
         host = host or Host(None)
         key = (act, self.line, host.name, detail)
-        if key in self.facts or len(self.facts) >= MAX_FACTS:
+        if key in self.facts or not self.has_room(act):
             return
         kind = classify_host(host.name) if host.name else host.kind
         self.facts[key] = Fact(
             act=act, line=self.line, text=shorten(self.source), host=host.name, host_class=kind,
             detail=shorten(detail),
         )  # fmt: skip
+
+    def has_room(self, act: Act) -> bool:
+        """Count by what is done: a flood of harmless facts must not hide the one that is not."""
+        self.counts[act] += 1
+        self.is_cut |= self.counts[act] > MAX_FACTS
+        return self.counts[act] <= MAX_FACTS
 
     def emit_all(self, act: Act, hosts: Iterable[Host], detail: str = "") -> None:
         for host in list(dict.fromkeys(hosts))[:4]:
@@ -178,7 +183,9 @@ class State:
 
     def flow(self, *values: str) -> Flow:
         """Return where the unknown parts of values came from, put together."""
-        whole = Flow()
+        if all(map(str.isascii, values)):  # marks are not
+            return _NO_FLOW
+        whole = _NO_FLOW
         marks = dict.fromkeys(found for value in values for found in _MARK.findall(value))
         for mark in list(marks)[:64]:
             one = self.flow_at(mark)

@@ -21,7 +21,10 @@ _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         "csrutil": [(r"disable|authenticated-root", "system integrity protection")],
         "setenforce": [(r"\b0\b|[Pp]ermissive", "selinux")],
         "ufw": [(r"disable|reset", "firewall")],
-        "iptables": [(r"-F\b|--flush|-P \w+ ACCEPT|-X\b", "firewall")],
+        "iptables": [
+            (r"-F\b|--flush|-P \w+ ACCEPT|-X\b", "firewall"),
+            (r"--dport 443\b.{0,80}-j (?:REDIRECT|DNAT)\b", "encrypted traffic is diverted"),
+        ],
         "ip6tables": [(r"-F\b|--flush", "firewall")],
         "nft": [(r"flush ruleset", "firewall")],
         "pfctl": [(r"-d\b", "firewall")],

@@ -40,6 +40,7 @@ _MAX_CALLS = 6
 def run_code(state: State, code: str, stdin: str = "") -> str:
     """Follow nested *code*; return what it prints."""
     if state.nesting >= MAX_NESTING or not code.strip():
+        state.is_cut |= bool(code.strip())
         return ""
     state.spend(len(code))
     code = _open_braces(state, code)
@@ -81,10 +82,13 @@ def run_items(state: State, items: list[Pipeline], stdin: str, *, is_consumed: b
         state.step()
         if not state.keeps_line:
             state.line = state.base_line + pipeline.line
-        if state.nesting <= 1:
+        if state.nesting <= 1 and not state.has_mark(pipeline.source):
             state.source = pipeline.source
-        with state.deeper():
+        state.go_deeper()
+        try:
             out = _run_pipeline(state, pipeline, stdin, is_consumed=is_consumed)
+        finally:
+            state.depth -= 1
         if out:
             printed.append(out)
     state.line, state.source = line, source
@@ -189,8 +193,11 @@ def _piece(state: State, kind: str, text: str) -> str:
 def run_command(state: State, command: Command) -> str:
     """Follow one command; return what it prints."""
     state.step()
-    with state.deeper():
+    state.go_deeper()
+    try:
         return _dispatch(state, command)
+    finally:
+        state.depth -= 1
 
 
 def _dispatch(state: State, command: Command) -> str:

@@ -38,7 +38,10 @@ def fold_text(state: State, word: Word) -> str:
 
 def fold_words(state: State, word: Word) -> list[str]:
     """Return the words that a word becomes when blanks in variables cut it."""
-    folded = "".join(_fold_cut(state, part) for part in word.parts)[:MAX_VALUE]
+    if len(word.parts) == 1 and word.parts[0].kind == TEXT:  # as nearly all are
+        folded = word.parts[0].text[:MAX_VALUE]
+    else:
+        folded = "".join(_fold_cut(state, part) for part in word.parts)[:MAX_VALUE]
     state.spend(len(folded))
     return [piece for piece in folded.split(CUT) if piece] if CUT in folded else [folded]
 
@@ -81,14 +84,15 @@ def _fold_part(state: State, part: Part) -> str:
     if part.kind == ANSI:
         return unescape(part.text)
     if part.kind == ARRAY:
-        words = [word for word in words_of(part.text)[:200] if word.parts[-1].kind != ARRAY]
-        return CUT.join(fold_text(state, word) for word in words)
+        words = [word for word in words_of(part.text)[:200] if word.parts]  # a redirect has none
+        return CUT.join(fold_text(state, word) for word in words if word.parts[-1].kind != ARRAY)
     return _substitute(state, part)
 
 
 def _substitute(state: State, part: Part) -> str:
     """Return what the code in a substitution prints."""
     if state.nesting >= MAX_NESTING:
+        state.is_cut = True
         return state.mark(Flow())
     printed = state.run_code(state, part.text, "")
     if part.kind == PROCESS:

@@ -157,16 +157,6 @@ def run_ssh(state: State, command: Command) -> str:
     return state.mark(Flow(hosts=(host,)))
 
 
-def run_container(state: State, command: Command) -> str:
-    """``docker exec`` and ``kubectl exec``: follow the shell that they start."""
-    for index, arg in enumerate(command.args):
-        if program_name(arg) in SHELLS and any(
-            "c" in a for a in command.args[index + 1 : index + 3]
-        ):
-            return state.run_command(state, named(command, command.args[index:]))
-    return state.derive(command.stdin, *command.args)
-
-
 def run_uv(state: State, command: Command) -> str:
     """``uv run x`` runs x; everything else is about packages."""
     inner = first_command(
@@ -182,5 +172,4 @@ WRAPPERS = {
     "export": run_declare, "declare": run_declare, "typeset": run_declare, "local": run_declare,
     "readonly": run_declare,
     "command": run_which, "xargs": run_xargs, "parallel": run_xargs, "ssh": run_ssh,
-    "docker": run_container, "kubectl": run_container,
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """Writing files: into places that matter, and code that somebody runs later."""
 
 import re
+from html import unescape
 
 from vskill_platform.scan.facts import Act
 from vskill_platform.scan.languages.shell.programs import read_program
@@ -9,6 +10,13 @@ from vskill_platform.scan.places import Secret, Sensitive, secret_in, sensitive_
 
 _DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d)")
 _SCHEDULE = re.compile(r"(?m)^\s{0,8}(?:(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)")
+#: What a job of launchd runs: the words stand in the file one by one.
+_ARGUMENTS = re.compile(
+    r"<key>ProgramArguments</key>\s{0,99}<array>(.{1,4000}?)</array>", re.DOTALL
+)
+_WORD = re.compile(r"<string>([^<]{0,2000})</string>")
+_SHELL_CALL = re.compile(r"^\S*\b(?:ba|z|da)?sh\s+-\w*c\s+")
+_ROOT_LOGIN = re.compile(r"(?m)^\s{0,8}PermitRootLogin\s{1,8}yes\b")
 _CODE_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE, Sensitive.GIT_HOOK})
 _LANGUAGES = {".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node"}
 
@@ -25,6 +33,8 @@ def note_write(state: State, path: str, content: str, *, appends: bool = False) 
         state.emit(Act.DISARM, "shell history")
     if "NOPASSWD" in content:
         state.emit(Act.ELEVATE, "NOPASSWD")
+    if _ROOT_LOGIN.search(content):
+        state.emit(Act.DISARM, "root may log in")
     before = (state.recall(path) or "") + "\n" if appends else ""
     state.remember(path, (before + content)[:MAX_VALUE])
     if content.strip() and not state.is_mark(content):
@@ -44,7 +54,11 @@ def _read_written(state: State, path: str, content: str, *, is_code_place: bool)
     for ending, language in _LANGUAGES.items():
         if path.endswith(ending):
             read_program(state, language, content)
-    if is_code_place or path.endswith((".sh", ".bash", ".zsh", ".command")):
+    if path.endswith(".plist"):
+        for job in _ARGUMENTS.findall(content):
+            words = " ".join(unescape(word) for word in _WORD.findall(job))
+            read_later(state, _SHELL_CALL.sub("", words))
+    elif is_code_place or path.endswith((".sh", ".bash", ".zsh", ".command")):
         read_later(state, content)
 
 

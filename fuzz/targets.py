@@ -1,0 +1,263 @@
+"""What is fuzzed: what is done with the bytes of each target, and what must hold afterwards."""
+
+import io
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from fuzz import seeds
+from fuzz.skill_from_bytes import pieces_of, write_skill
+from vskill_platform.errors import SourceRefused
+from vskill_platform.fetch.archive import unpack
+from vskill_platform.model.verdict import FindingKind, Verdict
+from vskill_platform.scan import hidden_text
+from vskill_platform.scan.containers import MAX_MEMBERS, Room, Sealed, open_container
+from vskill_platform.scan.decode import decode_literal, find_encoded
+from vskill_platform.scan.exposed import find_exposed, redact
+from vskill_platform.scan.facts import Fact, storable
+from vskill_platform.scan.frontmatter import FrontmatterError, read_frontmatter
+from vskill_platform.scan.hosts import classify_host, hosts_in
+from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
+from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
+from vskill_platform.scan.languages.python.read_python import read_python
+from vskill_platform.scan.languages.shell.read_shell import read_shell
+from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.magic import CONTAINERS, file_type
+from vskill_platform.scan.prose import ProseReader
+from vskill_platform.scan.regions import inline_code, split_markdown
+from vskill_platform.scan.report_html import write_html
+from vskill_platform.scan.report_json import write_json, write_jsonl
+from vskill_platform.scan.report_sarif import write_sarif
+from vskill_platform.scan.report_text import write_text
+from vskill_platform.scan.scan_many import Scanned, Target
+from vskill_platform.scan.scan_skill import ScanResult, scan_skill
+from vskill_platform.scan.skill_files import scan_file
+
+Check = Callable[[bytes], None]
+Reader = Callable[[str], list[Fact]]
+#: How long a text is made of one repeated piece.
+PUMPED_CHARACTERS = 32 * 1024
+#: What other kinds of files begin with, as a shell would take it.
+_STARTS = (
+    b"", b"#!/bin/sh\n", b"GIF89a=1\n", b"RIFF=1\n", b"ID3=1\n", b"OTTO=1\n", b"\xef\xbb\xbf",
+    b"%PDF\n", b"BZh=1\n", b"wOFF=1\n", b"MZ=1\n",
+)  # fmt: skip
+#: So much of a secret must never be seen in one piece.
+_SECRET_CHARACTERS = 12
+_MAX_UNPACKED = 16 * 1024 * 1024
+
+
+class FuzzTarget(msgspec.Struct, frozen=True, kw_only=True):
+    check: Check
+    seeds: Callable[[], Iterable[bytes]]
+    #: The longest input; time is allowed by the length.
+    max_bytes: int = 64 * 1024
+    #: What the check makes of an input, if that is longer than the input itself.
+    grows_to: int = 0
+
+
+class Broken(AssertionError):
+    """A promise that was not kept."""
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")
+
+
+def _storable(value: object) -> None:
+    msgspec.json.decode(msgspec.json.encode(value))
+
+
+def _read(reader: Reader, code: str) -> None:
+    try:
+        facts = reader(code)
+    except Unparsed as error:
+        facts = error.facts
+    _storable(facts)
+    if any(fact.line < 1 for fact in facts):
+        raise Broken("a fact stands before the first line")
+
+
+def _language(reader: Reader) -> Check:
+    return lambda raw: _read(reader, _text(raw))
+
+
+def _typescript(code: str) -> list[Fact]:
+    return read_javascript(code, typescript=True)
+
+
+_READERS: tuple[Reader, ...] = (
+    read_shell, read_python, read_javascript, _typescript, read_powershell,
+)  # fmt: skip
+
+
+def _markdown(raw: bytes) -> None:
+    text = _text(raw)
+    reader = ProseReader(text)
+    lines = text.count("\n") + 1
+    for region in split_markdown(text):
+        facts = reader.read(region.text, region.line)
+        _storable(facts)
+        places = [fact.line for fact in facts] + [line for line, _ in inline_code(region)]
+        if any(not region.line <= place <= lines for place in places):
+            raise Broken("something was found outside of the region that it is in")
+
+
+def _frontmatter(raw: bytes) -> None:
+    try:
+        found = read_frontmatter(_text(raw))
+    except FrontmatterError as error:
+        if error.line < 1:
+            raise Broken("an error before the first line") from error
+        return
+    msgspec.to_builtins(found)
+
+
+def _decode(raw: bytes) -> None:
+    text = _text(raw)
+    decode_literal(text)
+    for start, plain in find_encoded(text):
+        if not (0 <= start < len(text) and plain):
+            raise Broken("something was decoded that is not there")
+
+
+def _hidden(raw: bytes) -> None:
+    text = _text(raw)
+    seen = hidden_text.visible(text)
+    if seen.count("\n") != text.count("\n"):
+        raise Broken("lines did not stay lines")
+    hidden_text.hidden_message(text)
+    for find in (
+        hidden_text.bidi_lines, hidden_text.invisible_in_words, hidden_text.mixed_words,
+    ):  # fmt: skip
+        if any(not 1 <= line <= text.count("\n") + 1 for line in find(text)):
+            raise Broken("a line that is not there")
+
+
+def _hosts(raw: bytes) -> None:
+    for host in hosts_in(_text(raw)):
+        classify_host(host)
+
+
+def _archive(raw: bytes) -> None:
+    name = "a.zip" if raw[:2] == b"PK" else "a.tar.gz"
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / name).write_bytes(raw)
+        with suppress(SourceRefused):
+            unpack(place / name, place / "out")
+        _check_unpacked(place, name)
+
+
+def _container(raw: bytes) -> None:
+    kind = file_type(raw, "kit.tar")
+    if kind not in CONTAINERS:
+        return
+    names = []
+    try:
+        for member in open_container("kit.tar", kind, raw, Room()):
+            names.append(member.name)
+            scan_file(f"kit!/{storable(member.name)}", member.raw, size=1, manifest="")
+    except Sealed:
+        pass
+    if len(names) > MAX_MEMBERS:
+        raise Broken("more came out than was allowed")
+
+
+def _secrets(raw: bytes) -> None:
+    text = _text(raw)
+    shown = redact(text)
+    if shown.count("\n") != text.count("\n"):
+        raise Broken("lines did not stay lines")
+    for found in find_exposed(text):
+        secret = text[found.start : found.start + _SECRET_CHARACTERS]
+        if secret in shown and text.count(secret) == 1:  # elsewhere it may have no shape
+            raise Broken(f"{found.name} is still there")
+
+
+def _check_unpacked(place: Path, name: str) -> None:
+    if {path.name for path in place.iterdir()} != {name, "out"}:
+        raise Broken("something was written outside of the folder")
+    paths = list((place / "out").rglob("*"))
+    if any(path.is_symlink() or not (path.is_file() or path.is_dir()) for path in paths):
+        raise Broken("something came out that is neither file nor folder")
+    if sum(path.stat().st_size for path in paths if path.is_file()) > _MAX_UNPACKED:
+        raise Broken("far more came out than went in")
+
+
+def _scan(folder: Path, raw: bytes) -> ScanResult:
+    pieces = pieces_of(raw)
+    write_skill(pieces, folder)
+    result = scan_skill(folder, None)
+    _storable(result)
+    is_said = any(finding.kind is FindingKind.OPAQUE for finding in result.findings)
+    if any(piece.is_sealed for piece in pieces) and (not is_said or result.verdict is Verdict.PASS):
+        raise Broken("a sealed file was passed over")
+    return result
+
+
+def _skill(raw: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        _scan(Path(folder), raw)
+
+
+def _smuggled(raw: bytes) -> None:
+    """Put an attack behind a comment that says anything: a shell runs it, so it must be found."""
+    start = _STARTS[raw[0] % len(_STARTS)] if raw else b""
+    comment = raw[1:].replace(b"\n", b"").replace(b"\r", b"")
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "SKILL.md").write_bytes(b"---\nname: notes\ndescription: x\n---\nRun run.sh.\n")
+        (place / "run.sh").write_bytes(start + b"#" + comment + b"\n" + seeds.ATTACK + b"\n")
+        if scan_skill(place, None).verdict is Verdict.PASS:
+            raise Broken("an attack was passed over")
+
+
+def _reports(raw: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        target = Target(path="notes", folder=place)
+        scanned = [Scanned(target=target, result=_scan(place, raw))]
+        for write in (write_text, write_html, write_json, write_jsonl, write_sarif):
+            out = io.StringIO()
+            write(scanned, out)
+            out.getvalue().encode()
+
+
+def _pumped(raw: bytes) -> None:
+    """Read the beginning, then one piece again and again, then the end: what grows, shows."""
+    chosen, cut = (raw[0], raw[1]) if len(raw) > 1 else (0, 0)
+    text = _text(raw[2:])
+    at = len(text) * cut // 256
+    head, piece, tail = text[:at], text[at : at + 1 + chosen // 8], text[at + 1 + chosen // 8 :]
+    pumped = head + (piece or "(") * (PUMPED_CHARACTERS // max(len(piece), 1)) + tail
+    _PUMPED[chosen % len(_PUMPED)](pumped[:PUMPED_CHARACTERS].encode())
+
+
+_PUMPED: tuple[Check, ...] = (
+    *(_language(reader) for reader in _READERS), _markdown, _decode, _hidden,
+)  # fmt: skip
+TARGETS: dict[str, FuzzTarget] = {
+    "skill": FuzzTarget(check=_skill, seeds=seeds.skills),
+    "smuggled": FuzzTarget(check=_smuggled, seeds=seeds.hidden),
+    "reports": FuzzTarget(check=_reports, seeds=seeds.skills, max_bytes=16 * 1024),
+    "shell": FuzzTarget(check=_language(read_shell), seeds=seeds.shell),
+    "python": FuzzTarget(check=_language(read_python), seeds=seeds.python),
+    "javascript": FuzzTarget(check=_language(read_javascript), seeds=seeds.javascript),
+    "typescript": FuzzTarget(check=_language(_typescript), seeds=seeds.javascript),
+    "powershell": FuzzTarget(check=_language(read_powershell), seeds=seeds.powershell),
+    "frontmatter": FuzzTarget(check=_frontmatter, seeds=seeds.frontmatter),
+    "markdown": FuzzTarget(check=_markdown, seeds=seeds.markdown),
+    "decode": FuzzTarget(check=_decode, seeds=seeds.encoded),
+    "hidden_text": FuzzTarget(check=_hidden, seeds=seeds.hidden),
+    "hosts": FuzzTarget(check=_hosts, seeds=seeds.hosts, max_bytes=4 * 1024),
+    "archive": FuzzTarget(check=_archive, seeds=seeds.archives),
+    "container": FuzzTarget(check=_container, seeds=seeds.containers),
+    "secrets": FuzzTarget(check=_secrets, seeds=seeds.secrets),
+    "pumped": FuzzTarget(
+        check=_pumped, seeds=seeds.pumped, max_bytes=1024, grows_to=PUMPED_CHARACTERS
+    ),
+}

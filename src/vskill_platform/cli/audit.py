@@ -1,0 +1,45 @@
+"""`audit`: who did what, when and why."""
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+
+from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.stores.audit_store import AuditPage, AuditRecord, list_audit
+
+
+@click.command()
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--after", help="Go on behind this cursor, from the last line of a full page.")
+@json_option
+def audit(*, limit: int, after: str | None, as_json: bool) -> None:
+    """List what operators and reviewers did, the newest first."""
+
+    async def work() -> AuditPage:
+        return await list_audit(after=after, limit=limit)
+
+    page = run_command(work)
+    if as_json:
+        print_json({"records": page.records, "cursor": page.cursor})
+    elif not page.records:
+        click.echo("Nobody has done anything yet.")
+    else:
+        _show(page.records)
+        if page.cursor:
+            click.echo(f"more: vskill-platform audit --limit {limit} --after {page.cursor}")
+
+
+def _show(records: list[AuditRecord]) -> None:
+    table = Table(
+        Column("when (UTC)", no_wrap=True),
+        "who",
+        "what",
+        Column("of", overflow="fold"),
+        "why",
+        "outcome",
+    )
+    for record in records:
+        cells = (record.actor, record.action, record.subject, record.reason, record.outcome)
+        table.add_row(f"{record.at:%Y-%m-%d %H:%M:%S}", *map(escape, cells))
+    Console().print(table)

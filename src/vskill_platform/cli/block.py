@@ -1,0 +1,178 @@
+"""`block`: what may not be published here, by content, source, name or publisher."""
+
+import getpass
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+
+from vskill_platform.cli.session import current_settings, json_option, print_json, run_command
+from vskill_platform.cli.versions import reason_option
+from vskill_platform.model.block import (
+    Block,
+    BlockSubject,
+    digest_subject,
+    name_subject,
+    publisher_subject,
+    source_subject,
+    subjects_of,
+)
+from vskill_platform.model.source import Source, SourceKind, folder_source, git_source, inner_path
+from vskill_platform.publish.block_skill import Blocked, Unblocked, block, unblock
+from vskill_platform.stores.block_store import get_block, get_blocks, list_blocks
+
+_UPLOAD = "upload:"
+
+
+@click.group("block")
+def block_group() -> None:
+    """The blocklist: add, remove, list, or check whether something is on it."""
+
+
+def _subject_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command name what a block is about, in one of four ways."""
+    options = (
+        click.option("--digest", help="This very content, wherever it comes from."),
+        click.option("--source", help="A git URL, owner/repo, folder, or upload:@space/name."),
+        click.option("--path", default="", help="Only this folder of the source."),
+        click.option("--name", help="Only the skill of this name in the source."),
+        click.option("--publisher", help="All of somebody's, such as git.example/ada or @local."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@block_group.command()
+@_subject_options
+@reason_option
+@json_option
+def add(*, reason: str, as_json: bool, **about: str | None) -> None:
+    """Block something: what is published of it is taken down at once, what is pending ends."""
+    subject = _read_subject(**about)
+
+    async def work() -> Blocked:
+        return await block(subject, reason=reason, actor=getpass.getuser())
+
+    done = run_command(work, create=True)
+    if as_json:
+        print_json(done)
+        return
+    click.echo(f"{'Blocked' if done.is_new else 'Blocked already'}: {subject.in_words()}")
+    for slug in done.taken_down:
+        click.echo(f"  taken down: {slug}")
+    for submission_id in done.ended:
+        click.echo(f"  ended: {submission_id}")
+
+
+@block_group.command()
+@_subject_options
+@reason_option
+@json_option
+def remove(*, reason: str, as_json: bool, **about: str | None) -> None:
+    """Unblock something; what it had ended is queued, and published only after a fresh check."""
+    subject = _read_subject(**about)
+
+    async def work() -> Unblocked:
+        return await unblock(subject, reason=reason, actor=getpass.getuser())
+
+    done = run_command(work)
+    if as_json:
+        print_json(done)
+        return
+    click.echo(f"Unblocked: {subject.in_words()}")
+    for submission_id in done.reopened:
+        click.echo(f"  queued for a fresh check: {submission_id}")
+    for submission_id in done.still_blocked:
+        click.echo(f"  held by another block: {submission_id}")
+
+
+@block_group.command("list")
+@json_option
+def list_all(*, as_json: bool) -> None:
+    """List what is blocked, the newest first."""
+    found = run_command(list_blocks)
+    if as_json:
+        print_json(found)
+    elif found:
+        _show(found)
+    else:
+        click.echo("Nothing is blocked.")
+
+
+@block_group.command()
+@_subject_options
+@json_option
+@click.pass_context
+def check(context: click.Context, /, *, as_json: bool, **about: str | None) -> None:
+    """Say whether something is blocked, and by what; the exit code is 1 if it is."""
+    source = _read_source(about["source"], about["path"]) if about["source"] else None
+    subject = _read_subject(**about)
+
+    async def work() -> list[Block]:
+        if source is None:
+            stored = await get_block(subject)
+            return [stored.record] if stored else []
+        found = await get_blocks(subjects_of(source, name=about["name"]))
+        return [stored.record for stored in found]
+
+    found = run_command(work)
+    if as_json:
+        print_json(found)
+    elif found:
+        _show(found)
+    else:
+        click.echo(f"Not blocked: {subject.in_words()}")
+    if found:
+        context.exit(1)
+
+
+def _read_subject(
+    *,
+    digest: str | None,
+    source: str | None,
+    path: str | None,
+    name: str | None,
+    publisher: str | None,
+) -> BlockSubject:
+    if sum(item is not None for item in (digest, source, publisher)) != 1:
+        raise click.UsageError(
+            "give one of --digest, --source (with --path or --name), --publisher"
+        )
+    if source is None and (name or path):
+        raise click.UsageError("--name and --path stand with --source")
+    if name and path:
+        raise click.UsageError("give --name or --path, not both")
+    if digest is not None:
+        return digest_subject(digest)
+    if publisher is not None:
+        return publisher_subject(publisher)
+    where = _read_source(source or "", path)
+    return name_subject(where, name) if name else source_subject(where)
+
+
+def _read_source(text: str, path: str | None) -> Source:
+    """Read a source as it is stored; unlike one to submit, it need not be there any more."""
+    inside = path or ""
+    if text.startswith(_UPLOAD):
+        return Source(kind=SourceKind.UPLOAD, url=text, path=inner_path(inside))
+    if "://" in text:
+        return git_source(text, inside)
+    if text.startswith("/"):
+        return folder_source(text, inside)
+    return git_source(f"https://{current_settings().default_host}/{text}", inside)
+
+
+def _show(blocks: list[Block]) -> None:
+    table = Table(Column("what", overflow="fold"), "why", "by", Column("since (UTC)", no_wrap=True))
+    for item in blocks:
+        table.add_row(
+            escape(item.subject.in_words()),
+            escape(item.reason),
+            escape(item.by),
+            f"{item.at:%Y-%m-%d %H:%M}",
+        )
+    Console().print(table)

@@ -1,0 +1,108 @@
+"""`judge`: try the judge of tier 2 on a folder, without any registry."""
+
+from pathlib import Path
+
+import click
+import msgspec
+import uvloop
+from anyio import CapacityLimiter
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from vskill_platform.base.clock import SystemClock
+from vskill_platform.cli.session import current_settings, json_option, print_json
+from vskill_platform.cli.show import show_findings
+from vskill_platform.errors import ConfigError
+from vskill_platform.fetch.private_folder import make_workspace
+from vskill_platform.fetch.snapshot import take_snapshot
+from vskill_platform.model.judgement import Judgement
+from vskill_platform.model.verdict import Finding, Verdict
+from vskill_platform.scan.check_skill import check_skill
+from vskill_platform.scan.judge.ask_judge import Question, ask_judge, prepare_question
+from vskill_platform.scan.judge.combine import combine
+from vskill_platform.scan.judge.endpoint import endpoint_of
+from vskill_platform.scan.scan_skill import rejudge
+from vskill_platform.settings import Settings
+
+
+class _Trial(msgspec.Struct, frozen=True, kw_only=True):
+    characters: int
+    estimated_tokens: int
+    facts: int
+    files: int
+    tier1: Verdict
+    judgement: Judgement
+    #: What follows from both.
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+
+@click.command()
+@click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--prompt", "only_prompt", is_flag=True, help="Print the question; ask nobody.")
+@json_option
+def judge(*, path: Path, only_prompt: bool, as_json: bool) -> None:
+    """Ask the judge about the skill in a folder: what is sent, said and paid.
+
+    Nothing is stored, nothing that was said before is used, and it does not count for the budget.
+    """
+    settings = current_settings()
+    with make_workspace() as workspace:  # what would be submitted: no links, nothing of git
+        folder = take_snapshot(path, workspace / "skill", folder_name=None).folder
+        if only_prompt:
+            prompt = uvloop.run(_question(folder, settings)).prompt
+            click.echo(f"{prompt.system}\n{prompt.user}")
+            return
+        trial = uvloop.run(_try(folder, path.resolve().name, settings))
+    if as_json:
+        print_json(trial)
+    else:
+        _show(trial)
+
+
+async def _question(folder: Path, settings: Settings) -> Question:
+    slots = CapacityLimiter(1)
+    return await prepare_question(folder, max_chars=settings.judge_max_chars, slots=slots)
+
+
+async def _try(folder: Path, name: str, settings: Settings) -> _Trial:
+    endpoint = endpoint_of(settings)
+    if endpoint is None:
+        raise ConfigError("there is no judge: set VSKILL_JUDGE_URL and VSKILL_JUDGE_MODEL")
+    scanned = await check_skill(folder, folder_name=name, slots=CapacityLimiter(1))
+    question = await _question(folder, settings)
+    judgement = await ask_judge(endpoint, question, now=SystemClock().now())
+    findings = combine(scanned.findings, judgement, may_lower=settings.judge_may_lower)
+    result = rejudge(scanned, findings)
+    return _Trial(
+        characters=question.prompt.size,
+        estimated_tokens=question.prompt.estimated_tokens,
+        facts=len(question.evidence.spans),
+        files=len(question.evidence.files),
+        tier1=scanned.verdict,
+        judgement=judgement,
+        verdict=result.verdict,
+        findings=result.findings,
+    )
+
+
+def _show(trial: _Trial) -> None:
+    said = trial.judgement
+    tokens = f"{said.tokens_in:,} in, {said.tokens_out:,} out"
+    rows = {
+        "question": f"{trial.characters:,} characters, {trial.files} files, {trial.facts} facts",
+        "model": f"{said.model} (answered by {said.answered_by or 'an unnamed one'})",
+        "prompt": said.prompt,
+        "judge": f"{said.opinion}, {said.confidence:.0%} sure",
+        "summary": said.summary,
+        "cost": f"{said.cost:g} ({tokens} tokens) in {said.duration_seconds:.1f} s",
+        "not shown": ", ".join(said.unseen) or "-",
+        "verdict": f"{trial.verdict} (tier 1 alone: {trial.tier1})",
+    }
+    table = Table.grid(padding=(0, 2))
+    for name, value in rows.items():
+        table.add_row(f"[dim]{name}[/]", escape(value))
+    console = Console()
+    console.print(table)
+    show_findings(console, trial.findings)

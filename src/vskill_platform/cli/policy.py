@@ -1,0 +1,110 @@
+"""`policy`: what a policy says in words, what it would change, and which one is in force."""
+
+from datetime import date
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from vskill_platform.base.clock import SystemClock
+from vskill_platform.cli.policy_words import describe_policy
+from vskill_platform.cli.session import (
+    current_settings,
+    json_option,
+    print_json,
+    read_current_policy,
+    run_command,
+)
+from vskill_platform.errors import ConfigError
+from vskill_platform.model.policy import Policy, digest_of
+from vskill_platform.publish.try_policy import DryRun, try_policy
+from vskill_platform.scan.apply_policy import load_policy
+
+_file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+
+
+@click.group()
+def policy() -> None:
+    """The operator's decisions: look at them before they hold."""
+
+
+@policy.command()
+@_file
+def check(*, file: Path) -> None:
+    """Say in words what a policy means.
+
+    The exit code is 0 if it can be used and 2 if not.
+    """
+    found = _load(file)
+    click.echo("\n".join([f"{file} can be used.", *describe_policy(found, _today())]))
+
+
+@policy.command()
+@json_option
+def show(*, as_json: bool) -> None:
+    """Show the policy in force: that of VSKILL_POLICY, as a worker that starts now reads it."""
+    settings = current_settings()
+    found = read_current_policy(settings)
+    if as_json:
+        print_json({"file": settings.policy, "digest": digest_of(found), "policy": found})
+        return
+    head = f"{settings.policy} is in force, {digest_of(found) or 'and decides nothing'}."
+    click.echo(head if settings.policy else "There is no policy (VSKILL_POLICY is not set).")
+    click.echo("\n".join(describe_policy(found, _today())))
+
+
+@policy.command("dry-run")
+@_file
+@json_option
+def dry_run(*, file: Path, as_json: bool) -> None:
+    """Say what a policy would change: every published skill and every one in review.
+
+    It decides anew from the stored reports; nothing is scanned, and nothing is changed.
+    """
+    found = _load(file)
+
+    async def work() -> DryRun:
+        return await try_policy(found)
+
+    result = run_command(work, with_policy=True)
+    if as_json:
+        print_json({**msgspec.to_builtins(result), "counts": result.counts()})
+    else:
+        _show_dry_run(result)
+
+
+def _show_dry_run(result: DryRun) -> None:
+    click.echo(
+        f"{result.published} published and {result.in_review} in review, decided anew: "
+        f"{len(result.changes)} would change."
+    )
+    if result.changes:
+        table = Table("skill", "is", "would be", "why")
+        for change in result.changes:
+            table.add_row(
+                escape(change.skill), _STANDS[change.now], _WOULD[change.then],
+                escape(change.clause),
+            )  # fmt: skip
+        Console().print(table)
+        for way, count in sorted(result.counts().items()):
+            click.echo(f"{way}: {count}")
+    for name in result.unknown:
+        click.echo(f"not known: {name} (no stored report of what is there now)")
+
+
+_STANDS = {"publish": "published", "review": "in review", "reject": "rejected"}
+_WOULD = {"publish": "published", "review": "for a person", "reject": "rejected"}
+
+
+def _load(file: Path) -> Policy:
+    try:
+        return load_policy(file)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _today() -> date:
+    return SystemClock().now().date()

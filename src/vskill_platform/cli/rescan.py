@@ -1,0 +1,153 @@
+"""`rescan`: what is published, held to the rules and the policy of today."""
+
+import dataclasses
+import getpass
+
+import click
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Column, Table
+
+from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cron.rescan import A_RUN
+from vskill_platform.cron.schedule import RESCAN, run_job_now
+from vskill_platform.errors import NotFound, ScanError
+from vskill_platform.publish.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.rescan_skills import (
+    RescanRun,
+    list_changed,
+    list_due_skills,
+    rescan_skills,
+)
+from vskill_platform.stores.rescan_store import Rescan
+
+_COLUMNS = (TextColumn("rescanning"), BarColumn(), MofNCompleteColumn())
+
+
+class Rescanned(msgspec.Struct, frozen=True, kw_only=True):
+    run: RescanRun
+    #: What would end otherwise today.
+    changed: tuple[Rescan, ...]
+    #: Slugs that were taken down.
+    applied: tuple[str, ...] = ()
+
+
+@click.command()
+@click.option("--report", is_flag=True, help="Only say what would change; so it is unless told.")
+@click.option(
+    "--apply",
+    "consequence",
+    is_flag=False,
+    flag_value=Consequence.REVIEW.value,
+    default=None,
+    type=click.Choice([item.value for item in Consequence]),
+    help="Take down what got worse: until a person has looked (review), or for good (reject).",
+)
+@click.option("--skill", "slugs", multiple=True, metavar="SLUG", help="Apply only to this one.")
+@json_option
+@click.pass_context
+def rescan(
+    context: click.Context,
+    *,
+    report: bool,
+    consequence: str | None,
+    slugs: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Check what is published again, from its archives, when rules or policy have changed.
+
+    The exit code is 1 if something could not be checked.
+    """
+    if report and consequence:
+        raise click.UsageError("give --report or --apply, not both")
+    if slugs and not consequence:
+        raise click.UsageError("--skill stands with --apply")
+
+    async def work() -> Rescanned:
+        run = await _rescan_all(quiet=as_json)
+        changed = await list_changed()
+        applied = await _apply(changed, Consequence(consequence), slugs) if consequence else ()
+        return Rescanned(run=run, changed=tuple(changed), applied=applied)
+
+    done = run_command(work, with_policy=True)
+    if as_json:
+        print_json(done)
+    else:
+        _show(done, has_applied=consequence is not None)
+    if done.run.failed:
+        context.exit(1)
+
+
+async def _rescan_all(*, quiet: bool) -> RescanRun:
+    """Rescan in rounds, each under the lease of the cron job, until nothing is left."""
+    total = RescanRun()
+    with Progress(*_COLUMNS, console=Console(stderr=True, quiet=quiet), transient=True) as bar:
+        task = bar.add_task("", total=len(await list_due_skills()))
+
+        async def one_round() -> str:
+            nonlocal total
+            due = await list_due_skills()
+            run = await rescan_skills(due, limit=A_RUN, tell=lambda: bar.advance(task))
+            total = RescanRun(
+                checked=total.checked + run.checked,
+                worse=total.worse + run.worse,
+                failed=run.failed,
+                left=run.left,
+            )
+            return run.in_words()
+
+        while True:
+            before = total
+            ended = await run_job_now(dataclasses.replace(RESCAN, run=one_round))
+            if ended.is_failure:
+                raise ScanError(f"the rescan broke off: {ended.outcome}")
+            if not total.left or total.checked == before.checked:
+                return total
+
+
+async def _apply(
+    changed: list[Rescan], consequence: Consequence, slugs: tuple[str, ...]
+) -> tuple[str, ...]:
+    worse = {item.slug: item for item in changed if item.is_worse}
+    if unknown := sorted(set(slugs) - set(worse)):
+        raise NotFound(f"{', '.join(unknown)} did not get worse; `rescan --report` shows what did")
+    wanted = [item for slug, item in worse.items() if not slugs or slug in slugs]
+    actor = getpass.getuser()
+    applied = [item.slug for item in wanted if await apply_rescan(item, consequence, actor=actor)]
+    return tuple(applied)
+
+
+def _show(done: Rescanned, *, has_applied: bool) -> None:
+    console = Console()
+    failed = f", {done.run.failed} could not be checked (see the log)" if done.run.failed else ""
+    console.print(f"{done.run.checked} rescanned{failed}.", highlight=False)
+    if not done.changed:
+        console.print("No verdict has changed.")
+        return
+    table = Table(Column("skill", overflow="fold"), "version", "verdict", "because of")
+    for item in done.changed:
+        colour = "red" if item.is_worse else "green"
+        table.add_row(
+            escape(item.slug),
+            item.version,
+            f"{item.old} → [{colour}]{item.new}[/]",
+            escape(_because(item)),
+        )
+    console.print(table)
+    if has_applied:
+        for slug in done.applied:
+            console.print(f"Taken down: {escape(slug)}", highlight=False)
+        if not done.applied:
+            console.print("Nothing was taken down.")
+    elif any(item.is_worse for item in done.changed):
+        console.print("Nothing was taken down. To do so: vskill-platform rescan --apply")
+
+
+def _because(item: Rescan) -> str:
+    finding = item.finding
+    if finding is None:
+        return item.clause
+    place = ":".join(str(part) for part in (finding.file, finding.line) if part is not None)
+    return " ".join(part for part in (finding.rule, place, finding.message) if part)

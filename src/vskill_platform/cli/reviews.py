@@ -1,0 +1,142 @@
+"""`reviews`: what waits for a person, and what that person decides."""
+
+import getpass
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+
+from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.show import short_duration, show_submission, state_mark
+from vskill_platform.publish.list_reviews import Case, Review, get_case, list_reviews
+from vskill_platform.publish.review_skill import Deed, Ruling, approve, recheck, reject
+from vskill_platform.scan.capabilities import Capabilities
+
+_MAX_FILES = 50
+
+_id = click.argument("submission_id", metavar="ID")
+_reason = click.option("--reason", required=True, metavar="TEXT", help="Why; kept for ever.")
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def reviews(context: click.Context, *, as_json: bool) -> None:
+    """What waits for a person: list it, look at one, approve, reject or check it anew."""
+    if context.invoked_subcommand:
+        return
+
+    async def work() -> list[Review]:
+        return await list_reviews()
+
+    found = run_command(work)
+    if as_json:
+        print_json(found)
+    else:
+        _show_list(found)
+
+
+@reviews.command()
+@_id
+@json_option
+def show(*, submission_id: str, as_json: bool) -> None:
+    """Show one: history, findings, files, and what is other than in the published version."""
+
+    async def work() -> Case:
+        return await get_case(submission_id)
+
+    case = run_command(work)
+    if as_json:
+        print_json(case)
+    else:
+        _show_case(case)
+
+
+@reviews.command("approve")
+@_id
+@_reason
+@json_option
+def approve_one(*, submission_id: str, reason: str, as_json: bool) -> None:
+    """Publish exactly what was checked, unless it would be rejected now."""
+    _rule(approve, submission_id, reason, as_json=as_json)
+
+
+@reviews.command("reject")
+@_id
+@_reason
+@json_option
+def reject_one(*, submission_id: str, reason: str, as_json: bool) -> None:
+    """End it; the submitter sees the reason."""
+    _rule(reject, submission_id, reason, as_json=as_json)
+
+
+@reviews.command("recheck")
+@_id
+@click.option("--reason", default="to be checked anew", metavar="TEXT", help="Why.")
+@json_option
+def recheck_one(*, submission_id: str, reason: str, as_json: bool) -> None:
+    """Send it through the whole walk again, with whatever its source holds now."""
+    _rule(recheck, submission_id, reason, as_json=as_json)
+
+
+def _rule(
+    deed: Deed,
+    submission_id: str,
+    reason: str,
+    *,
+    as_json: bool,
+) -> None:
+    said = Ruling(submission_id=submission_id, reviewer=getpass.getuser(), reason=reason)
+    submission = run_command(lambda: deed(said), with_policy=True)
+    if as_json:
+        print_json(submission)
+    else:
+        mark = state_mark(submission.state)
+        Console().print(f"{submission.id} {mark}: {escape(submission.reason)}", highlight=False)
+
+
+def _show_list(found: list[Review]) -> None:
+    if not found:
+        click.echo("Nothing waits for a person.")
+        return
+    table = Table(
+        Column("id", no_wrap=True), "skill", Column("waits", no_wrap=True), "by", "source", "why"
+    )
+    for review in found:
+        table.add_row(
+            review.id,
+            escape(review.slug or review.skill),
+            short_duration(review.waits_for),
+            escape(review.submitter),
+            escape(f"{review.source} {review.path}".strip()),
+            escape(review.finding.message if review.finding else review.decided),
+        )
+    Console().print(table)
+    click.echo("Look at one with: vskill-platform reviews show ID")
+
+
+def _show_case(case: Case) -> None:
+    show_submission(case.submission, case.history, case.report)
+    console = Console()
+    if case.published:
+        console.print(f"[dim]published is[/] {escape(case.published)}", highlight=False)
+        if case.difference:
+            console.print(f"[dim]files:[/] {escape(case.difference.in_words())}", highlight=False)
+            for line in case.difference.lines:
+                console.print(f"  [dim]new:[/] {escape(line)}", highlight=False)
+        _show_capabilities(console, "can now", case.gained)
+        _show_capabilities(console, "no longer", case.lost)
+    elif case.report:
+        _show_capabilities(console, "can", case.report.capabilities)
+    if not case.files:
+        click.echo("The files that were checked are not kept.")
+    for file in case.files[:_MAX_FILES]:
+        console.print(f"[dim]file[/] {escape(file.path)} ({file.size:,} bytes)", highlight=False)
+    if len(case.files) > _MAX_FILES:
+        click.echo(f"and {len(case.files) - _MAX_FILES} more files")
+
+
+def _show_capabilities(console: Console, word: str, found: Capabilities) -> None:
+    for kind, values in found.items():
+        console.print(f"[dim]{word}[/] {kind}: {escape(', '.join(values))}", highlight=False)

@@ -1,0 +1,129 @@
+"""`scanners`: which scanners of other makers there are, and trying one on a folder."""
+
+from pathlib import Path
+
+import click
+import msgspec
+import uvloop
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from vskill_platform.base.settle import settle
+from vskill_platform.cli.session import (
+    current_settings,
+    json_option,
+    print_json,
+    read_current_policy,
+)
+from vskill_platform.cli.show import show_findings
+from vskill_platform.errors import InvalidInput
+from vskill_platform.fetch.snapshot import take_snapshot
+from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.model.scanner import (
+    ExternalScanStatus,
+    RemoteScanner,
+    Scanner,
+    ScannerRule,
+)
+from vskill_platform.scan.external.load_scanners import load_scanners, scanners_in_use
+from vskill_platform.scan.external.run_program import find_program
+from vskill_platform.scan.external.run_scanner import Outcome, run_scanner, version_of
+
+_AT_ONCE = 4
+
+
+class _Row(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    kind: str
+    #: What the policy says of it.
+    use: str
+    #: Where it is; empty if it is not there.
+    found: str
+    version: str
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def scanners(context: click.Context, *, as_json: bool) -> None:
+    """List the scanners of other makers: kind, whether required, whether found, version."""
+    if context.invoked_subcommand:
+        return
+    settings = current_settings()
+    policy = read_current_policy(settings)
+    scanners_in_use(settings, policy)  # what would stop a worker is told here too
+    rules = {rule.name: rule for rule in policy.scanners}
+    rows = uvloop.run(_rows(load_scanners(settings), rules))
+    if as_json:
+        print_json(rows)
+        return
+    table = Table("name", "kind", "use", "found", "version")
+    for row in rows:
+        cells = msgspec.structs.astuple(row)
+        table.add_row(*(escape(str(cell)) or "-" for cell in cells))
+    Console().print(table)
+
+
+@scanners.command("try")
+@click.argument("name")
+@click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@json_option
+@click.pass_context
+def try_scanner(context: click.Context, *, name: str, path: Path, as_json: bool) -> None:
+    """Run one scanner over the skill in a folder; nothing is stored.
+
+    The exit code is 0 if it passes, 1 if it fails or gives no result.
+    """
+    outcome = uvloop.run(_try(_named(name), path))
+    if as_json:
+        print_json(outcome)
+    else:
+        console = Console()
+        console.print(f"[bold]{outcome.status}[/] {escape(outcome.note)}", highlight=False)
+        show_findings(console, outcome.findings)
+    if outcome.status is not ExternalScanStatus.PASS:
+        context.exit(1)
+
+
+def _named(name: str) -> Scanner:
+    known = load_scanners(current_settings())
+    if name not in known:
+        raise InvalidInput(f"there is no scanner {name!r}; there are: {', '.join(known)}")
+    return known[name]
+
+
+async def _try(scanner: Scanner, path: Path) -> Outcome:
+    if isinstance(scanner, RemoteScanner):
+        raise InvalidInput(f"{scanner.name} is elsewhere and calls back: submit a skill to try it")
+    async with open_workspace() as kept, open_workspace() as workspace:
+        # What would be submitted: no links, nothing of git.
+        snapshot = take_snapshot(path, kept / "skill", folder_name=None)
+        paths = [file.path for file in snapshot.files]
+        return await run_scanner(scanner, snapshot.folder, paths, workspace=workspace)
+
+
+async def _rows(known: dict[str, Scanner], rules: dict[str, ScannerRule]) -> list[_Row]:
+    async with open_workspace() as workspace:
+
+        async def row(scanner: Scanner) -> _Row:
+            return await _row(scanner, rules.get(scanner.name), workspace)
+
+        outcomes = await settle(row, known.values(), at_once=_AT_ONCE)
+    for outcome in outcomes:
+        if isinstance(outcome, Exception):
+            raise outcome
+    return [outcome for outcome in outcomes if isinstance(outcome, _Row)]
+
+
+async def _row(scanner: Scanner, rule: ScannerRule | None, workspace: Path) -> _Row:
+    use = "not used" if rule is None else "required" if rule.required else "informs"
+    if isinstance(scanner, RemoteScanner):
+        return _Row(name=scanner.name, kind="remote", use=use, found=scanner.url, version="")
+    return _Row(
+        name=scanner.name,
+        kind="local",
+        use=use,
+        found=find_program(scanner.program) or "",
+        version=await version_of(scanner, workspace=workspace),
+    )

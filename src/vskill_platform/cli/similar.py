@@ -1,0 +1,101 @@
+"""`similar`: which published skills say nearly the same, or are called nearly the same."""
+
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+
+from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.errors import NotFound
+from vskill_platform.model.likeness import similarity
+from vskill_platform.model.lookalike import compare_names
+from vskill_platform.publish.compare_skill import Newcomer, find_alike, find_like_named
+from vskill_platform.scan.manifest import check_manifest
+from vskill_platform.scan.measure_likeness import measure_likeness
+from vskill_platform.stores.likeness_store import SkillLikeness, get_likeness
+from vskill_platform.stores.skill_store import resolve_slug
+
+
+class Similar(msgspec.Struct, frozen=True, kw_only=True):
+    slug: str
+    publisher: str
+    since: str
+    #: Which part of the instructions, and of the scripts, is in both.
+    instructions: float
+    scripts: float
+    #: How its name resembles; empty if it does not.
+    name: str
+
+
+@click.command()
+@click.argument("slug_or_path")
+@json_option
+def similar(*, slug_or_path: str, as_json: bool) -> None:
+    """List published skills that are like a published one, or like a folder on this machine."""
+    submitted = _measure(Path(slug_or_path).expanduser())
+
+    async def work() -> list[Similar]:
+        newcomer = submitted or await _published(slug_or_path)
+        found = {item.slug: item for item in await find_alike(newcomer)}
+        found |= {item.slug: item for item in await find_like_named(newcomer)}
+        rows = [_compare(newcomer, item) for item in found.values()]
+        return sorted(rows, key=lambda row: (-row.instructions, row.slug))
+
+    rows = run_command(work)
+    if as_json:
+        print_json(rows)
+    elif not rows:
+        click.echo("No published skill is like it.")
+    else:
+        _show(rows)
+
+
+def _measure(folder: Path) -> Newcomer | None:
+    if not folder.is_dir():
+        return None
+    manifest, _ = check_manifest(folder, None)
+    return Newcomer(
+        slug="",
+        name=manifest.name if manifest else folder.resolve().name,
+        publisher="",
+        likeness=measure_likeness(folder, {}),
+    )
+
+
+async def _published(slug: str) -> Newcomer:
+    found = await get_likeness(await resolve_slug(slug))
+    if found is None:
+        raise NotFound(f"{slug!r} is neither a folder nor the slug of a published skill")
+    return Newcomer(
+        slug=found.slug, name=found.name, publisher=found.publisher, likeness=found.likeness
+    )
+
+
+def _compare(newcomer: Newcomer, other: SkillLikeness) -> Similar:
+    ours, theirs = newcomer.likeness, other.likeness
+    return Similar(
+        slug=other.slug,
+        publisher=other.publisher,
+        since=f"{other.since:%Y-%m-%d}",
+        instructions=round(similarity(ours.instructions, theirs.instructions), 3),
+        scripts=round(similarity(ours.scripts, theirs.scripts), 3),
+        name=compare_names(newcomer.name, other.name) or "",
+    )
+
+
+def _show(rows: list[Similar]) -> None:
+    table = Table(
+        Column("skill", overflow="fold"),
+        "publisher",
+        "since",
+        Column("instructions", justify="right"),
+        Column("scripts", justify="right"),
+        "name",
+    )
+    for row in rows:
+        parts = (f"{row.instructions:.0%}", f"{row.scripts:.0%}")
+        table.add_row(escape(row.slug), escape(row.publisher), row.since, *parts, row.name)
+    Console().print(table)

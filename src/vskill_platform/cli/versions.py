@@ -1,0 +1,160 @@
+"""`versions`, `diff`, `yank` and `unyank`: what was published, and what of it is offered."""
+
+import getpass
+from collections.abc import Awaitable, Callable
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+
+from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.publish.diff_versions import FileChange, VersionDiff
+from vskill_platform.publish.list_versions import (
+    SkillVersions,
+    Standing,
+    diff_of_skill,
+    list_versions,
+)
+from vskill_platform.publish.yank_version import Yanked, unyank_version, yank_version
+from vskill_platform.scan.show_text import show
+
+_COLOURS = {
+    Standing.LATEST: "green",
+    Standing.OFFERED: "default",
+    Standing.YANKED: "yellow",
+    Standing.BLOCKED: "red",
+    Standing.TAKEN_DOWN: "red",
+}
+_LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+_slug = click.argument("slug")
+_version = click.argument("version")
+reason_option = click.option(
+    "--reason", required=True, metavar="TEXT", help="Why; kept for ever in the audit."
+)
+
+
+@click.command()
+@_slug
+@json_option
+def versions(*, slug: str, as_json: bool) -> None:
+    """List the versions of a skill, which of them are offered, and how far it can be trusted."""
+
+    async def work() -> SkillVersions:
+        return await list_versions(slug)
+
+    found = run_command(work)
+    if as_json:
+        print_json(found)
+    else:
+        _show_versions(found)
+
+
+@click.command()
+@_slug
+@click.argument("old", metavar="[A]", required=False)
+@click.argument("new", metavar="[B]", required=False)
+@json_option
+def diff(*, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
+    """Show what changed from version A to B: files, lines, and what the skill can do.
+
+    Unless told, B is the newest and A the one before.
+    """
+
+    async def work() -> VersionDiff:
+        return await diff_of_skill(slug, old, new)
+
+    found = run_command(work)
+    if as_json:
+        print_json(found)
+    else:
+        _show_diff(found)
+
+
+@click.command()
+@_slug
+@_version
+@reason_option
+@json_option
+def yank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
+    """Offer a version no longer; who names it exactly still gets it."""
+
+    async def work() -> Yanked:
+        return await yank_version(slug, version, reason=reason, actor=getpass.getuser())
+
+    _change("yanked", work, as_json=as_json)
+
+
+@click.command()
+@_slug
+@_version
+@reason_option
+@json_option
+def unyank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
+    """Offer a yanked version again."""
+
+    async def work() -> Yanked:
+        return await unyank_version(slug, version, reason=reason, actor=getpass.getuser())
+
+    _change("offered", work, as_json=as_json)
+
+
+def _change(what: str, work: Callable[[], Awaitable[Yanked]], *, as_json: bool) -> None:
+    done = run_command(work)
+    if as_json:
+        print_json(done)
+        return
+    again = "" if done.is_changed else " already"
+    latest = done.skill.version
+    then = f"The latest is {latest}." if latest else "There is nothing left to install."
+    click.echo(f"{done.skill.slug} {done.version} is {what}{again}. {then}")
+
+
+def _show_versions(found: SkillVersions) -> None:
+    console = Console()
+    skill, trust = found.skill, found.trust
+    console.print(f"[bold]{escape(skill.slug)}[/] from {escape(skill.repo_url)}", highlight=False)
+    table = Table(Column("version", no_wrap=True), "", "published (UTC)", "files", "digest", "why")
+    for row in found.versions:
+        version, colour = row.version, _COLOURS[row.standing]
+        table.add_row(
+            version.version,
+            f"[{colour}]{row.standing}[/]",
+            f"{version.published_at:%Y-%m-%d %H:%M}",
+            str(len(version.files)),
+            version.digest,
+            escape(row.reason),
+        )
+    console.print(table)
+    if not skill.version and not skill.down:
+        console.print("Every version is yanked: there is nothing to install.")
+    console.print(f"Trust: [bold]{trust.tier}[/], {trust.score} of 100", highlight=False)
+    for words in trust.words:
+        console.print(f"  {escape(words)}", highlight=False)
+
+
+def _show_diff(found: VersionDiff) -> None:
+    console = Console()
+    console.print(f"[bold]{escape(found.slug)} {found.old} → {found.new}[/]", highlight=False)
+    if not found.files:
+        console.print("The files are the same.")
+    for change in found.files:
+        _show_change(console, change)
+    if found.gained is None:
+        console.print("What they can do was not written down by the release that published them.")
+    elif found.gained:
+        console.print("[bold red]It can do what it could not before:[/]")
+        for kind, values in found.gained.items():
+            console.print(f"  {kind}: {escape(', '.join(map(show, values)))}", highlight=False)
+    else:
+        console.print("It can do nothing that it could not before.")
+
+
+def _show_change(console: Console, change: FileChange) -> None:
+    colour = {"added": "green", "removed": "red"}.get(change.kind, "yellow")
+    note = f" [dim]({escape(change.note)})[/]" if change.note else ""
+    console.print(f"[{colour}]{change.kind}[/] [bold]{escape(show(change.path))}[/]{note}")
+    for line in change.lines:
+        style = _LINE_COLOURS.get(line[:1], "dim")
+        console.print(f"  [{style}]{escape(show(line))}[/]", highlight=False)

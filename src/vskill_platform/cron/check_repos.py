@@ -1,0 +1,116 @@
+"""Looking after the repos of published skills: a few at a time, each as often as it is due."""
+
+from datetime import datetime
+
+import msgspec
+
+from vskill_platform.base.settle import settle
+from vskill_platform.base.stopwatch import Stopwatch
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.fetch.look_at_repo import Answer, Look, look_at_repo
+from vskill_platform.fetch.reach import reach_of
+from vskill_platform.model.source import Source, SourceKind
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.repo_health_store import (
+    GONE_AFTER,
+    MISSES_UNTIL_GONE,
+    STALE_AFTER,
+    RepoHealth,
+    RepoStatus,
+    get_last_look,
+    list_due_looks,
+    list_known_looks,
+    put_repo_health,
+)
+from vskill_platform.stores.skill_store import get_skill, list_slugs
+from vskill_platform.stores.submission_store import get_submission
+
+log = get_logger(__name__)
+
+#: So many skills are looked after in one run, as far as time allows; the rest is still due.
+SKILLS_A_RUN = 500
+_REPOS_AT_ONCE = 4
+#: After that no look is begun any more: the other jobs wait for the slowest.
+_SECONDS_A_RUN = 40.0
+
+
+class _Checked(msgspec.Struct, frozen=True):
+    """What was published of a repo."""
+
+    slug: str
+    source: Source
+    tree_sha: str | None
+
+
+async def check_repos() -> str:
+    """Look at the repos that are due; one look serves all skills of a repo."""
+    slugs = await list_due_looks(get_now(), limit=SKILLS_A_RUN)
+    if len(slugs) < SKILLS_A_RUN:
+        fresh = sorted(set(await list_slugs()) - await list_known_looks())
+        slugs += fresh[: SKILLS_A_RUN - len(slugs)]
+    repos: dict[tuple[str, str], list[_Checked]] = {}
+    for slug in slugs:
+        published = await _published(slug)
+        if published:
+            repos.setdefault((published.source.url, published.source.ref), []).append(published)
+    stopwatch, left, errors = Stopwatch(), list(repos.values()), 0
+    while left and stopwatch.total_seconds < _SECONDS_A_RUN:
+        batch, left = left[:_REPOS_AT_ONCE], left[_REPOS_AT_ONCE:]
+        for outcome in await settle(_check_repo, batch):
+            if isinstance(outcome, Exception):
+                errors += 1
+                log.error("repo not checked", error=repr(outcome))
+    return f"{len(repos) - len(left)} of {len(repos)} repos looked at, {errors} failed"
+
+
+async def _published(slug: str) -> _Checked | None:
+    """Return where a skill came from; what has no repo, or is gone, is not looked at again soon."""
+    skill = await get_skill(slug)
+    stored = await get_submission(skill.record.submission_id) if skill else None
+    if stored is None or stored.record.source.kind is not SourceKind.GIT:
+        note = "it was handed in as files" if stored else "it is not published any more"
+        unknown = RepoHealth(status=RepoStatus.UNKNOWN, checked_at=get_now(), note=note)
+        await put_repo_health(slug, unknown, is_final=True)
+        return None
+    return _Checked(slug, stored.record.source, stored.record.tree_sha)
+
+
+async def _check_repo(skills: list[_Checked]) -> None:
+    source = skills[0].source
+    paths = {skill.source.path for skill in skills}
+    look = await look_at_repo(source, paths, reach_of(get_settings()))
+    for skill in skills:
+        last = await get_last_look(skill.slug)
+        now_there = look.trees.get(skill.source.path)
+        has_moved = look.answer is Answer.THERE and now_there != skill.tree_sha
+        health = weigh_look(look, last, has_moved=has_moved, now=get_now())
+        await put_repo_health(skill.slug, health)
+
+
+def weigh_look(
+    look: Look, last: RepoHealth | None, *, has_moved: bool, now: datetime
+) -> RepoHealth:
+    """Say what a look means after those before it. One answer never makes a repo GONE."""
+    if look.answer is Answer.THERE:
+        made_at = min(look.committed_at, now) if look.committed_at else None
+        is_old = made_at is not None and now - made_at > STALE_AFTER
+        return RepoHealth(
+            status=RepoStatus.STALE if is_old else RepoStatus.ONLINE,
+            checked_at=now,
+            last_commit_at=made_at,
+            has_moved=has_moved,
+        )
+    known = last or RepoHealth(status=RepoStatus.UNKNOWN, checked_at=now)
+    unknown = msgspec.structs.replace(
+        known, status=RepoStatus.UNKNOWN, checked_at=now, note=look.note
+    )
+    if look.answer is Answer.NONE:  # says nothing, not even against what was seen before
+        return unknown
+    since, misses = known.missing_since or now, known.misses + 1
+    is_gone = misses >= MISSES_UNTIL_GONE and now - since >= GONE_AFTER
+    return msgspec.structs.replace(
+        unknown,
+        status=RepoStatus.GONE if is_gone else RepoStatus.UNKNOWN,
+        missing_since=since,
+        misses=misses,
+    )

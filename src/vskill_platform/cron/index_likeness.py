@@ -1,0 +1,70 @@
+"""Published skills that no copy would be found by, brought into the index of likenesses.
+
+The walk writes the index with every publication. What another release published is not in it, and
+what is not in it looks as if nobody had ever published it.
+"""
+
+import asyncio
+from pathlib import Path
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.fetch.archive import unpack
+from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.scan.check_skill import check_skill
+from vskill_platform.stores.db import bound_env, commit
+from vskill_platform.stores.likeness_store import (
+    SkillLikeness,
+    list_indexed_slugs,
+    write_likeness,
+)
+from vskill_platform.stores.skill_store import (
+    get_archive,
+    get_latest_version,
+    get_skill,
+    list_skills,
+    write_skill,
+)
+from vskill_platform.stores.submission_store import get_submission
+
+log = get_logger(__name__)
+
+#: How many are brought in by one run; the next run goes on.
+_A_RUN = 1_000
+
+
+async def index_likenesses() -> str:
+    listed = {skill.slug for skill in await list_skills()}
+    missing = sorted(listed - set(await list_indexed_slugs()))
+    indexed = [await _index(slug) for slug in missing[:_A_RUN]]
+    left = len(missing) - sum(indexed)
+    return f"{sum(indexed)} skills indexed, {left} left"
+
+
+async def _index(slug: str) -> bool:
+    """Measure the latest version of a skill from its archive; say whether it is indexed now."""
+    stored, version = await get_skill(slug), await get_latest_version(slug)
+    archive = await get_archive(version.archive_sha256) if version else None
+    submission = await get_submission(stored.record.submission_id) if stored else None
+    if stored is None or archive is None or submission is None:
+        log.warning("skill not indexed: parts of it are missing", slug=slug)
+        return False
+    async with open_workspace() as workspace:
+        folder = await asyncio.to_thread(_unpack, archive, workspace)
+        scanned = await check_skill(folder, folder_name=None, slots=bound_env().scan_slots)
+    likeness = SkillLikeness(
+        slug=slug,
+        name=stored.record.name,
+        publisher=submission.record.source.publisher,
+        since=stored.record.published_at,
+        likeness=scanned.measured(),
+    )
+    # The skill is written as it was, so that one that is published anew meanwhile wins.
+    unchanged = write_skill(stored.record, expected=stored.revision)
+    return await commit([unchanged, *await write_likeness(likeness)]) is not None
+
+
+def _unpack(archive: bytes, workspace: Path) -> Path:
+    packed, folder = workspace / "version.tar.gz", workspace / "skill"
+    packed.write_bytes(archive)
+    unpack(packed, folder)
+    return folder

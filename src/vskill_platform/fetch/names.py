@@ -1,0 +1,52 @@
+"""Names of files that mean the same to everybody: printable, bounded, and none twice."""
+
+import unicodedata
+
+from vskill_platform.errors import SourceRefused
+
+#: Longer paths cannot be unpacked on every system.
+MAX_PATH_CHARACTERS = 240
+MAX_DEPTH = 20
+#: What some systems read as `.git`, whose configuration would run commands there.
+_ALIASES_OF_GIT = frozenset({".git", "git~1"})
+
+
+class Names:
+    """The paths of one tree, files and folders; refuses the one that does not fit in."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, str] = {}
+
+    def add(self, path: str) -> None:
+        """Take a path and the folders on its way; refuse what is another's twin elsewhere."""
+        check_name(path)
+        parts = path.split("/")
+        if len(parts) - 1 > MAX_DEPTH:
+            raise SourceRefused(f"folders are nested more than {MAX_DEPTH} deep")
+        for end in range(1, len(parts) + 1):
+            way = "/".join(parts[:end])
+            twin = self._seen.setdefault(_folded(way), way)
+            if twin != way:
+                raise SourceRefused(f"{twin!r} and {way!r} are the same name on other systems")
+
+
+def check_name(path: str) -> None:
+    if not path.isprintable() or "\\" in path:
+        raise SourceRefused(f"{path!r} has a character in its name that is not allowed")
+    if len(path) > MAX_PATH_CHARACTERS:
+        raise SourceRefused(
+            f"{path[:40]!r}… has a path of more than {MAX_PATH_CHARACTERS} characters"
+        )
+    if {"", ".", ".."} & set(path.split("/")):
+        raise SourceRefused(f"{path!r} leads elsewhere")
+    if any(_is_git(part) for part in path.split("/")):
+        raise SourceRefused(f"{path!r} is part of a .git folder; leave that out")
+
+
+def _is_git(part: str) -> bool:
+    return part.casefold().partition(":")[0].rstrip(". ") in _ALIASES_OF_GIT
+
+
+def _folded(path: str) -> str:
+    """Bring to one form what file systems that ignore case or composition take for one name."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFKD", path).casefold())

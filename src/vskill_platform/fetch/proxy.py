@@ -1,0 +1,169 @@
+"""The only way out for git: a proxy on loopback, for one fetch, that looks where each way leads.
+
+Git asks it for every connection by name. It resolves the name, checks all addresses, and connects
+to one of those very addresses, so a name that changes its mind in between gains nothing. TLS stays
+between git and the host. docs/decisions/0008 says why this and nothing else.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import urlsplit
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import SourceError, SourceRefused, SourceUnavailable
+from vskill_platform.fetch import addresses
+from vskill_platform.fetch.reach import Reach
+
+log = get_logger(__name__)
+
+#: What one fetch may bring over the wire; a skill's own files are bounded more tightly.
+MAX_FETCH_BYTES = 256 * 1024 * 1024
+#: How long a host may take to answer the call.
+CONNECT_SECONDS = 10.0
+_CHUNK = 64 * 1024
+_BROKEN = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+
+
+class _Request(msgspec.Struct, frozen=True):
+    scheme: str
+    host: str
+    port: int
+    #: What the host gets to read first.
+    head: bytes
+
+    @property
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.host}:{self.port}"
+
+
+class GuardedProxy:
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+        self._room = MAX_FETCH_BYTES
+        self._connections: set[asyncio.Task[None]] = set()
+        self.url = ""
+        #: The first thing that we did not let happen; git itself only sees a closed door.
+        self.problem: SourceError | None = None
+
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer a connection in a task that we know, so that it ends when we do."""
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def hang_up(self) -> None:
+        """End every connection that is still open."""
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with suppress(*_BROKEN):
+                await self._answer(reader, writer)
+        except SourceError as error:
+            self.problem = self.problem or error
+            with suppress(*_BROKEN):
+                writer.write(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n")
+                await writer.drain()
+        finally:
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = _read_request(await reader.readuntil(b"\r\n\r\n"))
+        from_host, to_host = await self._connect(request)
+        try:
+            if request.head:
+                to_host.write(request.head)
+            else:
+                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            await self._relay(reader, to_host, from_host, writer)
+        finally:
+            to_host.close()
+
+    async def _connect(
+        self, request: _Request
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        host = request.host
+        try:
+            found = await addresses.resolve(host, request.port)
+        except (OSError, UnicodeError, ValueError) as error:
+            raise SourceUnavailable(f"the host {host} cannot be found") from error
+        if request.origin not in self._reach.private_hosts:
+            self._check(request, found)
+        for address in found:
+            with suppress(OSError):
+                return await asyncio.wait_for(
+                    asyncio.open_connection(str(address), request.port), CONNECT_SECONDS
+                )
+        raise SourceUnavailable(f"the host {host} does not answer")
+
+    def _check(self, request: _Request, found: list[addresses.Address]) -> None:
+        if request.scheme != "https":
+            raise SourceRefused(f"{request.host} was to be asked without TLS, which is not done")
+        private = [address for address in found if not addresses.is_public(address)]
+        if private:
+            # Not said to the submitter: nobody learns from us what our network looks like.
+            log.warning("address refused", host=request.host, addresses=[str(a) for a in private])
+            raise SourceRefused(f"{request.host} leads to an address that is not public")
+
+    async def _relay(
+        self,
+        from_git: asyncio.StreamReader,
+        to_host: asyncio.StreamWriter,
+        from_host: asyncio.StreamReader,
+        to_git: asyncio.StreamWriter,
+    ) -> None:
+        upwards = asyncio.create_task(self._pump(from_git, to_host))
+        try:
+            await self._pump(from_host, to_git)
+        finally:
+            upwards.cancel()
+            await asyncio.gather(upwards, return_exceptions=True)
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while chunk := await reader.read(_CHUNK):
+            self._room -= len(chunk)
+            if self._room < 0:
+                raise SourceRefused(f"the repo sent more than {MAX_FETCH_BYTES:,} bytes")
+            writer.write(chunk)
+            await writer.drain()
+
+
+@asynccontextmanager
+async def open_proxy(reach: Reach) -> AsyncIterator[GuardedProxy]:
+    proxy = GuardedProxy(reach)
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield proxy
+    finally:
+        server.close()
+        await proxy.hang_up()
+
+
+def _read_request(head: bytes) -> _Request:
+    """Read `CONNECT host:port`, or a whole http URL; nothing else is asked of a proxy."""
+    line, _, fields = head.decode("latin-1").partition("\r\n")
+    try:
+        method, target, version = line.split(" ")
+        parts = urlsplit(f"//{target}" if method == "CONNECT" else target)
+        host, port = (parts.hostname or "").lower(), parts.port
+    except ValueError:
+        raise SourceRefused("git was led to an address that cannot be read") from None
+    if method == "CONNECT":
+        return _Request("https", host, port or 443, b"")
+    if parts.scheme != "http" or not host:
+        raise SourceRefused(f"git was led to {parts.scheme}://, which is not done")
+    # One request a connection: the next one may be for another host, which we must look at.
+    kept = [
+        field
+        for field in fields.split("\r\n")
+        if field and not field.lower().startswith(("proxy-", "connection:"))
+    ]
+    place = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+    lines = [f"{method} {place} {version}", *kept, "Connection: close", "", ""]
+    return _Request("http", host, port or 80, "\r\n".join(lines).encode("latin-1"))

@@ -1,0 +1,61 @@
+"""What may be fetched: the public internet, and what the operator named beside it."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from vskill_platform.model.source import Source, SourceKind
+from vskill_platform.settings import Settings, allowed_folders, allowed_origins, variable
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    #: Scheme, host and port of hosts that may have private addresses, or speak plain http.
+    private_hosts: frozenset[str] = frozenset()
+    #: Folders of this machine, with all below, that may be read where they are.
+    local_folders: tuple[Path, ...] = ()
+    #: How long one fetch may take, from the first connection to the last file.
+    seconds: float = 300.0
+
+
+def reach_of(settings: Settings) -> Reach:
+    return Reach(
+        private_hosts=allowed_origins(settings),
+        local_folders=allowed_folders(settings),
+        seconds=settings.fetch_deadline.total_seconds(),
+    )
+
+
+def why_out_of_reach(source: Source, reach: Reach) -> str | None:
+    """Say why a source may not be fetched, before anything is; None if it may be tried.
+
+    Where a host's name leads is not asked here but when it is connected to.
+    """
+    if source.kind is SourceKind.UPLOAD:
+        return None
+    if source.kind is SourceKind.FOLDER:
+        return _why_not_local(Path(source.url), reach)
+    scheme = urlsplit(source.url).scheme
+    if scheme == "file":
+        return _why_not_local(Path(urlsplit(source.url).path), reach)
+    if scheme == "http" and source.origin not in reach.private_hosts:
+        return (
+            f"{source.url}: a git URL starts with https://; plain http is only for hosts that the "
+            f"operator named in {variable('private_hosts')}"
+        )
+    return None
+
+
+def is_local(folder: Path, reach: Reach) -> bool:
+    """Tell whether a folder lies where the operator allowed it, links followed."""
+    real = folder.resolve()
+    return any(real.is_relative_to(allowed.resolve()) for allowed in reach.local_folders)
+
+
+def _why_not_local(folder: Path, reach: Reach) -> str | None:
+    if is_local(folder, reach):
+        return None
+    return (
+        f"{folder} does not lie in a folder of this machine that the operator named in "
+        f"{variable('local_folders')}"
+    )

@@ -1,0 +1,235 @@
+"""One commit of a repo: its trees at once, its files only where somebody asks for them.
+
+Shallow, because history is no part of a skill. Sparse, because a skill may be one folder of a very
+large repo: the trees come first, are checked, and then only the wanted files follow.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.errors import SourceRefused, SourceUnavailable
+from vskill_platform.fetch import snapshot
+from vskill_platform.fetch.git import Git
+from vskill_platform.fetch.names import Names
+from vskill_platform.fetch.proxy import GuardedProxy, open_proxy
+from vskill_platform.fetch.reach import Reach, why_out_of_reach
+from vskill_platform.model.source import Source
+
+_LINK, _MODULE, _TREE = "120000", "160000", "040000"
+_EXECUTABLE = "100755"
+_FETCHED = "refs/fetched"
+_SHA = re.compile(r"[0-9a-f]{40}")
+_QUIETLY = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance")
+
+
+class Entry(msgspec.Struct, frozen=True):
+    mode: str
+    sha: str
+    path: str
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode not in {_LINK, _MODULE, _TREE}
+
+
+class Repo:
+    def __init__(self, git: Git, url: str, workspace: Path) -> None:
+        self._git, self._url, self._workspace = git, url, workspace
+        self.commit_sha = ""
+
+    async def fetch_commit(self, ref: str, *, with_files: bool) -> None:
+        await self._git.run("init", "--quiet", "--bare", "--template=")
+        name = await self._find_ref(ref) if ref else "HEAD"
+        sparse = () if with_files else ("--filter=blob:none",)
+        await self._git.ask(
+            "fetch", *_QUIETLY, "--depth=1", *sparse, "--", self._url, f"+{name}:{_FETCHED}"
+        )
+        sha = await self._git.run("rev-parse", "--verify", f"{_FETCHED}^{{commit}}")
+        self.commit_sha = sha.decode().strip()
+        if _SHA.fullmatch(ref) and not name.endswith(f"/{ref}") and self.commit_sha != ref:
+            raise SourceUnavailable(f"{name} moved on from {ref} while it was being fetched")
+
+    async def commit_time(self) -> int:
+        """Return when the commit says that it was made, in seconds since 1970."""
+        said = await self._git.run("show", "--no-patch", "--format=%ct", self.commit_sha)
+        return int(said.decode().strip() or 0)
+
+    async def tree_sha(self, path: str) -> str:
+        """Return what git calls the state of a folder; refuse what is none."""
+        if not path:
+            sha = await self._git.run("rev-parse", "--verify", f"{self.commit_sha}^{{tree}}")
+            return sha.decode().strip()
+        listed = await self._git.run("ls-tree", "-z", "--full-tree", self.commit_sha, "--", path)
+        for entry in _read_entries(listed):
+            if entry.path == path and entry.mode == _TREE:
+                return entry.sha
+            if entry.path == path and entry.mode == _LINK:
+                raise SourceRefused(f"{path!r} is a symbolic link; name the folder itself")
+        raise SourceRefused(f"there is no folder {path!r} in it")
+
+    async def list_entries(self, tree: str) -> list[Entry]:
+        """Return all that is below a tree, with paths that start there."""
+        listed = await self._git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree)
+        return _read_entries(listed)
+
+    async def export(
+        self,
+        entries: Sequence[Entry],
+        folder: Path,
+        *,
+        keep_links: bool = False,
+        max_bytes: int | None = None,
+    ) -> None:
+        """Fetch the files among *entries* and write them to the new *folder*, byte by byte.
+
+        Links are left out, or with *keep_links* written as such, for those who look at them.
+        """
+        files = [
+            entry for entry in entries if entry.is_file or (keep_links and entry.mode == _LINK)
+        ]
+        shas = "".join(f"{sha}\n" for sha in dict.fromkeys(entry.sha for entry in files)).encode()
+        if shas:
+            await self._git.ask(
+                "fetch", *_QUIETLY, "--no-write-fetch-head", "--filter=blob:none", "--stdin",
+                "--", self._url, stdin=shas,
+            )  # fmt: skip
+        sizes = await self._git.run("cat-file", "--batch-check", stdin=shas)
+        _check_sizes(files, sizes.decode(), max_bytes or snapshot.MAX_TOTAL_BYTES)
+        content = self._workspace / "content"
+        await self._git.run("cat-file", "--batch", stdin=shas, output=content)
+        await work_in_thread(_write_files, content, files, folder)
+
+    async def _find_ref(self, ref: str) -> str:
+        """Return the full name of a branch or tag.
+
+        A bare commit is taken only if a branch or a tag points to it: many hosts hand out, in the
+        name of a repo, commits that anybody pushed to a fork of it.
+        """
+        wanted = ("refs/heads/*", "refs/tags/*") if _SHA.fullmatch(ref) else ()
+        named = (f"refs/heads/{ref}", f"refs/tags/{ref}")
+        listed = await self._git.ask("ls-remote", "--quiet", "--", self._url, *(wanted or named))
+        found: dict[str, str] = {}
+        for line in listed.decode(errors="replace").splitlines():
+            sha, _, name = line.partition("\t")
+            found[name] = sha
+        for name in named:
+            if name in found:
+                return name
+        for name, sha in found.items():
+            if sha == ref:
+                return name.removesuffix("^{}")  # so ends the commit that an annotated tag means
+        raise SourceRefused(f"the repo has no branch or tag {ref!r}")
+
+
+@asynccontextmanager
+async def open_repo(
+    source: Source, workspace: Path, reach: Reach, *, with_files: bool = False
+) -> AsyncIterator[Repo]:
+    """Fetch one commit of a repo; whoever works with it shares the time that a fetch may take."""
+    if reason := why_out_of_reach(source, reach):
+        raise SourceRefused(reason)
+    scheme = urlsplit(source.url).scheme
+    limit = asyncio.timeout(reach.seconds)
+    try:
+        async with limit, open_proxy(reach) as proxy:
+            git = Git(
+                workspace / "git",
+                protocols=("http", "https") if scheme == "http" else (scheme,),
+                proxy=proxy.url,
+                safe=urlsplit(source.url).path if scheme == "file" else "",
+            )
+            async with _blaming(proxy):
+                repo = Repo(git, source.url, workspace)
+                await repo.fetch_commit(source.ref, with_files=with_files)
+                yield repo
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise SourceUnavailable(
+            f"the repo could not be fetched within {reach.seconds:g} s"
+        ) from error
+
+
+def check_entries(entries: Sequence[Entry]) -> None:
+    """Refuse a tree that cannot be a skill before any file of it is fetched."""
+    if len(entries) > snapshot.MAX_FILES:
+        raise SourceRefused(f"there are more than {snapshot.MAX_FILES:,} files and folders")
+    names = Names()
+    for entry in entries:
+        names.add(entry.path)
+        if entry.mode == _LINK:
+            raise SourceRefused(f"{entry.path} is a symbolic link; put a copy in its place")
+        if entry.mode == _MODULE:
+            raise SourceRefused(f"{entry.path} is a submodule; put its files in its place")
+
+
+@asynccontextmanager
+async def _blaming(proxy: GuardedProxy) -> AsyncIterator[None]:
+    """When git fails because of what the proxy did not let happen, say that instead."""
+    try:
+        yield
+    except (SourceRefused, SourceUnavailable) as error:
+        if proxy.problem:
+            raise proxy.problem from error
+        raise
+
+
+def _read_entries(listed: bytes) -> list[Entry]:
+    entries = []
+    for line in listed.split(b"\0")[:-1]:
+        facts, _, path = line.partition(b"\t")
+        mode, _, sha = facts.decode().split(" ")
+        entries.append(Entry(mode, sha, os.fsdecode(path)))
+    return entries
+
+
+def _check_sizes(files: Sequence[Entry], listed: str, max_bytes: int) -> None:
+    sizes = {}
+    for line in listed.splitlines():
+        sha, kind, *size = line.split(" ")
+        if kind != "blob":
+            raise SourceUnavailable("the repo's host did not send all files")
+        sizes[sha] = int(size[0])
+    if sum(sizes[entry.sha] for entry in files) > max_bytes:
+        largest = max(files, key=lambda entry: sizes[entry.sha])
+        raise SourceRefused(
+            f"the files have more than {max_bytes:,} bytes in all; the largest is {largest.path!r}"
+        )
+
+
+def _write_files(content: Path, files: Sequence[Entry], folder: Path) -> None:
+    places: dict[str, list[Entry]] = {}
+    for entry in files:
+        places.setdefault(entry.sha, []).append(entry)
+    links: list[tuple[Path, bytes]] = []
+    folder.mkdir(mode=0o700)
+    with content.open("rb") as reading:
+        for _ in places:
+            sha, _, size = reading.readline().decode().split(" ")
+            blob = reading.read(int(size))
+            reading.readline()
+            for entry in places[sha]:
+                target = folder / entry.path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if entry.mode == _LINK:
+                    links.append((target, blob))
+                else:
+                    _write_file(target, blob, is_executable=entry.mode == _EXECUTABLE)
+    for target, blob in links:  # last, so that nothing can be written through one
+        target.symlink_to(os.fsdecode(blob))
+    content.unlink()
+
+
+def _write_file(target: Path, blob: bytes, *, is_executable: bool) -> None:
+    with target.open("xb") as writing:
+        writing.write(blob)
+    if is_executable:
+        target.chmod(0o755)

@@ -1,0 +1,29 @@
+"""The policy's limit on how much one publisher may send in on a day; it holds for everybody."""
+
+import msgspec
+
+from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import NotAllowed
+from vskill_platform.model.decision import namespaces_of
+from vskill_platform.model.source import Source
+from vskill_platform.stores.db import bound_env, get_now
+from vskill_platform.stores.quota_store import get_quota, write_quota
+
+
+async def count_submission(source: Source) -> list[Operation]:
+    """Say what to write so that this walk is counted; raise if the day's limit is reached.
+
+    It belongs into the commit that starts the walk: what is not started is not counted.
+    """
+    limit = bound_env().policy.within(namespaces_of(source)).limits.submissions_per_day
+    if limit is None:
+        return []
+    stored = await get_quota(source.publisher, get_now().date())
+    used = stored.record.used
+    if used >= limit:
+        raise NotAllowed(
+            f"{source.publisher} has sent in {used} skills today, and the policy of this registry "
+            f"allows {limit}; try again tomorrow (UTC)"
+        )
+    counted = msgspec.structs.replace(stored.record, used=used + 1)
+    return [write_quota(counted, expected=stored.revision)]

@@ -1,0 +1,185 @@
+"""Which skills a repo, folder or archive holds: their names, places, and whether they are fine."""
+
+import asyncio
+import os
+import posixpath
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from vskill_platform.base.bounded_process import BROKE_DOWN, run_bounded
+from vskill_platform.errors import SourceRefused
+from vskill_platform.fetch.fetch_source import inside
+from vskill_platform.fetch.names import check_name
+from vskill_platform.fetch.reach import Reach, why_out_of_reach
+from vskill_platform.fetch.repo import Entry, open_repo
+from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.read_source import LocalFiles
+from vskill_platform.intake.take_upload import take_folder, unpacked
+from vskill_platform.model.source import LOCAL_NAMESPACE, Source, SourceKind
+from vskill_platform.model.verdict import BLOCKING
+from vskill_platform.scan.manifest import MANIFEST, check_manifest
+
+#: A repo with more is a collection of others' skills, to be submitted folder by folder.
+MAX_SKILLS = 1_000
+#: More folders than this are not walked through.
+_MAX_FOLDERS = 50_000
+
+
+class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
+    #: From the manifest, or the folder's name if that cannot be read.
+    name: str
+    #: The skill's folder inside of the source, "" for its root.
+    path: str
+    description: str
+    #: Whether the manifest is fine; if not, the problems say why.
+    is_fine: bool
+    problems: tuple[str, ...] = ()
+    #: What git calls the state of the folder.
+    tree_sha: str | None = None
+
+
+class Discovery(msgspec.Struct, frozen=True, kw_only=True):
+    #: What was looked through.
+    source: str
+    skills: tuple[FoundSkill, ...]
+    #: The git source or folder that the skills are parts of; None if they have to be packed.
+    origin: Source | None = None
+    #: Where the files are that have to be packed, for as long as this is open.
+    root: Path | None = None
+    root_name: str = ""
+    commit_sha: str | None = None
+
+    async def offer(self, skill: FoundSkill, *, set_id: str | None = None) -> Offer:
+        """Make an offer of one of the skills."""
+        if self.origin:
+            path = posixpath.join(self.origin.path, skill.path) if skill.path else self.origin.path
+            source = msgspec.structs.replace(self.origin, path=path)
+            return Offer(source=source, tree_sha=skill.tree_sha, set_id=set_id)
+        name = self._upload_name(skill)
+        twin = next(other for other in self.skills if self._upload_name(other) == name)
+        if twin.path != skill.path:
+            raise SourceRefused(f"{twin.path!r} and {skill.path!r} are both called {name!r}")
+        upload = await take_folder((self.root or Path()) / skill.path, name=name)
+        return Offer(source=upload.source, upload=upload.content, set_id=set_id)
+
+    def _upload_name(self, skill: FoundSkill) -> str:
+        return posixpath.basename(skill.path) or self.root_name
+
+
+class _Place(msgspec.Struct, frozen=True):
+    path: str
+    tree_sha: str | None = None
+
+
+@asynccontextmanager
+async def discovered(place: Source | LocalFiles, reach: Reach) -> AsyncIterator[Discovery]:
+    """Look through a source; what an archive holds is there until this is left."""
+    if isinstance(place, Source):
+        look = _look_through_repo if place.kind is SourceKind.GIT else _look_through_source
+        yield await look(place, reach)
+    elif place.place.is_dir():
+        root = inside(place.place, place.path)
+        yield await _look_through_files(root, root.name)
+    else:
+        content = await asyncio.to_thread(place.place.read_bytes)
+        async with unpacked(content, filename=place.place.name) as files:
+            root = inside(files.root, place.path)
+            yield await _look_through_files(root, root.name if place.path else files.name)
+
+
+async def _look_through_repo(source: Source, reach: Reach) -> Discovery:
+    """Fetch the trees, and of all files only the manifests."""
+    async with open_workspace() as workspace:
+        async with open_repo(source, workspace, reach) as repo:
+            entries = await repo.list_entries(await repo.tree_sha(source.path))
+            manifests = [entry for entry in entries if _is_manifest(entry)]
+            _check_count(len(manifests))
+            trees = {entry.path: entry.sha for entry in entries}
+            trees[""] = await repo.tree_sha(source.path)
+            await repo.export(manifests, workspace / "manifests")
+            commit_sha = repo.commit_sha
+        places = [
+            _Place(path, trees[path])
+            for path in (posixpath.dirname(entry.path) for entry in manifests)
+        ]
+        skills = await _read_manifests(workspace / "manifests", places, source.folder_name)
+    return Discovery(source=source.key, skills=skills, origin=source, commit_sha=commit_sha)
+
+
+async def _look_through_source(source: Source, reach: Reach) -> Discovery:
+    if reason := why_out_of_reach(source, reach):
+        raise SourceRefused(reason)
+    root = inside(Path(source.url), source.path)
+    skills = await _read_manifests(root, await asyncio.to_thread(_walk, root), source.folder_name)
+    return Discovery(source=source.key, skills=skills, origin=source)
+
+
+async def _look_through_files(root: Path, name: str) -> Discovery:
+    skills = await _read_manifests(root, await asyncio.to_thread(_walk, root), name)
+    return Discovery(
+        source=f"upload:{LOCAL_NAMESPACE}/{name}", skills=skills, root=root, root_name=name
+    )
+
+
+def _is_manifest(entry: Entry) -> bool:
+    """Tell whether it is one that can be submitted; a folder with a deceptive name cannot."""
+    if not entry.is_file or posixpath.basename(entry.path) != MANIFEST:
+        return False
+    try:
+        check_name(entry.path)
+    except SourceRefused:
+        return False
+    return True
+
+
+def _walk(root: Path) -> list[_Place]:
+    found: list[_Place] = []
+    for number, (folder, inner, files) in enumerate(os.walk(root)):
+        if number > _MAX_FOLDERS:
+            raise SourceRefused(f"there are more than {_MAX_FOLDERS:,} folders in it")
+        inner[:] = sorted(name for name in inner if name != ".git")
+        path = Path(folder).relative_to(root).as_posix()
+        is_link = Path(folder, MANIFEST).is_symlink()
+        if MANIFEST in files and path.isprintable() and not is_link:
+            found.append(_Place("" if path == "." else path))
+            _check_count(len(found))
+    return found
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_SKILLS:
+        raise SourceRefused(f"there are more than {MAX_SKILLS:,} skills in it; name a folder")
+
+
+async def _read_manifests(
+    root: Path, places: Sequence[_Place], root_name: str | None
+) -> tuple[FoundSkill, ...]:
+    try:
+        return await run_bounded(partial(_read_each, root, tuple(places), root_name))
+    except BROKE_DOWN as error:
+        raise SourceRefused("the manifests take too much time or memory to read") from error
+
+
+def _read_each(
+    root: Path, places: Sequence[_Place], root_name: str | None
+) -> tuple[FoundSkill, ...]:
+    """Read all manifests; runs in the process."""
+    return tuple(_read_one(root / place.path, place, root_name) for place in places)
+
+
+def _read_one(folder: Path, place: _Place, root_name: str | None) -> FoundSkill:
+    folder_name = posixpath.basename(place.path) or root_name
+    manifest, findings = check_manifest(folder, folder_name)
+    return FoundSkill(
+        name=manifest.name if manifest else folder_name or "(unnamed)",
+        path=place.path,
+        description=manifest.description if manifest else "",
+        is_fine=manifest is not None,
+        problems=tuple(item.message for item in findings if item.severity in BLOCKING),
+        tree_sha=place.tree_sha,
+    )

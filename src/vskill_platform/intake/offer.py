@@ -1,0 +1,70 @@
+"""What is offered to the registry: a source, its files if they were handed in, what is known."""
+
+import asyncio
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import SourceError
+from vskill_platform.fetch.fetch_source import fetched
+from vskill_platform.fetch.reach import reach_of
+from vskill_platform.fetch.repo import open_repo
+from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.intake.read_source import LocalFiles
+from vskill_platform.intake.take_upload import take_archive, take_folder
+from vskill_platform.model.source import Source, SourceKind
+from vskill_platform.model.submission import Submission
+from vskill_platform.stores.db import get_settings
+
+log = get_logger(__name__)
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    source: Source
+    #: The packed files, if they were handed in.
+    upload: bytes | None = None
+    #: What git calls the state of the folder now, if somebody has looked already.
+    tree_sha: str | None = None
+    #: The set that it came in with.
+    set_id: str | None = None
+
+
+async def prepare_offer(place: Source | LocalFiles) -> Offer:
+    """Make an offer of what was named; files of this machine are packed now."""
+    if isinstance(place, Source):
+        return Offer(source=place)
+    if place.place.is_dir():
+        upload = await take_folder(place.place / place.path)
+    else:
+        content = await asyncio.to_thread(place.place.read_bytes)
+        upload = await take_archive(content, filename=place.place.name, path=place.path)
+    return Offer(source=upload.source, upload=upload.content)
+
+
+async def is_unchanged(submission: Submission, offer: Offer) -> bool:
+    """Tell whether what is offered is what was checked; a source that fails is not known to be.
+
+    Nothing is scanned for this, and of a repo not one file is fetched: git names the state of a
+    folder.
+    """
+    if submission.digest is None:
+        return False
+    try:
+        if offer.source.kind is SourceKind.UPLOAD:
+            return offer.source.upload_sha256 == submission.source.upload_sha256
+        if offer.source.kind is SourceKind.GIT:
+            tree = offer.tree_sha or await _tree_now(offer.source)
+            return tree == submission.tree_sha
+        async with fetched(offer.source) as snapshot:
+            return snapshot.digest == submission.digest
+    except SourceError as error:
+        log.info("not compared", submission=submission.id, error=str(error))
+        return False
+
+
+async def _tree_now(source: Source) -> str:
+    async with (
+        open_workspace() as workspace,
+        open_repo(source, workspace, reach_of(get_settings())) as repo,
+    ):
+        return await repo.tree_sha(source.path)

@@ -1,0 +1,79 @@
+"""All skills of one repo or archive at once: a submission each, linked to each other."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from vskill_platform.base.settle import settle
+from vskill_platform.errors import VskillError
+from vskill_platform.intake.discover import Discovery, FoundSkill
+from vskill_platform.intake.submit import SubmitResult, submit
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.submission_set_store import (
+    SubmissionSet,
+    put_submission_set,
+    set_id_of,
+)
+
+#: Each may hold a packed skill in memory.
+_AT_ONCE = 4
+
+
+class SetMember(msgspec.Struct, frozen=True, kw_only=True):
+    skill: FoundSkill
+    #: None if it could not even be submitted; the error says why.
+    result: SubmitResult | None
+    error: str = ""
+
+
+class SubmittedSet(msgspec.Struct, frozen=True, kw_only=True):
+    set_id: str
+    members: tuple[SetMember, ...]
+
+    @property
+    def submission_ids(self) -> tuple[str, ...]:
+        return tuple(member.result.submission.id for member in self.members if member.result)
+
+
+async def submit_set(
+    discovery: Discovery, *, submitter: str, tell: Callable[[], None] = lambda: None
+) -> SubmittedSet:
+    """Submit every skill that was found; one that is refused stops no other.
+
+    *tell* is called after each. Done twice, or by many at once, it is the same set.
+    """
+    set_id = set_id_of(discovery.source)
+
+    async def submit_one(skill: FoundSkill) -> SubmitResult:
+        try:
+            offer = await discovery.offer(skill, set_id=set_id)
+            return await submit(offer, submitter=submitter)
+        finally:
+            tell()
+
+    outcomes = await settle(submit_one, discovery.skills, at_once=_AT_ONCE)
+    submitted = SubmittedSet(
+        set_id=set_id,
+        members=tuple(
+            _member(skill, outcome)
+            for skill, outcome in zip(discovery.skills, outcomes, strict=True)
+        ),
+    )
+    await put_submission_set(
+        SubmissionSet(
+            id=set_id,
+            source=discovery.source,
+            submission_ids=submitted.submission_ids,
+            submitter=submitter,
+            updated_at=get_now(),
+        )
+    )
+    return submitted
+
+
+def _member(skill: FoundSkill, outcome: SubmitResult | Exception) -> SetMember:
+    if isinstance(outcome, SubmitResult):
+        return SetMember(skill=skill, result=outcome)
+    if isinstance(outcome, VskillError) and not outcome.retryable:
+        return SetMember(skill=skill, result=None, error=str(outcome))
+    raise outcome  # the database, or a mistake of ours: nothing about the skill

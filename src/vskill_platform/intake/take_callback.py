@@ -1,0 +1,111 @@
+"""The answer of a scanner elsewhere: checked, taken once, and its submission goes on."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.scanner import IN_FLIGHT, ExternalScanStatus, RemoteScanner
+from vskill_platform.model.verdict import Severity
+from vskill_platform.scan.exposed import redact
+from vskill_platform.scan.external.read_output import Place, Told, as_findings
+from vskill_platform.scan.external.signature import check_callback
+from vskill_platform.scan.show_text import show
+from vskill_platform.stores.db import bound_env, get_now
+from vskill_platform.stores.external_scan_store import (
+    Answer,
+    ExternalScan,
+    Heard,
+    end_external_scan,
+    get_external_scan,
+    split_scan_id,
+)
+
+#: What an answer may weigh; more findings than fit are not kept anyway.
+MAX_CALLBACK_BYTES = 1024 * 1024
+_MAX_NOTE = 300
+_STATUSES = {
+    "pass": ExternalScanStatus.PASS,
+    "fail": ExternalScanStatus.FAIL,
+    "error": ExternalScanStatus.ERROR,
+}
+
+
+class CallbackFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rule: str
+    severity: Severity
+    message: str = ""
+    #: Seen from the skill's folder.
+    file: str = ""
+    line: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class Callback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a scanner sends. It names scan and content, so that it fits no other."""
+
+    scan: str
+    digest: str
+    status: Literal["pass", "fail", "error"]
+    findings: tuple[CallbackFinding, ...] = ()
+    message: str = ""
+
+
+async def take_callback(scan_id: str, body: bytes, *, moment: str, signature: str) -> bool:
+    """Take an answer; False if the scan has ended already or this very answer was heard before.
+
+    Nothing of it is read before its signature was checked.
+    """
+    scanner = _scanner_of(scan_id)
+    until = check_callback(body, moment=moment, signature=signature, key=scanner.key, now=get_now())
+    callback = _decode(body)
+    if callback.scan != scan_id:
+        raise InvalidInput("the answer names another scan than its address")
+    scan = await _scan(scan_id)
+    if scan.status not in IN_FLIGHT:
+        return False
+    if callback.digest != scan.digest:
+        raise InvalidInput("the answer is about other content than was sent")
+    heard = Heard(signature=f"{scan_id} {moment} {signature}", until=until)
+    return await end_external_scan(scan, _answer(scanner.name, callback), heard=heard)
+
+
+def _scanner_of(scan_id: str) -> RemoteScanner:
+    parts = split_scan_id(scan_id)
+    for one in bound_env().scanners:
+        if parts and one.name == parts[1] and isinstance(one.scanner, RemoteScanner):
+            return one.scanner
+    raise NotFound("there is no such scan")
+
+
+async def _scan(scan_id: str) -> ExternalScan:
+    subject, provider = split_scan_id(scan_id) or ("", "")
+    stored = await get_external_scan(subject, provider)
+    if stored is None or stored.record.scan_id != scan_id:
+        raise NotFound("there is no such scan, or a later one has taken its place")
+    return stored.record
+
+
+def _decode(body: bytes) -> Callback:
+    try:
+        return msgspec.json.decode(body, type=Callback)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput(f"the answer cannot be read: {error}") from error
+
+
+def _answer(name: str, callback: Callback) -> Answer:
+    told = [
+        Told(
+            rule=one.rule,
+            message=one.message,
+            severity=one.severity,
+            file=one.file,
+            line=one.line,
+        )
+        for one in callback.findings
+    ]
+    said = show(redact(callback.message), limit=_MAX_NOTE)
+    return Answer(
+        status=_STATUSES[callback.status],
+        findings=as_findings(told, Place(), scanner=name, default=Severity.MEDIUM),
+        note=said or f"{len(told)} findings",
+    )

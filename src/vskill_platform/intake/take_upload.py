@@ -1,0 +1,82 @@
+"""Files that are handed in: looked through, packed to the same bytes every time, and named."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from vskill_platform.base.bounded_process import BROKE_DOWN, run_bounded
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.errors import SourceRefused
+from vskill_platform.fetch.archive import is_archive, root_of, stem_of, unpack
+from vskill_platform.fetch.fetch_source import inside
+from vskill_platform.fetch.pack import pack
+from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES, take_snapshot
+from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.model.source import LOCAL_NAMESPACE, Source, upload_source
+from vskill_platform.scan.manifest import check_manifest
+
+
+class Upload(msgspec.Struct, frozen=True, kw_only=True):
+    source: Source
+    content: bytes
+
+
+class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of an archive, for as long as they are looked at."""
+
+    root: Path
+    #: What the root is called: as its one folder, as its manifest says, or as the archive.
+    name: str
+
+
+async def take_folder(folder: Path, *, name: str = "", namespace: str = LOCAL_NAMESPACE) -> Upload:
+    """Pack a folder's files; unless told, the folder's name is the skill's."""
+    name = name or await asyncio.to_thread(lambda: folder.resolve().name)
+    async with open_workspace() as workspace:
+        snapshot = await work_in_thread(
+            take_snapshot, folder, workspace / "skill", folder_name=name
+        )
+        packed = await work_in_thread(pack, snapshot.folder, snapshot.files)
+    source = upload_source(name, packed.sha256, namespace=namespace)
+    return Upload(source=source, content=packed.content)
+
+
+async def take_archive(
+    content: bytes, *, filename: str, path: str = "", namespace: str = LOCAL_NAMESPACE
+) -> Upload:
+    """Pack anew what an archive holds: what is kept are its files, not its peculiarities."""
+    async with unpacked(content, filename=filename) as files:
+        folder = inside(files.root, path)
+        name = folder.name if path else files.name
+        return await take_folder(folder, name=name, namespace=namespace)
+
+
+@asynccontextmanager
+async def unpacked(content: bytes, *, filename: str) -> AsyncIterator[Unpacked]:
+    """Unpack an archive to a private folder, in a process that cannot take more than its share."""
+    name = Path(filename)
+    if not is_archive(name):
+        raise SourceRefused(f"{name.name!r} is not an archive (.zip, .tar.gz, .tgz)")
+    if len(content) > MAX_TOTAL_BYTES:
+        raise SourceRefused(f"the archive has more than {MAX_TOTAL_BYTES:,} bytes")
+    async with open_workspace() as workspace:
+        archive = workspace / f"upload{name.name.removeprefix(stem_of(name)).lower()}"
+        await work_in_thread(archive.write_bytes, content)
+        try:
+            said = await run_bounded(partial(_unpack, archive, workspace / "files"))
+        except BROKE_DOWN as error:
+            raise SourceRefused("the archive takes too much time or memory to unpack") from error
+        root = root_of(workspace / "files")
+        own_name = root.name if root != workspace / "files" else said
+        yield Unpacked(root=root, name=own_name or stem_of(name))
+
+
+def _unpack(archive: Path, folder: Path) -> str | None:
+    """Unpack, and return what the manifest at the root calls the skill; runs in the process."""
+    unpack(archive, folder)
+    manifest, _ = check_manifest(folder, None)
+    return manifest.name if manifest else None

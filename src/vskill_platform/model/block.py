@@ -1,0 +1,89 @@
+"""The blocklist: what may not be published, and how a submission is compared with it."""
+
+import hashlib
+import re
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from vskill_platform.errors import InvalidInput
+from vskill_platform.model.record import Record
+from vskill_platform.model.source import Source
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+#: Makes an id of a subject of any length that fits into a key.
+_ID_CHARS = 32
+
+
+class BlockKind(StrEnum):
+    DIGEST = "digest"  #: this very content, wherever it comes from
+    SOURCE = "source"  #: all that a repo, folder or upload holds, or one folder of it
+    NAME = "name"  #: one name within a source; the same name elsewhere is another skill
+    PUBLISHER = "publisher"  #: all that somebody publishes
+
+
+class BlockSubject(msgspec.Struct, frozen=True):
+    """What a block is about. Equal subjects have equal ids, so there is one block for each."""
+
+    kind: BlockKind
+    value: str
+
+    @property
+    def id(self) -> str:
+        sealed = hashlib.sha256(self.value.encode(errors="surrogatepass")).hexdigest()
+        return f"{self.kind}:{sealed[:_ID_CHARS]}"
+
+    def in_words(self) -> str:
+        if self.kind is BlockKind.NAME:
+            source, _, name = self.value.rpartition("#")
+            return f"name {name} in {source}"
+        return f"{self.kind} {self.value}"
+
+
+class Block(Record, frozen=True, kw_only=True):
+    subject: BlockSubject
+    reason: str
+    by: str
+    at: datetime
+
+
+def digest_subject(digest: str) -> BlockSubject:
+    text = digest.strip().lower().removeprefix("sha256:")
+    if not _DIGEST.fullmatch(text):
+        raise InvalidInput(f"{digest!r} is not a digest: 64 hex digits, as `versions` shows them")
+    return BlockSubject(BlockKind.DIGEST, text)
+
+
+def source_subject(source: Source) -> BlockSubject:
+    """Name a whole source, or the folder in it that its path leads to."""
+    return BlockSubject(BlockKind.SOURCE, source.owner_key if source.path else source.url)
+
+
+def name_subject(source: Source, name: str) -> BlockSubject:
+    if not name or not name.isprintable() or "#" in name:
+        raise InvalidInput(f"{name!r} cannot be the name of a skill")
+    return BlockSubject(BlockKind.NAME, f"{source.url}#{name}")
+
+
+def publisher_subject(publisher: str) -> BlockSubject:
+    text = publisher.strip().strip("/").lower()
+    if not text or not text.isprintable() or "://" in text:
+        raise InvalidInput(f"{publisher!r} is not a publisher such as git.example/ada or @local")
+    return BlockSubject(BlockKind.PUBLISHER, text)
+
+
+def subjects_of(
+    source: Source, *, name: str | None = None, digest: str | None = None
+) -> tuple[BlockSubject, ...]:
+    """Return every subject under which this would be blocked, by what is known of it."""
+    subjects = {
+        BlockSubject(BlockKind.SOURCE, source.url): None,
+        BlockSubject(BlockKind.SOURCE, source.owner_key): None,
+        BlockSubject(BlockKind.PUBLISHER, source.publisher): None,
+    }
+    if name:
+        subjects[BlockSubject(BlockKind.NAME, f"{source.url}#{name}")] = None
+    if digest:
+        subjects[BlockSubject(BlockKind.DIGEST, digest)] = None
+    return tuple(subjects)

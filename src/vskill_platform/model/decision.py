@@ -1,0 +1,210 @@
+"""What becomes of a skill: the policy over what was found, with the reasons in words."""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from vskill_platform.model.policy import Limits, Policy, Thresholds, suppress
+from vskill_platform.model.skill import SkillFile
+from vskill_platform.model.source import Source, SourceKind
+from vskill_platform.model.submission import Submission
+from vskill_platform.model.verdict import (
+    BLOCKING,
+    Finding,
+    FindingKind,
+    Severity,
+    in_order,
+)
+
+#: The rule of what the policy's own limits find.
+OVER_LIMIT = "LIM-002"
+#: More findings are counted, not named.
+_MAX_NAMED = 3
+
+
+class Outcome(StrEnum):
+    PUBLISH = "publish"
+    REVIEW = "review"
+    REJECT = "reject"
+
+
+class Checked(Protocol):
+    """A report, or what will become one."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom a policy may speak of."""
+
+    #: What a suppression may call the skill: its slug, or where it comes from.
+    names: tuple[str, ...]
+    #: What a namespace of the policy may call where it belongs.
+    namespaces: tuple[str, ...]
+    #: Who answers for it.
+    publisher: str
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    outcome: Outcome
+    #: What of the policy decided, and because of which finding.
+    clause: str
+    #: Everything that speaks for this outcome, in words.
+    reasons: tuple[str, ...] = ()
+    #: The findings that decided, the gravest first.
+    deciding: tuple[Finding, ...] = ()
+    #: Whether it would wait for a person if its publisher were not trusted.
+    is_by_trust: bool = False
+
+
+def subject_of(submission: Submission, *, skill_name: str | None = None) -> Subject:
+    """Say how a policy may call the skill of a submission."""
+    source = submission.source
+    names = {source.url, f"{source.url}/{source.path}"}
+    if skill_name:
+        names.add(f"{source.namespace}/{skill_name}")
+    if submission.slug:
+        names.add(submission.slug)
+    return Subject(
+        names=tuple(sorted(names)),
+        namespaces=namespaces_of(source),
+        publisher=source.publisher,
+    )
+
+
+def namespaces_of(source: Source) -> tuple[str, ...]:
+    """Return where a skill belongs, with its host and without."""
+    if source.kind is not SourceKind.GIT:
+        return (source.namespace,)
+    return tuple({source.namespace: 0, source.url.partition("://")[2].lower(): 0})
+
+
+def decide(report: Checked, policy: Policy, subject: Subject, *, today: date) -> Decision:
+    """Publish, leave to a person, or reject.
+
+    Without a policy this is what judge() says, and that a manifest must be usable. Trust may spare
+    a skill the wait for a person; it never lets through what would be rejected.
+    """
+    here = policy.within(subject.namespaces)
+    marked = in_order(suppress(report.findings, policy, names=subject.names, today=today))
+    findings = tuple(finding for finding in marked if not finding.is_suppressed)
+    if rejected := _rejected(findings, here.thresholds):
+        return rejected
+    doubts = _doubts(findings, here.thresholds)
+    if not doubts:
+        return Decision(outcome=Outcome.PUBLISH, clause=_passed(here.thresholds, marked))
+    is_trusted = subject.publisher in here.trust.publishers
+    left = [item for item in doubts if not (is_trusted and here.trust.overlooks(item))]
+    if not left:
+        return _trusted(doubts, subject.publisher)
+    return _decision(Outcome.REVIEW, left, [_why_review(item, here.thresholds) for item in left])
+
+
+def check_sizes(files: Sequence[SkillFile], limits: Limits) -> tuple[Finding, ...]:
+    """Hold the files of a skill to the policy's own limits."""
+    found = []
+    if limits.max_files and len(files) > limits.max_files:
+        found.append(_over(f"There are {len(files):,} files, {limits.max_files:,}"))
+    total = sum(file.size for file in files)
+    if limits.max_total_bytes and total > limits.max_total_bytes:
+        found.append(_over(f"All files have {total:,} bytes, {limits.max_total_bytes:,}"))
+    if limits.max_file_bytes:
+        found += [
+            _over(f"{file.path} has {file.size:,} bytes, {limits.max_file_bytes:,}", file.path)
+            for file in files
+            if file.size > limits.max_file_bytes
+        ]
+    return tuple(found)
+
+
+def resized(
+    findings: Iterable[Finding], files: Sequence[SkillFile], limits: Limits
+) -> tuple[Finding, ...]:
+    """Put what these limits find in the place of what others found."""
+    rest = (finding for finding in findings if finding.rule != OVER_LIMIT)
+    return in_order((*rest, *check_sizes(files, limits)))
+
+
+def _rejected(findings: Sequence[Finding], thresholds: Thresholds) -> Decision | None:
+    broken = [
+        item for item in findings if item.kind is FindingKind.QUALITY and item.severity in BLOCKING
+    ]
+    if broken:
+        reasons = [f"{_named(item)}: it cannot be published as it is" for item in broken]
+        return _decision(Outcome.REJECT, broken, reasons)
+    grave = [
+        item
+        for item in findings
+        if thresholds.levels(item.kind).reject_at.is_reached_by(item.severity)
+    ]
+    reasons = [
+        f"{_named(item)} reaches reject_at = {thresholds.levels(item.kind).reject_at}"
+        for item in grave
+    ]
+    if not grave and thresholds.two_grave_reject:
+        grave = _two_grave(findings)
+        reasons = [f"{_named(item)} is one of two grave ones (two_grave_reject)" for item in grave]
+    return _decision(Outcome.REJECT, grave, reasons) if grave else None
+
+
+def _two_grave(findings: Sequence[Finding]) -> list[Finding]:
+    grave = [
+        item
+        for item in findings
+        if item.severity is Severity.HIGH and item.kind is FindingKind.MALICIOUS
+    ]
+    return grave if len({item.rule for item in grave}) > 1 else []
+
+
+def _doubts(findings: Sequence[Finding], thresholds: Thresholds) -> list[Finding]:
+    return [
+        item
+        for item in findings
+        if item.kind is FindingKind.UNVERIFIED
+        or thresholds.levels(item.kind).review_at.is_reached_by(item.severity)
+    ]
+
+
+def _why_review(finding: Finding, thresholds: Thresholds) -> str:
+    if finding.kind is FindingKind.UNVERIFIED:
+        return f"{_named(finding)}: a check came to no end"
+    return f"{_named(finding)} reaches review_at = {thresholds.levels(finding.kind).review_at}"
+
+
+def _trusted(doubts: Sequence[Finding], publisher: str) -> Decision:
+    reasons = [f"{_named(item)} only informs, since {publisher} is trusted" for item in doubts]
+    decision = _decision(Outcome.PUBLISH, doubts, reasons)
+    return msgspec.structs.replace(decision, is_by_trust=True)
+
+
+def _passed(thresholds: Thresholds, marked: Sequence[Finding]) -> str:
+    suppressed = sum(finding.is_suppressed for finding in marked)
+    but = f", {suppressed} suppressed" if suppressed else ""
+    return f"nothing reaches review_at = {thresholds.review_at}{but}"
+
+
+def _decision(outcome: Outcome, deciding: Sequence[Finding], reasons: Sequence[str]) -> Decision:
+    more = len(reasons) - _MAX_NAMED
+    clause = "; ".join(reasons[:_MAX_NAMED]) + (f"; and {more} more" if more > 0 else "")
+    return Decision(
+        outcome=outcome, clause=clause, reasons=tuple(reasons), deciding=tuple(deciding)
+    )
+
+
+def _named(finding: Finding) -> str:
+    place = ":".join(str(part) for part in (finding.file, finding.line) if part is not None)
+    return f"{finding.rule} ({finding.severity}, {finding.kind}{f', {place}' if place else ''})"
+
+
+def _over(message: str, file: str | None = None) -> Finding:
+    return Finding(
+        rule=OVER_LIMIT,
+        severity=Severity.HIGH,
+        message=f"{message} is the limit of this registry.",
+        fix="Leave out what the skill does not need; link large files instead of shipping them.",
+        file=file,
+    )

@@ -1,0 +1,228 @@
+"""The policy: what the operator of a registry has decided, for all skills and for some."""
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable
+from datetime import date
+from enum import StrEnum
+from functools import lru_cache
+from typing import Annotated
+
+import msgspec
+
+from vskill_platform.model.scanner import ScannerRule
+from vskill_platform.model.verdict import (
+    SUPPRESSIBLE,
+    Finding,
+    FindingKind,
+    FindingSuppression,
+    Severity,
+)
+
+_EVERY_SKILL = "**"
+_WILDCARDS = re.compile(r"(\*\*/|\*\*|\*|\?)")
+_MEANINGS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+class Suppression(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of finding that does not count at a place, until a day, for a reason."""
+
+    rule: str
+    #: A glob over the files of the skill; `*` stays in its folder, `**` does not.
+    path: str
+    #: A glob over the slug or the source of the skill.
+    skill: str = _EVERY_SKILL
+    reason: str
+    #: The last day on which it holds, in UTC.
+    expires: date
+
+    def is_expired(self, today: date) -> bool:
+        return today > self.expires
+
+    def covers(self, finding: Finding, names: Collection[str]) -> bool:
+        """Tell whether it speaks of this finding in a skill that goes by *names*."""
+        return (
+            finding.rule == self.rule
+            and finding.kind in SUPPRESSIBLE
+            and finding.file is not None
+            and matches(self.path, finding.file)
+            and (self.skill == _EVERY_SKILL or any(matches(self.skill, name) for name in names))
+        )
+
+
+class Level(StrEnum):
+    """From which severity on something happens."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+    NEVER = "never"
+
+    def is_reached_by(self, severity: Severity) -> bool:
+        return _STRICTNESS[self] >= _STRICTNESS[Level(severity)]
+
+
+#: How much a level catches: never nothing, info everything.
+_STRICTNESS = {
+    Level.NEVER: 0,
+    Level.CRITICAL: 1,
+    Level.HIGH: 2,
+    Level.MEDIUM: 3,
+    Level.LOW: 4,
+    Level.INFO: 5,
+}
+
+
+class Levels(msgspec.Struct, frozen=True):
+    review_at: Level
+    reject_at: Level
+
+    @property
+    def is_in_order(self) -> bool:
+        """Tell whether a person can come in before the machine rejects."""
+        return _STRICTNESS[self.review_at] >= _STRICTNESS[self.reject_at]
+
+
+class KindThresholds(msgspec.Struct, frozen=True, kw_only=True):
+    """Levels for one kind of finding; what is left out is as for all."""
+
+    review_at: Level | None = None
+    reject_at: Level | None = None
+
+
+class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
+    review_at: Level = Level.MEDIUM
+    reject_at: Level = Level.CRITICAL
+    #: Whether two malicious findings of different rules that are `high` reject together.
+    two_grave_reject: bool = True
+    malicious: KindThresholds = KindThresholds()
+    risky: KindThresholds = KindThresholds()
+    opaque: KindThresholds = KindThresholds()
+    imitation: KindThresholds = KindThresholds()
+    #: Harms its own author, so it does not count unless its own levels are given.
+    exposure: KindThresholds = KindThresholds()
+
+    def levels(self, kind: FindingKind) -> Levels:
+        """Return from where on a finding of this kind is for a person, and is no way at all.
+
+        For what could not be read they can only be made stricter than they are without a policy:
+        nobody can vouch for what nobody has seen.
+        """
+        own = getattr(self, kind, None)
+        if not isinstance(own, KindThresholds):
+            return Levels(Level.NEVER, Level.NEVER)
+        silent = kind is FindingKind.EXPOSURE
+        review_at = own.review_at or (Level.NEVER if silent else self.review_at)
+        reject_at = own.reject_at or (Level.NEVER if silent else self.reject_at)
+        if kind is FindingKind.OPAQUE:
+            review_at = max(review_at, Level.MEDIUM, key=_STRICTNESS.__getitem__)
+            reject_at = max(reject_at, Level.CRITICAL, key=_STRICTNESS.__getitem__)
+        return Levels(review_at, reject_at)
+
+
+class Trust(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose skills need not wait for a person, and because of which findings they need not."""
+
+    #: Host and owner, or the namespace of uploads; by default nobody is trusted.
+    publishers: tuple[str, ...] = ()
+    kinds: tuple[FindingKind, ...] = (FindingKind.RISKY,)
+    up_to: Level = Level.MEDIUM
+
+    def overlooks(self, finding: Finding) -> bool:
+        """Tell whether a finding only informs. What the judge doubts is for a person."""
+        is_graver = _STRICTNESS[Level(finding.severity)] < _STRICTNESS[self.up_to]
+        return finding.kind in self.kinds and not is_graver and not finding.rule.startswith("JUDGE")
+
+
+#: At least one: who wants to take nothing closes the door, and does not count at it.
+_Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds below those that are built in; None leaves it at these."""
+
+    #: How many walks one publisher may start on one day, in UTC.
+    submissions_per_day: _Count | None = None
+    max_files: _Count | None = None
+    max_file_bytes: _Count | None = None
+    max_total_bytes: _Count | None = None
+
+
+class ReviewRules(msgspec.Struct, frozen=True, kw_only=True):
+    #: Whether a reviewer may approve what they have submitted themselves.
+    own: bool = False
+
+
+class Namespace(msgspec.Struct, frozen=True, kw_only=True):
+    """What is decided otherwise for some skills."""
+
+    #: A glob over `owner/repo`, `host/owner/repo` or `@namespace`.
+    match: str
+    #: All that holds there, what is not said otherwise included.
+    policy: "Policy"
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    suppressions: tuple[Suppression, ...] = ()
+    thresholds: Thresholds = Thresholds()
+    trust: Trust = Trust()
+    #: Which scanners of other makers look at every skill.
+    scanners: tuple[ScannerRule, ...] = ()
+    limits: Limits = Limits()
+    review: ReviewRules = ReviewRules()
+    #: The first that matches holds.
+    namespaces: tuple[Namespace, ...] = ()
+
+    def within(self, namespaces: Collection[str]) -> "Policy":
+        """Return what holds for a skill whose namespace goes by these names."""
+        for one in self.namespaces:
+            if any(matches(one.match, name) for name in namespaces):
+                return one.policy
+        return self
+
+
+def digest_of(policy: Policy) -> str:
+    """Name a policy by what it says; empty for none. Comments and order change nothing."""
+    if policy == Policy():
+        return ""
+    said = msgspec.json.encode(policy, order="deterministic")
+    return hashlib.sha256(said).hexdigest()[:12]
+
+
+def suppress(
+    findings: Iterable[Finding], policy: Policy, *, names: Collection[str], today: date
+) -> tuple[Finding, ...]:
+    """Mark what the policy suppresses, and what it did until a day that has passed.
+
+    No finding is ever dropped; what a mark means for the verdict is up to judge().
+    """
+    return tuple(
+        msgspec.structs.replace(
+            finding, suppression=_mark(finding, policy, names=names, today=today)
+        )
+        for finding in findings
+    )
+
+
+def _mark(
+    finding: Finding, policy: Policy, *, names: Collection[str], today: date
+) -> FindingSuppression | None:
+    covering = [item for item in policy.suppressions if item.covers(finding, names)]
+    if not covering:
+        return None
+    lasting = max(covering, key=lambda item: (item.expires, item.reason))
+    return FindingSuppression(
+        reason=lasting.reason, expires=lasting.expires, is_expired=lasting.is_expired(today)
+    )
+
+
+def matches(glob: str, text: str) -> bool:
+    return _compiled(glob).fullmatch(text) is not None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(glob: str) -> re.Pattern[str]:
+    parts = (_MEANINGS.get(part) or re.escape(part) for part in _WILDCARDS.split(glob))
+    return re.compile("".join(parts), re.DOTALL)

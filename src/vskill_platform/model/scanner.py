@@ -1,0 +1,128 @@
+"""Scanners of other makers: how one is run or reached, how it is read, what its word weighs."""
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Literal
+
+import msgspec
+
+from vskill_platform.errors import ConfigError
+from vskill_platform.model.verdict import Severity
+from vskill_platform.settings import Secret
+
+
+class ExternalScanStatus(StrEnum):
+    PENDING = "PENDING"  #: asked for; nobody has said that they are at it
+    RUNNING = "RUNNING"
+    PASS = "PASS"  # noqa: S105 - a status
+    FAIL = "FAIL"
+    ERROR = "ERROR"
+    TIMED_OUT = "TIMED_OUT"
+
+
+IN_FLIGHT = frozenset({ExternalScanStatus.PENDING, ExternalScanStatus.RUNNING})
+#: The scanner came to a result about the skill.
+ANSWERED = frozenset({ExternalScanStatus.PASS, ExternalScanStatus.FAIL})
+
+
+#: More findings of one scan are not kept.
+MAX_FINDINGS = 100
+
+
+class OnFail(StrEnum):
+    REVIEW = "review"
+    REJECT = "reject"
+
+
+class ScannerRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the policy says of one scanner; one that it does not name is not asked."""
+
+    name: str
+    #: Whether it must pass before publication; otherwise it only informs.
+    required: bool = False
+    #: What a required one that fails leads to.
+    on_fail: OnFail = OnFail.REVIEW
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """How to read what a program printed."""
+
+    format: Literal["sarif", "json", "lines"]
+    #: JSON: where the findings are, and in each of them its parts; dots lead into objects.
+    findings: str = ""
+    rule: str = ""
+    file: str = ""
+    line: str = ""
+    message: str = ""
+    severity_at: str = ""
+    #: What the scanner's words for a severity mean.
+    severities: dict[str, Severity] = msgspec.field(default_factory=dict)
+    #: For a finding that says nothing about it.
+    severity: Severity = Severity.MEDIUM
+    #: Lines: a pattern with the groups `file`, `rule`, and if it can `line` and `message`.
+    pattern: str = ""
+    #: What must be in the output for it to be whole.
+    complete: str = ""
+
+
+class LocalScanner(msgspec.Struct, frozen=True, kw_only=True):
+    """A program of this machine."""
+
+    name: str
+    program: str
+    #: One by one, never for a shell; `{folder}` and `{output}` are filled in.
+    arguments: tuple[str, ...]
+    reading: Reading
+    version_arguments: tuple[str, ...] = ("--version",)
+    #: Where its findings are: printed, or in the file `{output}`.
+    output: Literal["stdout", "file"] = "stdout"
+    exit_clean: frozenset[int] = frozenset({0})
+    exit_found: frozenset[int] = frozenset({1})
+    #: A finding that is at least so grave makes it fail.
+    fail_on: Severity = Severity.HIGH
+    deadline: timedelta = timedelta(seconds=30)
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+    #: Files by which a skill could switch the scanner off: none of these names is copied, and at
+    #: the root stands what is given here.
+    own_files: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class RemoteScanner(msgspec.Struct, frozen=True, kw_only=True):
+    """A service that is sent the archive and calls back."""
+
+    name: str
+    url: str
+    #: Signs what we send and what it answers.
+    key: Secret
+    deadline: timedelta = timedelta(minutes=20)
+
+
+Scanner = LocalScanner | RemoteScanner
+
+
+class ScannerInUse(msgspec.Struct, frozen=True):
+    scanner: Scanner
+    rule: ScannerRule
+
+    @property
+    def name(self) -> str:
+        return self.scanner.name
+
+
+def read_scanner_rules(tables: Any) -> tuple[ScannerRule, ...]:
+    """Read what a policy says of scanners; what is wrong with it is named."""
+    try:
+        rules = msgspec.convert(tables, tuple[ScannerRule, ...])
+    except msgspec.ValidationError as error:
+        raise ConfigError(
+            f'"scanners": {error}; each is a table with [[scanners]] above it, a name, and if you '
+            'like required (true or false) and on_fail ("review" or "reject")'
+        ) from error
+    names = [rule.name for rule in rules]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f'"scanners": {name} is named twice')
+    for rule in rules:
+        if rule.on_fail is OnFail.REJECT and not rule.required:
+            raise ConfigError(f'"scanners": {rule.name} can reject only if it is required')
+    return rules

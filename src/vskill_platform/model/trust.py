@@ -1,0 +1,113 @@
+"""How far a skill can be trusted: derived here and nowhere else, and explained in words."""
+
+from datetime import timedelta
+from enum import StrEnum
+
+import msgspec
+
+from vskill_platform.model.verdict import Verdict
+
+#: Who is still there after so long has been seen by many.
+SETTLED_AFTER = timedelta(days=90)
+#: A judge that is less sure has not agreed.
+SURE = 0.5
+
+_CHECKED, _CHECKED_WITH_DOUBTS, _JUDGED, _REVIEWED = 30, 15, 30, 20
+_PROVENANCE, _SETTLED, _NEVER_YANKED = 10, 5, 5
+
+
+class TrustTier(StrEnum):
+    """From the least to the most; a tier rests on those before it."""
+
+    BLOCKED = "T0"
+    UNVERIFIED = "T1"
+    SCANNED = "T2"
+    JUDGED = "T3"
+    CERTIFIED = "T4"
+
+
+_MEANINGS = {
+    TrustTier.BLOCKED: "taken down or blocked; not to be installed",
+    TrustTier.UNVERIFIED: "no check of this content has passed",
+    TrustTier.SCANNED: "the content passed the scan, or a person let it through",
+    TrustTier.JUDGED: "the content passed the scan, and the judge agrees",
+    TrustTier.CERTIFIED: "scan and judge agree, a person has looked, and its origin is known",
+}
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that trust is derived from. More of it never makes less trust."""
+
+    #: On the blocklist, or taken down.
+    is_down: bool = False
+    #: What tier 1 says of exactly this content; None if it does not.
+    verdict: Verdict | None = None
+    #: How sure a judge is that it may be published, 0 if none said so.
+    agreement: float = 0.0
+    #: Whether a person has looked at it and approved.
+    is_reviewed: bool = False
+    #: Whether it is known which commit of which repo it is.
+    has_provenance: bool = False
+    published_for: timedelta = timedelta(0)
+    #: How many of its versions were yanked.
+    yanked: int = 0
+
+
+class TrustScore(msgspec.Struct, frozen=True, kw_only=True):
+    tier: TrustTier
+    #: From 0 to 100.
+    score: int
+    #: What the tier means, then what speaks for the skill and what does not.
+    words: tuple[str, ...]
+
+
+def derive_trust(evidence: Evidence) -> TrustScore:
+    """Say how far a skill can be trusted and why; a pure function of what is known."""
+    tier = _tier(evidence)
+    parts = [(_MEANINGS[tier], 0), *_parts(evidence)]
+    score = 0 if tier is TrustTier.BLOCKED else sum(points for _, points in parts)
+    words = tuple(f"{words} (+{points})" if points else words for words, points in parts)
+    return TrustScore(tier=tier, score=score, words=words)
+
+
+def _tier(evidence: Evidence) -> TrustTier:
+    if evidence.is_down:
+        return TrustTier.BLOCKED
+    passed = evidence.verdict is Verdict.PASS
+    let_through = evidence.verdict is Verdict.REVIEW and evidence.is_reviewed
+    if not (passed or let_through):
+        return TrustTier.UNVERIFIED
+    if not (passed and evidence.agreement >= SURE):
+        return TrustTier.SCANNED
+    is_certified = evidence.is_reviewed and evidence.has_provenance
+    return TrustTier.CERTIFIED if is_certified else TrustTier.JUDGED
+
+
+def _parts(evidence: Evidence) -> list[tuple[str, int]]:
+    """Return each thing that counts, in words and points."""
+    scan = {
+        Verdict.PASS: ("the scan found nothing that counts", _CHECKED),
+        Verdict.REVIEW: ("the scan has doubts", _CHECKED_WITH_DOUBTS),
+        Verdict.BLOCK: ("the scan would stop it", 0),
+        None: ("no scan of this content is known", 0),
+    }
+    judged = round(_JUDGED * evidence.agreement)
+    is_settled = evidence.published_for >= SETTLED_AFTER
+    never_yanked = ("no version was ever yanked", _NEVER_YANKED)
+    yanked = (f"{evidence.yanked} of its versions were yanked", 0)
+    return [
+        scan[evidence.verdict],
+        (f"the judge agrees ({evidence.agreement:.0%} sure)", judged)
+        if evidence.agreement
+        else ("no judge has agreed", 0),
+        ("a person has approved it", _REVIEWED)
+        if evidence.is_reviewed
+        else ("no person has looked at it", 0),
+        ("its commit is known", _PROVENANCE)
+        if evidence.has_provenance
+        else ("its origin is not a commit that anybody can look up", 0),
+        (f"published for more than {SETTLED_AFTER.days} days", _SETTLED)
+        if is_settled
+        else (f"published for {evidence.published_for.days} days", 0),
+        yanked if evidence.yanked else never_yanked,
+    ]

@@ -1,0 +1,149 @@
+"""What changed from one version to another: files, lines, and what the skill can do."""
+
+import difflib
+import io
+import tarfile
+from collections.abc import Iterator
+from functools import partial
+
+import msgspec
+
+from vskill_platform.base.bounded_process import BROKE_DOWN, run_bounded
+from vskill_platform.errors import NotFound
+from vskill_platform.model.skill import SkillFile, SkillVersion
+from vskill_platform.scan.capabilities import Capabilities, new_capabilities
+from vskill_platform.stores.skill_store import get_archive
+
+#: Of a larger file no lines are shown: comparing takes time that grows with the square.
+MAX_BYTES = 256 * 1024
+MAX_LINES = 5_000
+#: More changed lines of one file make no reader wiser.
+MAX_SHOWN = 500
+_MAX_LINE = 500
+
+
+class FileChange(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    #: None where the file is not there.
+    old: SkillFile | None
+    new: SkillFile | None
+    #: A unified diff without its head; empty where there is none to show.
+    lines: tuple[str, ...] = ()
+    #: Why no lines are shown, or not all of them.
+    note: str = ""
+
+    @property
+    def kind(self) -> str:
+        if self.old is None:
+            return "added"
+        return "removed" if self.new is None else "changed"
+
+
+class VersionDiff(msgspec.Struct, frozen=True, kw_only=True):
+    slug: str
+    old: str
+    new: str
+    files: tuple[FileChange, ...]
+    #: What the new version can do that the old one could not; None if nobody wrote it down.
+    gained: Capabilities | None
+
+
+class _Compared(msgspec.Struct, frozen=True):
+    lines: tuple[str, ...] = ()
+    note: str = ""
+
+
+async def diff_versions(old: SkillVersion, new: SkillVersion) -> VersionDiff:
+    """Compare two versions of one skill by their archives."""
+    ours, theirs = _by_path(new), _by_path(old)
+    paths = sorted(
+        path for path in ours.keys() | theirs.keys() if _differ(ours.get(path), theirs.get(path))
+    )
+    compared = await _compare(old, new, paths) if paths else {}
+    files = tuple(
+        FileChange(
+            path=path,
+            old=theirs.get(path),
+            new=ours.get(path),
+            lines=compared[path].lines,
+            note=compared[path].note,
+        )
+        for path in paths
+    )
+    known = old.capabilities is not None and new.capabilities is not None
+    gained = new_capabilities(old.capabilities or {}, new.capabilities or {}) if known else None
+    return VersionDiff(slug=new.slug, old=old.version, new=new.version, files=files, gained=gained)
+
+
+def _by_path(version: SkillVersion) -> dict[str, SkillFile]:
+    return {file.path: file for file in version.files}
+
+
+def _differ(one: SkillFile | None, other: SkillFile | None) -> bool:
+    if one is None or other is None:
+        return True
+    return (one.sha256, one.is_executable) != (other.sha256, other.is_executable)
+
+
+async def _compare(old: SkillVersion, new: SkillVersion, paths: list[str]) -> dict[str, _Compared]:
+    """Compare the texts in a process that can be killed: a file may be made to take for ever."""
+    archives = [await _archive(version) for version in (old, new)]
+    try:
+        return await run_bounded(partial(compare_archives, archives[0], archives[1], paths))
+    except BROKE_DOWN:
+        return dict.fromkeys(paths, _Compared(note="comparing its lines takes too long"))
+
+
+async def _archive(version: SkillVersion) -> bytes:
+    archive = await get_archive(version.archive_sha256)
+    if archive is None:
+        raise NotFound(f"the archive of {version.slug} {version.version} is not kept any more")
+    return archive
+
+
+def compare_archives(old: bytes, new: bytes, paths: list[str]) -> dict[str, _Compared]:
+    """Compare the files at these paths; what is no text or too large says so."""
+    before, after = _read(old, paths), _read(new, paths)
+    return {path: _compare_texts(before.get(path, b""), after.get(path, b"")) for path in paths}
+
+
+def _read(archive: bytes, paths: list[str]) -> dict[str, bytes | None]:
+    """Return the content of each file that is there; None if it is too large."""
+    found: dict[str, bytes | None] = {}
+    wanted = set(paths)
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as files:
+        for member in files:
+            if member.name in wanted:
+                packed = files.extractfile(member) if member.size <= MAX_BYTES else None
+                found[member.name] = packed.read() if packed else None
+    return found
+
+
+def _compare_texts(old: bytes | None, new: bytes | None) -> _Compared:
+    texts = []
+    for raw in (old, new):
+        lines = _lines(raw)
+        if isinstance(lines, str):
+            return _Compared(note=lines)
+        texts.append(lines)
+    shown = list(_changed_lines(texts[0], texts[1]))
+    left = len(shown) - MAX_SHOWN
+    note = f"{left} more lines" if left > 0 else "" if shown else "the mode has changed"
+    return _Compared(tuple(shown[:MAX_SHOWN]), note)
+
+
+def _lines(raw: bytes | None) -> list[str] | str:
+    if raw is None:
+        return "too large to show its lines"
+    try:
+        lines = raw.decode().split("\n")
+    except UnicodeDecodeError:
+        return "not a text"
+    if b"\0" in raw:
+        return "not a text"
+    return lines if len(lines) <= MAX_LINES else "too many lines to show them"
+
+
+def _changed_lines(old: list[str], new: list[str]) -> Iterator[str]:
+    for line in list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
+        yield line[:_MAX_LINE]

@@ -1,0 +1,100 @@
+"""Keeping what was checked until a person has decided, so that exactly that is published."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import NotFound
+from vskill_platform.fetch.archive import unpack
+from vskill_platform.fetch.snapshot import Snapshot, take_snapshot
+from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.model.submission import Submission
+from vskill_platform.publish.package_skill import package_skill
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.held_store import HeldSkill, get_held, get_held_files, write_held
+from vskill_platform.stores.skill_store import get_archive, get_latest_version
+
+
+async def hold_skill(submission: Submission, snapshot: Snapshot) -> list[Operation]:
+    """Say what to write so that the files are there when somebody has decided about them."""
+    archive = await package_skill(snapshot)
+    held = HeldSkill(
+        submission_id=submission.id,
+        files=snapshot.files,
+        digest=snapshot.digest,
+        archive_sha256=archive.sha256,
+        commit_sha=snapshot.commit_sha,
+        tree_sha=snapshot.tree_sha,
+        held_at=get_now(),
+    )
+    return write_held(held, archive.content)
+
+
+@asynccontextmanager
+async def reopened(submission: Submission) -> AsyncIterator[Snapshot]:
+    """Lay out the files as they were checked; other files than these are an error."""
+    archive = await _find(submission)
+    content = await archive.read()
+    if content is None or hashlib.sha256(content).hexdigest() != archive.sha256:
+        raise _not_kept(submission)
+    async with open_workspace() as workspace:
+        packed, folder = workspace / "held.tar.gz", workspace / "tree"
+        await work_in_thread(packed.write_bytes, content)
+        await work_in_thread(unpack, packed, folder)
+        snapshot = await work_in_thread(
+            take_snapshot,
+            folder,
+            workspace / "skill",
+            folder_name=submission.source.folder_name,
+            commit_sha=archive.commit_sha,
+            tree_sha=submission.tree_sha,
+        )
+        if snapshot.digest != submission.digest:
+            raise _not_kept(submission)
+        yield snapshot
+
+
+class _Archive(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the files of a submission lie: held for a person, or in a published version."""
+
+    submission_id: str
+    sha256: str
+    commit_sha: str | None
+    is_held: bool
+
+    async def read(self) -> bytes | None:
+        if self.is_held:
+            return await get_held_files(self.submission_id)
+        return await get_archive(self.sha256)
+
+
+async def _find(submission: Submission) -> _Archive:
+    stored = await get_held(submission.id)
+    if stored and stored.record.digest == submission.digest:
+        held = stored.record
+        return _Archive(
+            submission_id=submission.id,
+            sha256=held.archive_sha256,
+            commit_sha=held.commit_sha,
+            is_held=True,
+        )
+    latest = await get_latest_version(submission.slug) if submission.slug else None
+    if latest is None or latest.digest != submission.digest:
+        raise _not_kept(submission)
+    return _Archive(
+        submission_id=submission.id,
+        sha256=latest.archive_sha256,
+        commit_sha=latest.commit_sha,
+        is_held=False,
+    )
+
+
+def _not_kept(submission: Submission) -> NotFound:
+    return NotFound(
+        f"the files of {submission.id} that were checked are not kept; have it checked anew: "
+        f"vskill-platform reviews recheck {submission.id}"
+    )

@@ -1,0 +1,23 @@
+"""Taking a skill out of every list; its versions, archives and reports stay for reviewers."""
+
+import msgspec
+
+from vskill_platform.engines.ports import Operation
+from vskill_platform.model.skill import PublishedSkill, TakenDown
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.likeness_store import delete_likeness
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.skill_store import write_skill
+
+
+async def take_down(stored: Stored[PublishedSkill], *, reason: str, actor: str) -> list[Operation]:
+    """Say what to write so that it is neither listed nor installed, nor taken for an original.
+
+    The slug stays its own. Only a publication brings it back, and that needs a fresh check.
+    """
+    down = TakenDown(reason=reason, by=actor, at=get_now())
+    skill = msgspec.structs.replace(stored.record, down=down)
+    return [
+        write_skill(skill, expected=stored.revision),
+        *await delete_likeness(skill.slug),
+    ]

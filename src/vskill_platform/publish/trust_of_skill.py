@@ -1,0 +1,49 @@
+"""Gathering what the trust in a skill is derived from."""
+
+from collections.abc import Sequence
+
+from vskill_platform.model.judgement import Opinion
+from vskill_platform.model.skill import PublishedSkill, SkillVersion
+from vskill_platform.model.submission import StateEvent, SubmissionState
+from vskill_platform.model.trust import Evidence, TrustScore, derive_trust
+from vskill_platform.model.verdict import Report
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.skill_store import get_version
+from vskill_platform.stores.submission_store import get_history
+
+_APPROVED = frozenset({SubmissionState.AUTO_APPROVED, SubmissionState.VENDOR_APPROVED})
+
+
+async def trust_of_skill(skill: PublishedSkill) -> TrustScore:
+    """Say how far the version that is offered can be trusted, by what is known right now."""
+    latest = await get_version(skill.slug, skill.offered) if skill.offered else None
+    report = await get_report(skill.submission_id)
+    history = await get_history(skill.submission_id)
+    return derive_trust(_evidence(skill, latest, report, history))
+
+
+def was_approved_by_a_person(history: Sequence[StateEvent]) -> bool:
+    """Tell whether a person let through what was published last."""
+    ways = [event for event in history if event.to_state in _APPROVED]
+    return bool(ways) and ways[-1].from_state is SubmissionState.NEEDS_REVIEW
+
+
+def _evidence(
+    skill: PublishedSkill,
+    latest: SkillVersion | None,
+    report: Report | None,
+    history: Sequence[StateEvent],
+) -> Evidence:
+    # A report of other content, such as that of an update which did not pass, says nothing.
+    known = report if report and latest and report.digest == latest.digest else None
+    said = known.judgement if known else None
+    return Evidence(
+        is_down=skill.down is not None,
+        verdict=known.verdict if known else None,
+        agreement=said.confidence if said and said.opinion is Opinion.PUBLISH else 0.0,
+        is_reviewed=bool(known) and was_approved_by_a_person(history),
+        has_provenance=bool(latest and latest.commit_sha),
+        published_for=get_now() - skill.published_at,
+        yanked=len(skill.yanked),
+    )

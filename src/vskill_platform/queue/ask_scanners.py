@@ -1,0 +1,107 @@
+"""Tier 2 of the walk, first half: the scanners of other makers that the policy names.
+
+Programs of this machine run here, each on a copy of its own. Scanners elsewhere are sent the
+archive; if one of them must pass, the walk ends without a message and its answer begins the next.
+docs/decisions/0010 says why.
+"""
+
+import msgspec
+
+from vskill_platform.base.settle import settle
+from vskill_platform.base.stopwatch import Stopwatch
+from vskill_platform.errors import Overtaken, ScannerFailed
+from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.model.scanner import IN_FLIGHT, LocalScanner, OnFail, ScannerInUse
+from vskill_platform.model.submission import Submission
+from vskill_platform.model.verdict import Finding, FindingKind, Severity
+from vskill_platform.queue.build_report import is_publishable
+from vskill_platform.queue.enter_tier2 import enter_tier2
+from vskill_platform.queue.obtain_scan import MAX_WAITS, Subject, obtain_scan
+from vskill_platform.scan.scan_skill import ScanResult, rejudge
+from vskill_platform.stores.db import bound_env
+from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scan
+from vskill_platform.stores.records import Stored
+
+
+class Examined(msgspec.Struct, frozen=True, kw_only=True):
+    submission: Stored[Submission]
+    #: What tier 1 and the scanners found.
+    scanned: ScanResult
+    #: Scans elsewhere without which nothing can be concluded.
+    unanswered: tuple[Stored[ExternalScan], ...] = ()
+
+
+async def ask_scanners(
+    claimed: Stored[Submission], snapshot: Snapshot, scanned: ScanResult, stopwatch: Stopwatch
+) -> Examined:
+    """Let the scanners look at it; without any, or when tier 1 stops it, nothing happens here."""
+    used = bound_env().scanners
+    if not used or not is_publishable(claimed.record, scanned):
+        return Examined(submission=claimed, scanned=scanned)
+    names = ", ".join(one.name for one in used)
+    entered = await enter_tier2(claimed, snapshot, scanned, asked=names)
+
+    subject = Subject(entered.record, snapshot, stopwatch)
+    outcomes = await settle(lambda one: obtain_scan(one, subject), used)
+    for outcome in outcomes:
+        if isinstance(outcome, Exception):
+            raise outcome
+    scans = [outcome for outcome in outcomes if isinstance(outcome, ExternalScan)]
+    stopwatch.lap("scanners")
+    return await _weigh(entered, scanned, list(zip(used, scans, strict=True)))
+
+
+async def _weigh(
+    entered: Stored[Submission],
+    scanned: ScanResult,
+    scans: list[tuple[ScannerInUse, ExternalScan]],
+) -> Examined:
+    """Add what they said; a required one without a result is an outage, never a pass."""
+    required = [(one, scan) for one, scan in scans if one.rule.required]
+    findings = [finding for _, scan in scans for finding in scan.findings]
+    findings += [_failed(one, scan) for one, scan in required if scan.status == "FAIL"]
+    lost = [(one, scan) for one, scan in required if scan.status in {"ERROR", "TIMED_OUT"}]
+    for one, scan in lost:
+        if isinstance(one.scanner, LocalScanner) or entered.record.waits < MAX_WAITS:
+            raise ScannerFailed(f"{one.name} gave no result: {scan.note}")
+    findings += [_given_up(one, scan) for one, scan in lost]
+    result = rejudge(scanned, (*scanned.findings, *findings))
+    unanswered = [scan for _, scan in required if scan.status in IN_FLIGHT]
+    if not unanswered or not is_publishable(entered.record, result):
+        return Examined(submission=entered, scanned=result)
+    return Examined(
+        submission=entered,
+        scanned=result,
+        unanswered=tuple([await _unchanged(scan) for scan in unanswered]),
+    )
+
+
+async def _unchanged(scan: ExternalScan) -> Stored[ExternalScan]:
+    """Return it with its revision; the commit that begins to wait holds only if it stays so."""
+    stored = await get_external_scan(scan.subject, scan.provider)
+    if stored is None or stored.record != scan:
+        raise Overtaken(f"{scan.provider} has just answered")
+    return stored
+
+
+def _failed(one: ScannerInUse, scan: ExternalScan) -> Finding:
+    is_rejected = one.rule.on_fail is OnFail.REJECT
+    return Finding(
+        rule="EXT-001",
+        severity=Severity.CRITICAL if is_rejected else Severity.MEDIUM,
+        kind=FindingKind.OPAQUE,  # neither a policy nor a judge may take its weight away
+        message=f"The scanner {one.name} must pass and does not: {scan.note or 'it says no'}.",
+        fix="Look at what it found, and change that or tell the reviewer why it is harmless.",
+        why="The operator asks that this scanner passes every skill before it is published.",
+    )
+
+
+def _given_up(one: ScannerInUse, scan: ExternalScan) -> Finding:
+    return Finding(
+        rule="RUN-EXTERNAL",
+        severity=Severity.MEDIUM,
+        kind=FindingKind.OPAQUE,
+        message=f"The scanner {one.name} must pass but gave no result, {MAX_WAITS} times: "
+        f"{scan.note or scan.status}.",
+        fix="Wait for a person's decision.",
+    )

@@ -1,0 +1,58 @@
+"""From what was found to what is written down about a submission."""
+
+import msgspec
+
+from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.model.decision import Decision, Outcome, decide, subject_of
+from vskill_platform.model.judgement import Judgement
+from vskill_platform.model.policy import digest_of
+from vskill_platform.model.submission import Submission
+from vskill_platform.model.verdict import Report
+from vskill_platform.scan.scan_skill import ScanResult
+from vskill_platform.stores.db import bound_env, get_now
+
+
+def decide_about(submission: Submission, scanned: ScanResult) -> Decision:
+    """Ask the policy what becomes of what was found."""
+    name = scanned.manifest.name if scanned.manifest else None
+    subject = subject_of(submission, skill_name=name)
+    return decide(scanned, bound_env().policy, subject, today=get_now().date())
+
+
+def is_publishable(submission: Submission, scanned: ScanResult) -> bool:
+    """Tell whether nothing was found that ends it here: there is a manifest, and no rejection."""
+    if scanned.manifest is None:
+        return False
+    return decide_about(submission, scanned).outcome is not Outcome.REJECT
+
+
+def describe(submission: Submission, snapshot: Snapshot, scanned: ScanResult) -> Submission:
+    """Write down in a submission what is known of it since it was fetched and read."""
+    return msgspec.structs.replace(
+        submission,
+        skill_name=scanned.manifest.name if scanned.manifest else submission.skill_name,
+        digest=snapshot.digest,
+        tree_sha=snapshot.tree_sha,
+    )
+
+
+def build_report(
+    submission: Submission,
+    snapshot: Snapshot,
+    scanned: ScanResult,
+    judgement: Judgement | None = None,
+) -> Report:
+    return Report(
+        submission_id=submission.id,
+        verdict=scanned.verdict,
+        score=scanned.score,
+        findings=scanned.findings,
+        capabilities=scanned.capabilities,
+        digest=snapshot.digest,
+        scanner=scanned.scanner,
+        ruleset=scanned.ruleset,
+        checked_at=get_now(),
+        duration_seconds=round(scanned.duration_ms / 1000, 6),
+        judgement=judgement,
+        policy=digest_of(bound_env().policy),
+    )

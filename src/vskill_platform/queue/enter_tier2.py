@@ -1,0 +1,34 @@
+"""Entering tier 2: where others than tier 1 look at a submission, the judge and their scanners."""
+
+from vskill_platform.errors import Overtaken
+from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
+from vskill_platform.publish.hold_skill import hold_skill
+from vskill_platform.queue.build_report import build_report, describe
+from vskill_platform.scan.scan_skill import ScanResult
+from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.scan_store import write_report
+from vskill_platform.stores.submission_store import write_submission
+
+
+async def enter_tier2(
+    current: Stored[Submission], snapshot: Snapshot, scanned: ScanResult, *, asked: str
+) -> Stored[Submission]:
+    """Say so before the long wait, and keep what was found for whoever has to go on from it."""
+    if current.record.state is SubmissionState.TIER2_SCANNING:
+        submission, events, held = current.record, [], []
+    else:
+        reason = f"tier 1 did not stop it ({scanned.verdict}); {asked} is asked"
+        cause = Cause(trigger="check", actor=get_settings().node, reason=reason)
+        described = describe(current.record, snapshot, scanned)
+        submission, event = move(described, SubmissionState.TIER2_SCANNING, cause, now=get_now())
+        events = [event]
+        # If nobody answers, a person decides, about these files.
+        held = await hold_skill(submission, snapshot)
+    operations = write_submission(submission, events, expected=current.revision)
+    report = build_report(submission, snapshot, scanned)
+    revision = await commit([*operations, *held, write_report(report)])
+    if revision is None:
+        raise Overtaken(f"{submission.id} was changed by somebody else")
+    return Stored(submission, revision)

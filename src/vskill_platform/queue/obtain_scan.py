@@ -1,0 +1,172 @@
+"""One scan of one skill by one scanner of another maker: a result of just now, or a new one."""
+
+import asyncio
+import hashlib
+from datetime import timedelta
+
+import msgspec
+
+from vskill_platform.base.stopwatch import Stopwatch
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.errors import Overtaken, ScanError, ScannerFailed
+from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.model.scanner import (
+    ANSWERED,
+    IN_FLIGHT,
+    ExternalScanStatus,
+    LocalScanner,
+    RemoteScanner,
+    ScannerInUse,
+)
+from vskill_platform.model.submission import Submission
+from vskill_platform.publish.package_skill import package_skill
+from vskill_platform.scan.external.run_scanner import Outcome, run_scanner
+from vskill_platform.scan.external.send_archive import Dispatch, send_archive
+from vskill_platform.stores.db import bound_env, get_now, get_settings
+from vskill_platform.stores.external_scan_dispatch import begin_external_scan
+from vskill_platform.stores.external_scan_store import (
+    Answer,
+    ExternalScan,
+    claim_external_scan,
+    end_external_scan,
+    get_external_scan,
+)
+
+log = get_logger(__name__)
+
+#: A result counts for walks that follow soon; later the scanner may know more.
+GOOD_FOR = timedelta(hours=2)
+#: How often a submission may wait for scanners elsewhere since it was opened.
+MAX_WAITS = 3
+#: What is left of a message's time for writing down how a program ended.
+_MARGIN_SECONDS = 4.0
+_NO_TIME = "the walk had no time left for it"
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """What is to be scanned, and the walk that it is on."""
+
+    submission: Submission
+    snapshot: Snapshot
+    stopwatch: Stopwatch
+
+    @property
+    def seconds_left(self) -> float:
+        """How long a scanner may take before it would cost the walk and not only its result."""
+        whole = get_settings().message_deadline.total_seconds()
+        return whole - self.stopwatch.total_seconds - _MARGIN_SECONDS
+
+
+async def obtain_scan(one: ScannerInUse, subject: Subject) -> ExternalScan:
+    """Return a scan of this content: one of just now, or one that was begun."""
+    stored = await get_external_scan(subject.submission.id, one.name)
+    known = stored.record if stored and stored.record.digest == subject.snapshot.digest else None
+    if known and known.completed_at and get_now() - known.completed_at < GOOD_FOR:
+        is_enough = not one.rule.required  # who only informs is asked once
+        if known.status in ANSWERED or is_enough:
+            return known
+    if isinstance(one.scanner, LocalScanner):
+        return await _run(one.scanner, subject)
+    return await _reach(one, one.scanner, subject, known)
+
+
+async def _reach(
+    one: ScannerInUse, scanner: RemoteScanner, subject: Subject, known: ExternalScan | None
+) -> ExternalScan:
+    """Go on with what a scanner elsewhere was sent, or send it; but not for ever."""
+    if known and known.status in IN_FLIGHT and known.deadline > get_now():
+        is_taken = known.status is ExternalScanStatus.RUNNING
+        return known if is_taken else await _send(scanner, known, subject)
+    is_spent = one.rule.required and subject.submission.waits >= MAX_WAITS
+    if known and is_spent:
+        late = Answer(status=ExternalScanStatus.TIMED_OUT, note="it did not answer in time")
+        return await _end(known, late) if known.status in IN_FLIGHT else known
+    begun = await begin_external_scan(
+        subject.submission.id, one.name, digest=subject.snapshot.digest, lease=scanner.deadline
+    )
+    if is_spent:
+        note = "the files were others each time that it had looked at them"
+        return await _end(begun, Answer(status=ExternalScanStatus.ERROR, note=note))
+    return await _send(scanner, begun, subject)
+
+
+async def _run(scanner: LocalScanner, subject: Subject) -> ExternalScan:
+    """Run a program in what is left of the message's time, the wait for a place included."""
+    settings, snapshot = get_settings(), subject.snapshot
+    begun = await begin_external_scan(
+        subject.submission.id,
+        scanner.name,
+        digest=snapshot.digest,
+        lease=settings.lease,
+        claimed_by=settings.node,
+    )
+    paths = [file.path for file in snapshot.files]
+    try:
+        async with (
+            asyncio.timeout(subject.seconds_left),
+            bound_env().scan_slots,
+            open_workspace() as workspace,
+        ):
+            outcome = await run_scanner(scanner, snapshot.folder, paths, workspace=workspace)
+    except TimeoutError:
+        outcome = Outcome(status=ExternalScanStatus.TIMED_OUT, note=_NO_TIME)
+    if changed := await work_in_thread(_find_changed, snapshot):
+        note = f"{changed} was changed while scanners looked at it"
+        await _end(begun, Answer(status=ExternalScanStatus.ERROR, note=note))
+        raise ScanError(note)
+    answer = Answer(status=outcome.status, findings=outcome.findings, note=outcome.note)
+    return await _end(begun, answer)
+
+
+async def _send(scanner: RemoteScanner, scan: ExternalScan, subject: Subject) -> ExternalScan:
+    packed = await package_skill(subject.snapshot)
+    base = get_settings().public_url.rstrip("/")
+    dispatch = Dispatch(
+        scan=scan.scan_id,
+        digest=subject.snapshot.digest,
+        archive_sha256=packed.sha256,
+        callback_url=f"{base}/api/v1/external-scans/{scan.scan_id}/callback",
+        deadline=scan.deadline,
+        archive=packed.content,
+    )
+    try:
+        async with asyncio.timeout(subject.seconds_left):
+            await send_archive(scanner, dispatch, now=get_now())
+    except (ScannerFailed, TimeoutError) as error:
+        note = str(error) if isinstance(error, ScannerFailed) else _NO_TIME
+        return await _end(scan, Answer(status=ExternalScanStatus.ERROR, note=note))
+    claimed = await claim_external_scan(
+        scan.subject, scan.provider, claimed_by=scanner.name, lease=scanner.deadline
+    )
+    if claimed:
+        return claimed
+    # It was so quick that its answer is there already.
+    stored = await get_external_scan(scan.subject, scan.provider)
+    if stored is None or stored.record.scan_id != scan.scan_id:
+        raise Overtaken(f"the scan of {scan.subject} by {scan.provider} was begun anew")
+    return stored.record
+
+
+async def _end(scan: ExternalScan, answer: Answer) -> ExternalScan:
+    if not await end_external_scan(scan, answer):
+        raise Overtaken(f"the scan of {scan.subject} by {scan.provider} was ended by another")
+    log.info("external scan ended", submission=scan.subject, scanner=scan.provider,
+             status=answer.status, note=answer.note)  # fmt: skip
+    return msgspec.structs.replace(
+        scan, status=answer.status, findings=answer.findings, note=answer.note
+    )
+
+
+def _find_changed(snapshot: Snapshot) -> str | None:
+    """Name a file that is not what it was: what is published must be what was scanned."""
+    for file in snapshot.files:
+        try:
+            with (snapshot.folder / file.path).open("rb") as reading:
+                found = hashlib.file_digest(reading, "sha256").hexdigest()
+        except OSError:
+            found = ""
+        if found != file.sha256:
+            return file.path
+    return None

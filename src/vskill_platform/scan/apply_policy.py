@@ -1,0 +1,79 @@
+"""The operator's policy, from its file to what it means for the result of a scan."""
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import date
+from functools import cache
+from pathlib import Path
+from posixpath import normpath
+
+import msgspec
+
+from vskill_platform.errors import ConfigError
+from vskill_platform.model.policy import Policy, suppress
+from vskill_platform.model.read_policy import read_policy
+from vskill_platform.model.verdict import FindingKind
+from vskill_platform.scan.explain import FORMAL_RULES
+from vskill_platform.scan.limits import MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES
+from vskill_platform.scan.registry_rules import load_registry_rules
+from vskill_platform.scan.rules import load_rules
+from vskill_platform.scan.scan_many import Scanned
+from vskill_platform.scan.scan_skill import ScanResult, rejudge
+
+#: What a policy may only make smaller.
+_BUILT_IN = {
+    "max_files": MAX_FILES,
+    "max_file_bytes": MAX_FILE_BYTES,
+    "max_total_bytes": MAX_TOTAL_BYTES,
+}
+
+
+def load_policy(path: Path) -> Policy:
+    """Read the policy of a file; what is wrong with it is told with the file's name."""
+    try:
+        policy = read_policy(path.read_text(encoding="utf-8"), rules=rule_kinds())
+        _check_limits(policy)
+    except OSError as error:
+        raise ConfigError(f"the policy {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"the policy {path} is not UTF-8 text") from error
+    except ConfigError as error:
+        raise ConfigError(f"the policy {path} is wrong: {error}") from error
+    return policy
+
+
+def _check_limits(policy: Policy) -> None:
+    """A limit above the built-in one would promise what does not happen."""
+    for one in (policy, *(namespace.policy for namespace in policy.namespaces)):
+        for name, most in _BUILT_IN.items():
+            if (getattr(one.limits, name) or 0) > most:
+                raise ConfigError(f"[limits]: {name} must not be above {most:,}, which is built in")
+
+
+@cache
+def rule_kinds() -> dict[str, FindingKind]:
+    """Return every rule that there is, with what its findings speak of."""
+    return {
+        **dict.fromkeys(FORMAL_RULES, FindingKind.QUALITY),
+        **{rule.id: rule.kind for rule in load_rules()},
+        **{rule.id: rule.kind for rule in load_registry_rules().values()},
+    }
+
+
+def apply_policy(
+    result: ScanResult, policy: Policy, *, names: Collection[str], today: date
+) -> ScanResult:
+    """Mark what the policy suppresses in a skill that goes by *names*, and judge again."""
+    return rejudge(result, suppress(result.findings, policy, names=names, today=today))
+
+
+def apply_policy_to_each(
+    scanned: Iterable[Scanned], policy: Policy, *, today: date
+) -> Iterator[Scanned]:
+    """Do so with many, each going by the path or URL that was typed; not verified stays so."""
+    for one in scanned:
+        if one.result is None:
+            yield one
+            continue
+        names = (one.target.path, normpath(one.target.path))
+        result = apply_policy(one.result, policy, names=names, today=today)
+        yield msgspec.structs.replace(one, result=result)

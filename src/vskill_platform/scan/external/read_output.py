@@ -1,0 +1,169 @@
+"""From what a scanner printed to findings. What cannot be read is an error, never a pass."""
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+import re2
+
+from vskill_platform.errors import ScannerFailed
+from vskill_platform.model.scanner import MAX_FINDINGS, Reading
+from vskill_platform.model.verdict import Finding, FindingKind, Severity
+from vskill_platform.scan.exposed import redact
+from vskill_platform.scan.external.read_sarif import read_sarif
+from vskill_platform.scan.facts import storable
+from vskill_platform.scan.show_text import show
+
+_MAX_MESSAGE = 500
+_MAX_RULE = 120
+_MAX_LINE = 10_000_000
+_FIX = "Look at this place; if the scanner is mistaken, tell the reviewer why."
+_ORDER = {severity: place for place, severity in enumerate(Severity)}
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding in the words of the scanner."""
+
+    rule: str
+    message: str = ""
+    severity: Severity | None = None
+    file: str = ""
+    line: int | None = None
+
+
+def read_output(output: bytes, reading: Reading) -> list[Told]:
+    """Return what is in the output; raise ScannerFailed if it is not what it should be."""
+    try:
+        text = output.decode()
+        if reading.complete not in text:
+            raise ScannerFailed("its output was cut off")
+        return list(_READERS[reading.format](text, reading))
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise ScannerFailed("its output cannot be read") from error
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a scanner looked, by all the names that it may use."""
+
+    folders: tuple[str, ...] = ()
+    #: The files that were there; empty if nobody knows any more.
+    paths: frozenset[str] = frozenset()
+
+
+def _as_finding(told: Told, place: Place, *, scanner: str, default: Severity) -> Finding:
+    """Make a finding of class external: its place inside of the skill, its words made harmless."""
+    file = file_of(told.file, place)
+    said = told.message or told.rule
+    for folder in place.folders:
+        said = said.replace(f"{folder}/", "").replace(folder, "the skill")
+    rule = show(storable(told.rule), limit=_MAX_RULE) or "unnamed"
+    return Finding(
+        rule=f"{scanner}/{rule}",
+        severity=told.severity or default,
+        kind=FindingKind.EXTERNAL,
+        message=f"{scanner}: {show(redact(storable(said)), limit=_MAX_MESSAGE)}",
+        fix=_FIX,
+        file=file,
+        line=told.line if file and told.line and 0 < told.line <= _MAX_LINE else None,
+    )
+
+
+def file_of(told: str, place: Place) -> str | None:
+    """Return a path inside of the skill; None if the scanner names none, or one elsewhere."""
+    path = unquote(told.removeprefix("file://")) if told.startswith("file:") else told
+    for folder in place.folders:
+        path = path.removeprefix(f"{folder}/")
+    clean = posixpath.normpath(storable(path)) if path else ""
+    # Some begin with the name of the folder, and some write each blank as %20.
+    for other in (unquote(clean), clean.partition("/")[2], unquote(clean.partition("/")[2])):
+        if clean not in place.paths and other in place.paths:
+            clean = other
+    if clean in {"", "."} or clean.startswith(("/", "../")) or clean == "..":
+        return None
+    return show(clean)
+
+
+def as_findings(
+    told: Sequence[Told], place: Place, *, scanner: str, default: Severity
+) -> tuple[Finding, ...]:
+    """Make findings of them all, or of the gravest where there are too many."""
+    graded = sorted(told, key=lambda item: _ORDER[item.severity or default])
+    return tuple(
+        _as_finding(item, place, scanner=scanner, default=default) for item in graded[:MAX_FINDINGS]
+    )
+
+
+def is_at_least(severity: Severity, least: Severity) -> bool:
+    return _ORDER[severity] <= _ORDER[least]
+
+
+def _sarif(text: str, _reading: Reading) -> Iterator[Told]:
+    for result in read_sarif(text):
+        yield Told(
+            rule=result.rule,
+            message=result.message,
+            severity=result.severity,
+            file=result.file,
+            line=result.line,
+        )
+
+
+def _json(text: str, reading: Reading) -> Iterator[Told]:
+    found = _at(msgspec.json.decode(text), reading.findings)
+    if not isinstance(found, list):
+        raise TypeError
+    for item in found:
+        rule, message = _at(item, reading.rule), _get(item, reading.message)
+        file, line = _get(item, reading.file), _get(item, reading.line)
+        word = _get(item, reading.severity_at)
+        yield Told(
+            rule=str(rule),
+            message=str(message or ""),
+            severity=_severity(str(word), reading) if word is not None else None,
+            file=str(file or ""),
+            line=int(line) if line is not None else None,
+        )
+
+
+def _lines(text: str, reading: Reading) -> Iterator[Told]:
+    pattern = re2.compile(reading.pattern)
+    for line in text.splitlines():
+        found = pattern.search(line)
+        if found:
+            parts = found.groupdict()
+            number = parts.get("line")
+            yield Told(
+                rule=parts["rule"],
+                message=parts.get("message") or "",
+                file=parts["file"],
+                line=int(number) if number else None,
+            )
+
+
+def _severity(word: str, reading: Reading) -> Severity:
+    """Translate a word; one that nobody foresaw is an error, for it may be the worst."""
+    if word in reading.severities:
+        return reading.severities[word]
+    return Severity(word.lower())
+
+
+def _at(value: Any, path: str) -> Any:
+    for part in path.split(".") if path else ():
+        value = value[part]
+    return value
+
+
+def _get(value: Any, path: str) -> Any:
+    """Return what is at *path*, or None: not every finding has every part."""
+    if not path:
+        return None
+    for part in path.split("."):
+        if not isinstance(value, dict) or part not in value:
+            return None
+        value = value[part]
+    return value
+
+
+_READERS = {"sarif": _sarif, "json": _json, "lines": _lines}

@@ -1,0 +1,121 @@
+"""A program that we did not write, on files that nobody trusts: alone in its group, and bounded.
+
+It gets a folder of its own and an environment of our making: nothing of the operator's, and none of
+our secrets. What it prints goes to files whose size the system limits, so nobody waits for a child
+that keeps a pipe open. When it ends, or has to, its whole group does.
+"""
+
+import asyncio
+import os
+import resource
+import shutil
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.errors import ScannerFailed
+
+#: More is not read: a scanner that says so much has gone astray.
+MAX_OUTPUT_BYTES = 16 * 1024 * 1024
+#: No file that it writes gets larger.
+_MAX_FILE_BYTES = 256 * 1024 * 1024
+_MAX_COMPLAINT = 2000
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    #: Below zero if a signal ended it.
+    exit_code: int
+    stdout: bytes
+    stderr: str
+
+
+def find_program(program: str) -> str | None:
+    """Return where a program is, or None if it is not installed."""
+    found = shutil.which(program)
+    return os.path.abspath(found) if found else None  # noqa: PTH100 - a link keeps its name
+
+
+async def run_program(
+    program: str,
+    arguments: Sequence[str],
+    *,
+    home: Path,
+    environment: Mapping[str, str],
+    deadline: timedelta,
+) -> Ran:
+    """Run it to its end; ScannerFailed if it cannot be run, TimeoutError if it is too slow."""
+    found = find_program(program)
+    if found is None:
+        raise ScannerFailed(f"the program {program} is not installed")
+    printed, complaint = home / "stdout", home / "stderr"
+    with printed.open("wb") as stdout, complaint.open("wb") as stderr:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                found,
+                *arguments,
+                env=_environment(Path(found), home, environment),
+                cwd=home,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ScannerFailed(f"the program {program} cannot be run: {error.strerror}") from error
+    try:
+        _bound(process.pid)
+        async with asyncio.timeout(deadline.total_seconds()):
+            await process.wait()
+    finally:
+        # Also when it has ended: its children must not outlive it.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+    return Ran(
+        exit_code=process.returncode or 0,
+        stdout=await work_in_thread(read_bounded, printed),
+        stderr=await work_in_thread(_first_of, complaint),
+    )
+
+
+def read_bounded(path: Path) -> bytes:
+    """Read what was written, if it is a plain file and not too much."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as reading:
+            content = reading.read(MAX_OUTPUT_BYTES + 1)
+    except OSError as error:
+        raise ScannerFailed("it wrote no output") from error
+    if len(content) > MAX_OUTPUT_BYTES:
+        raise ScannerFailed(f"its output has more than {MAX_OUTPUT_BYTES:,} bytes")
+    return content
+
+
+def _first_of(complaint: Path) -> str:
+    with complaint.open("rb") as reading:
+        return reading.read(_MAX_COMPLAINT).decode(errors="replace")
+
+
+def _environment(program: Path, home: Path, more: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "PATH": f"{program.parent}:{os.defpath}",
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "LC_ALL": "C.UTF-8",
+        **more,
+    }
+
+
+def _bound(pid: int) -> None:
+    if not hasattr(resource, "prlimit"):  # pragma: no cover - not on Linux
+        return
+    for kind, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, _MAX_FILE_BYTES)):
+        try:
+            resource.prlimit(pid, kind, (limit, limit))
+        except ProcessLookupError:  # it has ended already
+            return

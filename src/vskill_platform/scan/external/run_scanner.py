@@ -1,0 +1,123 @@
+"""One local scanner over one skill: a copy for it alone, a run, and what it says."""
+
+import os
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
+
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.errors import ScannerFailed
+from vskill_platform.model.scanner import ExternalScanStatus, LocalScanner
+from vskill_platform.model.verdict import Finding
+from vskill_platform.scan.exposed import redact
+from vskill_platform.scan.external.load_scanners import FOLDER, OUTPUT
+from vskill_platform.scan.external.read_output import (
+    Place,
+    as_findings,
+    is_at_least,
+    read_output,
+)
+from vskill_platform.scan.external.run_program import Ran, find_program, read_bounded, run_program
+from vskill_platform.scan.show_text import show
+from vskill_platform.settings import format_duration
+
+_MAX_NOTE = 300
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    status: ExternalScanStatus
+    findings: tuple[Finding, ...] = ()
+    #: Why there is no result, or how many findings there are.
+    note: str = ""
+
+
+async def run_scanner(
+    scanner: LocalScanner, folder: Path, paths: Collection[str], *, workspace: Path
+) -> Outcome:
+    """Let a scanner look at a copy of the files. No result is an outcome too, never a pass.
+
+    *workspace* must not lie beside *folder*: a scanner may write where it finds its copy.
+    """
+    home = workspace / scanner.name
+    copy, output = home / "skill", home / "findings"
+    try:
+        home.mkdir(mode=0o700)
+        await work_in_thread(_copy, folder, paths, copy, scanner.own_files)
+        ran = await run_program(
+            scanner.program,
+            [_filled(argument, copy, output) for argument in scanner.arguments],
+            home=home,
+            environment=scanner.environment,
+            deadline=scanner.deadline,
+        )
+        place = Place(_names_of(copy), frozenset(paths))
+        return await work_in_thread(_read, scanner, ran, place, output)
+    except TimeoutError:
+        within = format_duration(scanner.deadline)
+        return Outcome(status=ExternalScanStatus.TIMED_OUT, note=f"it did not end within {within}")
+    except (ScannerFailed, OSError) as error:
+        note = str(error) if isinstance(error, ScannerFailed) else "its folder cannot be written"
+        return Outcome(status=ExternalScanStatus.ERROR, note=note)
+    finally:
+        await work_in_thread(shutil.rmtree, home, ignore_errors=True)
+
+
+async def version_of(scanner: LocalScanner, *, workspace: Path) -> str:
+    """Return the first line that says which version is installed; empty if it does not say."""
+    if find_program(scanner.program) is None:
+        return ""
+    home = workspace / f"{scanner.name}-version"
+    home.mkdir(mode=0o700)
+    try:
+        ran = await run_program(
+            scanner.program,
+            scanner.version_arguments,
+            home=home,
+            environment=scanner.environment,
+            deadline=scanner.deadline,
+        )
+    except (TimeoutError, ScannerFailed):
+        return ""
+    lines = ran.stdout.decode(errors="replace").strip().splitlines()
+    return show(lines[0], limit=60) if lines and not ran.exit_code else ""
+
+
+def _copy(folder: Path, paths: Collection[str], copy: Path, own_files: dict[str, str]) -> None:
+    """Copy the files, but none by which a skill could tell the scanner what to leave out."""
+    copy.mkdir(mode=0o700)
+    for path in paths:
+        target = copy / path
+        if target.name not in own_files:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / path, target, follow_symlinks=False)
+    for name, text in own_files.items():
+        (copy / name).write_text(text)
+
+
+def _filled(argument: str, copy: Path, output: Path) -> str:
+    return argument.replace(FOLDER, str(copy)).replace(OUTPUT, str(output))
+
+
+def _names_of(copy: Path) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((str(copy), os.path.realpath(copy))))
+
+
+def _read(scanner: LocalScanner, ran: Ran, place: Place, output: Path) -> Outcome:
+    """Take exit code and output for a result only if they agree."""
+    if ran.exit_code not in scanner.exit_clean | scanner.exit_found:
+        said = redact(ran.stderr.strip().replace(place.folders[0], "the skill"))
+        words = show(said, limit=_MAX_NOTE)
+        raise ScannerFailed(f"it ended with {ran.exit_code}{f': {words}' if words else ''}")
+    content = ran.stdout if scanner.output == "stdout" else read_bounded(output)
+    told = read_output(content, scanner.reading)
+    if not told and ran.exit_code not in scanner.exit_clean:
+        raise ScannerFailed(f"it ended with {ran.exit_code} but names no finding")
+    default = scanner.reading.severity
+    is_bad = any(is_at_least(item.severity or default, scanner.fail_on) for item in told)
+    return Outcome(
+        status=ExternalScanStatus.FAIL if is_bad else ExternalScanStatus.PASS,
+        findings=as_findings(told, place, scanner=scanner.name, default=default),
+        note=f"{len(told)} findings",
+    )

@@ -1,0 +1,53 @@
+"""Signed messages between us and a scanner elsewhere: who sent this, when, and nothing else.
+
+HMAC-SHA256 over the moment and the body. What we send is signed for another purpose than what we
+take, so that nothing of ours can be sent back to us as an answer.
+"""
+
+import hashlib
+import hmac
+from datetime import UTC, datetime, timedelta
+
+from vskill_platform.errors import NotAllowed
+from vskill_platform.settings import Secret
+
+TIMESTAMP_HEADER = "X-Vskill-Timestamp"
+SIGNATURE_HEADER = "X-Vskill-Signature"
+#: How far the clock of the other side may be off, and how long a message may travel.
+WINDOW = timedelta(minutes=5)
+_SCHEME = "sha256="
+_MAX_DIGITS = 12
+
+
+def sign_dispatch(body: bytes, *, key: Secret, now: datetime) -> dict[str, str]:
+    """Return the headers that vouch for what we send."""
+    moment = str(int(now.timestamp()))
+    signed = _sign(key, f"dispatch.{moment}".encode(), body)
+    return {TIMESTAMP_HEADER: moment, SIGNATURE_HEADER: signed}
+
+
+def sign_callback(body: bytes, *, key: Secret, now: datetime) -> dict[str, str]:
+    """Return the headers that a scanner sends with its answer."""
+    moment = str(int(now.timestamp()))
+    signed = _sign(key, moment.encode(), body)
+    return {TIMESTAMP_HEADER: moment, SIGNATURE_HEADER: signed}
+
+
+def check_callback(
+    body: bytes, *, moment: str, signature: str, key: Secret, now: datetime
+) -> datetime:
+    """Refuse what was not signed with *key*, or not just now; return until when it is good."""
+    expected = _sign(key, moment.encode(errors="replace"), body)
+    is_signed = hmac.compare_digest(expected.encode(), signature.encode(errors="replace"))
+    is_moment = moment.isascii() and moment.isdigit() and len(moment) <= _MAX_DIGITS
+    if not is_signed or not is_moment:
+        raise NotAllowed("the signature is wrong")
+    sent_at = datetime.fromtimestamp(int(moment), UTC)
+    if abs(now - sent_at) > WINDOW:
+        raise NotAllowed("the timestamp is not of now; check the clock, and sign each try anew")
+    return sent_at + WINDOW
+
+
+def _sign(key: Secret, moment: bytes, body: bytes) -> str:
+    digest = hmac.new(key.reveal().encode(), moment + b"." + body, hashlib.sha256)
+    return _SCHEME + digest.hexdigest()

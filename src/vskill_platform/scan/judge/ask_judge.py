@@ -1,0 +1,61 @@
+"""Asking the judge about one skill: question, exchange, answer, price."""
+
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+from anyio import CapacityLimiter
+
+from vskill_platform.base.stopwatch import Stopwatch
+from vskill_platform.errors import JudgeFailed
+from vskill_platform.model.judgement import Judgement
+from vskill_platform.scan.check_skill import run_in_process
+from vskill_platform.scan.judge.answer import read_answer
+from vskill_platform.scan.judge.endpoint import Endpoint
+from vskill_platform.scan.judge.evidence import Evidence, clean, gather_evidence
+from vskill_platform.scan.judge.exchange import Completion, exchange
+from vskill_platform.scan.judge.prompt import PROMPT_VERSION, Prompt, build_prompt
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    evidence: Evidence
+    prompt: Prompt
+
+
+async def prepare_question(folder: Path, *, max_chars: int, slots: CapacityLimiter) -> Question:
+    """Read the skill, in a process that can be killed, and put the question about it."""
+    evidence = await run_in_process(gather_evidence, folder, max_chars, slots=slots)
+    return Question(evidence=evidence, prompt=build_prompt(evidence))
+
+
+async def ask_judge(endpoint: Endpoint, question: Question, *, now: datetime) -> Judgement:
+    """Return what the judge says; silence or nonsense is an error, never a verdict."""
+    stopwatch = Stopwatch()
+    completion = await exchange(endpoint, question.prompt, now=now)
+    try:
+        said = read_answer(completion.content, question.evidence, call=question.prompt.fence)
+    except JudgeFailed as error:
+        raise JudgeFailed(str(error), tokens=completion.tokens) from error
+    tokens_in, tokens_out = _tokens(endpoint, question.prompt, completion)
+    return Judgement(
+        opinion=said.opinion,
+        confidence=said.confidence,
+        summary=said.summary,
+        reasons=said.reasons,
+        unseen=question.evidence.unseen,
+        model=endpoint.model,
+        answered_by=clean(completion.model),
+        prompt=PROMPT_VERSION,
+        asked_at=now,
+        duration_seconds=stopwatch.total_seconds,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=endpoint.cost(tokens_in, tokens_out),
+    )
+
+
+def _tokens(endpoint: Endpoint, prompt: Prompt, completion: Completion) -> tuple[int, int]:
+    """Return what the endpoint counted; for one that does not count, guess high."""
+    if completion.usage:
+        return completion.usage.prompt_tokens, completion.usage.completion_tokens
+    return prompt.estimated_tokens, endpoint.most_tokens(prompt) - prompt.estimated_tokens

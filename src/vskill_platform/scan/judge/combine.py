@@ -1,0 +1,112 @@
+"""What follows from a judgement. A judge that is fooled must never be worse than none.
+
+Its reasons become findings beside those of tier 1, and the verdict follows from all of them as
+always: by the gravest. So it can add weight and, unless the operator allows more, take none away.
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+import msgspec
+
+from vskill_platform.model.judgement import Judgement, Opinion, Reason
+from vskill_platform.model.verdict import Finding, FindingKind, Severity
+
+#: Who is less sure of a rejection leaves it to a person.
+SURE = 0.8
+#: Who is less sure of a publication has doubts.
+UNSURE = 0.5
+#: What the judge may lower by one step, where the operator lets it: dangerous whoever wrote it, and
+#: middling. Never what speaks of deceit, nor what neither tier 1 nor the judge could read.
+_LOWERABLE = (FindingKind.RISKY, Severity.MEDIUM)
+_SAFE = frozenset({Severity.LOW, Severity.INFO})
+
+
+def combine(
+    findings: Iterable[Finding], judgement: Judgement, *, may_lower: bool
+) -> tuple[Finding, ...]:
+    """Return all findings, those of tier 1 and those of the judge."""
+    known = tuple(findings)
+    added = (*_reproaches(judgement), *_gaps(judgement))
+    if may_lower and not added and judgement.confidence >= SURE and _is_lowerable(known):
+        return tuple(_lowered(finding, judgement) for finding in known)
+    return (*known, *added)
+
+
+def _reproaches(judgement: Judgement) -> Iterable[Finding]:
+    if judgement.opinion is Opinion.REJECT and judgement.confidence >= SURE:
+        return [_harm(reason, judgement) for reason in judgement.reasons]
+    if judgement.opinion is not Opinion.PUBLISH:
+        return [_doubt(reason.claim, judgement, reason) for reason in judgement.reasons]
+    if judgement.confidence < UNSURE:
+        return [_doubt(f"It would publish it, but is not sure. {judgement.summary}", judgement)]
+    return []
+
+
+def _gaps(judgement: Judgement) -> Iterable[Finding]:
+    if not judgement.unseen:
+        return []
+    first, *others = judgement.unseen
+    more = f" and {len(others)} more files" if others else ""
+    return [
+        Finding(
+            rule="JUDGE-003",
+            severity=Severity.MEDIUM,
+            kind=FindingKind.OPAQUE,
+            message=f"The judge could not be shown all of {first}{more}.",
+            fix="Make the instructions and scripts shorter, or wait for a person to read them.",
+            why="What nobody has read may say anything.",
+            file=first,
+        )
+    ]
+
+
+def _harm(reason: Reason, judgement: Judgement) -> Finding:
+    return Finding(
+        rule="JUDGE-001",
+        severity=Severity.CRITICAL,
+        kind=FindingKind.MALICIOUS,
+        message=f"The judge holds it for harmful: {reason.claim}",
+        fix="Remove what harms the user; if the judge is mistaken, ask the operator for a review.",
+        why=judgement.summary,
+        file=reason.file,
+        line=reason.line,
+        evidence=(reason.quote,),
+        fingerprint=_fingerprint("JUDGE-001", reason),
+    )
+
+
+def _doubt(claim: str, judgement: Judgement, reason: Reason | None = None) -> Finding:
+    return Finding(
+        rule="JUDGE-002",
+        severity=Severity.MEDIUM,
+        kind=FindingKind.RISKY,
+        message=f"The judge has doubts: {claim}",
+        fix="Say openly what this is for and let the user decide, or wait for a person's decision.",
+        why=judgement.summary,
+        file=reason.file if reason else None,
+        line=reason.line if reason else None,
+        evidence=(reason.quote,) if reason else (),
+        fingerprint=_fingerprint("JUDGE-002", reason) if reason else "",
+    )
+
+
+def _fingerprint(rule: str, reason: Reason) -> str:
+    """Name the place and what stands there; a judge finds new words for the same each time."""
+    return hashlib.sha256(f"{rule}\0{reason.file}\0{reason.quote}".encode()).hexdigest()[:16]
+
+
+def _is_lowerable(findings: Iterable[Finding]) -> bool:
+    return all(
+        finding.severity in _SAFE
+        or finding.kind in {FindingKind.QUALITY, FindingKind.EXPOSURE}
+        or (finding.kind, finding.severity) == _LOWERABLE
+        for finding in findings
+    )
+
+
+def _lowered(finding: Finding, judgement: Judgement) -> Finding:
+    if (finding.kind, finding.severity) != _LOWERABLE:
+        return finding
+    why = f"the judge ({judgement.model}) sees no harm in it: {judgement.summary}"
+    return msgspec.structs.replace(finding, severity=Severity.LOW, lowered=why)

@@ -1,0 +1,182 @@
+"""What the judge is shown of a skill: facts, each with an id, and the texts, line by line."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from vskill_platform.scan.capabilities import Capabilities, list_capabilities
+from vskill_platform.scan.collect import Placed
+from vskill_platform.scan.exposed import redact
+from vskill_platform.scan.magic import FileType
+from vskill_platform.scan.scan_skill import all_facts
+from vskill_platform.scan.skill_files import Role, ScanFile, is_prose, read_skill_files
+
+#: Facts, capabilities and names help to find a place; the texts themselves are what is judged.
+_SHARE_OF_FACTS, _SHARE_OF_CAPABILITIES, _SHARE_OF_NAMES = 0.25, 0.1, 0.05
+_MAX_FACTS = 300
+#: What stands before a line (its number and a bar), around a fact, and above a file.
+_MARGIN, _FRAME, _HEADING = 8, 80, 64
+_ROLES = {role: place for place, role in enumerate(Role)}
+_NOT_PLAIN = re.compile(r"[^\t\x20-\x7e]")
+#: Control, format, surrogate, private and unassigned characters, and ends of line that are none.
+_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+#: Variation selectors that no emoji needs: text can be smuggled in them.
+_SELECTORS = range(0xE0100, 0xE01F0)
+
+
+Item = TypeVar("Item")
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """One fact at one place; what the scanner thinks of it is not told."""
+
+    id: str
+    path: str
+    line: int
+    role: Role
+    act: str
+    text: str
+    host: str = ""
+
+
+class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    role: Role
+    lines: tuple[str, ...]
+    is_cut: bool = False
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    spans: tuple[Span, ...]
+    files: tuple[ShownFile, ...]
+    capabilities: Capabilities
+    #: Files of which nothing is shown, because they are no text or do not fit.
+    left_out: tuple[str, ...] = ()
+    #: Files that the agent would obey or run and that are not shown in full.
+    unseen: tuple[str, ...] = ()
+
+    def texts(self) -> Iterable[str]:
+        """Yield everything that came from the skill."""
+        for span in self.spans:
+            yield from (span.path, span.text, span.host)
+        for file in self.files:
+            yield file.path
+            yield from file.lines
+        for values in self.capabilities.values():
+            yield from values
+        yield from self.left_out
+
+
+def gather_evidence(folder: Path, max_chars: int) -> Evidence:
+    """Choose what to show: what is obeyed first, then what is run, then what is read."""
+    files = sorted(read_skill_files(folder), key=lambda file: _ROLES[file.role])
+    facts = all_facts(files)
+    spans = tuple(_fitting(_spans(facts), _size, int(max_chars * _SHARE_OF_FACTS)))
+    capabilities = _capabilities(facts, int(max_chars * _SHARE_OF_CAPABILITIES))
+    names = int(max_chars * _SHARE_OF_NAMES)
+    room = max_chars - names - sum(map(_size, spans)) - _size_of_all(capabilities)
+    shown, left_out, unseen = [], [], []
+    for file in files:
+        one = _show(file, room - len(file.path) - _HEADING) if _is_text(file) else None
+        if one is None or not one.lines:
+            left_out.append(clean(file.path))
+        else:
+            shown.append(one)
+            room -= len(one.path) + _HEADING + sum(len(line) + _MARGIN for line in one.lines)
+        if one is not None and one.is_cut and _is_obeyed(file):
+            unseen.append(clean(file.path))
+    return Evidence(
+        spans=spans,
+        files=tuple(shown),
+        capabilities=capabilities,
+        left_out=tuple(_fitting(left_out, len, names)),
+        unseen=tuple(unseen),
+    )
+
+
+def clean(text: str) -> str:
+    """Spell out what a reader would not see: nothing reaches the judge that a person cannot see."""
+    return _NOT_PLAIN.sub(_spell, text)
+
+
+def _spell(found: re.Match[str]) -> str:
+    char = found[0]
+    is_unseen = unicodedata.category(char) in _UNSEEN_CATEGORIES or ord(char) in _SELECTORS
+    return f"<U+{ord(char):04X}>" if is_unseen else char
+
+
+def _capabilities(facts: list[Placed], room: int) -> Capabilities:
+    """Take of each kind as much as fits into its share."""
+    found = list_capabilities(facts)
+    share = room // max(len(found), 1)
+    return {kind: tuple(_fitting(map(clean, values), len, share)) for kind, values in found.items()}
+
+
+def _size_of_all(capabilities: Capabilities) -> int:
+    return sum(len(value) for values in capabilities.values() for value in values)
+
+
+def _fitting(items: Iterable[Item], size: Callable[[Item], int], room: int) -> Iterator[Item]:
+    """Yield items from the first on, until the next one does not fit."""
+    for item in items:
+        room -= size(item)
+        if room < 0:
+            return
+        yield item
+
+
+def _size(span: Span) -> int:
+    return len(span.path) + len(span.text) + len(span.host) + _FRAME
+
+
+def _spans(facts: Iterable[Placed]) -> Iterator[Span]:
+    known = islice(dict.fromkeys(map(_key, facts)), _MAX_FACTS)
+    for number, (path, line, role, act, text, host) in enumerate(known, start=1):
+        yield Span(
+            id=f"S{number}",
+            path=clean(path),
+            line=line,
+            role=role,
+            act=act,
+            text=clean(redact(text)),
+            host=clean(host),
+        )
+
+
+def _key(placed: Placed) -> tuple[str, int, Role, str, str, str]:
+    fact = placed.fact
+    return placed.path, fact.line, placed.role, fact.act.value, fact.text, fact.host or ""
+
+
+def _show(file: ScanFile, room: int) -> ShownFile:
+    """Show as many lines as there is room for; the last may be shown in part."""
+    lines: list[str] = []
+    is_cut = file.is_cut
+    for raw in redact(file.text).split("\n"):  # a key that was left in is nothing for others
+        room -= _MARGIN
+        if room <= 0:
+            is_cut = True
+            break
+        line = clean(raw.removesuffix("\r")[: room + 1])
+        if len(line) > room:
+            lines.append(line[:room])
+            is_cut = True
+            break
+        lines.append(line)
+        room -= len(line)
+    return ShownFile(path=clean(file.path), role=file.role, lines=tuple(lines), is_cut=is_cut)
+
+
+def _is_text(file: ScanFile) -> bool:
+    return file.kind is FileType.TEXT
+
+
+def _is_obeyed(file: ScanFile) -> bool:
+    """Tell whether an agent would obey, run or be sent to read it."""
+    is_read = file.role is Role.REFERENCE and is_prose(file.path)
+    return is_read or file.role in {Role.INSTRUCTION, Role.SCRIPT}

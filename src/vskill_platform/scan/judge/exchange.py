@@ -1,0 +1,139 @@
+"""One question over HTTP to an OpenAI-compatible endpoint, and the envelope of its answer.
+
+Neither the key nor anything that the endpoint says about itself gets into an error: endpoints are
+known to repeat a wrong key in their complaint about it.
+"""
+
+import asyncio
+import ssl
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import cache
+from http import HTTPStatus
+from typing import Annotated
+
+import httpx2
+import msgspec
+
+from vskill_platform.errors import JudgeFailed
+from vskill_platform.scan.judge.endpoint import Endpoint
+from vskill_platform.scan.judge.prompt import Prompt
+
+#: An answer is a page of text at the most.
+MAX_ANSWER_BYTES = 1024 * 1024
+#: Who asks to be left alone for longer is asked again nevertheless, before recovery looks.
+MAX_RETRY_AFTER = timedelta(minutes=4)
+_TOKENS = msgspec.Meta(ge=0, le=100_000_000)
+
+
+class _Message(msgspec.Struct, frozen=True):
+    content: str | None = None
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Usage(msgspec.Struct, frozen=True):
+    prompt_tokens: Annotated[int, _TOKENS]
+    completion_tokens: Annotated[int, _TOKENS]
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """What the endpoint sends; fields that we do not need are ignored."""
+
+    choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
+    usage: _Usage | None = None
+    model: Annotated[str, msgspec.Meta(max_length=300)] = ""
+
+    @property
+    def tokens(self) -> int | None:
+        return self.usage.prompt_tokens + self.usage.completion_tokens if self.usage else None
+
+    @property
+    def content(self) -> str:
+        first = self.choices[0]
+        if first.finish_reason == "length":
+            raise JudgeFailed(
+                "the judge's answer was cut off; raise max_tokens in VSKILL_JUDGE_OPTIONS",
+                tokens=self.tokens,
+            )
+        if not first.message.content:
+            raise JudgeFailed("the judge did not answer the question", tokens=self.tokens)
+        return first.message.content
+
+
+async def exchange(endpoint: Endpoint, prompt: Prompt, *, now: datetime) -> Completion:
+    """Send the question and return the answer in its envelope, within the judge's deadline."""
+    seconds = endpoint.deadline.total_seconds()
+    try:
+        async with asyncio.timeout(seconds):
+            body = await _post(endpoint, prompt, now)
+    except TimeoutError as error:
+        raise JudgeFailed(f"the judge did not answer within {seconds:g} s") from error
+    except httpx2.ConnectError as error:
+        raise JudgeFailed("the judge cannot be reached", tokens=0) from error
+    except httpx2.InvalidURL as error:
+        raise JudgeFailed("the judge's address cannot be used", tokens=0) from error
+    except httpx2.HTTPError as error:
+        kind = type(error).__name__
+        raise JudgeFailed(f"the connection to the judge broke ({kind})") from error
+    key = endpoint.key.reveal().encode()
+    if key and key in body:
+        raise JudgeFailed("the judge's answer holds the key; it was thrown away")
+    try:
+        return msgspec.json.decode(body, type=Completion)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise JudgeFailed("the judge's endpoint did not answer with a completion") from error
+
+
+async def _post(endpoint: Endpoint, prompt: Prompt, now: datetime) -> bytes:
+    headers = {"accept-encoding": "identity", "content-type": "application/json"}
+    if key := endpoint.key.reveal():
+        headers["authorization"] = f"Bearer {key}"
+    # No redirects, which could carry the key elsewhere; no proxy or .netrc from the environment.
+    async with (
+        httpx2.AsyncClient(
+            verify=_tls(), timeout=None, follow_redirects=False, trust_env=False
+        ) as client,
+        client.stream(
+            "POST",
+            endpoint.url,
+            content=msgspec.json.encode(endpoint.request(prompt)),
+            headers=headers,
+        ) as response,
+    ):
+        if response.status_code != HTTPStatus.OK:
+            raise _refused(response, now)
+        body = bytearray()
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > MAX_ANSWER_BYTES:
+                raise JudgeFailed(f"the judge's answer has more than {MAX_ANSWER_BYTES:,} bytes")
+        return bytes(body)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Read the system's certificates once: it takes longer than a short question."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
+def _refused(response: httpx2.Response, now: datetime) -> JudgeFailed:
+    status = response.status_code
+    note = "; redirects are not followed" if response.is_redirect else ""
+    wait = _retry_after(response.headers.get("retry-after", ""), now)
+    return JudgeFailed(f"the judge answered {status}{note}", retry_after=wait, tokens=0)
+
+
+def _retry_after(text: str, now: datetime) -> timedelta | None:
+    """Read how long to wait, as seconds or as a date."""
+    if text.isascii() and text.isdigit():
+        return min(timedelta(seconds=int(text[:9])), MAX_RETRY_AFTER)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    wait = moment.replace(tzinfo=moment.tzinfo or UTC) - now
+    return min(max(wait, timedelta(0)), MAX_RETRY_AFTER)

@@ -1,0 +1,40 @@
+"""Containers: what runs inside of them, and what of the machine they are given."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.shell.names import SHELLS, program_name
+from vskill_platform.scan.languages.shell.run import named
+from vskill_platform.scan.languages.shell.state import Command, State, secret_at
+
+#: Mounting one of these hands the machine to the container.
+_HOST_PLACES = frozenset(
+    {"/", "/etc", "/root", "/proc", "/var/run/docker.sock", "/run/docker.sock"}
+)
+_MOUNTED = re.compile(r"(?:-v|--volume)[ =](/[^\s:]{0,200}):|\bsource=(/[^\s,]{0,200})")
+
+
+def run_container(state: State, command: Command) -> str:
+    """``docker exec`` and ``kubectl exec``: follow the shell that they start."""
+    if "run" in command.args[:2] or "create" in command.args[:2]:
+        _note_host_rights(state, command.args)
+    for index, arg in enumerate(command.args):
+        if program_name(arg) in SHELLS and any(
+            "c" in a for a in command.args[index + 1 : index + 3]
+        ):
+            return state.run_command(state, named(command, command.args[index:]))
+    return state.derive(command.stdin, *command.args)
+
+
+def _note_host_rights(state: State, args: list[str]) -> None:
+    """Note a container that is not kept away from the machine it runs on."""
+    mounts = [one or other for one, other in _MOUNTED.findall(" ".join(args)[:20_000])]
+    secrets = {str(secret) for path in mounts if (secret := secret_at(path))}
+    for secret in sorted(secrets):
+        state.emit(Act.READ_SECRET, secret)
+    is_free = "--privileged" in args or "--cap-add=ALL" in args
+    if is_free and any(path in _HOST_PLACES for path in mounts):
+        state.emit(Act.ELEVATE, "a container with the rights of the machine")
+
+
+CONTAINERS = {"docker": run_container, "kubectl": run_container}

@@ -1,0 +1,84 @@
+"""The blocklist, and which submissions ended because of it."""
+
+from collections.abc import Iterable
+
+from vskill_platform.base.settle import settle
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
+from vskill_platform.model.block import Block, BlockSubject, subjects_of
+from vskill_platform.model.source import Source
+from vskill_platform.stores.records import (
+    Stored,
+    decode,
+    encode,
+    get_record,
+    list_all_keys,
+    read_each,
+)
+
+_BLOCK = "block:"
+#: Which submissions a block has ended: who removes it opens them again.
+_HIT = "block-hit:"
+
+
+async def get_block(subject: BlockSubject) -> Stored[Block] | None:
+    return await get_record(_BLOCK + subject.id, Block)
+
+
+async def list_blocks() -> list[Block]:
+    """Return the whole blocklist, the newest first."""
+    keys = await list_all_keys(_BLOCK)
+    blocks = await read_each(keys, lambda key, value: decode(key, value, Block))
+    return sorted(blocks, key=lambda block: block.at, reverse=True)
+
+
+async def find_block(
+    source: Source, *, name: str | None = None, digest: str | None = None
+) -> Stored[Block] | None:
+    """Return what keeps this from being published; None if nothing does."""
+    blocks = await get_blocks(subjects_of(source, name=name, digest=digest))
+    return blocks[0] if blocks else None
+
+
+async def get_blocks(subjects: Iterable[BlockSubject]) -> list[Stored[Block]]:
+    """Return which of these are blocked. That one cannot be read is an error, not a no."""
+    blocks = []
+    for outcome in await settle(get_block, subjects):
+        if isinstance(outcome, Exception):
+            raise outcome
+        if outcome:
+            blocks.append(outcome)
+    return blocks
+
+
+def expect_block(stored: Stored[Block]) -> Operation:
+    """Make a commit fail if this block was removed since: what it ends nobody would open again."""
+    return Expect(_BLOCK + stored.record.subject.id, stored.revision)
+
+
+def expect_unblocked(source: Source, *, name: str, digest: str) -> list[Operation]:
+    """Make a commit fail if a block has come since the last look at the list."""
+    subjects = subjects_of(source, name=name, digest=digest)
+    return [Expect(_BLOCK + subject.id, ABSENT) for subject in subjects]
+
+
+def write_block(block: Block) -> Operation:
+    """Store a block; if there is one about the same already, the commit fails."""
+    return Put(_BLOCK + block.subject.id, encode(block), expected=ABSENT, due=NEVER)
+
+
+def delete_block(stored: Stored[Block]) -> Operation:
+    return Delete(_BLOCK + stored.record.subject.id, expected=stored.revision)
+
+
+async def list_hits(subject: BlockSubject) -> list[str]:
+    """Return the ids of the submissions that this block has ended."""
+    prefix = f"{_HIT}{subject.id}:"
+    return [key.removeprefix(prefix) for key in await list_all_keys(prefix)]
+
+
+def write_hit(subject: BlockSubject, submission_id: str) -> Operation:
+    return Put(f"{_HIT}{subject.id}:{submission_id}", b"", due=NEVER)
+
+
+def delete_hit(subject: BlockSubject, submission_id: str) -> Operation:
+    return Delete(f"{_HIT}{subject.id}:{submission_id}")

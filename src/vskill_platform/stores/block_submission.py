@@ -1,0 +1,82 @@
+"""Ending a submission that is on the blocklist, with all that was ever found kept beside it."""
+
+from datetime import datetime
+
+import msgspec
+
+from vskill_platform.engines.ports import Operation
+from vskill_platform.model.block import Block
+from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
+from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict
+from vskill_platform.stores.block_store import expect_block, find_block, write_hit
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.reject_submission import NO_SCANNER
+from vskill_platform.stores.scan_store import get_report, write_report
+from vskill_platform.stores.submission_store import write_submission
+
+_RULE = "RUN-BLOCKED"
+
+
+def why_blocked(block: Block) -> str:
+    """Say in one sentence what keeps a skill from being published."""
+    return f"blocked ({block.subject.in_words()}): {block.reason}"
+
+
+async def end_if_blocked(
+    stored: Stored[Submission], *, report: Report | None = None
+) -> tuple[Submission, list[Operation]] | None:
+    """Say how to end a submission that is on the blocklist; None if it is not.
+
+    Without a report nothing of it was read yet: then only where it comes from counts.
+    """
+    submission = stored.record
+    known = await find_block(
+        submission.source,
+        name=submission.skill_name if report else None,
+        digest=submission.digest if report else None,
+    )
+    if known is None:
+        return None
+    actor = get_settings().node
+    blocked, operations = await block_submission(stored, known.record, actor=actor, report=report)
+    return blocked, [expect_block(known), *operations]
+
+
+async def block_submission(
+    stored: Stored[Submission], block: Block, *, actor: str, report: Report | None = None
+) -> tuple[Submission, list[Operation]]:
+    """Move it to BLOCKED; *report* is what was just found, else the last one is kept."""
+    now = get_now()
+    cause = Cause(trigger="block", actor=actor, reason=why_blocked(block))
+    blocked, event = move(stored.record, SubmissionState.BLOCKED, cause, now=now)
+    known = report or await get_report(blocked.id) or _no_report(blocked, now)
+    others = tuple(item for item in known.findings if item.rule != _RULE)
+    findings = (_finding(block), *others)
+    return blocked, [
+        *write_submission(blocked, [event], expected=stored.revision),
+        write_report(msgspec.structs.replace(known, verdict=Verdict.BLOCK, findings=findings)),
+        write_hit(block.subject, blocked.id),
+    ]
+
+
+def _finding(block: Block) -> Finding:
+    return Finding(
+        rule=_RULE,
+        severity=Severity.CRITICAL,
+        kind=FindingKind.UNVERIFIED,
+        message=f"It is {why_blocked(block)}.",
+        fix="Ask the operator of this registry; only they can take it off the blocklist.",
+    )
+
+
+def _no_report(submission: Submission, now: datetime) -> Report:
+    return Report(
+        submission_id=submission.id,
+        verdict=Verdict.BLOCK,
+        findings=(),
+        digest=submission.digest,
+        scanner=NO_SCANNER,
+        checked_at=now,
+        duration_seconds=0,
+    )

@@ -1,0 +1,114 @@
+"""What the judge has said, so that nobody asks twice, and what it has used today.
+
+Tokens are taken from the day's budget before a question is sent, and settled afterwards. So no race
+overspends it, and a worker that dies with a question open has spent too much, never too little.
+"""
+
+import hashlib
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import ABSENT, NEVER, Put
+from vskill_platform.errors import Overtaken, RecordMalformed
+from vskill_platform.model.judgement import Judgement
+from vskill_platform.model.record import Record
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.records import encode, get_record
+
+log = get_logger(__name__)
+
+_SAID = "judge-said:"
+_DAY = "judge-day:"
+#: Models behind a name change; after so long the question is put again.
+SAID_TTL = timedelta(days=30)
+#: How long the use of a day can be looked up.
+_DAY_TTL = timedelta(days=400)
+#: Each round has a winner, so whoever loses so many meets a fault.
+_MAX_ROUNDS = 200
+
+
+class JudgeDay(Record, frozen=True, kw_only=True):
+    """What was used on one day, in UTC."""
+
+    day: date
+    tokens: int = 0
+    calls: int = 0
+    cost: float = 0.0
+
+
+class Reservation(msgspec.Struct, frozen=True, kw_only=True):
+    day: date
+    tokens: int
+
+
+class _Said(Record, frozen=True, kw_only=True):
+    judgement: Judgement
+
+
+def judgement_key(*question: object) -> str:
+    """Name a question by all that its answer depends on."""
+    return hashlib.sha256(encode(question)).hexdigest()
+
+
+async def get_judgement(key: str) -> Judgement | None:
+    """Return what was said before; what an older release has written down is asked anew."""
+    try:
+        stored = await get_record(_SAID + key, _Said)
+    except RecordMalformed as error:
+        log.warning("judgement skipped", error=str(error))
+        return None
+    return msgspec.structs.replace(stored.record.judgement, is_cached=True) if stored else None
+
+
+async def put_judgement(key: str, judgement: Judgement) -> None:
+    expires_at = judgement.asked_at + SAID_TTL
+    said = encode(_Said(judgement=judgement))
+    await commit([Put(_SAID + key, said, due=NEVER, expires_at=expires_at)])
+
+
+async def get_judge_day(day: date) -> JudgeDay:
+    stored = await get_record(f"{_DAY}{day}", JudgeDay)
+    return stored.record if stored else JudgeDay(day=day)
+
+
+async def reserve_tokens(tokens: int, *, limit: int) -> Reservation | None:
+    """Take tokens from the budget of today; None if there are not so many left."""
+
+    def take(used: JudgeDay) -> JudgeDay | None:
+        if used.tokens + tokens > limit:
+            return None
+        return msgspec.structs.replace(used, tokens=used.tokens + tokens, calls=used.calls + 1)
+
+    today = get_now().astimezone(UTC).date()
+    is_taken = await _change(today, take)
+    return Reservation(day=today, tokens=tokens) if is_taken else None
+
+
+async def settle_tokens(reservation: Reservation, *, used: int, cost: float = 0.0) -> None:
+    """Put what was really used in the place of what was reserved, on the day that it was."""
+
+    def settle(day: JudgeDay) -> JudgeDay:
+        tokens = max(day.tokens - reservation.tokens + used, 0)
+        return msgspec.structs.replace(day, tokens=tokens, cost=round(day.cost + cost, 6))
+
+    await _change(reservation.day, settle)
+
+
+async def _change(day: date, change: Callable[[JudgeDay], JudgeDay | None]) -> bool:
+    """Change a day's record by compare-and-set; return whether *change* wanted to."""
+    expires_at = datetime.combine(day, time(), UTC) + _DAY_TTL
+    for _ in range(_MAX_ROUNDS):
+        stored = await get_record(f"{_DAY}{day}", JudgeDay)
+        changed = change(stored.record if stored else JudgeDay(day=day))
+        if changed is None:
+            return False
+        expected = stored.revision if stored else ABSENT
+        put = Put(
+            f"{_DAY}{day}", encode(changed), expected=expected, due=NEVER, expires_at=expires_at
+        )
+        if await commit([put]) is not None:
+            return True
+    raise Overtaken("the judge's budget is being changed by too many others")

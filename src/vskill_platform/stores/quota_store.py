@@ -1,0 +1,36 @@
+"""How many walks each publisher has started on a day, in UTC."""
+
+import hashlib
+from datetime import UTC, date, datetime, time, timedelta
+
+from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
+from vskill_platform.model.record import Record
+from vskill_platform.stores.records import Stored, encode, get_record
+
+_QUOTA = "quota:"
+#: How long a day can be looked up.
+_KEPT_FOR = timedelta(days=7)
+
+
+class Quota(Record, frozen=True, kw_only=True):
+    publisher: str
+    day: date
+    used: int = 0
+
+
+async def get_quota(publisher: str, day: date) -> Stored[Quota]:
+    """Return what was used on a day; revision 0 if nothing was."""
+    stored = await get_record(_key(publisher, day), Quota)
+    return stored or Stored(Quota(publisher=publisher, day=day), ABSENT)
+
+
+def write_quota(quota: Quota, *, expected: int) -> Operation:
+    """Say what to write with the submission that is counted; only if nobody was faster."""
+    expires_at = datetime.combine(quota.day, time(), UTC) + _KEPT_FOR
+    key = _key(quota.publisher, quota.day)
+    return Put(key, encode(quota), expected=expected, due=NEVER, expires_at=expires_at)
+
+
+def _key(publisher: str, day: date) -> str:
+    sealed = hashlib.sha256(publisher.encode()).hexdigest()[:32]
+    return f"{_QUOTA}{day}:{sealed}"

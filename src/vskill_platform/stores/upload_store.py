@@ -1,0 +1,21 @@
+"""Files that were handed in, packed, kept until their submission has surely ended."""
+
+from datetime import datetime, timedelta
+
+from vskill_platform.engines.ports import NEVER, Operation, Put
+from vskill_platform.stores.db import get_kv
+from vskill_platform.stores.skill_store import get_archive
+
+_UPLOAD = "upload:"
+#: What was published stays as a version's archive; what was not can be handed in again.
+KEPT_FOR = timedelta(days=30)
+
+
+async def get_upload(sha256: str) -> bytes | None:
+    """Return what was handed in; a published version's archive is the same bytes."""
+    entry = await get_kv().get(_UPLOAD + sha256)
+    return entry.value if entry else await get_archive(sha256)
+
+
+def write_upload(sha256: str, content: bytes, *, now: datetime) -> Operation:
+    return Put(_UPLOAD + sha256, content, due=NEVER, expires_at=now + KEPT_FOR)

@@ -1,0 +1,372 @@
+"""Hosts made to do harm: where they lead, how long they take and how much they send has bounds."""
+
+import asyncio
+import ipaddress
+import os
+import zlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import pytest
+
+from tests.casts import a_skill_folder
+from tests.git_server import Answer, GitServer
+from vskill_platform.errors import SourceRefused, SourceUnavailable
+from vskill_platform.fetch import addresses, git, proxy
+from vskill_platform.fetch.fetch_source import fetched
+from vskill_platform.fetch.proxy import open_proxy
+from vskill_platform.fetch.reach import Reach
+from vskill_platform.model.source import Source, git_source
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import get_worker_env, worker_env_storage
+
+LOOPBACK = ipaddress.ip_address("127.0.0.1")
+
+
+async def fetch(source: Source) -> list[str]:
+    async with fetched(source) as snapshot:
+        return [file.path for file in snapshot.files]
+
+
+def redirect_to(url: str) -> Answer:
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(302)
+        request.send_header("Location", f"{url}/info/refs?service=git-upload-pack")
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    return answer
+
+
+def status(code: int) -> Answer:
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(code)
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    return answer
+
+
+def begin(request: BaseHTTPRequestHandler, kind: str) -> None:
+    request.send_response(200)
+    request.send_header("Content-Type", f"application/x-git-upload-pack-{kind}")
+    request.end_headers()
+
+
+def drip(request: BaseHTTPRequestHandler) -> None:
+    """Send one byte after the other, always soon enough to look alive."""
+    begin(request, "advertisement")
+    server = cast("GitServer", request.server)
+    while not server.ended.wait(0.01):
+        try:
+            request.wfile.write(b"0")
+        except OSError:
+            return
+
+
+def endless_pack(request: BaseHTTPRequestHandler) -> None:
+    """Announce a pack with one blob of a tebibyte, and never stop sending it."""
+    begin(request, "result")
+    server = cast("GitServer", request.server)
+    size = 1 << 40
+    header = [0xB0 | (size & 15)]
+    while (size := size >> (4 if len(header) == 1 else 7)) > 0x7F:
+        header.append(0x80 | (size & 0x7F))
+    squeeze = zlib.compressobj(level=0)
+    band = b"PACK\0\0\0\2\0\0\0\1" + bytes([*header, size])
+    request.wfile.write(b"000dpackfile\n")
+    while not server.ended.is_set():
+        try:
+            request.wfile.write(b"%04x\x01" % (len(band) + 5) + band)
+        except OSError:
+            return
+        band = squeeze.compress(bytes(60_000)) + squeeze.flush(zlib.Z_SYNC_FLUSH)
+
+
+def endless_talk(request: BaseHTTPRequestHandler) -> None:
+    """Answer with an endless list of refs."""
+    begin(request, "advertisement")
+    server = cast("GitServer", request.server)
+    request.wfile.write(b"001e# service=git-upload-pack\n0000")
+    line = b"1" * 40 + b" refs/heads/" + b"x" * 900 + b"\n"
+    while not server.ended.is_set():
+        try:
+            request.wfile.write(b"%04x" % (len(line) + 4) + line)
+        except OSError:
+            return
+
+
+def squeezed_zeros(request: BaseHTTPRequestHandler) -> None:
+    """Send half a megabyte that unfolds to half a gigabyte."""
+    request.send_response(200)
+    request.send_header("Content-Type", "application/x-git-upload-pack-advertisement")
+    request.send_header("Content-Encoding", "gzip")
+    request.end_headers()
+    squeeze = zlib.compressobj(wbits=31)
+    try:
+        for _ in range(512):
+            request.wfile.write(squeeze.compress(bytes(1_000_000)))
+        request.wfile.write(squeeze.flush())
+    except OSError:
+        return
+
+
+@pytest.fixture
+async def short_of_time(git_server: GitServer) -> AsyncIterator[None]:
+    env = cast("WorkerEnv", get_worker_env())
+    settings = msgspec.structs.replace(env.settings, fetch_deadline=timedelta(seconds=1))
+    token = worker_env_storage.set(replace(env, settings=settings))
+    yield
+    worker_env_storage.reset(token)
+
+
+@pytest.mark.parametrize(
+    ("target", "complaint"),
+    [
+        ("file:///etc", "git could not"),
+        ("ext::sh -c id", "git could not"),
+        ("ftp://127.0.0.1/x/y", "git could not"),
+        ("ssh://127.0.0.1/x/y", "git could not"),
+        ("http://127.0.0.1:1/x/y", "127.0.0.1 was to be asked without TLS"),
+        ("http://169.254.169.254/latest/meta-data", "without TLS"),
+        ("https://127.0.0.1:1/x/y", "127.0.0.1 leads to an address that is not public"),
+        ("https://169.254.169.254/latest", "169.254.169.254 leads to an address that is not"),
+        ("https://[::1]/x/y", "::1 leads to an address that is not public"),
+        ("https://[::ffff:10.0.0.1]/x/y", "leads to an address that is not public"),
+        ("https://2130706433/x/y", "leads to an address that is not public"),
+        ("https://0x7f.1/x/y", "leads to an address that is not public"),
+        ("https://localhost/x/y", "localhost leads to an address that is not public"),
+    ],
+)
+async def test_a_redirect_to_where_nobody_should_go_is_refused(
+    git_server: GitServer, target: str, complaint: str
+) -> None:
+    git_server.answers["/eve/evil"] = redirect_to(target)
+
+    with pytest.raises(SourceRefused, match=complaint):
+        await fetch(git_source(f"{git_server.url}/eve/evil"))
+
+
+async def test_a_repo_that_moved_on_its_host_is_followed(
+    git_server: GitServer, tmp_path: Path
+) -> None:
+    url = git_server.serve_repo(a_skill_folder(tmp_path), "ada/new-name")
+    git_server.answers["/ada/old-name"] = redirect_to(url)
+
+    assert await fetch(git_source(f"{git_server.url}/ada/old-name")) == ["SKILL.md"]
+
+
+async def test_plain_http_is_refused_where_the_operator_did_not_allow_it(bound: WorkerEnv) -> None:
+    with pytest.raises(SourceRefused, match="a git URL starts with https://"):
+        await fetch(git_source("http://git.example/a/b"))
+
+
+@pytest.mark.usefixtures("bound", "leftovers")
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "10.0.0.7", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.100.100.200",
+     "168.63.129.16", "0.0.0.0", "::1", "fe80::1", "fd00:ec2::254", "::ffff:10.0.0.7",  # noqa: S104 - not bound
+     "64:ff9b::a00:7", "2002:a00:7::1", "224.0.0.1", "255.255.255.255"],
+)  # fmt: skip
+async def test_a_name_that_resolves_to_a_private_address_is_refused(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def resolve(_host: str, _port: int) -> list[addresses.Address]:
+        return [ipaddress.ip_address("93.184.215.14"), ipaddress.ip_address(address)]
+
+    monkeypatch.setattr(addresses, "resolve", resolve)
+
+    with pytest.raises(SourceRefused, match=r"git\.example leads to an address that is"):
+        await fetch(git_source("https://git.example/a/b"))
+
+
+async def test_a_name_that_changes_its_mind_is_refused_the_second_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # In this test the internet is 127.0.0.1, so that the first answer can be connected to.
+    answers = iter(["127.0.0.1", "10.0.0.7"])
+    connected = asyncio.Event()
+
+    async def resolve(_host: str, _port: int) -> list[addresses.Address]:
+        return [ipaddress.ip_address(next(answers))]
+
+    async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.set()
+        writer.close()
+
+    monkeypatch.setattr(addresses, "resolve", resolve)
+    monkeypatch.setattr(addresses, "is_public", lambda address: address == LOOPBACK)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+
+    async with server, open_proxy(Reach()) as guard:
+        first = await _connect_through(guard.url, f"git.example:{port}")
+        await connected.wait()
+        second = await _connect_through(guard.url, f"git.example:{port}")
+
+    assert first.startswith(b"HTTP/1.1 200")
+    assert second.startswith(b"HTTP/1.1 403")
+    assert isinstance(guard.problem, SourceRefused)
+
+
+async def test_the_checked_address_is_the_one_that_is_connected_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    async def resolve(_host: str, _port: int) -> list[addresses.Address]:
+        return [LOOPBACK]
+
+    async def connect(host: str, _port: int) -> tuple[object, object]:
+        asked.append(host)
+        raise OSError
+
+    monkeypatch.setattr(addresses, "resolve", resolve)
+    monkeypatch.setattr(addresses, "is_public", lambda _: True)
+    async with open_proxy(Reach()) as guard:
+        port = int(guard.url.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        monkeypatch.setattr(asyncio, "open_connection", connect)
+        writer.write(b"CONNECT git.example:443 HTTP/1.1\r\n\r\n")
+        await reader.read()
+        writer.close()
+
+    assert asked == ["127.0.0.1"]
+    assert isinstance(guard.problem, SourceUnavailable)
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    ["nonsense", "GET / HTTP/1.1", "GET ftp://a/b HTTP/1.1", "GET http://127.0.0.1/ HTTP/1.1",
+     "CONNECT host:port HTTP/1.1", "GET file:///etc/passwd HTTP/1.1"],
+)  # fmt: skip
+async def test_what_is_no_request_to_a_proxy_is_refused(request_line: str) -> None:
+    async with open_proxy(Reach()) as guard:
+        port = int(guard.url.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"{request_line}\r\n\r\n".encode())
+        answer = await reader.read()
+        writer.close()
+
+    assert answer.startswith(b"HTTP/1.1 403")
+    assert isinstance(guard.problem, SourceRefused)
+
+
+@pytest.mark.usefixtures("short_of_time")
+async def test_a_host_that_drips_is_given_up_in_time(git_server: GitServer) -> None:
+    git_server.answers["/eve/slow"] = drip
+
+    with pytest.raises(SourceUnavailable, match="could not be fetched within 1 s"):
+        await fetch(git_source(f"{git_server.url}/eve/slow"))
+
+
+async def test_a_host_that_never_stops_sending_is_cut_off(
+    git_server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proxy, "MAX_FETCH_BYTES", 5_000_000)
+    git_server.serve_repo(a_skill_folder(tmp_path), "eve/endless")
+    git_server.packs["/eve/endless"] = endless_pack
+    git_server.answers["/eve/talkative"] = endless_talk
+
+    for name in ("endless", "talkative"):
+        with pytest.raises(SourceRefused, match="sent more than 5,000,000 bytes"):
+            await fetch(git_source(f"{git_server.url}/eve/{name}"))
+
+
+async def test_a_pack_that_never_ends_does_not_fill_the_disk(
+    git_server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "_MAX_FILE_BYTES", 3_000_000)
+    git_server.serve_repo(a_skill_folder(tmp_path), "eve/endless")
+    git_server.packs["/eve/endless"] = endless_pack
+
+    with pytest.raises((SourceRefused, SourceUnavailable), match="git could not"):
+        await fetch(git_source(f"{git_server.url}/eve/endless"))
+
+
+async def test_an_answer_that_unfolds_cannot_fill_our_memory(
+    git_server: GitServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "_MAX_MEMORY_BYTES", 200_000_000)
+    git_server.answers["/eve/bomb"] = squeezed_zeros
+
+    with pytest.raises(SourceRefused, match="git could not fetch"):
+        await fetch(git_source(f"{git_server.url}/eve/bomb"))
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (401, SourceRefused), (403, SourceRefused), (404, SourceRefused),
+        (429, SourceUnavailable), (500, SourceUnavailable), (503, SourceUnavailable),
+    ],
+)  # fmt: skip
+async def test_an_error_of_the_host_is_final_or_passing(
+    git_server: GitServer, code: int, error: type[Exception]
+) -> None:
+    git_server.answers["/ada/notes"] = status(code)
+
+    with pytest.raises(error, match="git could not"):
+        await fetch(git_source(f"{git_server.url}/ada/notes"))
+
+
+@pytest.mark.usefixtures("bound", "leftovers")
+async def test_a_host_that_cannot_be_found_may_be_found_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def resolve(_host: str, _port: int) -> list[addresses.Address]:
+        raise OSError("no such name")
+
+    monkeypatch.setattr(addresses, "resolve", resolve)
+
+    with pytest.raises(SourceUnavailable, match=r"the host git\.example cannot be found"):
+        await fetch(git_source("https://git.example/a/b"))
+
+
+async def test_a_host_that_does_not_answer_may_answer_later(
+    git_server: GitServer, free_tcp_port: int
+) -> None:
+    env = cast("WorkerEnv", get_worker_env())
+    allowed = msgspec.structs.replace(env.settings, private_hosts=f"127.0.0.1:{free_tcp_port}")
+    worker_env_storage.set(replace(env, settings=allowed))
+
+    with pytest.raises(SourceUnavailable, match=r"127\.0\.0\.1 does not answer"):
+        await fetch(git_source(f"https://127.0.0.1:{free_tcp_port}/a/b"))
+
+
+@pytest.mark.usefixtures("bound", "leftovers")
+async def test_git_does_not_outlive_who_called_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    started = tmp_path / "pid"
+    (programs / "git").write_text(
+        f"#!/bin/sh\necho $$ > {started}.new\nmv {started}.new {started}\nexec sleep 1000\n"
+    )
+    (programs / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+
+    task = asyncio.create_task(fetch(git_source("https://git.example/a/b")))
+    while not started.exists():
+        await asyncio.sleep(0.001)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+
+
+async def _connect_through(proxy_url: str, target: str) -> bytes:
+    port = int(proxy_url.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
+    head = await reader.readuntil(b"\r\n")
+    writer.close()
+    return head

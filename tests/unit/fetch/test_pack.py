@@ -1,0 +1,65 @@
+"""The archive of a snapshot: byte by byte the same for the same files."""
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.casts import a_skill_folder
+from vskill_platform.errors import SourceRefused
+from vskill_platform.fetch import pack as module
+from vskill_platform.fetch.archive import unpack
+from vskill_platform.fetch.pack import Packed, pack
+from vskill_platform.fetch.snapshot import take_snapshot
+
+
+def test_dates_owners_order_and_masks_change_nothing(tmp_path: Path) -> None:
+    packed: list[Packed] = []
+    for place, names in (("a", ("x.md", "y.md")), ("b", ("y.md", "x.md"))):
+        folder = a_skill_folder(tmp_path / place)
+        for name in names:
+            (folder / name).write_text(name)
+        os.utime(folder / "x.md", (len(packed) * 1000, 7))
+        (folder / "y.md").chmod(0o600 if packed else 0o644)
+        snapshot = take_snapshot(folder, tmp_path / place / "copy", folder_name="tidy-notes")
+        packed.append(pack(snapshot.folder, snapshot.files))
+
+    assert packed[0] == packed[1]
+
+
+def test_what_was_packed_comes_out_with_the_same_digest(tmp_path: Path) -> None:
+    deep = "/".join(["a-folder-with-a-rather-long-name"] * 6)
+    folder = a_skill_folder(tmp_path)
+    (folder / deep).mkdir(parents=True)
+    (folder / deep / "r\u00e9sum\u00e9.sh").write_text("echo hi")
+    (folder / deep / "r\u00e9sum\u00e9.sh").chmod(0o755)
+    before = take_snapshot(folder, tmp_path / "copy", folder_name=None)
+
+    archive = tmp_path / "packed.tar.gz"
+    archive.write_bytes(pack(before.folder, before.files).content)
+    unpack(archive, tmp_path / "out")
+    after = take_snapshot(tmp_path / "out", tmp_path / "again", folder_name=None)
+
+    assert after.digest == before.digest
+    assert after.files == before.files
+
+
+def test_a_plain_archive_has_no_owner_and_no_date(tmp_path: Path) -> None:
+    snapshot = take_snapshot(a_skill_folder(tmp_path), tmp_path / "copy", folder_name=None)
+
+    with tarfile.open(fileobj=io.BytesIO(pack(snapshot.folder, snapshot.files).content)) as archive:
+        (member,) = archive.getmembers()
+
+    assert (member.mtime, member.uid, member.gid, member.uname, member.gname) == (0, 0, 0, "", "")
+
+
+def test_what_no_record_can_hold_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_VALUE_BYTES", 10)
+    snapshot = take_snapshot(a_skill_folder(tmp_path), tmp_path / "copy", folder_name=None)
+
+    with pytest.raises(SourceRefused, match="packed, the skill has more than 10 bytes"):
+        pack(snapshot.folder, snapshot.files)

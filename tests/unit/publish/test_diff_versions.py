@@ -1,0 +1,118 @@
+"""What changed from one version to the next."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.casts import a_skill_folder
+from tests.unit.publish.test_publish import publish
+from vskill_platform.base.bounded_process import BROKE_DOWN
+from vskill_platform.publish import diff_versions as module
+from vskill_platform.publish.diff_versions import FileChange, diff_versions
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.skill_store import get_versions
+
+SLUG = "@local/tidy-notes"
+
+
+async def changes(folder: Path, env: WorkerEnv) -> dict[str, FileChange]:
+    """Publish the folder as it is now and say what is other than in the version before."""
+    await publish(folder, env)
+    *_, old, new = await get_versions(SLUG)
+    return {change.path: change for change in (await diff_versions(old, new)).files}
+
+
+async def test_files_are_added_removed_and_changed_with_their_lines(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path, run_dot_sh="echo one\necho two\n", old_dot_md="bye\n")
+    await publish(folder, bound)
+    (folder / "run.sh").write_text("echo one\necho three\n")
+    (folder / "old.md").unlink()
+    (folder / "new.md").write_text("hello\n")
+
+    found = await changes(folder, bound)
+
+    assert {path: change.kind for path, change in found.items()} == {
+        "new.md": "added",
+        "old.md": "removed",
+        "run.sh": "changed",
+    }
+    assert found["run.sh"].lines == (
+        "@@ -1,3 +1,3 @@", " echo one", "-echo two", "+echo three", " ",
+    )  # fmt: skip
+    assert "+hello" in found["new.md"].lines
+    assert "-bye" in found["old.md"].lines
+
+
+async def test_what_is_no_text_or_too_large_says_so(bound: WorkerEnv, tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    await publish(folder, bound)
+    (folder / "nul.txt").write_bytes(b"a\0b")
+    (folder / "picture.png").write_bytes(b"\x89PNG\xff")
+    (folder / "large.txt").write_text("x" * (module.MAX_BYTES + 1))
+    (folder / "long.txt").write_text("\n" * (module.MAX_LINES + 1))
+    (folder / "many.txt").write_text("y\n" * (module.MAX_SHOWN + 50))
+
+    found = await changes(folder, bound)
+
+    assert {path: change.note for path, change in found.items()} == {
+        "nul.txt": "not a text",
+        "picture.png": "not a text",
+        "large.txt": "too large to show its lines",
+        "long.txt": "too many lines to show them",
+        "many.txt": "52 more lines",
+    }
+    assert len(found["many.txt"].lines) == module.MAX_SHOWN
+
+
+async def test_a_changed_mode_is_a_change(bound: WorkerEnv, tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path, run_dot_sh="echo one\n")
+    await publish(folder, bound)
+    (folder / "run.sh").chmod(0o755)
+
+    found = await changes(folder, bound)
+
+    assert (found["run.sh"].note, found["run.sh"].lines) == ("the mode has changed", ())
+
+
+async def test_what_it_can_do_that_it_could_not_is_told(bound: WorkerEnv, tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    await publish(folder, bound)
+    (folder / "more.md").write_text("more")
+    await publish(folder, bound)
+    old, new = await get_versions(SLUG)
+    before = msgspec.structs.replace(old, capabilities={"hosts": ("a.example",)})
+    after = msgspec.structs.replace(new, capabilities={"hosts": ("a.example", "b.example")})
+    unknown = msgspec.structs.replace(old, capabilities=None)
+
+    gained = (await diff_versions(before, after)).gained
+    lost = (await diff_versions(after, before)).gained
+
+    assert gained == {"hosts": ("b.example",)}
+    assert lost == {}
+    assert (await diff_versions(unknown, after)).gained is None
+
+
+async def test_files_made_to_take_for_ever_cost_only_their_lines(
+    bound: WorkerEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_: object) -> None:
+        raise BROKE_DOWN[0]
+
+    monkeypatch.setattr(module, "run_bounded", broken)
+    folder = a_skill_folder(tmp_path)
+    await publish(folder, bound)
+    (folder / "more.md").write_text("more")
+
+    found = await changes(folder, bound)
+
+    assert found["more.md"].note == "comparing its lines takes too long"
+
+
+async def test_a_version_differs_from_itself_by_nothing(bound: WorkerEnv, tmp_path: Path) -> None:
+    await publish(a_skill_folder(tmp_path), bound)
+    (version,) = await get_versions(SLUG)
+
+    assert (await diff_versions(version, version)).files == ()

