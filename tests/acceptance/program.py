@@ -141,8 +141,11 @@ class Platform:
 
     def _environment(self, settings: dict[str, str]) -> dict[str, str]:
         ours = {variable(name): value for name, value in {**self.settings, **settings}.items()}
+        # Not measured: what counts here is that the program works, and measuring takes as long again.
         inherited = {
-            name: value for name, value in os.environ.items() if not name.startswith("VSKILL_")
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("VSKILL_", "COVERAGE_"))
         }
         tidy = {"COLUMNS": str(self.columns), "TMPDIR": str(self.folder / "tmp")}
         return inherited | tidy | ours
