@@ -141,7 +141,7 @@ class Platform:
 
     def _environment(self, settings: dict[str, str]) -> dict[str, str]:
         ours = {variable(name): value for name, value in {**self.settings, **settings}.items()}
-        # Not measured: what counts here is that the program works, and measuring takes as long again.
+        # Not measured: it counts that the program works, and measuring takes as long again.
         inherited = {
             name: value
             for name, value in os.environ.items()
