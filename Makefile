@@ -3,8 +3,6 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# One more than there are cores: some tests wait for processes that they have started.
-TESTERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Tests start the program hundreds of times: it is compiled once, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 SECONDS ?= 60
@@ -16,7 +14,7 @@ serve: $(READY)  ## the platform with a few demo skills on http://127.0.0.1:8000
 
 test: $(READY)  ## all tests, with coverage
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --numprocesses=$(TESTERS) $(ARGS)
+	$(BIN)/coverage run -m pytest --numprocesses=auto $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
