@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE =
 SECONDS ?= 60
 
-.PHONY: serve test check lint types layers format bench bench-scan fuzz lock clean
+.PHONY: serve test torture check lint types layers format bench bench-scan fuzz lock clean
 
 serve: $(READY)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
@@ -17,6 +17,9 @@ test: $(READY)  ## all tests, with coverage
 	$(BIN)/coverage run -m pytest --numprocesses=auto $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+torture: $(READY)  ## what takes too long for every change: kills at many moments
+	$(BIN)/pytest --numprocesses=auto -m torture
 
 check: lint types layers test  ## what CI runs
 

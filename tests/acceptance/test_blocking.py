@@ -46,6 +46,7 @@ def a_block(tmp_path: Path, *, action: str = "add") -> list[str]:
     return ["block", action, "--source", str(tmp_path / "tidy-notes"), "--reason", "steals keys"]
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(
     ("moment", "place"),
     [("before", "vskill_platform.publish.block_skill:commit"), _IN_COMMIT],
@@ -78,6 +79,7 @@ async def test_a_block_that_is_killed_after_its_commit_is_whole(
     assert len(printed(platform, "audit")["records"]) == 1
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(
     ("moment", "place", "state", "queued"),
     [

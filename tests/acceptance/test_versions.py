@@ -88,6 +88,7 @@ def test_yanking_all_leaves_nothing_to_install_and_says_so(
     assert "more: vskill-platform audit" in shown_audit.out
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(
     ("moment", "place", "standing", "records"),
     [
