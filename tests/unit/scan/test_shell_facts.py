@@ -801,7 +801,7 @@ def test_a_container_with_the_rights_of_the_machine_is_noticed(options: str, is_
 
 
 def test_a_secret_that_a_container_mounts_is_read() -> None:
-    found = facts_of("docker run -v /root/.ssh:/keys:ro acme/x", Act.READ_SECRET)
+    found = facts_of("docker run -v /home/ada/.ssh:/keys:ro acme/x", Act.READ_SECRET)
 
     assert [fact.detail for fact in found] == ["ssh keys"]
 
