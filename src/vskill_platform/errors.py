@@ -6,7 +6,11 @@ VskillError
 ├── InvalidInput           the caller sent something wrong            400
 ├── InvalidTransition      a submission cannot move to that state     409
 ├── NotFound               nothing under that id or slug              404
+├── NotSignedIn            nobody has said who the caller is          401
 ├── NotAllowed             the caller may not do this                 403
+│   ├── RightMissing       the caller's role or token is for less     403
+│   └── RequestForged      it may come from somebody else's page      403
+├── TooMany                the caller asks too often                  429
 ├── SourceError            the skill's source could not be fetched
 │   ├── SourceUnavailable  try again later                            retried
 │   └── SourceRefused      too big, unsafe or gone                    final
@@ -18,6 +22,7 @@ VskillError
 ├── DeadlineExceeded       the work took longer than it may           retried
 ├── Overtaken              somebody else was faster                   retried
 └── EngineError            the store or the queue failed              retried
+    ├── NotReady           the catalogue is being built               503
     ├── FeedTrimmed        the change feed no longer reaches back     rebuild
     └── RecordMalformed    a record is not what its key says          final
 """
@@ -56,8 +61,26 @@ class NotFound(VskillError):
     pass
 
 
+class NotSignedIn(VskillError):
+    pass
+
+
 class NotAllowed(VskillError):
     pass
+
+
+class RightMissing(NotAllowed):
+    pass
+
+
+class RequestForged(NotAllowed):
+    pass
+
+
+class TooMany(VskillError):
+    def __init__(self, message: str, *, retry_after: dt.timedelta) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class SourceError(VskillError):
@@ -108,6 +131,10 @@ class Overtaken(VskillError):
 
 class EngineError(VskillError):
     retryable = True
+
+
+class NotReady(EngineError):
+    retry_after = dt.timedelta(seconds=5)
 
 
 class FeedTrimmed(EngineError):

@@ -1,6 +1,7 @@
 """Every setting, read once from the environment; docs/settings.md explains each."""
 
 import difflib
+import ipaddress
 import os
 import re
 import socket
@@ -62,6 +63,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scanners: str = ""
     #: Where others reach this registry, such as https://skills.example.
     public_url: str = ""
+
+    # Who gets in, and how often.
+    #: Who may submit on the web: everybody, who has an account, or who is a publisher.
+    submit_by: Literal["anyone", "signed_in", "publishers"] = "anyone"
+    #: After so long somebody signs in again.
+    session_lifetime: timedelta = timedelta(days=7)
+    #: Requests that one address, user or token may send in a minute.
+    reads_per_minute: int = 600
+    writes_per_minute: int = 60
+    #: Tries to sign in from one address, or with one name, in a minute.
+    sign_ins_per_minute: int = 10
+    #: Addresses of proxies that say whom they speak for, with commas between.
+    trusted_proxies: str = "127.0.0.1,::1"
 
     max_batch_size: int = 3
     max_concurrency: int = 10
@@ -132,6 +146,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
     check_places(settings)
     notify_arguments(settings)
     check_public_url(settings)
+    check_access(settings)
     return settings
 
 
@@ -212,6 +227,16 @@ def check_public_url(settings: Settings) -> None:
             f"{variable('public_url')} must be like https://skills.example, without a user, "
             "password, query or fragment"
         )
+
+
+def check_access(settings: Settings) -> None:
+    for text in _listed(settings.trusted_proxies):
+        try:
+            ipaddress.ip_network(text, strict=False)
+        except ValueError as error:
+            raise ConfigError(f"{variable('trusted_proxies')}: {error}") from error
+    if settings.session_lifetime <= timedelta(0):
+        raise ConfigError(f"{variable('session_lifetime')} must be longer than nothing")
 
 
 def allowed_origins(settings: Settings) -> frozenset[str]:

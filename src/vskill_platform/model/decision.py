@@ -23,6 +23,8 @@ from vskill_platform.model.verdict import (
 OVER_LIMIT = "LIM-002"
 #: More findings are counted, not named.
 _MAX_NAMED = 3
+#: How many parts follow the host where nobody's groups lie below another's account.
+_OWNER_AND_REPO = 2
 
 
 class Outcome(StrEnum):
@@ -77,10 +79,16 @@ def subject_of(submission: Submission, *, skill_name: str | None = None) -> Subj
 
 
 def namespaces_of(source: Source) -> tuple[str, ...]:
-    """Return where a skill belongs, with its host and without."""
+    """Return where a skill belongs: its host, owner and repo, and as its slug begins.
+
+    A group below somebody else's account may have any name, so there only the whole way counts.
+    """
     if source.kind is not SourceKind.GIT:
         return (source.namespace,)
-    return tuple({source.namespace: 0, source.url.partition("://")[2].lower(): 0})
+    scheme, _, place = source.url.lower().partition("://")
+    if scheme != "file" and place.count("/") > _OWNER_AND_REPO:
+        return (place,)
+    return tuple({source.namespace: 0, place: 0})
 
 
 def decide(report: Checked, policy: Policy, subject: Subject, *, today: date) -> Decision:

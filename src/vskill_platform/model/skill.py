@@ -61,9 +61,17 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     published_at: datetime
     checked_at: datetime
     license: str | None = None
+    #: What it is about, as its author says; model/labels.py reads them from the manifest.
+    tags: tuple[str, ...] = ()
+    #: The agents that it says it is for; empty for all.
+    agents: tuple[str, ...] = ()
+    #: What it needs, in its author's words.
+    compatibility: str | None = None
     yanked: tuple[Yank, ...] = ()
     #: None while it is listed. Only a publication, so a fresh check, brings it back.
     down: TakenDown | None = None
+    #: Whether only those of its namespace, reviewers and admins know of it.
+    is_private: bool = False
 
     @property
     def offered(self) -> int | None:
@@ -83,6 +91,7 @@ class PublishedSkillSummary(msgspec.Struct, frozen=True, kw_only=True):
     repo_url: str
     description: str
     version: str
+    is_private: bool = False
 
 
 class SkillFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -112,6 +112,8 @@ class Submission(Record, frozen=True, kw_only=True):
     waiting: Waiting | None = None
     #: How often it has waited since it was last opened.
     waits: int = 0
+    #: Whether what becomes of it is for those of its namespace alone.
+    is_private: bool = False
 
 
 class StateEvent(Record, frozen=True, kw_only=True):
@@ -127,6 +129,8 @@ class StateEvent(Record, frozen=True, kw_only=True):
     actor: str
     reason: str
     at: datetime
+    #: Seconds spent in each phase of the walk that ended with it; empty if none did.
+    timings: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 class StuckSubmission(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,6 +149,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     trigger: str
     actor: str
     reason: str
+    #: Of the walk that has led here, if one has.
+    timings: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 def open_submission(submission: Submission, cause: Cause) -> tuple[Submission, StateEvent]:
@@ -214,6 +220,7 @@ def _record(
         actor=cause.actor,
         reason=cause.reason,
         at=now,
+        timings=cause.timings,
     )
     moved = msgspec.structs.replace(
         submission,

@@ -61,6 +61,10 @@ class TrustScore(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[str, ...]
 
 
+def tier_meaning(tier: TrustTier) -> str:
+    return _MEANINGS[tier]
+
+
 def derive_trust(evidence: Evidence) -> TrustScore:
     """Say how far a skill can be trusted and why; a pure function of what is known."""
     tier = _tier(evidence)

@@ -1,8 +1,8 @@
 """The blocklist, and which submissions ended because of it."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
-from vskill_platform.base.settle import settle
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.block import Block, BlockSubject, subjects_of
 from vskill_platform.model.source import Source
@@ -10,6 +10,7 @@ from vskill_platform.stores.records import (
     Stored,
     decode,
     encode,
+    get_all,
     get_record,
     list_all_keys,
     read_each,
@@ -20,8 +21,14 @@ _BLOCK = "block:"
 _HIT = "block-hit:"
 
 
+@lru_cache(maxsize=1024)
+def _key(subject: BlockSubject) -> str:
+    """Return the key of a block about *subject*; every walk asks for the same ones three times."""
+    return _BLOCK + subject.id
+
+
 async def get_block(subject: BlockSubject) -> Stored[Block] | None:
-    return await get_record(_BLOCK + subject.id, Block)
+    return await get_record(_key(subject), Block)
 
 
 async def list_blocks() -> list[Block]:
@@ -41,33 +48,28 @@ async def find_block(
 
 async def get_blocks(subjects: Iterable[BlockSubject]) -> list[Stored[Block]]:
     """Return which of these are blocked. That one cannot be read is an error, not a no."""
-    blocks = []
-    for outcome in await settle(get_block, subjects):
-        if isinstance(outcome, Exception):
-            raise outcome
-        if outcome:
-            blocks.append(outcome)
-    return blocks
+    found = await get_all([_key(subject) for subject in subjects], Block)
+    return [block for block in found if block]
 
 
 def expect_block(stored: Stored[Block]) -> Operation:
     """Make a commit fail if this block was removed since: what it ends nobody would open again."""
-    return Expect(_BLOCK + stored.record.subject.id, stored.revision)
+    return Expect(_key(stored.record.subject), stored.revision)
 
 
 def expect_unblocked(source: Source, *, name: str, digest: str) -> list[Operation]:
     """Make a commit fail if a block has come since the last look at the list."""
     subjects = subjects_of(source, name=name, digest=digest)
-    return [Expect(_BLOCK + subject.id, ABSENT) for subject in subjects]
+    return [Expect(_key(subject), ABSENT) for subject in subjects]
 
 
 def write_block(block: Block) -> Operation:
     """Store a block; if there is one about the same already, the commit fails."""
-    return Put(_BLOCK + block.subject.id, encode(block), expected=ABSENT, due=NEVER)
+    return Put(_key(block.subject), encode(block), expected=ABSENT, due=NEVER)
 
 
 def delete_block(stored: Stored[Block]) -> Operation:
-    return Delete(_BLOCK + stored.record.subject.id, expected=stored.revision)
+    return Delete(_key(stored.record.subject), expected=stored.revision)
 
 
 async def list_hits(subject: BlockSubject) -> list[str]:

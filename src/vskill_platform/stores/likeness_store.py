@@ -1,31 +1,25 @@
 """Which published skills are like a given one: found by the marks they share, not by reading all.
 
-Each skill has one record, and for each of its marks a key that holds nothing but the way to it.
-They are written in the commit that publishes the skill. Here nothing is skipped: what cannot be
-read might be what a copy was made of, so it is an error.
+Each skill has one record that carries its marks, written in the commit that publishes the skill.
+Here nothing is skipped: what cannot be read might be what a copy was made of, so it is an error.
 """
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 from datetime import datetime
-from typing import TypeVar
+from functools import lru_cache
 
 import msgspec
 
-from vskill_platform.base.settle import settle
-from vskill_platform.engines.ports import NEVER, Delete, Operation, Page, Put
-from vskill_platform.model.likeness import Likeness, text_marks
-from vskill_platform.model.lookalike import name_marks
+from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
+from vskill_platform.model.likeness import Likeness, Sketch, text_marks
+from vskill_platform.model.lookalike import NAMES_VERSION, name_marks
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import get_kv
-from vskill_platform.stores.records import Stored, encode, get_record, list_all_keys
-
-Result = TypeVar("Result")
+from vskill_platform.stores.records import Stored, encode, get_all, get_record, list_all_keys
 
 _LIKENESS = "likeness:"
-#: There are some twenty of these for each skill, so they are short.
-_MARK = "like:"
-#: How many skills of one mark are looked at from either end. The oldest come first in their keys,
-#: so that nobody can hide what was copied behind a heap of copies.
+#: How many skills of one mark are looked at from either end. The oldest have the lowest rank, so
+#: that nobody can hide what was copied behind a heap of copies.
 _MOST_OF_A_MARK = 100
 
 
@@ -39,8 +33,14 @@ class SkillLikeness(Record, frozen=True, kw_only=True):
     #: Since when it is published.
     since: datetime
     likeness: Likeness
-    #: The marks under which it is found; another release may have made others.
-    marks: tuple[str, ...] = ()
+    #: How the marks of its name were made; another release may make others.
+    names_version: int = 0
+
+
+@lru_cache(maxsize=256)
+def marks_of(instructions: Sketch, name: str) -> tuple[str, ...]:
+    """Return all marks of a skill; known for a while, since who is compared is published soon."""
+    return (*text_marks(instructions), *name_marks(name))
 
 
 async def get_likeness(slug: str) -> SkillLikeness | None:
@@ -54,10 +54,7 @@ async def list_indexed_slugs() -> list[str]:
 
 async def find_by_marks(marks: Collection[str]) -> list[SkillLikeness]:
     """Return the skills that share one of *marks*, the longest published first."""
-    slugs: set[str] = set()
-    for pages in await _settled(_list_mark, marks):
-        slugs.update(_slug_in(key) for page in pages for key in page.keys)
-    found = await _settled(_get, sorted(slugs))
+    found = await get_all(await _keys_with(tuple(marks)), SkillLikeness)
     records = [stored.record for stored in found if stored]
     return sorted(records, key=lambda item: (item.since, item.slug))
 
@@ -67,25 +64,14 @@ async def write_likeness(skill: SkillLikeness) -> list[Operation]:
 
     The caller's commit must fail if the skill was published anew meanwhile.
     """
-    marked = _with_marks(skill)
+    marked = msgspec.structs.replace(skill, names_version=NAMES_VERSION)
     stored = await _get(skill.slug)
-    if stored and stored.record == marked:
-        return []
-    old = set(_mark_keys(stored.record)) if stored else set()
-    new = set(_mark_keys(marked))
-    return [
-        Put(_LIKENESS + skill.slug, encode(marked), due=NEVER),
-        *(Delete(key) for key in sorted(old - new)),
-        *(Put(key, b"", due=NEVER) for key in sorted(new - old)),
-    ]
+    return [] if stored and stored.record == marked else [_write(marked)]
 
 
 async def delete_likeness(slug: str) -> list[Operation]:
     """Say what to write so that nothing is taken for a copy of this skill any more."""
-    stored = await _get(slug)
-    if stored is None:
-        return []
-    return [Delete(_LIKENESS + slug), *(Delete(key) for key in _mark_keys(stored.record))]
+    return [Delete(_LIKENESS + slug)] if await _get(slug) else []
 
 
 async def move_likeness(old_slug: str, new_slug: str) -> list[Operation]:
@@ -93,49 +79,32 @@ async def move_likeness(old_slug: str, new_slug: str) -> list[Operation]:
     stored = await _get(old_slug)
     if stored is None:
         return []
-    moved = msgspec.structs.replace(stored.record, slug=new_slug)
-    return [
-        Delete(_LIKENESS + old_slug),
-        *(Delete(key) for key in _mark_keys(stored.record)),
-        Put(_LIKENESS + new_slug, encode(moved), due=NEVER),
-        *(Put(key, b"", due=NEVER) for key in _mark_keys(moved)),
-    ]
+    moved = msgspec.structs.replace(stored.record, slug=new_slug, names_version=NAMES_VERSION)
+    return [Delete(_LIKENESS + old_slug), _write(moved)]
+
+
+def _write(skill: SkillLikeness) -> Operation:
+    return Put(
+        _LIKENESS + skill.slug,
+        encode(skill),
+        due=NEVER,
+        marks=marks_of(skill.likeness.instructions, skill.name),
+        rank=int(skill.since.timestamp()),
+    )
 
 
 async def _get(slug: str) -> Stored[SkillLikeness] | None:
     return await get_record(_LIKENESS + slug, SkillLikeness)
 
 
-async def _list_mark(mark: str) -> list[Page]:
-    kv, prefix = get_kv(), f"{_MARK}{mark}:"
-    oldest = await kv.list_keys(prefix, limit=_MOST_OF_A_MARK)
-    if oldest.cursor is None:
-        return [oldest]
-    return [oldest, await kv.list_keys(prefix, limit=_MOST_OF_A_MARK, newest_first=True)]
-
-
-async def _settled(
-    work: Callable[[str], Awaitable[Result]], items: Collection[str]
-) -> list[Result]:
-    """Do so with all of them at once; if one fails, all have failed."""
-    results: list[Result] = []
-    for outcome in await settle(work, items):
-        if isinstance(outcome, Exception):
-            raise outcome
-        results.append(outcome)
-    return results
-
-
-def _with_marks(skill: SkillLikeness) -> SkillLikeness:
-    marks = (*text_marks(skill.likeness.instructions), *name_marks(skill.name))
-    return msgspec.structs.replace(skill, marks=marks)
-
-
-def _mark_keys(skill: SkillLikeness) -> list[str]:
-    since = f"{int(skill.since.timestamp()):08x}"
-    return [f"{_MARK}{mark}:{since}:{skill.slug}" for mark in skill.marks]
-
-
-def _slug_in(key: str) -> str:
-    _, _, _, slug = key.split(":", 3)
-    return slug
+async def _keys_with(marks: tuple[str, ...]) -> list[str]:
+    """Return the keys of all with one of *marks*; where there are many, those at either end."""
+    if not marks:
+        return []
+    kv = get_kv()
+    first = await kv.find_marked(marks, limit=_MOST_OF_A_MARK)
+    crowded = [
+        mark for mark, keys in zip(marks, first, strict=True) if len(keys) == _MOST_OF_A_MARK
+    ]
+    last = await kv.find_marked(crowded, limit=_MOST_OF_A_MARK, last_first=True) if crowded else []
+    return sorted({key for keys in (*first, *last) for key in keys})

@@ -1,6 +1,7 @@
 """Reading and writing records: strict JSON, and many reads at once that settle each alone."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import islice
@@ -49,6 +50,15 @@ async def get_record(key: str, kind: type[Kind]) -> Stored[Kind] | None:
     return Stored(decode(key, entry.value, kind), entry.revision) if entry else None
 
 
+async def get_all(keys: Sequence[str], kind: type[Kind]) -> list[Stored[Kind] | None]:
+    """Get all *keys* at once, in their order; if one cannot be read, that is an error."""
+    entries = await asyncio.gather(*map(get_kv().get, keys))
+    return [
+        Stored(decode(key, entry.value, kind), entry.revision) if entry else None
+        for key, entry in zip(keys, entries, strict=True)
+    ]
+
+
 async def list_all_keys(prefix: str, *, due_before: datetime | None = None) -> list[str]:
     kv = get_kv()
     page = await kv.list_keys(prefix, limit=_KEYS_A_PAGE, due_before=due_before)
@@ -59,6 +69,17 @@ async def list_all_keys(prefix: str, *, due_before: datetime | None = None) -> l
         )
         keys += page.keys
     return keys
+
+
+async def iterate_keys(prefix: str) -> AsyncIterator[list[str]]:
+    """Yield all keys with *prefix* in order, page by page, never holding more than one."""
+    after: str | None = None
+    while True:
+        page = await get_kv().list_keys(prefix, after=after, limit=_KEYS_A_PAGE)
+        yield page.keys
+        if page.cursor is None:
+            return
+        after = page.cursor
 
 
 async def read_each(
@@ -92,6 +113,32 @@ async def read_each(
     if failures:
         _report_failures(failures, of=len(keys))
     return results
+
+
+async def read_found(
+    keys: Sequence[str], read: Callable[[str, bytes], Result | None]
+) -> dict[str, Result]:
+    """Get all *keys* at once and return by its key what *read* makes of each that is there.
+
+    Unlike read_each, one that the engine could not get is an outage: who keeps a copy of the
+    records must not take it for gone. One that is malformed is logged and left out.
+    """
+    found: dict[str, Result] = {}
+    for start in range(0, len(keys), READS_AT_ONCE):
+        window = keys[start : start + READS_AT_ONCE]
+        for key, outcome in zip(window, await settle(get_kv().get, window), strict=True):
+            if isinstance(outcome, Exception):
+                raise outcome
+            if outcome is None:
+                continue
+            try:
+                result = read(key, outcome.value)
+            except (RecordMalformed, *MALFORMED) as error:
+                log.warning("record skipped", key=key, error=str(error))
+                continue
+            if result is not None:
+                found[key] = result
+    return found
 
 
 def _report_failures(failures: dict[str, Exception], *, of: int) -> None:

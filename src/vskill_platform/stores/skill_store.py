@@ -1,6 +1,8 @@
 """Published skills, the aliases that old slugs leave behind, their versions and archives."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -14,8 +16,10 @@ from vskill_platform.stores.records import (
     decode,
     encode,
     get_record,
+    iterate_keys,
     list_all_keys,
     read_each,
+    read_found,
 )
 
 log = get_logger(__name__)
@@ -44,6 +48,7 @@ class _SummaryFields(msgspec.Struct, frozen=True):
     version: str = ""
     #: There if it was taken down.
     down: _There | None = None
+    is_private: bool = False
 
 
 class SkillMark(msgspec.Struct, frozen=True):
@@ -57,8 +62,23 @@ class SkillMark(msgspec.Struct, frozen=True):
     down: _There | None = None
 
 
+class VersionMark(msgspec.Struct, frozen=True):
+    """What of a version is needed to say how far it can be trusted; its files are left unread."""
+
+    digest: str
+    commit_sha: str | None
+    published_at: datetime
+
+
 _SUMMARY = msgspec.json.Decoder(_SummaryFields)
 _MARK = msgspec.json.Decoder(SkillMark)
+_VERSION_MARK = msgspec.json.Decoder(VersionMark)
+
+
+def slug_of_key(key: str) -> str | None:
+    """Return the slug of the skill whose record has this key; None for other records."""
+    is_skill = key.startswith(_SKILL) and not key.startswith(_ALIAS)
+    return key[len(_SKILL) :] if is_skill else None
 
 
 async def enumerate_published_skills() -> list[PublishedSkillSummary]:
@@ -71,6 +91,27 @@ async def list_slugs() -> list[str]:
     """Return the slug of every published skill, without reading any."""
     keys = await list_all_keys(_SKILL)
     return [key[len(_SKILL) :] for key in keys if not key.startswith(_ALIAS)]
+
+
+async def iterate_slugs() -> AsyncIterator[list[str]]:
+    """Yield the slugs of all skills in order, page by page; a page may be empty."""
+    async for keys in iterate_keys(_SKILL):
+        yield [slug for key in keys if (slug := slug_of_key(key)) is not None]
+
+
+async def read_skills(slugs: Sequence[str]) -> dict[str, PublishedSkill]:
+    """Return the record of each skill that is there, taken down or not, all read at once."""
+    keys = [_SKILL + slug for slug in slugs]
+    found = await read_found(keys, lambda key, value: decode(key, value, PublishedSkill))
+    # By its key: what a damaged record says of itself must not stand for another.
+    return {key[len(_SKILL) :]: skill for key, skill in found.items()}
+
+
+async def read_version_marks(numbers: Mapping[str, int]) -> dict[str, VersionMark]:
+    """Return the mark of that version of each slug, all read at once."""
+    keys = {f"{_VERSION}{slug}:{number:06}": slug for slug, number in numbers.items()}
+    found = await read_found(list(keys), lambda _, value: _VERSION_MARK.decode(value))
+    return {keys[key]: mark for key, mark in found.items()}
 
 
 async def get_published_skills_list(*, after: str | None = None, limit: int = 50) -> SkillPage:
@@ -88,6 +129,18 @@ async def resolve_slug(slug: str) -> str:
     """Return where an old slug points now; a slug without an alias is itself."""
     alias = await get_record(_ALIAS + slug, str)
     return alias.record if alias else slug
+
+
+async def find_skill(slug: str) -> tuple[str, Stored[PublishedSkill] | None]:
+    """Return where a slug points now, and the skill there; most are no alias and read at once."""
+    kv = get_kv()
+    alias, entry = await asyncio.gather(kv.get(_ALIAS + slug), kv.get(_SKILL + slug))
+    if alias:
+        slug = decode(_ALIAS + slug, alias.value, str)
+        return slug, await get_skill(slug)
+    if entry is None:
+        return slug, None
+    return slug, Stored(decode(_SKILL + slug, entry.value, PublishedSkill), entry.revision)
 
 
 async def get_versions(slug: str) -> list[SkillVersion]:
@@ -220,4 +273,5 @@ def _summarise(key: str, value: bytes) -> PublishedSkillSummary | None:
         repo_url=fields.repo_url or "",
         description=fields.description,
         version=fields.version,
+        is_private=fields.is_private,
     )

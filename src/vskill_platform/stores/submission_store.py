@@ -24,8 +24,10 @@ from vskill_platform.stores.records import (
     decode,
     encode,
     get_record,
+    iterate_keys,
     list_all_keys,
     read_each,
+    read_found,
 )
 
 _SUBMISSION = "sub:"
@@ -52,6 +54,17 @@ def new_submission_id(now: datetime) -> str:
     return f"sub_{milliseconds:011x}{secrets.token_hex(8)}"
 
 
+def submission_of_key(key: str) -> str | None:
+    """Return the id of the submission whose record has this key; None for other records."""
+    return key[len(_SUBMISSION) :] if key.startswith(_SUBMISSION) else None
+
+
+def event_of_key(key: str) -> tuple[str, int] | None:
+    """Return whose event, and which, has this key; None for other records."""
+    submission_id, _, number = key.removeprefix(_HISTORY).rpartition(":")
+    return (submission_id, int(number)) if key.startswith(_HISTORY) and number.isdigit() else None
+
+
 async def get_submission(submission_id: str) -> Stored[Submission] | None:
     return await get_record(_SUBMISSION + submission_id, Submission)
 
@@ -61,6 +74,32 @@ async def get_submissions_fresh(submission_ids: Sequence[str]) -> list[Submissio
     return await read_each(
         [_SUBMISSION + submission_id for submission_id in submission_ids], _decode_submission
     )
+
+
+async def read_submissions(submission_ids: Sequence[str]) -> dict[str, Submission]:
+    """Return the record of each that is there, all read at once."""
+    keys = [_SUBMISSION + submission_id for submission_id in submission_ids]
+    found = await read_found(keys, _decode_submission)
+    return {key[len(_SUBMISSION) :]: submission for key, submission in found.items()}
+
+
+async def read_events(events: Sequence[tuple[str, int]]) -> list[StateEvent]:
+    """Return those events of those submissions that are there, all read at once."""
+    keys = [_event_key(*event) for event in events]
+    found = await read_found(keys, lambda key, value: decode(key, value, StateEvent))
+    return list(found.values())
+
+
+async def iterate_submission_ids() -> AsyncIterator[list[str]]:
+    """Yield the ids of all submissions in order, page by page."""
+    async for keys in iterate_keys(_SUBMISSION):
+        yield [key[len(_SUBMISSION) :] for key in keys]
+
+
+async def iterate_events() -> AsyncIterator[list[tuple[str, int]]]:
+    """Yield which events there are, of all submissions, page by page."""
+    async for keys in iterate_keys(_HISTORY):
+        yield [event for key in keys if (event := event_of_key(key)) is not None]
 
 
 async def follow_submission(submission_id: str) -> AsyncIterator[Submission]:
@@ -184,6 +223,20 @@ async def get_history(submission_id: str) -> list[StateEvent]:
     return await read_each(keys, lambda key, value: decode(key, value, StateEvent))
 
 
+async def get_histories(submission_ids: Sequence[str]) -> dict[str, list[StateEvent]]:
+    """Return the history of each submission, all read at once: a record knows how long its is."""
+    histories: dict[str, list[StateEvent]] = {found: [] for found in submission_ids}
+    submissions = await read_submissions(list(histories))
+    events = [
+        (submission_id, number)
+        for submission_id, submission in submissions.items()
+        for number in range(submission.events)
+    ]
+    for event in await read_events(events):
+        histories[event.submission_id].append(event)
+    return histories
+
+
 def write_new_submission(submission: Submission, event: StateEvent) -> list[Operation]:
     """Store a submission that owns its source from now on, and queue it, or none of both."""
     return [
@@ -218,8 +271,12 @@ def queue_submission(submission_id: str) -> Send:
 
 
 def _write_event(event: StateEvent) -> Operation:
-    key = f"{_HISTORY}{event.submission_id}:{event.number:06}"
+    key = _event_key(event.submission_id, event.number)
     return Put(key, encode(event), expected=ABSENT, due=NEVER)
+
+
+def _event_key(submission_id: str, number: int) -> str:
+    return f"{_HISTORY}{submission_id}:{number:06}"
 
 
 def read_message(body: bytes) -> SubmissionMessage:

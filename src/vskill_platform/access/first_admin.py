@@ -1,0 +1,43 @@
+"""The first start: nobody could administer yet, so whoever can read the machine gets a link."""
+
+import os
+from pathlib import Path
+
+from vskill_platform.access.users import has_admin
+from vskill_platform.access.welcome import invite_admin
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.settings import Settings
+
+_SQLITE = "sqlite:///"
+
+
+async def invite_first_admin(settings: Settings) -> str | None:
+    """Make a link if there is no admin, and keep it in a file that only its owner can read."""
+    if await has_admin():
+        await forget_link(settings)
+        return None
+    url = await invite_admin(actor="serve", is_first=True)
+    if path := link_file(settings):
+        await work_in_thread(_write, path, url)
+    return url
+
+
+async def forget_link(settings: Settings) -> None:
+    """Remove the file once its link has been used."""
+    if path := link_file(settings):
+        await work_in_thread(path.unlink, missing_ok=True)
+
+
+def link_file(settings: Settings) -> Path | None:
+    """Return where the link is kept: beside the database, if that is a file."""
+    if not settings.database_url.startswith(_SQLITE):
+        return None
+    return Path(settings.database_url.removeprefix(_SQLITE) + ".admin-link")
+
+
+def _write(path: Path, url: str) -> None:
+    """Write a file that never was anybody else's to read, not even for a moment."""
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f"{url}\n")

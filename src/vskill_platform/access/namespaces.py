@@ -1,0 +1,100 @@
+"""Namespaces: who owns one, who is a member, and who may therefore do what in it."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from vskill_platform.access.users import find_user
+from vskill_platform.errors import NotAllowed, NotFound, Overtaken
+from vskill_platform.model.access import Visitor
+from vskill_platform.model.namespace import checked_namespace
+from vskill_platform.model.user import Namespace
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit, get_settings
+from vskill_platform.stores.namespace_store import get_namespace, write_namespace
+
+#: Each round meets somebody who was faster; so many in a row are a fault.
+_MAX_ROUNDS = 20
+
+
+async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
+    """Let somebody have a say in a namespace; from the first one on it is nobody else's."""
+    user = await find_user(user_name)
+
+    def change(found: Namespace) -> Namespace:
+        return msgspec.structs.replace(found, owners=_with(found.owners, user.name))
+
+    return await _change("namespace add-owner", namespace, user.name, change, actor=actor)
+
+
+async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
+    """Take somebody's say away; a namespace without owners is everybody's again."""
+
+    def change(found: Namespace) -> Namespace:
+        if user_name not in found.owners:
+            raise NotFound(f"{user_name} was not made an owner of {found.name}")
+        return msgspec.structs.replace(found, owners=_without(found.owners, user_name))
+
+    return await _change("namespace remove-owner", namespace, user_name, change, actor=actor)
+
+
+async def add_member(namespace: str, user_name: str, *, actor: str) -> Namespace:
+    """Let somebody see what is private in a namespace."""
+    user = await find_user(user_name)
+
+    def change(found: Namespace) -> Namespace:
+        return msgspec.structs.replace(found, members=_with(found.members, user.name))
+
+    return await _change("namespace add-member", namespace, user.name, change, actor=actor)
+
+
+async def remove_member(namespace: str, user_name: str, *, actor: str) -> Namespace:
+    def change(found: Namespace) -> Namespace:
+        if user_name not in found.members:
+            raise NotFound(f"{user_name} is no member of {found.name}")
+        return msgspec.structs.replace(found, members=_without(found.members, user_name))
+
+    return await _change("namespace remove-member", namespace, user_name, change, actor=actor)
+
+
+async def may_act_in(visitor: Visitor, namespace: str) -> bool:
+    """Tell whether submitting, withdrawing, yanking and hiding there is theirs to do."""
+    found = await get_namespace(namespace)
+    return visitor.may_act_in(found.record, get_settings())
+
+
+async def check_may_act_in(visitor: Visitor, namespace: str) -> None:
+    if not await may_act_in(visitor, namespace):
+        raise NotAllowed(f"{namespace} belongs to others; its owners can do this")
+
+
+async def _change(
+    action: str,
+    namespace: str,
+    user_name: str,
+    change: Callable[[Namespace], Namespace],
+    *,
+    actor: str,
+) -> Namespace:
+    """Change a namespace by compare-and-set, with the audit record."""
+    name = checked_namespace(namespace)
+    for _ in range(_MAX_ROUNDS):
+        stored = await get_namespace(name)
+        changed = change(stored.record)
+        if changed == stored.record:
+            return changed
+        owners = ", ".join(changed.owners) or "nobody"
+        audit = write_audit(
+            action, f"{name} {user_name}", actor=actor, reason="", outcome=f"owned by {owners}"
+        )
+        if await commit([*write_namespace(stored, changed), audit]) is not None:
+            return changed
+    raise Overtaken(f"{name} is being changed by too many others; try again")
+
+
+def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(sorted({*names, name}))
+
+
+def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(item for item in names if item != name)

@@ -1,0 +1,58 @@
+"""Passwords: what one must be like, its digest with argon2id, and checking without an oracle."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+from argon2 import PasswordHasher
+from argon2.exceptions import VerifyMismatchError
+
+from vskill_platform.errors import InvalidInput
+
+MIN_LENGTH = 12
+#: A longer one is no safer, and costs time to digest.
+MAX_LENGTH = 1000
+#: The second recommendation of RFC 9106: three passes over 64 MiB.
+_HASHER = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=4)
+#: Checked in place of what somebody has who does not exist, so that this takes as long. No
+#: password has it: its salt and digest are random.
+DUMMY_DIGEST = (
+    "$argon2id$v=19$m=65536,t=3,p=4"
+    "$uQX6fCuAXfxEaZMnb+LTZw$Qm5vYm9keSBoYXMgdGhpcyBwYXNzd29yZCwgc28gZG8"
+)
+#: Each of them takes 64 MiB for a while; whoever comes in numbers waits.
+_AT_ONCE = ThreadPoolExecutor(max_workers=2, thread_name_prefix="password")
+
+
+def check_password(password: str, *, name: str) -> None:
+    """Refuse what is guessed first; length is what makes a password hard."""
+    if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
+        raise InvalidInput(f"a password has {MIN_LENGTH} to {MAX_LENGTH} characters")
+    if len(set(password)) < MIN_LENGTH // 3:
+        raise InvalidInput("a password is more than a few characters over and over again")
+    if name and password.lower().replace(name, "").strip() == "":
+        raise InvalidInput("a password is not the name")
+
+
+async def digest_password(password: str) -> str:
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_AT_ONCE, _HASHER.hash, password)
+
+
+async def verify_password(digest: str | None, password: str) -> bool:
+    """Tell whether it is the one; without a digest it takes as long to say no."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_AT_ONCE, _verify, digest, password)
+
+
+def is_outdated(digest: str) -> bool:
+    """Tell whether it was made with other costs than today's."""
+    return _HASHER.check_needs_rehash(digest)
+
+
+def _verify(digest: str | None, password: str) -> bool:
+    # A longer one can be nobody's: what is checked of it need not be all.
+    try:
+        _HASHER.verify(digest or DUMMY_DIGEST, password[: MAX_LENGTH + 1])
+    except VerifyMismatchError:
+        return False
+    return digest is not None

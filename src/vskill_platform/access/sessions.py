@@ -1,0 +1,83 @@
+"""Sessions of people in browsers: begun, found by their secret, ended one by one or all at once."""
+
+from datetime import timedelta
+
+import msgspec
+
+from vskill_platform.access.secret_texts import digest_of, new_secret
+from vskill_platform.errors import NotFound, Overtaken
+from vskill_platform.model.user import Session, User
+from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.session_store import (
+    delete_session,
+    get_session,
+    get_session_digest,
+    list_sessions,
+    write_new_session,
+    write_session,
+)
+from vskill_platform.stores.user_store import get_user
+
+#: How exactly it is known when a session was last used.
+_SEEN_EVERY = timedelta(minutes=10)
+_MAX_BROWSER_LENGTH = 200
+
+
+class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
+    #: What the cookie holds.
+    secret: str
+    session: Session
+    user: User
+
+
+async def begin_session(user: User, *, address: str = "", browser: str = "") -> OpenSession:
+    """Begin a session with a secret of its own; whatever the browser had before is not used."""
+    now = get_now()
+    secret = new_secret()
+    session = Session(
+        id=digest_of(f"id of {secret}")[:16],
+        user=user.name,
+        epoch=user.epoch,
+        created_at=now,
+        expires_at=now + get_settings().session_lifetime,
+        seen_at=now,
+        address=address,
+        browser=browser[:_MAX_BROWSER_LENGTH],
+    )
+    if await commit(write_new_session(digest_of(secret), session)) is None:
+        raise Overtaken("the session could not be begun; try again")
+    return OpenSession(secret=secret, session=session, user=user)
+
+
+async def find_session(secret: str) -> OpenSession | None:
+    """Return the session with this secret if it is good still, and remember that it was used."""
+    digest = digest_of(secret)
+    stored = await get_session(digest)
+    if stored is None:
+        return None
+    session = stored.record
+    user = await get_user(session.user)
+    if user is None or user.record.is_disabled or user.record.epoch != session.epoch:
+        return None
+    now = get_now()
+    if abs(now - session.seen_at) >= _SEEN_EVERY:
+        session = msgspec.structs.replace(session, seen_at=now)
+        # If somebody was faster, it was seen or has ended: both is fine.
+        await commit([write_session(digest, session, expected=stored.revision)])
+    return OpenSession(secret=secret, session=session, user=user.record)
+
+
+async def end_session(user_name: str, session_id: str) -> None:
+    """End one session of somebody; what is no longer there has ended."""
+    digest = await get_session_digest(user_name, session_id)
+    stored = await get_session(digest) if digest else None
+    if digest is None or stored is None:
+        raise NotFound("that session has ended already")
+    await commit(delete_session(digest, stored.record))
+
+
+async def list_open_sessions(user: User) -> list[Session]:
+    """Return the sessions of somebody that are good still, the last used first."""
+    found = await list_sessions(user.name)
+    good = [session for session in found if session.epoch == user.epoch]
+    return sorted(good, key=lambda session: session.seen_at, reverse=True)

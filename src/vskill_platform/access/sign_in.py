@@ -1,0 +1,50 @@
+"""Signing in with a name and a password; whoever does not exist is refused in the same way."""
+
+import asyncio
+
+import msgspec
+
+from vskill_platform.access.passwords import digest_password, is_outdated, verify_password
+from vskill_platform.access.sessions import OpenSession, begin_session
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import NotSignedIn
+from vskill_platform.model.user import User
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.user_store import Password, get_password, get_user, write_password
+
+log = get_logger(__name__)
+
+WRONG = "The name or the password is wrong."
+
+
+async def sign_in(name: str, password: str, *, address: str = "", browser: str = "") -> OpenSession:
+    """Begin a session for whoever has this name and password.
+
+    Unknown, disabled and without a password: each takes the same way to the same answer.
+    """
+    user = await check_credentials(name, password)
+    if user is None:
+        log.warning("sign-in refused", name=name[:64], address=address)
+        raise NotSignedIn(WRONG)
+    log.info("signed in", name=user.name, address=address)
+    return await begin_session(user, address=address, browser=browser)
+
+
+async def check_credentials(name: str, password: str) -> User | None:
+    """Return who has this name and password, or None; both take as long."""
+    name = name.strip().lower()
+    user, kept = await asyncio.gather(get_user(name), get_password(name))
+    is_right = await verify_password(kept.record.digest if kept else None, password)
+    if not is_right or user is None or kept is None or user.record.is_disabled:
+        return None
+    await _renew(name, kept, password)
+    return user.record
+
+
+async def _renew(name: str, kept: Stored[Password], password: str) -> None:
+    """Make the digest anew if today's costs are others; only now the password is at hand."""
+    if is_outdated(kept.record.digest):
+        renewed = msgspec.structs.replace(kept.record, digest=await digest_password(password))
+        await commit([write_password(name, renewed, expected=kept.revision)])
+        log.info("password digest renewed", name=name, at=get_now().isoformat())

@@ -1,0 +1,116 @@
+"""Tokens of programs: made once, shown once, found by their digest, revoked at any time."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+import msgspec
+
+from vskill_platform.access.secret_texts import digest_of, is_token_text, new_token_text
+from vskill_platform.access.users import find_user
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, Overtaken
+from vskill_platform.model.access import SCOPES_OF
+from vskill_platform.model.user import ApiToken, Scope, User
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.token_store import (
+    delete_token,
+    find_token,
+    get_token,
+    write_new_token,
+    write_token,
+)
+from vskill_platform.stores.user_store import get_user
+
+DEFAULT_LIFETIME = timedelta(days=90)
+#: A token that nobody renews is one that nobody remembers.
+MAX_LIFETIME = timedelta(days=366)
+MAX_LABEL_LENGTH = 100
+#: How exactly it is known when a token was last used.
+_USED_EVERY = timedelta(minutes=1)
+
+
+class NewToken(msgspec.Struct, frozen=True, kw_only=True):
+    #: The token itself: it is shown now and never again.
+    text: str
+    record: ApiToken
+
+
+class OpenToken(msgspec.Struct, frozen=True, kw_only=True):
+    record: ApiToken
+    user: User
+
+
+async def add_token(
+    user_name: str,
+    label: str,
+    scopes: Iterable[Scope],
+    *,
+    actor: str,
+    lifetime: timedelta = DEFAULT_LIFETIME,
+) -> NewToken:
+    """Make a token for a user, for what the user's role may and nothing beyond."""
+    user = await find_user(user_name)
+    token = _draft(user, label, scopes, lifetime)
+    text = new_token_text()
+    said = f"{', '.join(token.scopes)}, until {token.expires_at:%Y-%m-%d}"
+    audit = write_audit(
+        "token add", f"{user.name} {token.id}", actor=actor, reason=token.label, outcome=said
+    )
+    if await commit([*write_new_token(digest_of(text), token), audit]) is None:
+        raise Overtaken("the token could not be made; try again")
+    return NewToken(text=text, record=token)
+
+
+def _draft(user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta) -> ApiToken:
+    wanted = sorted(set(scopes), key=list(Scope).index)
+    label = label.strip()
+    if not label or len(label) > MAX_LABEL_LENGTH or not label.isprintable():
+        raise InvalidInput(f"say what the token is for, in up to {MAX_LABEL_LENGTH} characters")
+    if not wanted:
+        raise InvalidInput("choose at least one thing that the token is for")
+    if not timedelta(0) < lifetime <= MAX_LIFETIME:
+        raise InvalidInput(f"a token is good for {MAX_LIFETIME.days} days at most")
+    beyond = [scope for scope in wanted if scope not in SCOPES_OF[user.role]]
+    if beyond:
+        raise NotAllowed(f"{user.name} is {user.role}: no token for {', '.join(beyond)}")
+    now = get_now()
+    return ApiToken(
+        id=f"tok_{digest_of(new_token_text())[:12]}",
+        user=user.name,
+        label=label,
+        scopes=tuple(wanted),
+        created_at=now,
+        expires_at=now + lifetime,
+    )
+
+
+async def find_open_token(text: str) -> OpenToken | None:
+    """Return the token and its user if both are good, and remember that it was used."""
+    if not is_token_text(text):
+        return None
+    digest = digest_of(text)
+    stored = await get_token(digest)
+    user = await get_user(stored.record.user) if stored else None
+    if stored is None or user is None or user.record.is_disabled:
+        return None
+    token, now = stored.record, get_now()
+    if token.last_used_at is None or abs(now - token.last_used_at) >= _USED_EVERY:
+        token = msgspec.structs.replace(token, last_used_at=now)
+        # If somebody was faster, it was used or revoked: both is fine.
+        await commit([write_token(digest, token, expected=stored.revision)])
+    return OpenToken(record=token, user=user.record)
+
+
+async def revoke_token(
+    token_id: str, *, actor: str, of: str | None = None, reason: str = ""
+) -> ApiToken:
+    """Make a token good for nothing, from the next request on; *of* must be whose it is."""
+    token = await find_token(token_id)
+    if token is None or of not in {None, token.user}:
+        raise NotFound(f"there is no token {token_id!r}; it may have been revoked, or has expired")
+    subject = f"{token.user} {token.id}"
+    audit = write_audit("token revoke", subject, actor=actor, reason=reason or token.label)
+    deletions = await delete_token(token)
+    if deletions and await commit([*deletions, audit]) is None:
+        raise NotFound(f"there is no token {token_id!r}; somebody has revoked it just now")
+    return token

@@ -1,0 +1,179 @@
+"""Users: added, given roles and passwords, disabled and enabled; each deed with its record."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from vskill_platform.access.passwords import check_password, digest_password
+from vskill_platform.access.sign_in import check_credentials
+from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, Overtaken
+from vskill_platform.model.user import Role, User, checked_user_name
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.session_store import delete_sessions
+from vskill_platform.stores.user_store import (
+    Password,
+    get_user,
+    list_users,
+    write_password,
+    write_user,
+)
+
+#: Each round meets somebody who was faster; so many in a row are a fault.
+_MAX_ROUNDS = 20
+
+_Change = Callable[[User], User]
+
+
+async def find_user(name: str) -> User:
+    stored = await get_user(name.strip().lower())
+    if stored is None:
+        raise NotFound(f"there is no user {name!r}")
+    return stored.record
+
+
+async def add_user(name: str, role: Role, *, actor: str, password: str | None = None) -> User:
+    """Add somebody; without a password nobody can sign in until one is set."""
+    operations, user = await prepare_user(name, role, actor=actor, password=password)
+    if await commit(operations) is None:
+        raise InvalidInput(f"there is a user {user.name!r} already")
+    return user
+
+
+async def prepare_user(
+    name: str, role: Role, *, actor: str, password: str | None = None, reason: str = ""
+) -> tuple[list[Operation], User]:
+    """Say what to write so that there is a new user; the commit fails if the name is taken."""
+    user = User(name=checked_user_name(name), role=role, created_at=get_now())
+    operations = [
+        write_user(user, expected=ABSENT),
+        write_audit("user add", user.name, actor=actor, reason=reason, outcome=f"is {role}"),
+    ]
+    if password is not None:
+        operations.append(await prepare_password(user.name, password))
+    return operations, user
+
+
+async def prepare_password(name: str, password: str) -> Operation:
+    check_password(password, name=name)
+    kept = Password(digest=await digest_password(password), changed_at=get_now())
+    return write_password(name, kept)
+
+
+async def set_role(name: str, role: Role, *, actor: str, reason: str = "") -> User:
+    """Give somebody another role; it holds from the next request on, for tokens too."""
+    return await _change(
+        name,
+        lambda user: msgspec.structs.replace(user, role=role),
+        audit=("user set-role", f"is {role}"),
+        actor=actor,
+        reason=reason,
+    )
+
+
+async def disable_user(name: str, *, actor: str, reason: str = "") -> User:
+    """Lock somebody out: no sign-in, and no session or token is good any more."""
+    return await _change(
+        name,
+        lambda user: msgspec.structs.replace(
+            user, is_disabled=True, epoch=user.epoch + (not user.is_disabled)
+        ),
+        audit=("user disable", "is disabled, signed out everywhere"),
+        actor=actor,
+        reason=reason,
+    )
+
+
+async def enable_user(name: str, *, actor: str, reason: str = "") -> User:
+    """Let somebody in again; tokens are good again, sessions have to be begun anew."""
+    return await _change(
+        name,
+        lambda user: msgspec.structs.replace(user, is_disabled=False),
+        audit=("user enable", "is enabled"),
+        actor=actor,
+        reason=reason,
+    )
+
+
+async def set_password(name: str, password: str, *, actor: str, reason: str = "") -> User:
+    """Give somebody a new password and end all sessions that the old one has begun."""
+    user = await find_user(name)
+    return await _change(
+        user.name,
+        _sign_out,
+        audit=("user set-password", "signed out everywhere"),
+        actor=actor,
+        reason=reason,
+        more=[await prepare_password(user.name, password)],
+    )
+
+
+async def change_own_password(user: User, old: str, new: str) -> User:
+    """Let somebody choose a new password who knows the old one; every session ends."""
+    if await check_credentials(user.name, old) is None:
+        raise InvalidInput("the present password is wrong")
+    return await set_password(user.name, new, actor=user.name, reason="own choice")
+
+
+async def sign_out_everywhere(name: str, *, actor: str) -> User:
+    """End every session of somebody, in one write."""
+    return await _change(
+        name,
+        _sign_out,
+        audit=("user sign-out", "signed out everywhere"),
+        actor=actor,
+        reason="",
+        more=await delete_sessions(name),
+    )
+
+
+async def has_admin() -> bool:
+    """Tell whether anybody could administer."""
+    return any(user.role is Role.ADMIN and not user.is_disabled for user in await list_users())
+
+
+def _sign_out(user: User) -> User:
+    return msgspec.structs.replace(user, epoch=user.epoch + 1)
+
+
+async def _change(
+    name: str,
+    change: _Change,
+    *,
+    audit: tuple[str, str],
+    actor: str,
+    reason: str,
+    more: list[Operation] | None = None,
+) -> User:
+    """Change a user by compare-and-set, with the audit record; without a change, neither."""
+    for _ in range(_MAX_ROUNDS):
+        stored = await get_user(name.strip().lower())
+        if stored is None:
+            raise NotFound(f"there is no user {name!r}")
+        changed = change(stored.record)
+        if changed == stored.record:
+            return changed
+        await _keep_an_admin(stored, changed)
+        action, outcome = audit
+        operations = [
+            write_user(changed, expected=stored.revision),
+            write_audit(action, changed.name, actor=actor, reason=reason, outcome=outcome),
+            *(more or []),
+        ]
+        if await commit(operations) is not None:
+            return changed
+    raise Overtaken(f"{name} is being changed by too many others; try again")
+
+
+async def _keep_an_admin(stored: Stored[User], changed: User) -> None:
+    """Refuse to take the last one away who could give it back."""
+    was, will_be = (
+        user.role is Role.ADMIN and not user.is_disabled for user in (stored.record, changed)
+    )
+    if not was or will_be:
+        return
+    others = [user for user in await list_users() if user.name != changed.name]
+    if not any(user.role is Role.ADMIN and not user.is_disabled for user in others):
+        raise NotAllowed(f"{changed.name} is the last admin; make somebody else one first")

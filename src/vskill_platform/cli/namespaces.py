@@ -1,0 +1,84 @@
+"""`namespaces`: who has a say in what is published under a name."""
+
+import getpass
+from collections.abc import Awaitable, Callable
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from vskill_platform.access.namespaces import add_member, add_owner, remove_member, remove_owner
+from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.model.user import Namespace
+from vskill_platform.stores.namespace_store import list_namespaces
+
+_namespace = click.argument("namespace")
+_user = click.argument("user")
+
+
+@click.group()
+def namespaces() -> None:
+    """Say who owns a namespace, and who sees what is private in it.
+
+    A namespace is `@name` for uploads, `owner` for github.com, `host/owner` for other hosts.
+    """
+
+
+@namespaces.command("list")
+@json_option
+def list_command(*, as_json: bool) -> None:
+    """List the namespaces that were given somebody; `@name` always belongs to its user."""
+    found = run_command(list_namespaces)
+    if as_json:
+        print_json(found)
+        return
+    table = Table("namespace", "owners", "members")
+    for namespace in found:
+        table.add_row(namespace.name, ", ".join(namespace.owners), ", ".join(namespace.members))
+    Console().print(table)
+
+
+@namespaces.command("add-owner")
+@_namespace
+@_user
+@json_option
+def add_owner_command(*, namespace: str, user: str, as_json: bool) -> None:
+    """Give a namespace an owner; from the first one on nobody else may submit to it."""
+    _change(lambda: add_owner(namespace, user, actor=getpass.getuser()), as_json=as_json)
+
+
+@namespaces.command("remove-owner")
+@_namespace
+@_user
+@json_option
+def remove_owner_command(*, namespace: str, user: str, as_json: bool) -> None:
+    """Take an owner away; a namespace without owners is everybody's again."""
+    _change(lambda: remove_owner(namespace, user, actor=getpass.getuser()), as_json=as_json)
+
+
+@namespaces.command("add-member")
+@_namespace
+@_user
+@json_option
+def add_member_command(*, namespace: str, user: str, as_json: bool) -> None:
+    """Let somebody see what is private in a namespace."""
+    _change(lambda: add_member(namespace, user, actor=getpass.getuser()), as_json=as_json)
+
+
+@namespaces.command("remove-member")
+@_namespace
+@_user
+@json_option
+def remove_member_command(*, namespace: str, user: str, as_json: bool) -> None:
+    """Let somebody see no more than everybody does."""
+    _change(lambda: remove_member(namespace, user, actor=getpass.getuser()), as_json=as_json)
+
+
+def _change(work: Callable[[], Awaitable[Namespace]], *, as_json: bool) -> None:
+    found = run_command(work)
+    if as_json:
+        print_json(found)
+        return
+    owners = ", ".join(found.owners) or "nobody but its user"
+    members = ", ".join(found.members) or "none"
+    click.echo(f"{found.name}: owned by {owners}; members: {members}.")

@@ -1,0 +1,94 @@
+"""`tokens`: what programs sign in with."""
+
+import getpass
+from datetime import timedelta
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from vskill_platform.access.tokens import NewToken, add_token, revoke_token
+from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.model.user import ApiToken, Scope
+from vskill_platform.stores.token_store import list_tokens
+
+
+@click.group()
+def tokens() -> None:
+    """Make, list and revoke the tokens of programs."""
+
+
+@tokens.command()
+@click.argument("user")
+@click.option("--label", required=True, metavar="TEXT", help="What it is for.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    default=[Scope.READ.value],
+    show_default=True,
+    type=click.Choice([scope.value for scope in Scope]),
+    help="What it may; can be given several times.",
+)
+@click.option("--days", default=90, show_default=True, type=click.IntRange(1, 366))
+@json_option
+def add(*, user: str, label: str, scopes: tuple[str, ...], days: int, as_json: bool) -> None:
+    """Make a token for a user and print it: this is the only time that it is shown."""
+
+    async def work() -> NewToken:
+        return await add_token(
+            user,
+            label,
+            map(Scope, scopes),
+            actor=getpass.getuser(),
+            lifetime=timedelta(days=days),
+        )
+
+    token = run_command(work)
+    if as_json:
+        print_json({"token": token.text, "record": token.record})
+    else:
+        click.echo(token.text)
+        end = f"{token.record.expires_at:%Y-%m-%d}"
+        click.echo(f"{token.record.id}, good until {end}; it is never shown again.", err=True)
+
+
+@tokens.command("list")
+@click.option("--user", metavar="NAME", help="Only the tokens of this user.")
+@json_option
+def list_command(*, user: str | None, as_json: bool) -> None:
+    """List the tokens that are good, with their last use."""
+
+    async def work() -> list[ApiToken]:
+        return await list_tokens(user)
+
+    found = run_command(work)
+    if as_json:
+        print_json(found)
+        return
+    table = Table("id", "user", "for", "may", "last used (UTC)", "ends (UTC)")
+    for token in found:
+        used = f"{token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never"
+        table.add_row(
+            token.id, token.user, escape(token.label), ", ".join(token.scopes), used,
+            f"{token.expires_at:%Y-%m-%d}",
+        )  # fmt: skip
+    Console().print(table)
+
+
+@tokens.command()
+@click.argument("token_id", metavar="ID")
+@click.option("--reason", default="", metavar="TEXT", help="Why; kept in the audit.")
+@json_option
+def revoke(*, token_id: str, reason: str, as_json: bool) -> None:
+    """Make a token good for nothing, from the next request on."""
+
+    async def work() -> ApiToken:
+        return await revoke_token(token_id, actor=getpass.getuser(), reason=reason)
+
+    token = run_command(work)
+    if as_json:
+        print_json(token)
+    else:
+        click.echo(f"{token.id} of {token.user} ({token.label}) is revoked.")

@@ -1,0 +1,155 @@
+"""`users`: who has an account, and what they may."""
+
+import getpass
+import sys
+from collections.abc import Awaitable, Callable
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from vskill_platform.access.users import (
+    add_user,
+    disable_user,
+    enable_user,
+    find_user,
+    set_password,
+    set_role,
+)
+from vskill_platform.access.welcome import invite_admin, invite_user
+from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.model.user import Role, User
+from vskill_platform.stores.user_store import list_users
+
+_name = click.argument("name")
+_reason = click.option("--reason", default="", metavar="TEXT", help="Why; kept in the audit.")
+_roles = click.Choice([role.value for role in Role])
+
+
+@click.group()
+def users() -> None:
+    """Add people, give them roles, lock them out."""
+
+
+@users.command("list")
+@json_option
+def list_command(*, as_json: bool) -> None:
+    """List everybody who has an account."""
+    found = run_command(list_users)
+    if as_json:
+        print_json(found)
+        return
+    table = Table("name", "role", "since (UTC)", "")
+    for user in found:
+        since = f"{user.created_at:%Y-%m-%d}"
+        table.add_row(user.name, user.role, since, "[red]disabled[/]" if user.is_disabled else "")
+    Console().print(table)
+
+
+@users.command()
+@_name
+@click.option("--role", type=_roles, default=Role.PUBLISHER.value, show_default=True)
+@json_option
+def add(*, name: str, role: str, as_json: bool) -> None:
+    """Add somebody, and print a link with which they choose a password: once, within a day."""
+
+    async def work() -> tuple[User, str]:
+        user = await add_user(name, Role(role), actor=getpass.getuser())
+        return user, await invite_user(user.name, actor=getpass.getuser())
+
+    user, url = run_command(work, create=True)
+    if as_json:
+        print_json({"user": user, "link": url})
+    else:
+        click.echo(f"{user.name} is {user.role}. Hand over this link (good once, for 24 hours):")
+        click.echo(f"  {url}")
+
+
+@users.command()
+@_name
+@json_option
+def invite(*, name: str, as_json: bool) -> None:
+    """Print a link with which somebody chooses a new password: once, within a day."""
+
+    async def work() -> str:
+        return await invite_user(name, actor=getpass.getuser())
+
+    _show_link(run_command(work), as_json=as_json)
+
+
+@users.command("admin-link")
+@json_option
+def admin_link(*, as_json: bool) -> None:
+    """Print a link that makes an admin: once, within a day. For who is locked out."""
+
+    async def work() -> str:
+        return await invite_admin(actor=getpass.getuser())
+
+    _show_link(run_command(work, create=True), as_json=as_json)
+
+
+@users.command()
+@_name
+@_reason
+@json_option
+def disable(*, name: str, reason: str, as_json: bool) -> None:
+    """Lock somebody out at once: no sign-in, no session, no token."""
+    _change(lambda: disable_user(name, actor=getpass.getuser(), reason=reason), as_json=as_json)
+
+
+@users.command()
+@_name
+@_reason
+@json_option
+def enable(*, name: str, reason: str, as_json: bool) -> None:
+    """Let somebody in again."""
+    _change(lambda: enable_user(name, actor=getpass.getuser(), reason=reason), as_json=as_json)
+
+
+@users.command("set-role")
+@_name
+@click.argument("role", type=_roles)
+@_reason
+@json_option
+def set_role_command(*, name: str, role: str, reason: str, as_json: bool) -> None:
+    """Give somebody another role; it holds from the next request on."""
+    _change(
+        lambda: set_role(name, Role(role), actor=getpass.getuser(), reason=reason),
+        as_json=as_json,
+    )
+
+
+@users.command("set-password")
+@_name
+@json_option
+def set_password_command(*, name: str, as_json: bool) -> None:
+    """Set a password, asked for or read from standard input; ends all sessions of the user."""
+
+    async def work() -> User:
+        user = await find_user(name)
+        return await set_password(user.name, _read_password(), actor=getpass.getuser())
+
+    _change(work, as_json=as_json)
+
+
+def _read_password() -> str:
+    if sys.stdin.isatty():
+        password: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+        return password
+    return sys.stdin.readline().rstrip("\n")
+
+
+def _change(work: Callable[[], Awaitable[User]], *, as_json: bool) -> None:
+    user = run_command(work)
+    if as_json:
+        print_json(user)
+    else:
+        locked = ", disabled" if user.is_disabled else ""
+        click.echo(f"{user.name} is {user.role}{locked}.")
+
+
+def _show_link(url: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"link": url})
+    else:
+        click.echo(url)

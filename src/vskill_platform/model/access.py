@@ -1,0 +1,126 @@
+"""Who may do what: roles and rights, the scopes of tokens, and the visitor who has them."""
+
+import ipaddress
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from vskill_platform.model.user import Namespace, Role, Scope, User
+from vskill_platform.settings import Settings
+
+__all__ = ["RIGHTS", "SCOPES_OF", "SCOPE_RIGHTS", "Right", "Role", "Scope", "Visitor"]
+
+
+class Right(StrEnum):
+    #: No sign-in needed: public reading, the sign-in form, health, static files.
+    ANYONE = "anyone"
+    #: Submit, retry, withdraw one's own; who has it without an account is a setting.
+    SUBMIT = "submit"
+    #: One's own account and tokens.
+    ACCOUNT = "account"
+    #: Reviews, reports with held files.
+    REVIEW = "review"
+    #: Pause and resume, requeue, dead letters, dequeue.
+    OPERATE = "operate"
+    #: The blocklist; yanking what is not one's own.
+    BLOCK = "block"
+    #: Users, roles, namespaces, tokens of others, audit, policy, rescan.
+    ADMINISTER = "administer"
+
+
+_FOR_ALL = frozenset({Right.ANYONE, Right.ACCOUNT})
+_FOR_PUBLISHERS = _FOR_ALL | {Right.SUBMIT}
+_FOR_REVIEWERS = _FOR_PUBLISHERS | {Right.REVIEW, Right.OPERATE, Right.BLOCK}
+#: What each role may, whatever the settings say.
+RIGHTS: dict[Role, frozenset[Right]] = {
+    Role.READER: _FOR_ALL,
+    Role.PUBLISHER: _FOR_PUBLISHERS,
+    Role.REVIEWER: _FOR_REVIEWERS,
+    Role.ADMIN: _FOR_REVIEWERS | {Right.ADMINISTER},
+}
+#: What a token may, if its user may. Only with the scope `admin` it may make other tokens: else
+#: whoever finds a small one could make a great one of it.
+SCOPE_RIGHTS: dict[Scope, frozenset[Right]] = {
+    Scope.READ: frozenset({Right.ANYONE}),
+    Scope.SUBMIT: frozenset({Right.ANYONE, Right.SUBMIT}),
+    Scope.REVIEW: frozenset({Right.ANYONE, Right.REVIEW, Right.BLOCK}),
+    Scope.OPERATE: frozenset({Right.ANYONE, Right.OPERATE}),
+    Scope.ADMIN: frozenset(Right),
+}
+#: What each role may give a token; whether it may submit with it, the settings say.
+SCOPES_OF: dict[Role, frozenset[Scope]] = {
+    Role.READER: frozenset({Scope.READ, Scope.SUBMIT}),
+    Role.PUBLISHER: frozenset({Scope.READ, Scope.SUBMIT}),
+    Role.REVIEWER: frozenset(Scope) - {Scope.ADMIN},
+    Role.ADMIN: frozenset(Scope),
+}
+#: With one of these a token sees what is private, as far as its user does.
+_SEEING = frozenset({Scope.READ, Scope.REVIEW, Scope.ADMIN})
+
+
+class Visitor(msgspec.Struct, frozen=True, kw_only=True):
+    """Whoever sent a request."""
+
+    #: None if nobody has signed in.
+    user: User | None = None
+    via: Literal["session", "token", ""] = ""
+    #: What the token is for; empty without one.
+    scopes: frozenset[Scope] = frozenset()
+    #: Where the request came from; empty if nobody knows.
+    address: str = ""
+    #: What a form must bring along to be taken for one of ours.
+    csrf: str = ""
+    #: Names the session or the token; empty without one.
+    credential: str = ""
+
+    @property
+    def name(self) -> str:
+        """Say who it is, for histories and the audit; an address is told only in part."""
+        return self.user.name if self.user else f"anonymous@{_label(self.address)}"
+
+    def may(self, right: Right, settings: Settings) -> bool:
+        if self.user is None:
+            return right is Right.ANYONE or (
+                right is Right.SUBMIT and settings.submit_by == "anyone"
+            )
+        if self.via == "token" and not any(right in SCOPE_RIGHTS[item] for item in self.scopes):
+            return False
+        if right is Right.SUBMIT and settings.submit_by != "publishers":
+            return True
+        return right in RIGHTS[self.user.role]
+
+    def may_act_in(self, namespace: Namespace, settings: Settings) -> bool:
+        """Tell whether submitting, withdrawing, yanking and hiding there is theirs to do."""
+        if not namespace.is_owned or self.may(Right.REVIEW, settings):
+            return True
+        return self.user is not None and namespace.is_owner(self.user.name)
+
+    @property
+    def sees_all(self) -> bool:
+        """Tell whether private skills of everybody are shown."""
+        return self.sees_own and self.user is not None and Right.REVIEW in RIGHTS[self.user.role]
+
+    def sees_into(self, namespace: Namespace) -> bool:
+        """Tell whether private skills of this namespace are shown."""
+        if self.sees_all:
+            return True
+        is_insider = self.user is not None and namespace.is_insider(self.user.name)
+        return self.sees_own and is_insider
+
+    @property
+    def sees_own(self) -> bool:
+        """Tell whether private skills of their own namespaces are shown."""
+        return self.via == "session" or not _SEEING.isdisjoint(self.scopes)
+
+
+def _label(address: str) -> str:
+    """Leave out the part of an address that names one household."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return "nowhere"
+    if found.version == 4:  # noqa: PLR2004 - the version of the protocol
+        return f"{address.rpartition('.')[0]}.x"
+    network = ipaddress.ip_network((found, 48), strict=False)
+    return f"{network.network_address}x"

@@ -1,0 +1,77 @@
+"""How often each skill was installed: in all, and on each of the last days, in UTC.
+
+One record a skill, changed by compare-and-set. Whoever is overtaken looks again: of all that add
+at the same moment one always gets through, so many nodes may add to the same skill.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+
+import msgspec
+
+from vskill_platform.engines.ports import ABSENT, NEVER, Put
+from vskill_platform.errors import Overtaken
+from vskill_platform.model.record import Record
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.records import Stored, decode, encode, get_record, read_found
+
+_INSTALLS = "installs:"
+#: Older days are part of the total only.
+KEPT_DAYS = 90
+#: So many rounds are lost only where something is wrong with the clock or the engine.
+_MAX_ROUNDS = 500
+#: Who was overtaken waits for a random part of this, so that they do not all come back at once.
+_PAUSE_SECONDS = 0.05
+
+
+class InstallCounts(Record, frozen=True, kw_only=True):
+    total: int = 0
+    #: Only days on which there were any.
+    days: dict[date, int] = msgspec.field(default_factory=dict)
+
+    def since(self, day: date) -> int:
+        """Return how many there were from that day on."""
+        return sum(count for known, count in self.days.items() if known >= day)
+
+
+def slug_of_installs_key(key: str) -> str | None:
+    """Return the slug of the skill whose installs have this key; None for other records."""
+    return key[len(_INSTALLS) :] if key.startswith(_INSTALLS) else None
+
+
+async def get_installs(slug: str) -> InstallCounts:
+    stored = await get_record(_INSTALLS + slug, InstallCounts)
+    return stored.record if stored else InstallCounts()
+
+
+async def read_installs(slugs: Sequence[str]) -> dict[str, InstallCounts]:
+    """Return the counts of each skill that was ever installed, all read at once."""
+    keys = [_INSTALLS + slug for slug in slugs]
+    found = await read_found(keys, lambda key, value: decode(key, value, InstallCounts))
+    return {key[len(_INSTALLS) :]: counts for key, counts in found.items()}
+
+
+async def add_installs(installs: Mapping[str, int]) -> None:
+    """Count installs, by slug; each skill's count changes in a commit of its own."""
+    await asyncio.gather(*(_add(slug, count) for slug, count in installs.items() if count))
+
+
+async def _add(slug: str, count: int) -> None:
+    for _ in range(_MAX_ROUNDS):
+        stored = await get_record(_INSTALLS + slug, InstallCounts)
+        before = stored or Stored(InstallCounts(), ABSENT)
+        counts = _added(before.record, count, get_now().date())
+        put = Put(_INSTALLS + slug, encode(counts), expected=before.revision, due=NEVER)
+        if await commit([put]) is not None:
+            return
+        await asyncio.sleep(random.uniform(0, _PAUSE_SECONDS))  # noqa: S311 - nothing secret
+    raise Overtaken(f"the installs of {slug} are being counted by too many others; try again")
+
+
+def _added(counts: InstallCounts, count: int, today: date) -> InstallCounts:
+    first = today - timedelta(days=KEPT_DAYS - 1)
+    days = {day: known for day, known in counts.days.items() if first <= day}
+    days[today] = days.get(today, 0) + count
+    return InstallCounts(total=counts.total + count, days=days)

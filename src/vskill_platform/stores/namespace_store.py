@@ -1,0 +1,51 @@
+"""Namespaces and those who have a say in them, to be found from either side."""
+
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.model.user import Namespace, own_namespace
+from vskill_platform.stores.records import (
+    Stored,
+    decode,
+    encode,
+    get_record,
+    list_all_keys,
+    read_each,
+)
+
+_NAMESPACE = "namespace:"
+#: From a user to a namespace that the user owns or is a member of.
+_NAMESPACE_OF = "namespace-of:"
+
+
+async def get_namespace(name: str) -> Stored[Namespace]:
+    """Return who has a say; revision 0 if nobody was ever named."""
+    stored = await get_record(_NAMESPACE + name, Namespace)
+    return stored or Stored(Namespace(name=name), ABSENT)
+
+
+async def list_namespaces() -> list[Namespace]:
+    """Return those for which somebody was named."""
+    keys = await list_all_keys(_NAMESPACE)
+    return await read_each(keys, lambda key, value: decode(key, value, Namespace))
+
+
+async def list_namespaces_of(user_name: str) -> list[str]:
+    """Return the names of those that a user owns or is a member of, the own one first."""
+    prefix = f"{_NAMESPACE_OF}{user_name}:"
+    own = own_namespace(user_name)
+    others = [key.removeprefix(prefix) for key in await list_all_keys(prefix)]
+    return [own, *(name for name in others if name != own)]
+
+
+def write_namespace(before: Stored[Namespace], after: Namespace) -> list[Operation]:
+    """Say what to write so that it is found from its people too; only if nobody was faster."""
+    old = {*before.record.owners, *before.record.members}
+    new = {*after.owners, *after.members}
+    return [
+        Put(_NAMESPACE + after.name, encode(after), expected=before.revision, due=NEVER),
+        *(Delete(_of_key(user, after.name)) for user in sorted(old - new)),
+        *(Put(_of_key(user, after.name), b"", due=NEVER) for user in sorted(new - old)),
+    ]
+
+
+def _of_key(user_name: str, namespace: str) -> str:
+    return f"{_NAMESPACE_OF}{user_name}:{namespace}"

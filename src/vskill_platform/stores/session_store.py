@@ -1,0 +1,78 @@
+"""Sessions, each under the digest of its secret: who reads the database can open none."""
+
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.model.user import Session
+from vskill_platform.stores.records import (
+    Stored,
+    decode,
+    encode,
+    get_record,
+    list_all_keys,
+    read_each,
+)
+
+_SESSION = "session:"
+#: From a user and the id of a session to the digest of its secret.
+_SESSION_ID = "session-id:"
+
+
+async def get_session(digest: str) -> Stored[Session] | None:
+    return await get_record(_SESSION + digest, Session)
+
+
+async def list_sessions(user_name: str) -> list[Session]:
+    """Return the sessions that somebody has begun, whether they are still good or not."""
+    digests = await _digests(user_name)
+    keys = [_SESSION + digest for digest in digests]
+    return await read_each(keys, lambda key, value: decode(key, value, Session))
+
+
+async def get_session_digest(user_name: str, session_id: str) -> str | None:
+    found = await get_record(_id_key(user_name, session_id), str)
+    return found.record if found else None
+
+
+def write_new_session(digest: str, session: Session) -> list[Operation]:
+    return [
+        _put(digest, session, expected=ABSENT),
+        Put(
+            _id_key(session.user, session.id),
+            encode(digest),
+            due=NEVER,
+            expires_at=session.expires_at,
+        ),
+    ]
+
+
+def write_session(digest: str, session: Session, *, expected: int) -> Operation:
+    return _put(digest, session, expected=expected)
+
+
+def delete_session(digest: str, session: Session) -> list[Operation]:
+    return [Delete(_SESSION + digest), Delete(_id_key(session.user, session.id))]
+
+
+async def delete_sessions(user_name: str) -> list[Operation]:
+    """Say what to delete so that nothing is left of what somebody has begun."""
+    keys = await list_all_keys(f"{_SESSION_ID}{user_name}:")
+    digests = await _digests(user_name)
+    return [*(Delete(key) for key in keys), *(Delete(_SESSION + digest) for digest in digests)]
+
+
+async def _digests(user_name: str) -> list[str]:
+    keys = await list_all_keys(f"{_SESSION_ID}{user_name}:")
+    return await read_each(keys, lambda key, value: decode(key, value, str))
+
+
+def _put(digest: str, session: Session, *, expected: int) -> Operation:
+    return Put(
+        _SESSION + digest,
+        encode(session),
+        expected=expected,
+        due=NEVER,
+        expires_at=session.expires_at,
+    )
+
+
+def _id_key(user_name: str, session_id: str) -> str:
+    return f"{_SESSION_ID}{user_name}:{session_id}"

@@ -1,0 +1,64 @@
+"""Tokens of programs, each under the digest of its secret: who reads the database can use none."""
+
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.model.user import ApiToken
+from vskill_platform.stores.records import (
+    Stored,
+    decode,
+    encode,
+    get_record,
+    list_all_keys,
+    read_each,
+)
+
+_TOKEN = "token:"  # noqa: S105 - a prefix of keys
+#: From a user and the id of a token to the digest of its secret.
+_TOKEN_ID = "token-id:"  # noqa: S105 - a prefix of keys
+
+
+async def get_token(digest: str) -> Stored[ApiToken] | None:
+    return await get_record(_TOKEN + digest, ApiToken)
+
+
+async def list_tokens(user_name: str | None = None) -> list[ApiToken]:
+    """Return the tokens that are still good, of one user or of all."""
+    keys = await list_all_keys(f"{_TOKEN_ID}{user_name}:" if user_name else _TOKEN_ID)
+    digests = await read_each(keys, lambda key, value: decode(key, value, str))
+    return await read_each(
+        [_TOKEN + digest for digest in digests],
+        lambda key, value: decode(key, value, ApiToken),
+    )
+
+
+async def find_token(token_id: str) -> ApiToken | None:
+    """Return the token with this id, whoever has it."""
+    return next((token for token in await list_tokens() if token.id == token_id), None)
+
+
+def write_new_token(digest: str, token: ApiToken) -> list[Operation]:
+    way = Put(
+        _id_key(token), encode(digest), expected=ABSENT, due=NEVER, expires_at=token.expires_at
+    )
+    return [_put(digest, token, expected=ABSENT), way]
+
+
+def write_token(digest: str, token: ApiToken, *, expected: int) -> Operation:
+    return _put(digest, token, expected=expected)
+
+
+async def delete_token(token: ApiToken) -> list[Operation]:
+    """Say what to delete so that a token is good for nothing; empty if it is gone already."""
+    way = await get_record(_id_key(token), str)
+    if way is None:
+        return []
+    return [Delete(_id_key(token), expected=way.revision), Delete(_TOKEN + way.record)]
+
+
+def _put(digest: str, token: ApiToken, *, expected: int) -> Operation:
+    return Put(
+        _TOKEN + digest, encode(token), expected=expected, due=NEVER, expires_at=token.expires_at
+    )
+
+
+def _id_key(token: ApiToken) -> str:
+    return f"{_TOKEN_ID}{token.user}:{token.id}"

@@ -1,0 +1,47 @@
+"""Users, and apart from them what their passwords are checked against."""
+
+from datetime import datetime
+
+from vskill_platform.engines.ports import NEVER, Operation, Put
+from vskill_platform.model.record import Record
+from vskill_platform.model.user import User
+from vskill_platform.stores.records import (
+    Stored,
+    decode,
+    encode,
+    get_record,
+    list_all_keys,
+    read_each,
+)
+
+_USER = "user:"
+#: Not in the user's record: that one is shown in pages and answers.
+_PASSWORD = "password:"  # noqa: S105 - a prefix of keys
+
+
+class Password(Record, frozen=True, kw_only=True):
+    #: The digest with its salt and its costs; never the password.
+    digest: str
+    changed_at: datetime
+
+
+async def get_user(name: str) -> Stored[User] | None:
+    return await get_record(_USER + name, User)
+
+
+async def list_users() -> list[User]:
+    """Return everybody, in the order of their names."""
+    keys = await list_all_keys(_USER)
+    return await read_each(keys, lambda key, value: decode(key, value, User))
+
+
+def write_user(user: User, *, expected: int) -> Operation:
+    return Put(_USER + user.name, encode(user), expected=expected, due=NEVER)
+
+
+async def get_password(name: str) -> Stored[Password] | None:
+    return await get_record(_PASSWORD + name, Password)
+
+
+def write_password(name: str, password: Password, *, expected: int | None = None) -> Operation:
+    return Put(_PASSWORD + name, encode(password), expected=expected, due=NEVER)

@@ -1,0 +1,43 @@
+"""The people of the access tests: Ada publishes, Ben reads, Rae reviews, Cyd administers."""
+
+import re
+
+from argon2 import PasswordHasher
+from httpx import AsyncClient, Response
+
+from vskill_platform.access.sessions import begin_session
+from vskill_platform.access.users import add_user
+from vskill_platform.model.user import Role, User
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.user_store import Password, write_password
+from vskill_platform.web.access.cookies import SESSION_COOKIE
+
+NAMES = {Role.READER: "ben", Role.PUBLISHER: "ada", Role.REVIEWER: "rae", Role.ADMIN: "cyd"}
+PASSWORD = "correct horse battery staple"
+#: Of today's costs, so that it is not made anew; made once, because that takes a while.
+_DIGEST = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=4).hash(PASSWORD)
+_CSRF = re.compile(r'name="csrf_token" value="([0-9a-f]+)"')
+
+
+async def a_user(role: Role = Role.PUBLISHER, name: str = "") -> User:
+    """Add somebody who can sign in with PASSWORD."""
+    user = await add_user(name or NAMES[role], role, actor="test")
+    await commit([write_password(user.name, Password(digest=_DIGEST, changed_at=get_now()))])
+    return user
+
+
+async def let_in(client: AsyncClient, user: User) -> str:
+    """Give a client a session of this user; return its secret."""
+    opened = await begin_session(user, address="127.0.0.1", browser="a test")
+    host = client.base_url.host
+    client.cookies.set(
+        SESSION_COOKIE, opened.secret, domain=host if "." in host else f"{host}.local"
+    )
+    return opened.secret
+
+
+def csrf_in(page: Response) -> str:
+    """Return what the forms of a page bring along."""
+    found = _CSRF.search(page.text)
+    assert found, page.text
+    return found.group(1)

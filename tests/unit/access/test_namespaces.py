@@ -1,0 +1,145 @@
+"""Namespaces: whose they are, and what that means for those whose they are not."""
+
+import pytest
+
+from tests.people import a_user
+from vskill_platform.access.namespaces import (
+    add_member,
+    add_owner,
+    check_may_act_in,
+    may_act_in,
+    remove_member,
+    remove_owner,
+)
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
+from vskill_platform.model.access import Visitor
+from vskill_platform.model.user import Role, Scope
+from vskill_platform.stores.audit_store import list_audit
+from vskill_platform.stores.namespace_store import (
+    get_namespace,
+    list_namespaces,
+    list_namespaces_of,
+)
+
+pytestmark = pytest.mark.usefixtures("bound")
+
+
+async def visiting(name: str, role: Role = Role.PUBLISHER) -> Visitor:
+    return Visitor(user=await a_user(role, name=name), via="session")
+
+
+async def test_a_namespace_without_owners_is_everybodys() -> None:
+    ada = await visiting("ada")
+
+    assert await may_act_in(ada, "git.example/team")
+    assert await may_act_in(Visitor(), "git.example/team")
+    assert await may_act_in(Visitor(), "@local")
+
+
+async def test_from_its_first_owner_on_it_is_nobody_elses() -> None:
+    ada, ben = await visiting("ada"), await visiting("ben")
+    rae = await visiting("rae", Role.REVIEWER)
+
+    await add_owner("Git.Example/Team", "ada", actor="cyd")
+
+    assert await may_act_in(ada, "git.example/team")
+    assert await may_act_in(rae, "git.example/team")
+    for other in (ben, Visitor()):
+        with pytest.raises(NotAllowed, match=r"git\.example/team"):
+            await check_may_act_in(other, "git.example/team")
+
+
+async def test_a_reviewers_token_that_only_submits_has_no_say_in_what_is_others() -> None:
+    rae = await a_user(Role.REVIEWER)
+    await a_user(name="ada")
+    await add_owner("team", "ada", actor="cyd")
+
+    small = Visitor(user=rae, via="token", scopes=frozenset({Scope.SUBMIT}))
+    great = Visitor(user=rae, via="token", scopes=frozenset({Scope.REVIEW}))
+
+    assert not await may_act_in(small, "team")
+    assert await may_act_in(great, "team")
+
+
+async def test_what_is_handed_in_under_a_name_belongs_to_its_user() -> None:
+    ada, ben = await visiting("ada"), await visiting("ben")
+
+    assert await may_act_in(ada, "@ada")
+    assert not await may_act_in(ben, "@ada")
+    assert not await may_act_in(Visitor(), "@ada")
+    assert not await may_act_in(ben, "@not-there-yet")
+
+
+async def test_a_namespace_may_have_more_owners_and_is_found_from_each() -> None:
+    ada, ben = await visiting("ada"), await visiting("ben")
+    await add_owner("@ada", "ben", actor="cyd")
+    await add_owner("team", "ben", actor="cyd")
+
+    assert await may_act_in(ada, "@ada")
+    assert await may_act_in(ben, "@ada")
+    assert await list_namespaces_of("ben") == ["@ben", "@ada", "team"]
+    assert [item.name for item in await list_namespaces()] == ["@ada", "team"]
+
+
+async def test_who_was_removed_has_no_say_any_more() -> None:
+    ada, ben = await visiting("ada"), await visiting("ben")
+    await add_owner("team", "ada", actor="cyd")
+    await add_owner("team", "ben", actor="cyd")
+
+    await remove_owner("team", "ben", actor="cyd")
+
+    assert await may_act_in(ada, "team")
+    assert not await may_act_in(ben, "team")
+    assert await list_namespaces_of("ben") == ["@ben"]
+    with pytest.raises(NotFound):
+        await remove_owner("team", "ben", actor="cyd")
+
+
+async def test_a_member_sees_and_changes_nothing() -> None:
+    ben = await visiting("ben")
+    await a_user(name="ada")
+    await add_owner("team", "ada", actor="cyd")
+
+    await add_member("team", "ben", actor="ada")
+
+    namespace = (await get_namespace("team")).record
+    assert ben.sees_into(namespace)
+    assert not await may_act_in(ben, "team")
+    await remove_member("team", "ben", actor="ada")
+    assert not ben.sees_into((await get_namespace("team")).record)
+
+
+async def test_a_namespace_is_named_as_in_slugs() -> None:
+    await a_user(name="ada")
+
+    await add_owner("github.com/Ada-Lovelace", "ada", actor="cyd")
+
+    assert [item.name for item in await list_namespaces()] == ["ada-lovelace"]
+    for odd in ("", "a/b/c", "@", "@a/b", "a b", "https://git.example/x", "x" * 300):
+        with pytest.raises(InvalidInput):
+            await add_owner(odd, "ada", actor="cyd")
+
+
+async def test_nobody_who_is_not_there_owns_anything() -> None:
+    with pytest.raises(NotFound):
+        await add_owner("team", "ada", actor="cyd")
+    with pytest.raises(NotFound):
+        await add_member("team", "ada", actor="cyd")
+
+
+async def test_every_act_is_in_the_audit() -> None:
+    await a_user(name="ada")
+    await add_owner("team", "ada", actor="cyd")
+    await add_owner("team", "ada", actor="cyd")
+    await add_member("team", "ada", actor="cyd")
+    await remove_member("team", "ada", actor="cyd")
+    await remove_owner("team", "ada", actor="cyd")
+
+    records = [item for item in (await list_audit()).records if item.actor == "cyd"]
+
+    assert sorted((item.action, item.subject) for item in records) == [
+        ("namespace add-member", "team ada"),
+        ("namespace add-owner", "team ada"),
+        ("namespace remove-member", "team ada"),
+        ("namespace remove-owner", "team ada"),
+    ]

@@ -1,0 +1,60 @@
+"""What a password must be like, and that checking one tells nothing about who exists."""
+
+import argon2
+import pytest
+
+from vskill_platform.access import passwords
+from vskill_platform.access.passwords import (
+    DUMMY_DIGEST,
+    check_password,
+    digest_password,
+    is_outdated,
+    verify_password,
+)
+from vskill_platform.errors import InvalidInput
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["short", "a" * 11, "a" * 1001, "aaaaaaaaaaaaaaaaaa", "ada-lovelaceada-lovelace"],
+    ids=["short", "eleven", "long", "one letter", "the name"],
+)
+def test_what_is_guessed_first_is_refused(password: str) -> None:
+    with pytest.raises(InvalidInput):
+        check_password(password, name="ada-lovelace")
+
+
+@pytest.mark.parametrize(
+    "password", ["correct horse battery", "pässwörter sind läng", "1" * 4 + "abcdefgh"]
+)
+def test_what_is_long_is_fine(password: str) -> None:
+    check_password(password, name="ada")
+
+
+async def test_a_digest_is_argon2id_with_todays_costs_and_fits_its_password_alone() -> None:
+    digest = await digest_password("correct horse battery")
+
+    assert digest.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
+    assert not is_outdated(digest)
+    assert await verify_password(digest, "correct horse battery")
+    assert not await verify_password(digest, "correct horse battery ")
+
+
+async def test_who_does_not_exist_is_checked_at_the_same_cost_and_never_let_in() -> None:
+    known = argon2.extract_parameters(await digest_password("correct horse battery"))
+
+    assert argon2.extract_parameters(DUMMY_DIGEST) == known
+    assert not await verify_password(None, "correct horse battery")
+
+
+async def test_a_dummy_that_fits_lets_nobody_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = await digest_password("correct horse battery")
+    monkeypatch.setattr(passwords, "DUMMY_DIGEST", digest)
+
+    assert not await verify_password(None, "correct horse battery")
+
+
+def test_a_digest_of_other_costs_is_outdated() -> None:
+    cheap = argon2.PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1).hash("x")
+
+    assert is_outdated(cheap)
