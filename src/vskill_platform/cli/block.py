@@ -11,20 +11,11 @@ from rich.table import Column, Table
 
 from vskill_platform.cli.session import current_settings, json_option, print_json, run_command
 from vskill_platform.cli.versions import reason_option
-from vskill_platform.model.block import (
-    Block,
-    BlockSubject,
-    digest_subject,
-    name_subject,
-    publisher_subject,
-    source_subject,
-    subjects_of,
-)
-from vskill_platform.model.source import Source, SourceKind, folder_source, git_source, inner_path
+from vskill_platform.errors import InvalidInput
+from vskill_platform.model.block import Block, BlockSubject, subjects_of
 from vskill_platform.publish.block_skill import Blocked, Unblocked, block, unblock
+from vskill_platform.publish.block_subject import read_blocked_source, read_subject
 from vskill_platform.stores.block_store import get_block, get_blocks, list_blocks
-
-_UPLOAD = "upload:"
 
 
 @click.group("block")
@@ -109,8 +100,13 @@ def list_all(*, as_json: bool) -> None:
 @click.pass_context
 def check(context: click.Context, /, *, as_json: bool, **about: str | None) -> None:
     """Say whether something is blocked, and by what; the exit code is 1 if it is."""
-    source = _read_source(about["source"], about["path"]) if about["source"] else None
     subject = _read_subject(**about)
+    host = current_settings().default_host
+    source = (
+        read_blocked_source(about["source"], about["path"] or "", default_host=host)
+        if about["source"]
+        else None
+    )
 
     async def work() -> list[Block]:
         if source is None:
@@ -130,40 +126,11 @@ def check(context: click.Context, /, *, as_json: bool, **about: str | None) -> N
         context.exit(1)
 
 
-def _read_subject(
-    *,
-    digest: str | None,
-    source: str | None,
-    path: str | None,
-    name: str | None,
-    publisher: str | None,
-) -> BlockSubject:
-    if sum(item is not None for item in (digest, source, publisher)) != 1:
-        raise click.UsageError(
-            "give one of --digest, --source (with --path or --name), --publisher"
-        )
-    if source is None and (name or path):
-        raise click.UsageError("--name and --path stand with --source")
-    if name and path:
-        raise click.UsageError("give --name or --path, not both")
-    if digest is not None:
-        return digest_subject(digest)
-    if publisher is not None:
-        return publisher_subject(publisher)
-    where = _read_source(source or "", path)
-    return name_subject(where, name) if name else source_subject(where)
-
-
-def _read_source(text: str, path: str | None) -> Source:
-    """Read a source as it is stored; unlike one to submit, it need not be there any more."""
-    inside = path or ""
-    if text.startswith(_UPLOAD):
-        return Source(kind=SourceKind.UPLOAD, url=text, path=inner_path(inside))
-    if "://" in text:
-        return git_source(text, inside)
-    if text.startswith("/"):
-        return folder_source(text, inside)
-    return git_source(f"https://{current_settings().default_host}/{text}", inside)
+def _read_subject(**about: str | None) -> BlockSubject:
+    try:
+        return read_subject(**about, default_host=current_settings().default_host)
+    except InvalidInput as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _show(blocks: list[Block]) -> None:

@@ -81,7 +81,7 @@ def drop(*, message_id: int) -> None:
     """Throw a dead letter away; its submission keeps its end and the reason."""
 
     async def work() -> None:
-        await drop_dead_letter(message_id)
+        await drop_dead_letter(message_id, actor=getpass.getuser())
         click.echo("Dropped.")
 
     run_command(work)

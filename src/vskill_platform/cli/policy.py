@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from vskill_platform.base.clock import SystemClock
-from vskill_platform.cli.policy_words import describe_policy
 from vskill_platform.cli.session import (
+    current_scanners,
     current_settings,
     json_option,
     print_json,
@@ -20,6 +20,7 @@ from vskill_platform.cli.session import (
 )
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy, digest_of
+from vskill_platform.publish.policy_words import describe_policy
 from vskill_platform.publish.try_policy import DryRun, try_policy
 from vskill_platform.scan.apply_policy import load_policy
 
@@ -100,10 +101,13 @@ _WOULD = {"publish": "published", "review": "for a person", "reject": "rejected"
 
 
 def _load(file: Path) -> Policy:
+    """Read a policy as a start would, with the scanners that it names."""
     try:
-        return load_policy(file)
+        found = load_policy(file)
+        current_scanners(current_settings(), found)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
+    return found
 
 
 def _today() -> date:

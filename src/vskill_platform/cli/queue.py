@@ -1,5 +1,6 @@
 """`queue`, `stuck`, `pause` and `resume`: looking after the queue."""
 
+import getpass
 from datetime import timedelta
 
 import click
@@ -9,13 +10,11 @@ from rich.table import Column, Table
 
 from vskill_platform.cli.session import json_option, print_json, run_command
 from vskill_platform.cli.show import age, short_duration, state_mark
+from vskill_platform.intake.pause_queue import MAX_PAUSE, pause_queue, resume_queue
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.settings import format_duration, parse_duration
 from vskill_platform.stores.db import get_now, get_queue
 from vskill_platform.stores.submission_store import get_stuck_submissions
-
-#: A pause always ends: one that was forgotten must not stall the registry for ever.
-MAX_PAUSE = timedelta(hours=24)
 
 
 class Duration(click.ParamType[timedelta]):
@@ -106,7 +105,7 @@ def pause(*, duration: timedelta, as_json: bool) -> None:
     """Hand out no work for a while; what is running goes on, and it ends by itself."""
 
     async def work() -> None:
-        await get_queue().pause(duration)
+        await pause_queue(duration, actor=getpass.getuser())
         await _show_pause(as_json=as_json)
 
     run_command(work)
@@ -118,7 +117,7 @@ def resume(*, as_json: bool) -> None:
     """End a pause."""
 
     async def work() -> None:
-        await get_queue().resume()
+        await resume_queue(actor=getpass.getuser())
         await _show_pause(as_json=as_json)
 
     run_command(work)

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import uvicorn
 
+from vskill_platform.access.first_admin import invite_first_admin, link_file
 from vskill_platform.cli.session import run_worker
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cron.schedule import run_cron
@@ -24,6 +26,10 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.settings import Settings, variable
 from vskill_platform.stores.submission_store import get_source_owner
+
+if TYPE_CHECKING:
+    from vskill_platform.catalogue.catalogue import Catalogue
+    from vskill_platform.web.live.broadcast import Broadcast
 
 
 @click.command()
@@ -50,12 +56,33 @@ def serve(*, folder: Path | None) -> None:
 
 async def _run_platform(env: WorkerEnv, listener: socket.socket) -> None:
     # Here, because no other command, nor any checking process, should wait for the web to load.
-    from vskill_platform.web.app import create_app  # noqa: PLC0415
+    from vskill_platform.catalogue.catalogue import open_catalogue  # noqa: PLC0415
+    from vskill_platform.web.live.broadcast import open_broadcast  # noqa: PLC0415
 
     stop = stop_on_signals()
-    server = _Server(
-        uvicorn.Config(create_app(env), log_config=None, log_level="warning", access_log=False)
+    async with open_catalogue(env) as catalogue, open_broadcast(env) as broadcast:
+        await _run_parts(env, listener, stop, catalogue, broadcast)
+
+
+async def _run_parts(
+    env: WorkerEnv,
+    listener: socket.socket,
+    stop: asyncio.Event,
+    catalogue: "Catalogue",
+    broadcast: "Broadcast",
+) -> None:
+    from vskill_platform.web.app import create_app  # noqa: PLC0415 - see above
+
+    config = uvicorn.Config(
+        create_app(env, catalogue=catalogue, broadcast=broadcast),
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        forwarded_allow_ips=env.settings.trusted_proxies,
     )
+    server = _Server(config)
+    await run_with_worker_env(env, partial(_invite_first_admin, env.settings))
     click.echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
     # If one of them fails, the group ends the others and the process says why: half a platform
     # that looks alive is worse than none.
@@ -64,7 +91,19 @@ async def _run_platform(env: WorkerEnv, listener: socket.socket) -> None:
         tasks.create_task(Worker(env).run(stop))
         tasks.create_task(run_cron(env, stop))
         await stop.wait()
+        broadcast.close()  # else the server would wait for every open page
         server.should_exit = True
+
+
+async def _invite_first_admin(settings: Settings) -> None:
+    """Tell whoever sees this terminal, or can read the file, how to become the first admin."""
+    url = await invite_first_admin(settings)
+    if url:
+        kept = f", also kept in {path}" if (path := link_file(settings)) else ""
+        click.echo(
+            f"There is no admin yet. Become it here (good once, for 24 hours{kept}):", err=True
+        )
+        click.echo(f"  {url}", err=True)
 
 
 class _Server(uvicorn.Server):

@@ -7,6 +7,7 @@ what is not in it looks as if nobody had ever published it.
 import asyncio
 from pathlib import Path
 
+from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.fetch.workspace import open_workspace
@@ -33,11 +34,15 @@ _A_RUN = 1_000
 
 
 async def index_likenesses() -> str:
-    listed = {skill.slug for skill in await list_skills()}
+    listed = {skill.slug for skill in await list_skills() if not skill.is_private}
     missing = sorted(listed - set(await list_indexed_slugs()))
-    indexed = [await _index(slug) for slug in missing[:_A_RUN]]
-    left = len(missing) - sum(indexed)
-    return f"{sum(indexed)} skills indexed, {left} left"
+    chosen = missing[:_A_RUN]
+    outcomes = await settle(_index, chosen, at_once=1)  # the walks need the places to scan
+    for slug, outcome in zip(chosen, outcomes, strict=True):
+        if isinstance(outcome, Exception):
+            log.error("skill not indexed", slug=slug, error=str(outcome))
+    indexed = sum(outcome is True for outcome in outcomes)
+    return f"{indexed} skills indexed, {len(missing) - indexed} left"
 
 
 async def _index(slug: str) -> bool:

@@ -107,6 +107,22 @@ async def run_job_now(job: Job) -> CronRun:
     return ended
 
 
+async def ask_for_run(job: Job, *, actor: str) -> None:
+    """Make a job due, so that whichever node looks next runs it."""
+    now, last = get_now(), await get_cron_run(job.name)
+    if last and last.record.ended_at is None and abs(now - last.record.started_at) < job.budget:
+        raise _is_running(last.record, job)
+    due = CronRun(
+        job=job.name,
+        node=get_settings().node,
+        started_at=now - job.every,
+        ended_at=now - job.every,
+        outcome=f"asked for by {actor}",
+    )
+    if await put_cron_run(due, expected=last.revision if last else ABSENT) is None:
+        raise Overtaken(f"{job.name} has just been started; wait for it")
+
+
 def _is_running(run: CronRun, job: Job) -> Overtaken:
     until = run.started_at + job.budget
     return Overtaken(

@@ -3,6 +3,7 @@
 from vskill_platform.engines.ports import DeadLetter, Drop, Operation, Revive
 from vskill_platform.errors import NotFound
 from vskill_platform.model.submission import STUCK_STATES, Cause, Submission, reopen
+from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now, get_queue
 from vskill_platform.stores.submission_store import (
     get_submission,
@@ -21,13 +22,17 @@ async def revive_dead_letter(message_id: int, *, actor: str) -> Submission | Non
         cause = Cause(trigger="revive", actor=actor, reason="revived from the dead letters")
         submission, event = reopen(stored.record, cause, now=get_now())
         operations += write_submission(submission, [event], expected=stored.revision)
+    subject = submission.id if submission else str(message_id)
+    operations.append(write_audit("dead-letters revive", subject, actor=actor, reason=""))
     await _act(message_id, operations)
     return submission
 
 
-async def drop_dead_letter(message_id: int) -> None:
+async def drop_dead_letter(message_id: int, *, actor: str) -> None:
     """Throw a dead letter away; its submission keeps its end and the reason."""
-    await _act(message_id, [Drop(message_id)])
+    subject = read_message((await _dead_letter(message_id)).body).submission_id
+    audit = write_audit("dead-letters drop", subject, actor=actor, reason="")
+    await _act(message_id, [Drop(message_id), audit])
 
 
 async def _dead_letter(message_id: int) -> DeadLetter:

@@ -19,7 +19,7 @@ from vskill_platform.fetch.repo import Entry, open_repo
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.read_source import LocalFiles
-from vskill_platform.intake.take_upload import take_folder, unpacked
+from vskill_platform.intake.take_upload import read_archive, take_folder, unpacked
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source, SourceKind
 from vskill_platform.model.verdict import BLOCKING
 from vskill_platform.scan.manifest import MANIFEST, check_manifest
@@ -52,20 +52,29 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     #: Where the files are that have to be packed, for as long as this is open.
     root: Path | None = None
     root_name: str = ""
+    #: Where packed skills go.
+    namespace: str = LOCAL_NAMESPACE
     commit_sha: str | None = None
 
-    async def offer(self, skill: FoundSkill, *, set_id: str | None = None) -> Offer:
+    async def offer(
+        self, skill: FoundSkill, *, set_id: str | None = None, is_private: bool = False
+    ) -> Offer:
         """Make an offer of one of the skills."""
         if self.origin:
             path = posixpath.join(self.origin.path, skill.path) if skill.path else self.origin.path
             source = msgspec.structs.replace(self.origin, path=path)
-            return Offer(source=source, tree_sha=skill.tree_sha, set_id=set_id)
+            return Offer(
+                source=source, tree_sha=skill.tree_sha, set_id=set_id, is_private=is_private
+            )
         name = self._upload_name(skill)
         twin = next(other for other in self.skills if self._upload_name(other) == name)
         if twin.path != skill.path:
             raise SourceRefused(f"{twin.path!r} and {skill.path!r} are both called {name!r}")
-        upload = await take_folder((self.root or Path()) / skill.path, name=name)
-        return Offer(source=upload.source, upload=upload.content, set_id=set_id)
+        folder = (self.root or Path()) / skill.path
+        upload = await take_folder(folder, name=name, namespace=self.namespace)
+        return Offer(
+            source=upload.source, upload=upload.content, set_id=set_id, is_private=is_private
+        )
 
     def _upload_name(self, skill: FoundSkill) -> str:
         return posixpath.basename(skill.path) or self.root_name
@@ -84,12 +93,12 @@ async def discovered(place: Source | LocalFiles, reach: Reach) -> AsyncIterator[
         yield await look(place, reach)
     elif place.place.is_dir():
         root = inside(place.place, place.path)
-        yield await _look_through_files(root, root.name)
+        yield await look_through_files(root, root.name)
     else:
-        content = await asyncio.to_thread(place.place.read_bytes)
+        content = await read_archive(place.place)
         async with unpacked(content, filename=place.place.name) as files:
             root = inside(files.root, place.path)
-            yield await _look_through_files(root, root.name if place.path else files.name)
+            yield await look_through_files(root, root.name if place.path else files.name)
 
 
 async def _look_through_repo(source: Source, reach: Reach) -> Discovery:
@@ -119,10 +128,17 @@ async def _look_through_source(source: Source, reach: Reach) -> Discovery:
     return Discovery(source=source.key, skills=skills, origin=source)
 
 
-async def _look_through_files(root: Path, name: str) -> Discovery:
+async def look_through_files(
+    root: Path, name: str, *, namespace: str = LOCAL_NAMESPACE
+) -> Discovery:
+    """Look through files that were handed in; they must stay where they are while it is used."""
     skills = await _read_manifests(root, await asyncio.to_thread(_walk, root), name)
     return Discovery(
-        source=f"upload:{LOCAL_NAMESPACE}/{name}", skills=skills, root=root, root_name=name
+        source=f"upload:{namespace}/{name}",
+        skills=skills,
+        root=root,
+        root_name=name,
+        namespace=namespace,
     )
 
 

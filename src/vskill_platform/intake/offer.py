@@ -1,7 +1,5 @@
 """What is offered to the registry: a source, its files if they were handed in, what is known."""
 
-import asyncio
-
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
@@ -11,7 +9,7 @@ from vskill_platform.fetch.reach import reach_of
 from vskill_platform.fetch.repo import open_repo
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.intake.read_source import LocalFiles
-from vskill_platform.intake.take_upload import take_archive, take_folder
+from vskill_platform.intake.take_upload import read_archive, take_archive, take_folder
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import Submission
 from vskill_platform.stores.db import get_settings
@@ -27,6 +25,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     tree_sha: str | None = None
     #: The set that it came in with.
     set_id: str | None = None
+    #: Whether a new submission is for those of its namespace alone.
+    is_private: bool = False
 
 
 async def prepare_offer(place: Source | LocalFiles) -> Offer:
@@ -36,7 +36,7 @@ async def prepare_offer(place: Source | LocalFiles) -> Offer:
     if place.place.is_dir():
         upload = await take_folder(place.place / place.path)
     else:
-        content = await asyncio.to_thread(place.place.read_bytes)
+        content = await read_archive(place.place)
         upload = await take_archive(content, filename=place.place.name, path=place.path)
     return Offer(source=upload.source, upload=upload.content)
 

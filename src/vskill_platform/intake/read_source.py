@@ -9,8 +9,14 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.fetch.archive import is_archive
 from vskill_platform.fetch.reach import is_local, reach_of, why_out_of_reach
 from vskill_platform.model.source import Source, folder_source, git_source, inner_path
+from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.settings import Settings
 
+#: What the address bar says where one looks at a folder or a file of a repo.
+_PAGE = re.compile(
+    r"(?P<repo>https://[^/?#]+(?:/[^/?#]+){2,}?)/(?:-/)?(?:tree|blob|src/branch)/(?P<ref>[^/?#]+)"
+    r"(?:/(?P<path>[^?#]*))?(?:[?#].*)?"
+)
 _OWNER_AND_REPO = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
 
 
@@ -42,6 +48,33 @@ def read_source(
     if ref:
         raise InvalidInput(f"only a git repo has a branch or tag {ref!r}; {text!r} lies here")
     return _read_place(text, place, path, settings)
+
+
+def read_remote_source(text: str, *, settings: Settings, path: str = "", ref: str = "") -> Source:
+    """Take a git URL, `owner/repo` or the address of a repo's page from another machine.
+
+    Nothing that somebody sends us names a place on this machine.
+    """
+    text = text.strip()
+    if not text:
+        raise InvalidInput("name a git repo, such as https://host/owner/repo")
+    if "://" not in text:
+        if not _OWNER_AND_REPO.fullmatch(text):
+            raise InvalidInput(f"{text!r} is neither owner/repo nor https://host/owner/repo")
+        text = f"https://{settings.default_host}/{text}"
+    if page := _PAGE.fullmatch(text):
+        text = page["repo"]
+        ref = ref or page["ref"]
+        path = path or _skill_folder(page["path"] or "")
+    source = git_source(text, path, ref=ref)
+    if not source.url.startswith(("https://", "http://")):
+        raise InvalidInput(f"{text!r}: only a repo that is reached over https can be submitted")
+    return _within_reach(source, settings)
+
+
+def _skill_folder(path: str) -> str:
+    """Return the folder that a page of the repo shows, also if it shows the manifest in it."""
+    return path.rstrip("/").removesuffix(MANIFEST).rstrip("/")
 
 
 def _read_place(text: str, place: Path, path: str, settings: Settings) -> Source | LocalFiles:

@@ -97,6 +97,7 @@ async def _create(offer: Offer, submitter: str) -> SubmitResult | None:
         created_at=now,
         updated_at=now,
         set_id=offer.set_id,
+        is_private=offer.is_private,
     )
     cause = Cause(trigger="submit", actor=submitter, reason="submitted")
     submission, event = open_submission(draft, cause)
@@ -146,7 +147,11 @@ async def _start_again(
     cause = Cause(trigger="submit", actor=submitter, reason="submitted again")
     reopened, event = reopen(existing.record, cause, now=get_now())
     reopened = msgspec.structs.replace(
-        reopened, source=offer.source, set_id=offer.set_id or reopened.set_id
+        reopened,
+        source=offer.source,
+        set_id=offer.set_id or reopened.set_id,
+        # Submitting again may hide it, and never shows what was hidden.
+        is_private=offer.is_private or reopened.is_private,
     )
     operations = [
         *await count_submission(offer.source),

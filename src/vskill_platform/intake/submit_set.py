@@ -36,7 +36,11 @@ class SubmittedSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def submit_set(
-    discovery: Discovery, *, submitter: str, tell: Callable[[], None] = lambda: None
+    discovery: Discovery,
+    *,
+    submitter: str,
+    is_private: bool = False,
+    tell: Callable[[], None] = lambda: None,
 ) -> SubmittedSet:
     """Submit every skill that was found; one that is refused stops no other.
 
@@ -46,7 +50,7 @@ async def submit_set(
 
     async def submit_one(skill: FoundSkill) -> SubmitResult:
         try:
-            offer = await discovery.offer(skill, set_id=set_id)
+            offer = await discovery.offer(skill, set_id=set_id, is_private=is_private)
             return await submit(offer, submitter=submitter)
         finally:
             tell()

@@ -11,7 +11,7 @@ import msgspec
 from vskill_platform.base.bounded_process import BROKE_DOWN, run_bounded
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import SourceRefused
-from vskill_platform.fetch.archive import is_archive, root_of, stem_of, unpack
+from vskill_platform.fetch.archive import MAX_RATIO, is_archive, root_of, stem_of, unpack
 from vskill_platform.fetch.fetch_source import inside
 from vskill_platform.fetch.pack import pack
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES, take_snapshot
@@ -55,6 +55,17 @@ async def take_archive(
         return await take_folder(folder, name=name, namespace=namespace)
 
 
+async def read_archive(path: Path) -> bytes:
+    """Return what is in a file of this machine; one that is too large is not even read."""
+
+    def read() -> bytes:
+        if path.stat().st_size > MAX_TOTAL_BYTES:
+            raise SourceRefused(f"{path.name!r} has more than {MAX_TOTAL_BYTES:,} bytes")
+        return path.read_bytes()
+
+    return await asyncio.to_thread(read)
+
+
 @asynccontextmanager
 async def unpacked(content: bytes, *, filename: str) -> AsyncIterator[Unpacked]:
     """Unpack an archive to a private folder, in a process that cannot take more than its share."""
@@ -77,6 +88,6 @@ async def unpacked(content: bytes, *, filename: str) -> AsyncIterator[Unpacked]:
 
 def _unpack(archive: Path, folder: Path) -> str | None:
     """Unpack, and return what the manifest at the root calls the skill; runs in the process."""
-    unpack(archive, folder)
+    unpack(archive, folder, max_ratio=MAX_RATIO)
     manifest, _ = check_manifest(folder, None)
     return manifest.name if manifest else None

@@ -1,5 +1,6 @@
 """How a submitted skill compares with what is published: copies, look-alike names, heaps."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -12,7 +13,13 @@ from vskill_platform.model.verdict import Finding
 from vskill_platform.publish.what_differs import Difference, what_differs
 from vskill_platform.scan.capabilities import Capabilities, new_capabilities
 from vskill_platform.scan.registry_rules import registry_finding
-from vskill_platform.stores.likeness_store import SkillLikeness, find_by_marks, get_likeness
+from vskill_platform.stores.likeness_store import (
+    SkillLikeness,
+    find_by_marks,
+    get_likeness,
+    marks_of,
+)
+from vskill_platform.stores.skill_store import resolve_slug
 
 #: A family of skills from one template is honest up to here; the campaigns that were seen
 #: published dozens to hundreds within days.
@@ -25,6 +32,7 @@ _MAX_GAINED = 5
 class Newcomer(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody wants to publish."""
 
+    #: Under which it would be published, or is already.
     slug: str
     name: str
     publisher: str
@@ -35,9 +43,20 @@ async def compare_skill(
     newcomer: Newcomer, snapshot: Snapshot, *, now: datetime
 ) -> tuple[Finding, ...]:
     """Return what the registry finds; that the index does not answer is an error, not nothing."""
-    published = await get_likeness(newcomer.slug)
-    alike = await find_alike(newcomer)
-    named = [item for item in await find_like_named(newcomer) if _is_older(item, published)]
+    slug, published, found = await asyncio.gather(
+        resolve_slug(newcomer.slug),
+        get_likeness(newcomer.slug),
+        find_by_marks(marks_of(newcomer.likeness.instructions, newcomer.name)),
+    )
+    if slug != newcomer.slug:  # what it wants to be called is an old name of something
+        newcomer = msgspec.structs.replace(newcomer, slug=slug)
+        published = await get_likeness(slug)
+    alike = [item for item in found if _is_alike(newcomer, item)]
+    named = [
+        item
+        for item in found
+        if _is_like_named(newcomer, item) and _is_older(item, published)
+    ]
     copied = [
         item
         for item in alike
@@ -58,22 +77,26 @@ async def compare_skill(
 
 async def find_alike(newcomer: Newcomer) -> list[SkillLikeness]:
     """Return what is published with nearly the same instructions, the oldest first."""
-    text = newcomer.likeness.instructions
-    return [
-        item
-        for item in await find_by_marks(text_marks(text))
-        if item.slug != newcomer.slug and is_near_copy(text, item.likeness.instructions)
-    ]
+    found = await find_by_marks(text_marks(newcomer.likeness.instructions))
+    return [item for item in found if _is_alike(newcomer, item)]
 
 
 async def find_like_named(newcomer: Newcomer) -> list[SkillLikeness]:
     """Return what others published under a name that is taken for this one, not under the same."""
     found = await find_by_marks(name_marks(newcomer.name))
-    return [
-        item
-        for item in found
-        if item.publisher != newcomer.publisher and compare_names(newcomer.name, item.name)
-    ]
+    return [item for item in found if _is_like_named(newcomer, item)]
+
+
+def _is_alike(newcomer: Newcomer, other: SkillLikeness) -> bool:
+    return other.slug != newcomer.slug and is_near_copy(
+        newcomer.likeness.instructions, other.likeness.instructions
+    )
+
+
+def _is_like_named(newcomer: Newcomer, other: SkillLikeness) -> bool:
+    return other.publisher != newcomer.publisher and bool(
+        compare_names(newcomer.name, other.name)
+    )
 
 
 def _is_older(other: SkillLikeness, published: SkillLikeness | None) -> bool:

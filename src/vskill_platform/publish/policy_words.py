@@ -44,7 +44,9 @@ def _decisions(found: Policy) -> list[str]:
 
 
 def _namespace(namespace: Namespace, everywhere: Policy) -> list[str]:
-    where = "" if "." in namespace.match or namespace.match.startswith("@") else " (on any host)"
+    first = namespace.match.partition("/")[0]
+    is_plain = not first.startswith("@") and not any(mark in first for mark in (".", ":", "**"))
+    where = " (on github.com)" if is_plain else ""
     usual = set(_decisions(everywhere))
     other = [line for line in _decisions(namespace.policy) if line not in usual]
     head = (

@@ -1,12 +1,14 @@
 """Publishing: the skill, its version and its archive, ready for the walk's last commit."""
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import SlugTaken
 from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.model.labels import agents_of, tags_of
 from vskill_platform.model.likeness import Likeness
 from vskill_platform.model.skill import (
     PublishedSkill,
@@ -21,10 +23,9 @@ from vskill_platform.stores.block_store import expect_unblocked
 from vskill_platform.stores.likeness_store import SkillLikeness, delete_likeness, write_likeness
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import (
-    get_skill,
+    find_skill,
     get_versions,
     move_parts,
-    resolve_slug,
     write_skill,
     write_version,
 )
@@ -46,6 +47,11 @@ class _Place(msgspec.Struct, frozen=True):
     def skill(self) -> PublishedSkill | None:
         return self.stored.record if self.stored else None
 
+    @property
+    def is_private(self) -> bool:
+        """Whether it is hidden: no publication shows it, only who says so."""
+        return self.stored is not None and self.stored.record.is_private
+
 
 async def prepare_publication(
     submission: Submission,
@@ -61,24 +67,26 @@ async def prepare_publication(
     """
     source = submission.source
     place = await _find_place(submission, manifest.name)
-    found_by = await write_likeness(
-        SkillLikeness(
-            slug=place.slug,
-            name=manifest.name,
-            publisher=source.publisher,
-            since=place.skill.published_at if place.skill else now,
-            likeness=likeness,
-        )
+    is_private = place.is_private or submission.is_private
+    looks = SkillLikeness(
+        slug=place.slug,
+        name=manifest.name,
+        publisher=source.publisher,
+        since=place.skill.published_at if place.skill else now,
+        likeness=likeness,
     )
     always = [
         *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
-        *found_by,
+        *await _let_copies_find(looks, is_private=is_private),
     ]
     versions = await get_versions(place.skill.slug) if place.skill else []
     known = known_version(place.skill, versions, snapshot.digest) if place.skill else None
     if place.stored and known:
         # The content is what it was: it was checked again, and nothing else happened.
-        again = msgspec.structs.replace(place.stored.record, checked_at=now, down=None)
+        again = msgspec.structs.replace(
+            place.stored.record, checked_at=now, down=None, is_private=is_private,
+            **_labels(manifest),
+        )  # fmt: skip
         put = write_skill(again, expected=place.stored.revision)
         yanked = " (yanked)" if again.yank_of(known.number) else ""
         said = f"{known.version}{yanked}"
@@ -97,26 +105,31 @@ async def prepare_publication(
         published_at=now,
         capabilities=likeness.capabilities,
     )
+    skill = _skill(submission, manifest, version, place.skill)
     operations = [
-        *await _write_in_place(place, _skill(submission, manifest, version, place.skill)),
+        *await _write_in_place(place, msgspec.structs.replace(skill, is_private=is_private)),
         *write_version(version, archive.content),
         *always,
     ]
     return Publication(slug=place.slug, version=version.version, operations=operations)
 
 
+async def _let_copies_find(looks: SkillLikeness, *, is_private: bool) -> list[Operation]:
+    """Let it be found by what is like it; who copies what is private must not learn of it."""
+    return await (delete_likeness(looks.slug) if is_private else write_likeness(looks))
+
+
 async def _find_place(submission: Submission, name: str) -> _Place:
     """Find the slug: what a source has published before stays its own, also under a new name."""
     owner = submission.source.owner_key
     wished = f"{submission.source.namespace}/{name}"
-    before = await get_skill(await resolve_slug(submission.slug)) if submission.slug else None
+    _, before = await find_skill(submission.slug) if submission.slug else ("", None)
     own = before if before and before.record.source_key == owner else None
     if own and own.record.name == name:
         return _Place(own.record.slug, own)
-    slug = await resolve_slug(wished)
+    slug, taken = await find_skill(wished)
     if own and slug == own.record.slug:  # a name that it had before
         return _Place(wished, own)
-    taken = await get_skill(slug)
     if taken and taken.record.source_key != owner:
         raise SlugTaken(f"{slug} is published from {taken.record.repo_url} already")
     return _Place(slug, taken or own)
@@ -156,4 +169,14 @@ def _skill(
         published_at=before.published_at if before else version.published_at,
         checked_at=version.published_at,
         yanked=before.yanked if before else (),
+        **_labels(manifest),
     )
+
+
+def _labels(manifest: SkillManifest) -> dict[str, Any]:
+    """Return by what a skill can be found beside its name and description."""
+    return {
+        "tags": tags_of(manifest),
+        "agents": agents_of(manifest),
+        "compatibility": manifest.compatibility,
+    }

@@ -1,6 +1,6 @@
 """Gathering what the trust in a skill is derived from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vskill_platform.model.judgement import Opinion
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
@@ -8,9 +8,9 @@ from vskill_platform.model.submission import StateEvent, SubmissionState
 from vskill_platform.model.trust import Evidence, TrustScore, derive_trust
 from vskill_platform.model.verdict import Report
 from vskill_platform.stores.db import get_now
-from vskill_platform.stores.scan_store import get_report
-from vskill_platform.stores.skill_store import get_version
-from vskill_platform.stores.submission_store import get_history
+from vskill_platform.stores.scan_store import ReportMark, get_report, read_report_marks
+from vskill_platform.stores.skill_store import VersionMark, get_version
+from vskill_platform.stores.submission_store import get_histories, get_history
 
 _APPROVED = frozenset({SubmissionState.AUTO_APPROVED, SubmissionState.VENDOR_APPROVED})
 
@@ -23,6 +23,26 @@ async def trust_of_skill(skill: PublishedSkill) -> TrustScore:
     return derive_trust(_evidence(skill, latest, report, history))
 
 
+async def trust_of_skills(
+    skills: Sequence[PublishedSkill], latest: Mapping[str, VersionMark]
+) -> dict[str, TrustScore]:
+    """Say it of many at once, by slug; *latest* is the version that each of them offers."""
+    submission_ids = list({skill.submission_id for skill in skills})
+    reports = await read_report_marks(submission_ids)
+    histories = await get_histories(submission_ids)
+    return {
+        skill.slug: derive_trust(
+            _evidence(
+                skill,
+                latest.get(skill.slug),
+                reports.get(skill.submission_id),
+                histories[skill.submission_id],
+            )
+        )
+        for skill in skills
+    }
+
+
 def was_approved_by_a_person(history: Sequence[StateEvent]) -> bool:
     """Tell whether a person let through what was published last."""
     ways = [event for event in history if event.to_state in _APPROVED]
@@ -31,8 +51,8 @@ def was_approved_by_a_person(history: Sequence[StateEvent]) -> bool:
 
 def _evidence(
     skill: PublishedSkill,
-    latest: SkillVersion | None,
-    report: Report | None,
+    latest: SkillVersion | VersionMark | None,
+    report: Report | ReportMark | None,
     history: Sequence[StateEvent],
 ) -> Evidence:
     # A report of other content, such as that of an update which did not pass, says nothing.

@@ -8,7 +8,6 @@ from vskill_platform.publish.compare_skill import Newcomer, compare_skill
 from vskill_platform.scan.apply_policy import apply_policy
 from vskill_platform.scan.scan_skill import ScanResult, rejudge
 from vskill_platform.stores.db import bound_env, get_now
-from vskill_platform.stores.skill_store import resolve_slug
 
 
 async def weigh_findings(
@@ -35,7 +34,7 @@ async def _compare(
         return ()
     source = submission.source
     newcomer = Newcomer(
-        slug=await resolve_slug(f"{source.namespace}/{scanned.manifest.name}"),
+        slug=f"{source.namespace}/{scanned.manifest.name}",
         name=scanned.manifest.name,
         publisher=source.publisher,
         likeness=scanned.measured(),

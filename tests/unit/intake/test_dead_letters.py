@@ -45,7 +45,7 @@ async def test_a_dropped_letter_leaves_its_submission_with_the_reason(
 ) -> None:
     letter, submission_id = await a_dead_letter(bound, clock)
 
-    await drop_dead_letter(letter)
+    await drop_dead_letter(letter, actor="cyd")
 
     stored = await get_submission(submission_id)
     assert stored
@@ -57,7 +57,7 @@ async def test_an_unknown_letter_is_not_found(bound: WorkerEnv) -> None:
     with pytest.raises(NotFound, match="no dead letter 7"):
         await revive_dead_letter(7, actor="cyd")
     with pytest.raises(NotFound, match="no dead letter 7"):
-        await drop_dead_letter(7)
+        await drop_dead_letter(7, actor="cyd")
 
 
 async def test_a_letter_whose_submission_is_gone_can_be_revived(bound: WorkerEnv) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.casts import a_skill_folder
 from tests.repos import a_repo
 from vskill_platform.errors import InvalidInput
-from vskill_platform.intake.read_source import LocalFiles, read_source
+from vskill_platform.intake.read_source import LocalFiles, read_remote_source, read_source
 from vskill_platform.model.source import Source
 from vskill_platform.settings import Settings
 
@@ -114,3 +114,43 @@ def test_what_a_folder_cannot_have_is_refused(tmp_path: Path) -> None:
         read(folder, path="../x")
     with pytest.raises(InvalidInput, match="only a git repo has a branch or tag 'main'"):
         read(folder, ref="main")
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "ref", "path"),
+    [
+        ("https://git.example/ada/notes", "https://git.example/ada/notes", "", ""),
+        ("ada/notes", "https://github.com/ada/notes", "", ""),
+        (" ada/notes ", "https://github.com/ada/notes", "", ""),
+        ("https://github.com/ada/notes/tree/main/skills/tidy", "https://github.com/ada/notes",
+         "main", "skills/tidy"),
+        ("https://github.com/ada/notes/blob/v1/skills/tidy/SKILL.md", "https://github.com/ada/notes",
+         "v1", "skills/tidy"),
+        ("https://git.example/group/sub/notes/-/tree/main/tidy", "https://git.example/group/sub/notes",
+         "main", "tidy"),
+        ("https://git.example/ada/notes/src/branch/main/tidy", "https://git.example/ada/notes",
+         "main", "tidy"),
+    ],
+    ids=["url", "owner and repo", "spaces", "page of a folder", "page of a file", "group", "forge"],
+)  # fmt: skip
+def test_what_others_send_names_a_repo(text: str, url: str, ref: str, path: str) -> None:
+    source = read_remote_source(text, settings=Settings())
+
+    assert (source.url, source.ref, source.path) == (url, ref, path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "/etc", "~/skills", "./skill", "file:///etc", "http://127.0.0.1/a/b", "ssh://git@h/a/b",
+     "skill.zip", "-o/x", "https://user:pw@git.example/a/b"],
+    ids=["nothing", "path", "home", "here", "file", "loopback", "ssh", "archive", "option",
+         "password"],
+)  # fmt: skip
+def test_what_others_send_names_nothing_of_this_machine(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "skill.zip").touch()
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(InvalidInput):
+        read_remote_source(text, settings=Settings(local_folders="/"))

@@ -2,13 +2,12 @@
 
 import asyncio
 import io
-import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.archives import tar_of, zip_of
+from tests.archives import tar_of, zip_of, zip_of_names
 from tests.casts import a_skill_folder
 from tests.clocks import ManualClock
 from vskill_platform.base import bounded_process
@@ -171,15 +170,30 @@ async def test_what_is_no_archive_is_refused(filename: str, content: bytes, comp
 async def test_an_archive_that_eats_memory_ends_its_process_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
-        entry = tarfile.TarInfo("SKILL.md")
-        entry.pax_headers = {"comment": "x" * 200_000_000}
-        archive.addfile(entry)
-    monkeypatch.setattr(bounded_process, "MAX_MEMORY_BYTES", 250_000_000)
+    monkeypatch.setattr(bounded_process, "MAX_MEMORY_BYTES", 150_000_000)
 
     with pytest.raises(SourceRefused, match="takes too much time or memory"):
-        await take_archive(packed.getvalue(), filename="bomb.tar.gz")
+        await take_archive(zip_of_names(300_000), filename="bomb.zip")
+
+
+async def test_an_archive_that_is_too_large_is_not_even_read(tmp_path: Path) -> None:
+    with (tmp_path / "notes.zip").open("wb") as file:
+        file.truncate(2**40)  # a hole on the disk; in memory it would be all there is
+
+    with pytest.raises(SourceRefused, match="more than 67,108,864 bytes"):
+        await prepare_offer(LocalFiles(tmp_path / "notes.zip"))
+
+
+async def test_a_folder_may_shrink_as_much_as_it_does(bound: WorkerEnv, tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path, table_dot_csv="0,0,0,0\n" * 1_000_000)
+
+    _, submission_id = await hand_in(await take_folder(folder))
+    await work(bound)
+
+    stored = await get_submission(submission_id)
+    assert stored
+    assert "archive" not in stored.record.reason
+    assert stored.record.digest
 
 
 async def test_files_of_this_machine_are_packed_when_they_are_offered(tmp_path: Path) -> None:

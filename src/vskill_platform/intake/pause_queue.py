@@ -1,0 +1,27 @@
+"""Pausing and resuming the queue, with a trace of who did it."""
+
+from datetime import datetime, timedelta
+
+from vskill_platform.errors import InvalidInput
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit, get_queue
+
+#: A pause always ends: one that was forgotten must not stall the registry for ever.
+MAX_PAUSE = timedelta(hours=24)
+
+
+async def pause_queue(duration: timedelta, *, actor: str, reason: str = "") -> datetime | None:
+    """Hand out no work for a while; return until when."""
+    if not timedelta(0) < duration <= MAX_PAUSE:
+        raise InvalidInput("a pause is longer than nothing and at most 24 hours")
+    await get_queue().pause(duration)
+    until = (await get_queue().stats()).paused_until
+    outcome = f"until {until:%Y-%m-%d %H:%M} UTC" if until else ""
+    await commit([write_audit("pause", "queue", actor=actor, reason=reason, outcome=outcome)])
+    return until
+
+
+async def resume_queue(*, actor: str) -> None:
+    """End a pause."""
+    await get_queue().resume()
+    await commit([write_audit("resume", "queue", actor=actor, reason="")])

@@ -1,0 +1,107 @@
+"""Starting a walk again: one that has ended, or one that stands still."""
+
+from vskill_platform.base.settle import settle
+from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import InvalidTransition, NotFound, Overtaken, VskillError
+from vskill_platform.intake.count_submission import count_submission
+from vskill_platform.model.source import SourceKind
+from vskill_platform.model.submission import (
+    STUCK_STATES,
+    Cause,
+    Submission,
+    SubmissionState,
+    reopen,
+)
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.submission_store import (
+    get_stuck_submissions,
+    get_submission,
+    queue_submission,
+    write_submission,
+)
+from vskill_platform.stores.upload_store import get_upload
+
+_S = SubmissionState
+#: Ends after which the same source may be tried again. Blocked ones wait for an unblocking, and
+#: what is published is checked again by submitting it or by a rescan.
+RETRYABLE_STATES = frozenset({_S.REJECTED, _S.TIER1_FAILED, _S.DEQUEUED})
+_AT_ONCE = 16
+
+
+async def retry(submission_id: str, *, actor: str) -> Submission:
+    """Start an ended submission again with whatever its source holds now."""
+    stored = await _find(submission_id)
+    submission = stored.record
+    if submission.state not in RETRYABLE_STATES:
+        raise InvalidTransition(_why_not(submission))
+    if submission.source.kind is SourceKind.UPLOAD:
+        await _check_files(submission)
+    counted = await count_submission(submission.source)
+    return await _start(stored, "retry", actor=actor, reason="tried again", also=counted)
+
+
+async def requeue(submission_id: str, *, actor: str) -> Submission:
+    """Bring a submission that stands still back to its beginning, with a whole budget."""
+    stored = await _find(submission_id)
+    if stored.record.state not in STUCK_STATES:
+        raise InvalidTransition(f"it does not stand still: it is {stored.record.state}")
+    audit = write_audit("requeue", submission_id, actor=actor, reason="it stood still")
+    return await _start(stored, "requeue", actor=actor, reason="queued again", also=[audit])
+
+
+async def requeue_all_stuck(*, actor: str) -> tuple[list[Submission], list[str]]:
+    """Requeue whatever stands still; return what was, and what could not be and why."""
+
+    async def one(submission_id: str) -> Submission:
+        return await requeue(submission_id, actor=actor)
+
+    ids = [stuck.id for stuck in await get_stuck_submissions(get_now())]
+    done: list[Submission] = []
+    failed: list[str] = []
+    for submission_id, outcome in zip(ids, await settle(one, ids, at_once=_AT_ONCE), strict=True):
+        if isinstance(outcome, Submission):
+            done.append(outcome)
+        elif isinstance(outcome, VskillError):
+            failed.append(f"{submission_id}: {outcome}")
+        else:
+            raise outcome
+    return done, failed
+
+
+async def _find(submission_id: str) -> Stored[Submission]:
+    stored = await get_submission(submission_id)
+    if stored is None:
+        raise NotFound(f"there is no submission {submission_id!r}")
+    return stored
+
+
+async def _check_files(submission: Submission) -> None:
+    if await get_upload(submission.source.upload_sha256) is None:
+        raise NotFound("the files that were handed in are no longer kept; hand them in again")
+
+
+def _why_not(submission: Submission) -> str:
+    if submission.state is SubmissionState.BLOCKED:
+        return "it is blocked; only an operator who takes it off the blocklist opens it again"
+    if submission.state is SubmissionState.PUBLISHED:
+        return "it is published; submit its source again to have new content checked"
+    if submission.state is SubmissionState.NEEDS_REVIEW:
+        return "it waits for a person; a reviewer can have it checked again"
+    return f"it is on its way already: {submission.state}"
+
+
+async def _start(
+    stored: Stored[Submission], trigger: str, *, actor: str, reason: str, also: list[Operation]
+) -> Submission:
+    cause = Cause(trigger=trigger, actor=actor, reason=reason)
+    opened, event = reopen(stored.record, cause, now=get_now())
+    operations = [
+        *also,
+        *write_submission(opened, [event], expected=stored.revision),
+        queue_submission(opened.id),
+    ]
+    if await commit(operations) is None:
+        raise Overtaken("it has just moved; look at it again")
+    return opened

@@ -1,0 +1,28 @@
+"""Some skills of a repo that somebody has chosen, without looking through the repo once more."""
+
+import posixpath
+from collections.abc import Sequence
+
+from vskill_platform.errors import InvalidInput
+from vskill_platform.intake.discover import MAX_SKILLS, Discovery, FoundSkill
+from vskill_platform.intake.submit_set import SubmittedSet, submit_set
+from vskill_platform.model.source import Source, inner_path
+
+
+async def submit_paths(
+    source: Source, paths: Sequence[str], *, submitter: str, is_private: bool = False
+) -> SubmittedSet:
+    """Submit the folders *paths* of a repo, a submission each, linked to each other."""
+    if not paths:
+        raise InvalidInput("choose at least one skill")
+    if len(paths) > MAX_SKILLS:
+        raise InvalidInput(f"choose at most {MAX_SKILLS:,} skills at once")
+    skills = tuple(_chosen(inner_path(path)) for path in dict.fromkeys(paths))
+    discovery = Discovery(source=source.key, skills=skills, origin=source)
+    return await submit_set(discovery, submitter=submitter, is_private=is_private)
+
+
+def _chosen(path: str) -> FoundSkill:
+    return FoundSkill(
+        name=posixpath.basename(path) or "(root)", path=path, description="", is_fine=True
+    )

@@ -1,0 +1,72 @@
+"""Taking a submission out before it has ended: by who sent it in, or by an operator."""
+
+import msgspec
+
+from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import InvalidInput, InvalidTransition, NotFound, Overtaken
+from vskill_platform.model.submission import (
+    TERMINAL_STATES,
+    Cause,
+    Submission,
+    SubmissionState,
+    move,
+)
+from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.held_store import let_go
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.reject_submission import NO_SCANNER
+from vskill_platform.stores.scan_store import get_report, write_report
+from vskill_platform.stores.submission_store import get_submission, write_submission
+
+_RULE = "RUN-WITHDRAWN"
+
+
+async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission:
+    """End it without a verdict; a worker that holds it finds it gone and leaves it alone.
+
+    Its message may still wait in the queue: whoever receives it sees that there is nothing to do.
+    """
+    if not reason.strip():
+        raise InvalidInput("say why it is withdrawn: whoever looks for it will want to know")
+    stored = await get_submission(submission_id)
+    if stored is None:
+        raise NotFound(f"there is no submission {submission_id!r}")
+    if stored.record.state in TERMINAL_STATES:
+        raise InvalidTransition(f"it has ended already: {stored.record.state}")
+    cause = Cause(trigger="withdraw", actor=actor, reason=reason)
+    withdrawn, event = move(stored.record, SubmissionState.DEQUEUED, cause, now=get_now())
+    operations: list[Operation] = [
+        *write_submission(withdrawn, [event], expected=stored.revision),
+        write_report(await _report(stored, cause)),
+        *await let_go(submission_id),
+        write_audit("withdraw", submission_id, actor=actor, reason=reason),
+    ]
+    if await commit(operations) is None:
+        raise Overtaken("it has just moved; look at it again before you withdraw it")
+    return withdrawn
+
+
+async def _report(stored: Stored[Submission], cause: Cause) -> Report:
+    """Keep what was found so far, and put the reason before it."""
+    finding = Finding(
+        rule=_RULE,
+        severity=Severity.INFO,
+        kind=FindingKind.UNVERIFIED,
+        message=f"It was withdrawn by {cause.actor}: {cause.reason}",
+        fix="Submit it again whenever you like.",
+    )
+    known = await get_report(stored.record.id)
+    if known is None:
+        return Report(
+            submission_id=stored.record.id,
+            verdict=Verdict.REVIEW,
+            findings=(finding,),
+            digest=stored.record.digest,
+            scanner=NO_SCANNER,
+            checked_at=get_now(),
+            duration_seconds=0,
+        )
+    others = tuple(item for item in known.findings if item.rule != _RULE)
+    return msgspec.structs.replace(known, findings=(finding, *others))

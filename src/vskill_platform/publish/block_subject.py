@@ -1,0 +1,48 @@
+"""What a block is about, from what an operator typed."""
+
+from vskill_platform.errors import InvalidInput
+from vskill_platform.model.block import (
+    BlockSubject,
+    digest_subject,
+    name_subject,
+    publisher_subject,
+    source_subject,
+)
+from vskill_platform.model.source import Source, SourceKind, folder_source, git_source, inner_path
+
+_UPLOAD = "upload:"
+
+
+def read_subject(
+    *,
+    digest: str | None = None,
+    source: str | None = None,
+    path: str | None = None,
+    name: str | None = None,
+    publisher: str | None = None,
+    default_host: str,
+) -> BlockSubject:
+    """Take a digest, a source (perhaps with a folder or a name in it) or a publisher."""
+    if sum(bool(item) for item in (digest, source, publisher)) != 1:
+        raise InvalidInput("give a digest, a source (with a path or a name), or a publisher")
+    if not source and (name or path):
+        raise InvalidInput("a name and a path stand with a source")
+    if name and path:
+        raise InvalidInput("give a name or a path, not both")
+    if digest:
+        return digest_subject(digest)
+    if publisher:
+        return publisher_subject(publisher)
+    where = read_blocked_source(source or "", path or "", default_host=default_host)
+    return name_subject(where, name) if name else source_subject(where)
+
+
+def read_blocked_source(text: str, path: str = "", *, default_host: str) -> Source:
+    """Read a source as it is stored; unlike one to submit, it need not be there any more."""
+    if text.startswith(_UPLOAD):
+        return Source(kind=SourceKind.UPLOAD, url=text, path=inner_path(path))
+    if "://" in text:
+        return git_source(text, path)
+    if text.startswith("/"):
+        return folder_source(text, path)
+    return git_source(f"https://{default_host}/{text}", path)

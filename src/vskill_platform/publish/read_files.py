@@ -1,0 +1,68 @@
+"""The files of a published version, read out of its archive, and what of them is text."""
+
+import io
+import tarfile
+from collections.abc import Iterable
+
+from vskill_platform.base.few_threads import in_few_threads
+from vskill_platform.base.recent import Recent
+from vskill_platform.errors import NotFound
+from vskill_platform.model.skill import SkillVersion
+from vskill_platform.stores.skill_store import get_archive
+
+#: Who reads one file of a skill reads the next; more are rarely asked for again.
+_ROOM_BYTES = 16 * 1024 * 1024
+_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+_recent: Recent[tuple[str, str], bytes] = Recent(room=_ROOM_BYTES, weigh=len)
+
+
+async def read_file(version: SkillVersion, path: str) -> bytes:
+    """Return one file as it was checked; a path that the version does not have is not found."""
+    files = await read_files(version, [path])
+    if path not in files:
+        raise NotFound(f"{version.slug} {version.version} has no file {path!r}")
+    return files[path]
+
+
+async def read_files(version: SkillVersion, paths: Iterable[str]) -> dict[str, bytes]:
+    """Return those that the version has; all that are not at hand are read in one pass."""
+    known = {file.path for file in version.files}
+    wanted = [path for path in dict.fromkeys(paths) if path in known]
+    found: dict[str, bytes] = {}
+    for path in wanted:
+        kept = _recent.get((version.archive_sha256, path))
+        if kept is not None:
+            found[path] = kept
+    missing = frozenset(wanted) - found.keys()
+    if missing:
+        archive = await get_archive(version.archive_sha256)
+        if archive is None:
+            raise NotFound(f"the archive of {version.slug} {version.version} is not kept any more")
+        fresh = await in_few_threads(unpack_some, archive, missing)
+        for path, content in fresh.items():
+            _recent.keep((version.archive_sha256, path), content)
+        found |= fresh
+    return found
+
+
+def unpack_some(archive: bytes, paths: frozenset[str]) -> dict[str, bytes]:
+    """Read files of an archive that we packed ourselves, within the limits of a skill."""
+    found: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as files:
+        for member in files:
+            packed = files.extractfile(member) if member.name in paths else None
+            if packed:
+                found[member.name] = packed.read()
+            if len(found) == len(paths):
+                break
+    return found
+
+
+def text_of(raw: bytes) -> str | None:
+    """Return the text of a file; None if it is not one."""
+    try:
+        text = raw.decode("utf-16" if raw.startswith(_MARKS) else "utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text.removeprefix("\ufeff")
