@@ -7,6 +7,12 @@ import structlog
 
 #: They tell of every request, and at their most talkative what is in it; we say what matters.
 _TALKATIVE = ("httpx2", "httpcore2")
+#: What takes more than a line to tell.
+_NOT_FOR_ONE_LINE = frozenset({"exc_info", "exception", "stack"})
+_WITH_TRACEBACK = structlog.dev.ConsoleRenderer(
+    colors=False, exception_formatter=structlog.dev.plain_traceback
+)
+_PARTS_WORDS = frozenset(" =\"'")
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
@@ -20,17 +26,12 @@ def set_up_logs(*, level: str, as_json: bool) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer()
-        if as_json
-        else structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-        )
-    )
+    renderer = _choose_renderer(as_json=as_json)
+    # Ours go straight to stderr: the way through the standard library costs more than the line.
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
-        logger_factory=structlog.stdlib.LoggerFactory(),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
@@ -42,3 +43,36 @@ def set_up_logs(*, level: str, as_json: bool) -> None:
     logging.basicConfig(handlers=[handler], level=level, force=True)
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _choose_renderer(*, as_json: bool) -> structlog.typing.Processor:
+    if as_json:
+        return structlog.processors.JSONRenderer()
+    if sys.stderr.isatty():
+        return structlog.dev.ConsoleRenderer(
+            colors=True, exception_formatter=structlog.dev.plain_traceback
+        )
+    return render_line
+
+
+def render_line(
+    logger: structlog.typing.WrappedLogger, method: str, event: structlog.typing.EventDict
+) -> str:
+    """Write an event as the renderer for terminals does, without its colours, in half the time."""
+    if not _NOT_FOR_ONE_LINE.isdisjoint(event):
+        return _WITH_TRACEBACK(logger, method, event)
+    head = f"{event.pop('timestamp')} [{event.pop('level'):<9}] {_in_a_line(event.pop('event')):<30}"
+    return " ".join([head, *(f"{key}={_in_words(event[key])}" for key in sorted(event))]).rstrip()
+
+
+def _in_words(found: object) -> str:
+    if not isinstance(found, str):
+        return repr(found)
+    is_one_word = found.isprintable() and _PARTS_WORDS.isdisjoint(found)
+    return found if is_one_word else repr(found)
+
+
+def _in_a_line(text: object) -> str:
+    """Let nothing that somebody else has written look like a line of ours, or colour it."""
+    words = str(text)
+    return words if words.isprintable() else repr(words)

@@ -6,15 +6,14 @@ of work never depends on what was done before it.
 """
 
 import gc
-import multiprocessing
 import os
 import resource
+import select
 import signal
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
@@ -27,14 +26,16 @@ Item = TypeVar("Item")
 #: hostile data must not be able to make us build objects of its choice, as a pickle would.
 Work = Callable[[Item], bytes]
 
-# Forked, not spawned: a worker starts in milliseconds with all modules loaded and all items in
-# reach. Nothing here starts a thread, which is what makes forking safe.
-_FORK = multiprocessing.get_context("fork")
 #: How many pieces of work wait inside of a worker, so that it never waits for us.
 _AHEAD = 4
 #: A worker is replaced after so many, so that nothing adds up.
 _MAX_PIECES = 500
-_DONE, _BROKEN = b"+", b"-"
+#: How many bytes a number has: that of a piece of work, or the length of an answer before it.
+_NUMBER = 8
+#: What is longer is no answer.
+_MAX_ANSWER_BYTES = 256 * 1024 * 1024
+_CHUNK = 1024 * 1024
+_DONE, _BROKEN, _GONE = b"+", b"-", b""
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,12 +87,11 @@ class _Pool(Generic[Item]):
     def next_outcomes(self) -> Iterator[tuple[int, Outcome]]:
         """Wait until something happens to at least one worker."""
         deadline = min(worker.busy_since for worker in self._workers) + self._bounds.seconds
-        ends = {worker.connection: worker for worker in self._workers}
-        ready = wait(list(ends), max(deadline - time.monotonic(), 0))
-        for end in ready:
-            yield from self._hear(ends[end])  # type: ignore[index] # they are what went in
-        for worker in [ends[end] for end in ends if end not in ready]:
-            if worker.pending and worker.busy_since + self._bounds.seconds <= time.monotonic():
+        ready = self._wait(max(deadline - time.monotonic(), 0))
+        for worker in list(self._workers):
+            if worker.answers in ready:
+                yield from self._hear(worker)
+            elif worker.pending and worker.busy_since + self._bounds.seconds <= time.monotonic():
                 worker.kill()
                 yield (
                     worker.pending.popleft(),
@@ -99,13 +99,23 @@ class _Pool(Generic[Item]):
                 )
                 self._replace(worker)
 
+    def _wait(self, seconds: float) -> set[int]:
+        """Return the ends of the workers that have said something or have gone."""
+        poll = select.poll()
+        for worker in self._workers:
+            poll.register(worker.answers, select.POLLIN)
+        return {end for end, _ in poll.poll(int(seconds * 1000) + 1)}
+
     def _hear(self, worker: "_Worker") -> Iterator[tuple[int, Outcome]]:
-        message = worker.hear()
-        if message[:1] == _DONE:
+        for message in worker.hear():
+            if message[:1] != _DONE or not worker.pending:
+                yield from self._lose(worker, message)
+                return
             yield worker.pending.popleft(), message[1:]
             worker.pieces += 1
-            self._supply(worker)
-            return
+        self._supply(worker)
+
+    def _lose(self, worker: "_Worker", message: bytes) -> Iterator[tuple[int, Outcome]]:
         worker.kill()
         # A worker that had done other work may have broken because of that: it is tried afresh.
         if worker.pending and not worker.pieces:
@@ -129,92 +139,108 @@ class _Pool(Generic[Item]):
             self._add_worker()
 
     def _add_worker(self) -> None:
-        ours, theirs = _FORK.Pipe()
-        foreign = [ours, *(worker.connection for worker in self._workers)]
-        process = _FORK.Process(
-            target=_serve,
-            args=(theirs, foreign, self._work, self._items, self._bounds),
-            daemon=True,
-        )
-        process.start()
-        theirs.close()
-        worker = _Worker(process, ours)
+        their_orders, our_orders = os.pipe()
+        our_answers, their_answers = os.pipe()
+        foreign = [end for worker in self._workers for end in (worker.orders, worker.answers)]
+        # Forked, not spawned: a worker starts in milliseconds with all modules loaded and all items
+        # in reach. Nothing here starts a thread, which is what makes forking safe.
+        process = os.fork()
+        if not process:
+            try:
+                self._serve(their_orders, their_answers, [our_orders, our_answers, *foreign])
+            finally:  # whatever happens, a worker never goes on with what we do
+                os._exit(1)
+        os.close(their_orders)
+        os.close(their_answers)
+        worker = _Worker(process, our_orders, our_answers)
         self._workers.append(worker)
         self._supply(worker)
+
+    def _serve(self, orders: int, answers: int, foreign: Sequence[int]) -> None:
+        """Answer until the other end is closed; runs in the worker."""
+        with _LastWords(answers):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for us, and we kill them
+            for other in foreign:  # else the worker would not notice that we have gone
+                os.close(other)
+            bounds = self._bounds
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_AS, (bounds.memory_bytes, resource.RLIM_INFINITY))
+            while order := os.read(orders, _NUMBER):
+                cpu = int(time.process_time() + bounds.seconds) + 1
+                resource.setrlimit(resource.RLIMIT_CPU, (cpu, resource.RLIM_INFINITY))
+                _say(answers, _DONE + self._work(self._items[int.from_bytes(order)]))
 
 
 class _Worker:
     """Our end of a process that answers what it is told, in order."""
 
-    def __init__(
-        self, process: multiprocessing.process.BaseProcess, connection: Connection
-    ) -> None:
-        self.connection = connection
+    def __init__(self, process: int, orders: int, answers: int) -> None:
+        self.orders, self.answers = orders, answers
         #: Numbers of the pieces that it was given; it works on the first.
         self.pending: deque[int] = deque()
         self.pieces = 0
         self.busy_since = time.monotonic()
-        self._process = process
+        self._process, self._exit_code = process, 0
+        self._heard = bytearray()
 
     def tell(self, number: int) -> None:
         if not self.pending:
             self.busy_since = time.monotonic()
         self.pending.append(number)
         with suppress(OSError):  # it has died: that is heard in a moment
-            self.connection.send_bytes(number.to_bytes(8))
+            os.write(self.orders, number.to_bytes(_NUMBER))
 
-    def hear(self) -> bytes:
-        """Return what it says, or nothing if it has ended."""
-        self.busy_since = time.monotonic()
-        try:
-            return self.connection.recv_bytes()
-        except (EOFError, OSError):
-            return b""
+    def hear(self) -> list[bytes]:
+        """Return what it has said to the end; if nothing can follow, that is the last message."""
+        chunk = os.read(self.answers, _CHUNK)
+        if not self._heard:  # whoever has begun to speak gets as long as for a piece of work
+            self.busy_since = time.monotonic()
+        self._heard += chunk
+        messages = list(self._messages())
+        if messages:
+            self.busy_since = time.monotonic()
+        return messages if chunk else [*messages, _GONE]
+
+    def _messages(self) -> Iterator[bytes]:
+        while len(self._heard) >= _NUMBER:
+            length = int.from_bytes(self._heard[:_NUMBER])
+            if length > _MAX_ANSWER_BYTES:
+                yield _BROKEN + b"its answer is too long"
+                return
+            end = _NUMBER + length
+            if len(self._heard) < end:
+                return
+            yield bytes(self._heard[_NUMBER:end])
+            del self._heard[:end]
 
     def kill(self) -> None:
-        self._process.kill()
-        self._process.join()
-        self.connection.close()
+        if not self._process:
+            return
+        os.kill(self._process, signal.SIGKILL)
+        _, status = os.waitpid(self._process, 0)
+        self._process = 0  # from here on, the number may be that of another process
+        self._exit_code = os.waitstatus_to_exitcode(status)
+        os.close(self.orders)
+        os.close(self.answers)
 
     def how_it_ended(self) -> str:
-        code = self._process.exitcode or 0
+        code = self._exit_code
         if code == -signal.SIGXCPU:
             return "it took too much processor time"
         return f"the process ended with {signal.Signals(-code).name if code < 0 else code}"
 
 
-def _serve(
-    connection: Connection,
-    foreign: Sequence[Connection],
-    work: Work[Item],
-    items: Sequence[Item],
-    bounds: Bounds,
-) -> None:
-    """Answer until the other end is closed; runs in the worker."""
-    for other in foreign:  # else the worker would not notice that we have gone
-        other.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for us, and we kill the workers
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (bounds.memory_bytes, resource.RLIM_INFINITY))
-    with _LastWords(connection):
-        while (number := _next_number(connection)) is not None:
-            cpu = int(time.process_time() + bounds.seconds) + 1
-            resource.setrlimit(resource.RLIMIT_CPU, (cpu, resource.RLIM_INFINITY))
-            connection.send_bytes(_DONE + work(items[number]))
-
-
-def _next_number(connection: Connection) -> int | None:
-    try:
-        return int.from_bytes(connection.recv_bytes())
-    except EOFError:
-        return None
+def _say(answers: int, message: bytes) -> None:
+    rest = memoryview(len(message).to_bytes(_NUMBER) + message)
+    while rest:
+        rest = rest[os.write(answers, rest) :]
 
 
 class _LastWords:
     """Whatever ends a worker, it says why first; there is nothing to go on with afterwards."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, answers: int) -> None:
+        self._answers = answers
 
     def __enter__(self) -> Self:
         return self
@@ -228,5 +254,5 @@ class _LastWords:
         if error is not None:
             reason = str(error) if isinstance(error, VskillError) else f"it broke down: {error!r}"
             with suppress(OSError):
-                self._connection.send_bytes(_BROKEN + reason.encode(errors="backslashreplace"))
+                _say(self._answers, _BROKEN + reason.encode(errors="backslashreplace"))
         os._exit(0 if error is None else 1)

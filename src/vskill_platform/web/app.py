@@ -2,62 +2,177 @@
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from litestar import Litestar
-from litestar.datastructures import ResponseHeader
-from litestar.plugins.jinja import JinjaTemplateEngine
+from litestar import Litestar, Router
+from litestar.datastructures import State
 from litestar.static_files import create_static_files_router
 from litestar.template.config import TemplateConfig
+from litestar.types import ControllerRouterHandler
 
-from vskill_platform.errors import EngineError
+from vskill_platform.catalogue.catalogue import Catalogue
+from vskill_platform.fetch.snapshot import MAX_FILES
+from vskill_platform.model.access import Right
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.web.access.guard import check_every_handler, check_right
+from vskill_platform.web.access.headers import add_headers
+from vskill_platform.web.access.middleware import AccessMiddleware
+from vskill_platform.web.access.rate_limits import RateLimits
+from vskill_platform.web.admin.audit import audit_page
+from vskill_platform.web.admin.blocklist import block_form, blocklist_page, unblock_form
+from vskill_platform.web.admin.dashboard import dashboard_page
+from vskill_platform.web.admin.people import (
+    add_user_form,
+    namespace_form,
+    people_page,
+    revoke_token_form,
+    user_form,
+)
+from vskill_platform.web.admin.policy import dry_run_form, policy_page
+from vskill_platform.web.admin.queue import (
+    admin_queue_page,
+    drop_form,
+    pause_form,
+    requeue_all_form,
+    requeue_form,
+    resume_form,
+    revive_form,
+)
+from vskill_platform.web.admin.rescan import apply_rescan_form, rescan_page, start_rescan_form
+from vskill_platform.web.admin.reviews import review_page, reviews_page, ruling_form
+from vskill_platform.web.admin.skills import manage_page, visibility_form, yank_form
+from vskill_platform.web.api.etags import ETags
+from vskill_platform.web.api.routes import api_router, openapi_document
+from vskill_platform.web.api.slug_paths import SlugPaths
 from vskill_platform.web.env_middleware import EnvMiddleware
 from vskill_platform.web.external_scans import external_scan_callback
 from vskill_platform.web.health import healthz, readyz
-from vskill_platform.web.outage import answer_outage
-from vskill_platform.web.problems import STATUSES, answer_problem
-from vskill_platform.web.skills_page import skills_page
-
-_HERE = Path(__file__).parent
-#: Nothing inline, nothing from other hosts, never inside of somebody else's page.
-_CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+from vskill_platform.web.live.broadcast import Broadcast
+from vskill_platform.web.live.events import live_queue, live_submission
+from vskill_platform.web.pages.account import (
+    account_page,
+    add_own_token,
+    change_members,
+    change_password,
+    end_own_session,
+    end_own_sessions,
+    revoke_own_token,
 )
+from vskill_platform.web.pages.api import api_page
+from vskill_platform.web.pages.marketplace import marketplace
+from vskill_platform.web.pages.queue import queue_page
+from vskill_platform.web.pages.sign_in import sign_in_form, sign_in_page, sign_out
+from vskill_platform.web.pages.skill_pages import skill_pages, skills_root
+from vskill_platform.web.pages.submissions import retry_form, submission_page, withdraw_form
+from vskill_platform.web.pages.submit import submit_chosen_form, submit_form, submit_page
+from vskill_platform.web.pages.trust import trust_page
+from vskill_platform.web.pages.welcome import welcome_form, welcome_page
+from vskill_platform.web.problems import answer_problem
+from vskill_platform.web.templating import build_templates
+
+#: What a form holds besides the files of a skill.
+_OTHER_PARTS = 20
+_STATIC = Path(__file__).parent / "static"
+
+#: For everybody.
+_PAGES: list[ControllerRouterHandler] = [
+    marketplace,
+    skills_root,
+    skill_pages,
+    trust_page,
+    submit_page,
+    submit_form,
+    submit_chosen_form,
+    submission_page,
+    retry_form,
+    withdraw_form,
+    queue_page,
+    live_submission,
+    live_queue,
+    api_page,
+    openapi_document,
+]
+#: For whoever signs in.
+_ACCOUNT: list[ControllerRouterHandler] = [
+    sign_in_page,
+    sign_in_form,
+    sign_out,
+    welcome_page,
+    welcome_form,
+    account_page,
+    change_password,
+    add_own_token,
+    revoke_own_token,
+    end_own_session,
+    end_own_sessions,
+    change_members,
+]
+#: For operators.
+_ADMIN: list[ControllerRouterHandler] = [
+    dashboard_page,
+    admin_queue_page,
+    pause_form,
+    resume_form,
+    requeue_all_form,
+    requeue_form,
+    revive_form,
+    drop_form,
+    reviews_page,
+    review_page,
+    ruling_form,
+    blocklist_page,
+    block_form,
+    unblock_form,
+    rescan_page,
+    start_rescan_form,
+    apply_rescan_form,
+    policy_page,
+    dry_run_form,
+    people_page,
+    add_user_form,
+    user_form,
+    revoke_token_form,
+    namespace_form,
+    audit_page,
+    manage_page,
+    yank_form,
+    visibility_form,
+]
+#: For those who watch whether it runs.
+_HEALTH: list[ControllerRouterHandler] = [
+    healthz,
+    readyz,
+]
 
 
-def create_app(env: WorkerEnv) -> Litestar:
-    """Build the application; every request runs with *env* in reach."""
-    return Litestar(
-        route_handlers=[
-            skills_page,
-            healthz,
-            readyz,
-            external_scan_callback,
-            create_static_files_router("/static", [_HERE / "static"]),
-        ],
-        middleware=[lambda app: EnvMiddleware(app, env)],
-        exception_handlers={
-            EngineError: answer_outage,
-            **dict.fromkeys(STATUSES, answer_problem),
-        },
-        template_config=TemplateConfig(instance=_templates()),
-        response_headers=[
-            ResponseHeader(name="Content-Security-Policy", value=_CONTENT_SECURITY_POLICY),
-            ResponseHeader(name="X-Content-Type-Options", value="nosniff"),
-            ResponseHeader(name="Referrer-Policy", value="same-origin"),
-        ],
+def create_app(
+    env: WorkerEnv, *, catalogue: Catalogue | None = None, broadcast: Broadcast | None = None
+) -> Litestar:
+    """Build the application; every request runs with *env* in reach.
+
+    Without a catalogue what is searched and listed is not ready, and without a broadcast pages
+    look again by themselves.
+
+    Each handler names the right that it needs, `opt={"right": Right.…}`; one that does not is a
+    mistake that stops the start.
+    """
+    limits = RateLimits()
+    static = create_static_files_router("/static", [_STATIC], opt={"right": Right.ANYONE})
+    # Pages are for people: the document of the API is silent about them.
+    pages = Router(
+        "/", route_handlers=[*_PAGES, *_ACCOUNT, *_ADMIN, static], include_in_schema=False
+    )
+    app = Litestar(
+        route_handlers=[api_router(), external_scan_callback, *_HEALTH, pages],
+        guards=[check_right],
+        exception_handlers={Exception: answer_problem},
+        before_send=[add_headers],
+        template_config=TemplateConfig(instance=build_templates()),
+        state=State({"limits": limits, "catalogue": catalogue, "broadcast": broadcast}),
+        multipart_form_part_limit=MAX_FILES + _OTHER_PARTS,
         openapi_config=None,
         logging_config=None,
     )
-
-
-def _templates() -> JinjaTemplateEngine:
-    environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return JinjaTemplateEngine.from_environment(environment)
+    check_every_handler(app)
+    # Before the routing and its errors: a path that does not exist answers in the same dress.
+    inside = ETags(SlugPaths(app.asgi_handler))
+    app.asgi_handler = EnvMiddleware(AccessMiddleware(inside, limits), env)
+    return app

@@ -6,6 +6,7 @@ from litestar import Request, Response, post
 from litestar.status_codes import HTTP_200_OK, HTTP_409_CONFLICT
 
 from vskill_platform.intake.take_callback import MAX_CALLBACK_BYTES, take_callback
+from vskill_platform.model.access import Right
 from vskill_platform.scan.external.signature import SIGNATURE_HEADER, TIMESTAMP_HEADER
 
 
@@ -13,6 +14,8 @@ from vskill_platform.scan.external.signature import SIGNATURE_HEADER, TIMESTAMP_
     "/api/v1/external-scans/{scan_id:str}/callback",
     status_code=HTTP_200_OK,
     request_max_body_size=MAX_CALLBACK_BYTES,
+    # Who it is, its signature says.
+    opt={"right": Right.ANYONE},
 )
 async def external_scan_callback(request: Request[Any, Any, Any]) -> Response[dict[str, str]]:
     """Take a signed answer, once; docs/external-scanners.md says what it must look like."""

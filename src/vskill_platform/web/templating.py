@@ -8,13 +8,17 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar.plugins.jinja import JinjaTemplateEngine
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from vskill_platform.access.welcome import base_url
 from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier, tier_meaning
+from vskill_platform.scan.show_text import show
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.access.visitor import csrf_token_of, visitor_of
+from vskill_platform.web.addresses import skill_url
+from vskill_platform.web.rendering import mark_spelled_out
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _S = SubmissionState
@@ -63,16 +67,20 @@ def build_templates() -> JinjaTemplateEngine:
         "duration": in_duration,
         "state_words": lambda value: _STATES[SubmissionState(value)][0],
         "state_tone": lambda value: _STATES[SubmissionState(value)][1],
-        "tier_name": lambda value: _TIERS[TrustTier(value)][0],
+        "tier_name": tier_name,
         "tier_tone": lambda value: _TIERS[TrustTier(value)][1],
         "tier_words": lambda value: tier_meaning(TrustTier(value)),
         "page_numbers": page_numbers,
+        "shown": shown,
+        "capitalize_first": lambda text: text[:1].upper() + text[1:],
+        "skill_url": skill_url,
     }
     engine = JinjaTemplateEngine.from_environment(environment)
     engine.register_template_callable("visitor", _visitor)
     engine.register_template_callable("may", _may)
     engine.register_template_callable("csrf_field", _csrf_field)
     engine.register_template_callable("registry_name", _registry_name)
+    engine.register_template_callable("base_url", lambda _: base_url(get_settings()))
     return engine
 
 
@@ -123,6 +131,15 @@ def page_numbers(page: int, pages: int) -> list[int | None]:
             numbers.append(None)
         numbers.append(number)
     return numbers
+
+
+def tier_name(tier: str) -> str:
+    return _TIERS[TrustTier(tier)][0]
+
+
+def shown(text: str, limit: int = 0) -> Markup:
+    """Return words of a stranger; what a browser would obey or not show is spelled out."""
+    return Markup(mark_spelled_out(str(escape(show(text, limit=limit)))))  # noqa: S704 - escaped
 
 
 def _iso(moment: datetime) -> str:

@@ -132,7 +132,7 @@ async def test_what_was_signed_too_long_ago_or_ahead_is_refused(
     just = await call(client, scan.scan_id, body, signed(body, NOON - away * 0.9))
 
     assert (late.status_code, just.status_code) == (403, 200)
-    assert "timestamp" in late.json()["title"]
+    assert "timestamp" in late.json()["detail"]
 
 
 async def test_the_same_answer_is_taken_once_even_twice_at_once(
@@ -228,7 +228,7 @@ async def test_an_answer_fits_its_own_scan_and_content_only(
     )
 
     assert (moved.status_code, clean_version.status_code) == (400, 400)
-    assert "other content" in clean_version.json()["title"]
+    assert "other content" in clean_version.json()["detail"]
     assert await status_of() is S.PENDING
 
 

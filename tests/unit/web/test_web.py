@@ -1,4 +1,4 @@
-"""The first pages: health, the list, and honesty about outages."""
+"""What every application has: health, a stylesheet, and honesty about outages."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -52,46 +52,13 @@ async def test_ready_means_that_work_gets_done(
     assert "no worker is alive" in waiting.json()["problems"][0]
 
 
-async def test_the_page_lists_what_is_published_and_escapes_it(
-    client: AsyncClient, env: WorkerEnv
-) -> None:
-    hostile = a_published_skill("@local/x", name="<script>alert(1)</script>")
-    await env.engine.commit([write_skill(hostile, expected=0)])
-
-    page = await client.get("/")
-
-    assert page.status_code == 200
-    assert "<script>" not in page.text
-    assert "&lt;script&gt;" in page.text
-    assert "default-src 'none'" in page.headers["content-security-policy"]
-
-
-async def test_a_long_list_has_pages(client: AsyncClient, env: WorkerEnv) -> None:
-    skills = [a_published_skill(f"@local/skill-{n:03}") for n in range(60)]
-    await env.engine.commit([write_skill(skill, expected=0) for skill in skills])
-
-    first = await client.get("/")
-    second = await client.get("/", params={"after": "skill:@local/skill-049"})
-
-    assert "after=skill%3A%40local/skill-049" in first.text
-    assert "skill-049" in first.text
-    assert "@local/skill-050" not in first.text
-    assert "@local/skill-059" in second.text
-
-
-async def test_an_empty_registry_says_how_to_begin(client: AsyncClient) -> None:
-    page = await client.get("/")
-
-    assert "Nothing is published yet" in page.text
-
-
 async def test_an_outage_is_a_503_and_never_an_empty_page(
     client: AsyncClient, env: WorkerEnv, probe: ProbingEngine
 ) -> None:
     await env.engine.commit([write_skill(a_published_skill("@local/x"), expected=0)])
     probe.kv.fails = lambda _: EngineError("/secret/path: disk gone")
 
-    page = await client.get("/")
+    page = await client.get("/skills/@local/x")
 
     assert page.status_code == 503
     assert page.headers["retry-after"] == "5"

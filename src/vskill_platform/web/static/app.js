@@ -156,25 +156,55 @@ function sayAgo(element) {
   if (element.textContent !== words) element.textContent = words;
 }
 
+/** Read what was dropped: files as they are, folders with the paths of what is in them. */
+async function readDropped(items) {
+  const found = [];
+  const walk = async (entry, path) => {
+    if (entry.isFile) {
+      const file = await new Promise((done, fail) => entry.file(done, fail));
+      found.push([path + file.name, file]);
+      return;
+    }
+    const reader = entry.createReader();
+    for (;;) { // a reader gives some at a time, and none at the end
+      const some = await new Promise((done, fail) => reader.readEntries(done, fail));
+      if (!some.length) return;
+      for (const inner of some) await walk(inner, `${path}${entry.name}/`);
+    }
+  };
+  const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  for (const entry of entries) await walk(entry, "");
+  return found;
+}
+
+/** Send files under their paths, which a file input cannot hold, and go where the answer leads. */
+async function sendFiles(form, found) {
+  const data = new FormData(form);
+  data.delete("files");
+  for (const [path, file] of found) data.append("files", file, path);
+  const answer = await fetch(form.action, { method: "POST", body: data, credentials: "same-origin" });
+  if (answer.redirected) { location.assign(answer.url); return; }
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  document.getElementById("main").replaceChildren(...page.getElementById("main").childNodes);
+  start();
+}
+
 function startDrop() {
   for (const zone of document.querySelectorAll(".drop")) {
     const input = zone.querySelector("input[type=file]");
-    if (!input) continue;
-    const over = (on) => (event) => {
+    const said = zone.querySelector("[data-file-name]");
+    zone.addEventListener("dragover", (event) => { event.preventDefault(); zone.dataset.over = ""; });
+    zone.addEventListener("dragleave", () => { delete zone.dataset.over; });
+    zone.addEventListener("drop", async (event) => {
       event.preventDefault();
-      if (on) zone.dataset.over = ""; else delete zone.dataset.over;
-    };
-    zone.addEventListener("dragover", over(true));
-    zone.addEventListener("dragleave", over(false));
-    zone.addEventListener("drop", (event) => {
-      over(false)(event);
-      if (!event.dataTransfer.files.length) return;
-      input.files = event.dataTransfer.files;
-      input.dispatchEvent(new Event("change", { bubbles: true }));
+      delete zone.dataset.over;
+      const found = await readDropped(event.dataTransfer.items);
+      if (!found.length) return;
+      said.textContent = `Sending ${found.length === 1 ? found[0][0] : `${found.length} files`} …`;
+      try { await sendFiles(input.form, found); } catch { said.textContent = "That did not arrive. Please try again."; }
     });
     input.addEventListener("change", () => {
-      const name = zone.querySelector("[data-file-name]");
-      if (name) name.textContent = [...input.files].map((file) => file.name).join(", ");
+      said.textContent = [...input.files].map((file) => file.name).join(", ");
     });
   }
 }
@@ -198,8 +228,14 @@ for (const button of document.querySelectorAll("[data-theme-switch]")) {
   button.hidden = false;
   button.addEventListener("click", switchTheme);
 }
-enhance();
+
+/** What belongs to the content of a page, once for each content. */
+function start() {
+  enhance();
+  startSearch();
+  startDrop();
+}
+
+start();
 startLive();
-startSearch();
-startDrop();
 setInterval(enhance, POLL_MS);

@@ -1,0 +1,59 @@
+"""What every request passes on its way in: its name, who sent it, and whether that is too often."""
+
+from typing import Any
+
+from litestar import Request
+from litestar.types import ASGIApp, Receive, Scope, Send
+from structlog.contextvars import bound_contextvars
+
+from vskill_platform.errors import NotSignedIn, VskillError
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.web.access.headers import NEW_VISIT
+from vskill_platform.web.access.identify import address_of, identify
+from vskill_platform.web.access.paths import SAFE_METHODS, is_counted, is_plain
+from vskill_platform.web.access.rate_limits import RateLimits, household, who_asks
+from vskill_platform.web.access.request_id import request_id_of
+from vskill_platform.web.access.visitor import VISITOR
+from vskill_platform.web.problems import answer_problem
+
+
+class AccessMiddleware:
+    """Stands before the routing, so that also who asks for what is not there is known."""
+
+    def __init__(self, app: ASGIApp, limits: RateLimits) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with bound_contextvars(request_id=request_id_of(scope)):
+            request: Request[Any, Any, Any] = Request(scope, receive, send)
+            try:
+                await self._let_in(request)
+                await self._app(scope, receive, send)
+            except VskillError as error:  # from here or on the way to the routing; behind it, never
+                answer = answer_problem(request, error).to_asgi_response(app=None, request=request)
+                await answer(scope, receive, send)
+
+    async def _let_in(self, request: Request[Any, Any, Any]) -> None:
+        path = request.scope["path"]
+        if is_plain(path):
+            return
+        try:
+            found = await identify(request)
+        except NotSignedIn:
+            self._count(request, household(address_of(request)))  # so that nobody tries all day
+            raise
+        request.scope["state"][VISITOR] = found.visitor
+        request.scope["state"][NEW_VISIT] = found.new_visit
+        if is_counted(path):
+            self._count(request, who_asks(found.visitor))
+
+    def _count(self, request: Request[Any, Any, Any], who: str) -> None:
+        settings = get_settings()
+        is_read = request.scope["method"] in SAFE_METHODS
+        kind, rate = (
+            ("read", settings.reads_per_minute)
+            if is_read
+            else ("write", settings.writes_per_minute)
+        )
+        self._limits.take(kind, who, per_minute=rate, now=get_now())

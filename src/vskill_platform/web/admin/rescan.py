@@ -1,0 +1,85 @@
+"""What is published, held to the rules and the policy of today: the report, then what follows."""
+
+import asyncio
+
+from litestar import get, post
+from litestar.response import Redirect, Template
+
+from vskill_platform.cron.schedule import RESCAN, ask_for_run
+from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.access import Right
+from vskill_platform.publish.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.rescan_skills import (
+    current_standard,
+    is_rescanned,
+    list_changed,
+    list_due_skills,
+)
+from vskill_platform.scan.data_files import ruleset_version
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.cron_store import get_cron_run
+from vskill_platform.stores.db import commit
+from vskill_platform.stores.rescan_store import get_rescan_done
+from vskill_platform.web.access.visitor import visitor_of
+from vskill_platform.web.admin.answers import AdminRequest, act, admin_page
+from vskill_platform.web.forms import read_choices, read_fields
+
+_ADMINISTER = {"right": Right.ADMINISTER}
+_HERE = "/admin/rescan"
+
+
+@get("/admin/rescan", opt=_ADMINISTER, include_in_schema=False)
+async def rescan_page(request: AdminRequest) -> Template:
+    due, changed, last, done, is_done = await asyncio.gather(
+        list_due_skills(),
+        list_changed(),
+        get_cron_run(RESCAN.name),
+        get_rescan_done(),
+        is_rescanned(),
+    )
+    context = {
+        "due": len(due),
+        "changed": changed,
+        "last": last.record if last else None,
+        "done_at": done.at if done else None,
+        "is_done": is_done,
+        "standard": current_standard(),
+        "ruleset": ruleset_version(),
+    }
+    return admin_page(request, "admin/rescan.html", context)
+
+
+@post("/admin/rescan/start", opt=_ADMINISTER, include_in_schema=False)
+async def start_rescan_form(request: AdminRequest) -> Redirect:
+    async def work() -> str:
+        actor = visitor_of(request).name
+        await ask_for_run(RESCAN, actor=actor)
+        await commit([write_audit("rescan", "all", actor=actor, reason="")])
+        return "It starts within seconds and takes nothing down by itself."
+
+    return await act(_HERE, work)
+
+
+@post("/admin/rescan/apply", opt=_ADMINISTER, include_in_schema=False)
+async def apply_rescan_form(request: AdminRequest) -> Redirect:
+    """Let what got worse be taken down: what was ticked, and nothing else."""
+    fields, slugs = await read_fields(request), set(await read_choices(request, "slug"))
+    actor = visitor_of(request).name
+
+    async def work() -> str:
+        if not slugs:
+            raise InvalidInput("tick what is to be taken down")
+        if fields.get("consequence") not in set(Consequence):
+            raise InvalidInput("choose what follows: a person looks at it, or it is rejected")
+        worse = {one.slug: one for one in await list_changed() if one.is_worse}
+        if unknown := slugs - set(worse):
+            raise NotFound(f"{', '.join(sorted(unknown))} did not get worse")
+        consequence = Consequence(fields["consequence"])
+        applied = [
+            slug
+            for slug in sorted(slugs)
+            if await apply_rescan(worse[slug], consequence, actor=actor)
+        ]
+        return f"Taken down: {', '.join(applied) or 'nothing, it has changed meanwhile'}."
+
+    return await act(_HERE, work)

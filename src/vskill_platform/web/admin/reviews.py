@@ -1,0 +1,106 @@
+"""What waits for a person: the list, the report beside the files, and the decision."""
+
+import msgspec
+from litestar import get, post
+from litestar.params import FromPath
+from litestar.response import Redirect, Template
+
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.errors import NotFound
+from vskill_platform.model.access import Right
+from vskill_platform.model.submission import Submission, SubmissionState
+from vskill_platform.publish.hold_skill import reopened
+from vskill_platform.publish.list_reviews import Case, get_case, list_reviews
+from vskill_platform.publish.review_skill import Ruling, approve, recheck, reject
+from vskill_platform.scan.show_text import show
+from vskill_platform.web.access.visitor import visitor_of
+from vskill_platform.web.admin.answers import AdminRequest, act, admin_page
+from vskill_platform.web.forms import read_fields
+
+_REVIEW = {"right": Right.REVIEW}
+_MAX_SHOWN_BYTES = 512 * 1024
+_RULINGS = {
+    "approve": (approve, "is published"),
+    "reject": (reject, "is rejected"),
+    "recheck": (recheck, "is checked again"),
+}
+
+
+class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    #: (number, text, whether a finding is about it)
+    lines: list[tuple[int, str, bool]]
+    #: Why there are no lines.
+    note: str = ""
+
+
+@get("/admin/reviews", opt=_REVIEW, include_in_schema=False)
+async def reviews_page(request: AdminRequest) -> Template:
+    return admin_page(request, "admin/reviews.html", {"reviews": await list_reviews()})
+
+
+@get("/admin/reviews/{submission_id:str}", opt=_REVIEW, include_in_schema=False)
+async def review_page(request: AdminRequest, submission_id: FromPath[str]) -> Template:
+    """Show the report on one side and the very files that were checked on the other."""
+    case = await get_case(submission_id)
+    path = request.query_params.get("file") or _first_file(case)
+    context = {
+        "case": case,
+        "waits": case.submission.state is SubmissionState.NEEDS_REVIEW,
+        "file": await _read_file(case.submission, path, _marked(case, path)) if path else None,
+    }
+    return admin_page(request, "admin/review.html", context)
+
+
+@post("/admin/reviews/{submission_id:str}/{ruling:str}", opt=_REVIEW, include_in_schema=False)
+async def ruling_form(
+    request: AdminRequest, submission_id: FromPath[str], ruling: FromPath[str]
+) -> Redirect:
+    if ruling not in _RULINGS:
+        raise NotFound("a review is approved, rejected or checked again")
+    decide, words = _RULINGS[ruling]
+    reason = (await read_fields(request)).get("reason", "")
+
+    async def work() -> str:
+        saying = Ruling(
+            submission_id=submission_id, reviewer=visitor_of(request).name, reason=reason
+        )
+        return f"{(await decide(saying)).skill_name} {words}."
+
+    return await act(f"/admin/reviews/{submission_id}", work)
+
+
+def _first_file(case: Case) -> str:
+    """Return the file of the gravest finding, or the manifest."""
+    paths = {file.path for file in case.files}
+    findings = case.report.findings if case.report else ()
+    found = next((item.file for item in findings if item.file in paths), None)
+    return found or ("SKILL.md" if "SKILL.md" in paths else "")
+
+
+def _marked(case: Case, path: str) -> frozenset[int]:
+    findings = case.report.findings if case.report else ()
+    return frozenset(item.line for item in findings if item.file == path and item.line)
+
+
+async def _read_file(submission: Submission, path: str, marked: frozenset[int]) -> ShownFile:
+    """Read one of the files that are kept until it is decided."""
+    try:
+        async with reopened(submission) as snapshot:
+            known = {file.path: file for file in snapshot.files}
+            if path not in known:
+                return ShownFile(path=path, lines=[], note="there is no such file in it")
+            if known[path].size > _MAX_SHOWN_BYTES:
+                return ShownFile(path=path, lines=[], note="it is too large to be shown")
+            raw = await work_in_thread((snapshot.folder / path).read_bytes)
+    except NotFound:
+        return ShownFile(path=path, lines=[], note="its files are not kept any more")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return ShownFile(path=path, lines=[], note="it is no text")
+    lines = [
+        (number, show(line), number in marked)
+        for number, line in enumerate(text.splitlines(), start=1)
+    ]
+    return ShownFile(path=path, lines=lines)

@@ -1,0 +1,51 @@
+"""Where the next page begins: a word that says nothing to a reader."""
+
+import base64
+import binascii
+
+from vskill_platform.errors import InvalidInput
+
+_MAX_OFFSET = 10_000_000
+
+
+def offset_cursor(offset: int, count: int, total: int) -> str | None:
+    """Return where the page after this one begins; None after the last."""
+    following = offset + count
+    return _encode(str(following)) if count and following < total else None
+
+
+def read_offset(cursor: str | None, offset: int) -> int:
+    """Return how many come before the page: as the cursor says, else as was asked."""
+    if cursor is None:
+        return offset
+    try:
+        found = int(_decode(cursor))
+    except ValueError as error:
+        raise _no_cursor() from error
+    if not 0 <= found <= _MAX_OFFSET:
+        raise _no_cursor()
+    return found
+
+
+def key_cursor(key: str | None) -> str | None:
+    return _encode(key) if key else None
+
+
+def read_key(cursor: str | None) -> str | None:
+    return _decode(cursor) if cursor else None
+
+
+def _encode(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _decode(cursor: str) -> str:
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        return base64.b64decode(padded, altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError) as error:
+        raise _no_cursor() from error
+
+
+def _no_cursor() -> InvalidInput:
+    return InvalidInput("that is no cursor of ours; take nextCursor from the last answer")

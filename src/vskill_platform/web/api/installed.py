@@ -1,0 +1,101 @@
+"""What clients have installed: is there something newer, and a count of what they took."""
+
+from typing import Any
+
+from litestar import Request, post
+from litestar.params import FromPath, JSONBody
+from litestar.status_codes import HTTP_200_OK
+
+from vskill_platform.errors import NotFound
+from vskill_platform.model.access import Right
+from vskill_platform.model.skill import PublishedSkill, parse_version
+from vskill_platform.publish.trust_of_skill import trust_of_skill
+from vskill_platform.stores.install_store import add_installs
+from vskill_platform.web.api.find_skills import cert_tier, find_skill
+from vskill_platform.web.api.skill_shapes import (
+    CheckUpdates,
+    InstalledSkill,
+    InstallReport,
+    InstallReports,
+    Ok,
+    UpdateItem,
+    UpdatesAnswer,
+)
+from vskill_platform.web.api.slug_paths import slug_of
+
+ApiRequest = Request[Any, Any, Any]
+_READ = {"right": Right.ANYONE}
+_TAGS = ["Installed skills"]
+_PARTS = ("major", "minor", "patch")
+
+
+@post("/skills/check-updates", opt=_READ, tags=_TAGS, status_code=HTTP_200_OK)
+async def check_updates(request: ApiRequest, data: JSONBody[CheckUpdates]) -> UpdatesAnswer:
+    """Say for up to 100 installed skills whether there is a newer version."""
+    return UpdatesAnswer(results=[await _update(request, item) for item in data.skills])
+
+
+@post("/skills/{slug:str}/installs", opt=_READ, tags=_TAGS, status_code=HTTP_200_OK)
+async def report_install(
+    request: ApiRequest,
+    slug: FromPath[str],
+    data: JSONBody[InstallReport],  # noqa: ARG001 - it is checked; who installs what is not kept
+) -> Ok:
+    """Count one install."""
+    skill = await find_skill(request, slug_of(slug))
+    await add_installs({skill.slug: 1})
+    return Ok()
+
+
+@post("/skills/installs", opt=_READ, tags=_TAGS, status_code=HTTP_200_OK)
+async def report_installs(request: ApiRequest, data: JSONBody[InstallReports]) -> Ok:
+    """Count up to 100 installs; those that nobody publishes here are left out."""
+    found = [await _find(request, item.skill_name) for item in data.skills]
+    counts: dict[str, int] = {}
+    for skill in found:
+        if skill:
+            counts[skill.slug] = counts.get(skill.slug, 0) + 1
+    await add_installs(counts)
+    return Ok()
+
+
+async def _update(request: ApiRequest, item: InstalledSkill) -> UpdateItem:
+    skill = await _find(request, item.name)
+    if skill is None or not skill.version or skill.down:
+        return UpdateItem(
+            name=item.name, installed=item.current_version, latest=None, update_available=False
+        )
+    trust = await trust_of_skill(skill)
+    return UpdateItem(
+        name=item.name,
+        installed=item.current_version,
+        latest=skill.version,
+        update_available=_is_newer(skill, item),
+        version_bump=_bump(item.current_version, skill.version),
+        cert_tier=cert_tier(trust.tier),
+        cert_score=trust.score,
+        tracked_for_updates=True,
+        slug=skill.slug,
+        published_at=skill.published_at,
+    )
+
+
+async def _find(request: ApiRequest, name: str) -> PublishedSkill | None:
+    try:
+        return await find_skill(request, name)
+    except NotFound:
+        return None
+
+
+def _is_newer(skill: PublishedSkill, item: InstalledSkill) -> bool:
+    installed, latest = parse_version(item.current_version), parse_version(skill.version)
+    if item.sha and item.sha == skill.digest:
+        return False
+    return installed is None or latest is None or latest > installed
+
+
+def _bump(installed: str, latest: str) -> str | None:
+    old, new = parse_version(installed), parse_version(latest)
+    if old is None or new is None or new <= old:
+        return None
+    return next(name for name, a, b in zip(_PARTS, old, new, strict=True) if a != b)

@@ -1,0 +1,106 @@
+"""What a visitor sends in, by address or by file: checked against their rights, then submitted.
+
+Pages and API go the same way.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+from anyio import CapacityLimiter, WouldBlock
+
+from vskill_platform.access.namespaces import check_may_act_in
+from vskill_platform.errors import InvalidInput, NotAllowed, SourceRefused, TooMany
+from vskill_platform.fetch.archive import is_archive
+from vskill_platform.fetch.reach import reach_of
+from vskill_platform.intake.discover import Discovery, discovered
+from vskill_platform.intake.discover_upload import discovered_archive, discovered_files
+from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submit import SubmitResult, submit
+from vskill_platform.intake.submit_paths import submit_paths
+from vskill_platform.intake.submit_set import SubmittedSet, submit_set
+from vskill_platform.model.access import Visitor
+from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.source import LOCAL_NAMESPACE, Source
+from vskill_platform.model.user import own_namespace
+from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.namespace_store import get_namespace
+
+#: Looking through a repo or an archive takes a process and a folder each.
+_LOOKS_AT_ONCE = 4
+_looks = CapacityLimiter(_LOOKS_AT_ONCE)
+_LOOK_AGAIN = timedelta(seconds=5)
+
+
+class UploadedFile(msgspec.Struct, frozen=True):
+    #: As the sender calls it; a path if it is one of a folder.
+    name: str
+    content: bytes
+
+
+@asynccontextmanager
+async def looked_through(source: Source) -> AsyncIterator[Discovery]:
+    """Look which skills a repo holds; only some at once, the others come back later."""
+    async with _one_look(), discovered(source, reach_of(get_settings())) as discovery:
+        yield discovery
+
+
+async def submit_source(visitor: Visitor, source: Source, *, is_private: bool) -> SubmitResult:
+    """Submit one skill of a repo."""
+    await _check_namespace(visitor, namespace_of(source), is_private=is_private)
+    return await submit(Offer(source=source, is_private=is_private), submitter=visitor.name)
+
+
+async def submit_chosen(
+    visitor: Visitor, source: Source, paths: Sequence[str], *, is_private: bool
+) -> SubmittedSet:
+    """Submit several skills of a repo."""
+    await _check_namespace(visitor, namespace_of(source), is_private=is_private)
+    return await submit_paths(source, paths, submitter=visitor.name, is_private=is_private)
+
+
+async def submit_files(
+    visitor: Visitor, files: Sequence[UploadedFile], *, namespace: str = "", is_private: bool
+) -> SubmittedSet:
+    """Submit every skill in an archive, or in the files of a folder."""
+    namespace = namespace or (own_namespace(visitor.user.name) if visitor.user else LOCAL_NAMESPACE)
+    if not namespace.startswith("@"):
+        raise InvalidInput(f"{namespace!r}: files are handed in to a namespace such as @ada")
+    await _check_namespace(visitor, namespace, is_private=is_private)
+    async with _one_look(), _opened(files, namespace) as discovery:
+        if not discovery.skills:
+            raise SourceRefused("there is no SKILL.md in it")
+        return await submit_set(discovery, submitter=visitor.name, is_private=is_private)
+
+
+def _opened(
+    files: Sequence[UploadedFile], namespace: str
+) -> AbstractAsyncContextManager[Discovery]:
+    if len(files) == 1 and is_archive(Path(files[0].name)):
+        (archive,) = files
+        return discovered_archive(archive.content, filename=archive.name, namespace=namespace)
+    pairs = [(file.name.lstrip("/"), file.content) for file in files]
+    return discovered_files(pairs, namespace=namespace)
+
+
+@asynccontextmanager
+async def _one_look() -> AsyncIterator[None]:
+    try:
+        _looks.acquire_nowait()
+    except WouldBlock as error:
+        raise TooMany("others are handing in at this moment", retry_after=_LOOK_AGAIN) from error
+    try:
+        yield
+    finally:
+        _looks.release()
+
+
+async def _check_namespace(visitor: Visitor, namespace: str, *, is_private: bool) -> None:
+    await check_may_act_in(visitor, namespace)
+    if is_private and not (await get_namespace(namespace)).record.is_owned:
+        raise NotAllowed(
+            f"{namespace} belongs to nobody, so nobody could see what is private in it; "
+            "an administrator can name its owners"
+        )

@@ -1,0 +1,138 @@
+"""One reader of the change feed for all open pages: who waits for a topic is woken by it."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import EngineError, FeedTrimmed, TooMany
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.submission_store import submission_of_key
+
+log = get_logger(__name__)
+
+#: More open pages on one node are told to look again by themselves.
+MAX_LISTENERS = 2_000
+#: After an outage the feed is asked for again this much later.
+_RETRY_SECONDS = 1.0
+_LOOK_AGAIN = timedelta(seconds=30)
+QUEUE = "queue"
+
+
+def submission_topic(submission_id: str) -> str:
+    return f"submission {submission_id}"
+
+
+class Listener:
+    """One open page. It hears that something changed, not what: it will look for itself."""
+
+    def __init__(self) -> None:
+        self._changed = asyncio.Event()
+        self.is_closed = False
+
+    def wake(self) -> None:
+        self._changed.set()
+
+    def close(self) -> None:
+        self.is_closed = True
+        self._changed.set()
+
+    async def wait(self) -> None:
+        """Return once something changed since the last time, or at the end."""
+        await self._changed.wait()
+        self._changed.clear()
+
+
+class Broadcast:
+    def __init__(self) -> None:
+        self._listeners: dict[str, set[Listener]] = defaultdict(set)
+        self._count = 0
+        self._is_closed = False
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    @asynccontextmanager
+    async def listening(self, topics: Iterable[str]) -> AsyncIterator[Listener]:
+        """Hear of these topics until this is left."""
+        if self._count >= MAX_LISTENERS:
+            raise TooMany("too many pages listen already", retry_after=_LOOK_AGAIN)
+        listener = Listener()
+        topics = tuple(topics)
+        self._count += 1
+        for topic in topics:
+            self._listeners[topic].add(listener)
+        if self._is_closed:
+            listener.close()
+        try:
+            yield listener
+        finally:
+            self._count -= 1
+            for topic in topics:
+                self._listeners[topic].discard(listener)
+                if not self._listeners[topic]:
+                    del self._listeners[topic]
+
+    def listeners_of(self, topic: str) -> int:
+        return len(self._listeners.get(topic, ()))
+
+    def tell(self, keys: Iterable[str]) -> None:
+        """Wake whoever waits for one of the records that changed."""
+        for topic in _topics(keys):
+            for listener in self._listeners.get(topic, ()):
+                listener.wake()
+
+    def tell_all(self) -> None:
+        for listeners in self._listeners.values():
+            for listener in listeners:
+                listener.wake()
+
+    def close(self) -> None:
+        """End every open page's waiting: a server that stops must not wait for them."""
+        self._is_closed = True
+        for listeners in self._listeners.values():
+            for listener in listeners:
+                listener.close()
+
+
+@asynccontextmanager
+async def open_broadcast(env: WorkerEnv) -> AsyncIterator[Broadcast]:
+    """Follow the feed for as long as this is open."""
+    broadcast = Broadcast()
+    follower = asyncio.create_task(_follow(env, broadcast))
+    try:
+        yield broadcast
+    finally:
+        broadcast.close()
+        follower.cancel()
+        with suppress(asyncio.CancelledError):
+            await follower
+
+
+async def _follow(env: WorkerEnv, broadcast: Broadcast) -> None:
+    revision: int | None = None
+    while True:
+        try:
+            if revision is None:
+                revision = await env.engine.revision()
+            async for change in env.engine.changes(after=revision):
+                revision = change.revision
+                broadcast.tell(change.keys)
+        except FeedTrimmed:
+            revision = None
+        except EngineError as error:
+            log.warning("open pages hear nothing", error=str(error))
+            await asyncio.sleep(_RETRY_SECONDS)
+        # Whoever waited may have missed something meanwhile.
+        broadcast.tell_all()
+
+
+def _topics(keys: Iterable[str]) -> set[str]:
+    topics: set[str] = set()
+    for key in keys:
+        if submission_id := submission_of_key(key):
+            topics |= {submission_topic(submission_id), QUEUE}
+    return topics

@@ -1,0 +1,113 @@
+"""The API for readers: its document as a page, made here, so that nothing comes from elsewhere."""
+
+from typing import Any
+
+import msgspec
+from litestar import get
+from litestar.response import Template
+
+from vskill_platform.model.access import Right
+from vskill_platform.web.api.routes import describe_api
+
+_METHODS = ("get", "post", "put", "patch", "delete")
+
+
+class Field(msgspec.Struct, frozen=True):
+    name: str
+    place: str
+    kind: str
+    is_required: bool
+    words: str
+
+
+class Operation(msgspec.Struct, frozen=True):
+    method: str
+    path: str
+    title: str
+    words: str
+    fields: tuple[Field, ...]
+    #: The name of the shape that is sent, and what is answered by status.
+    body: tuple[Field, ...]
+    answers: tuple[tuple[str, str], ...]
+
+
+@get("/api", opt={"right": Right.ANYONE}, include_in_schema=False)
+async def api_page() -> Template:
+    document = describe_api()
+    context = {"about": document["info"]["description"], "groups": groups_of(document)}
+    return Template("pages/api.html", context=context)
+
+
+def groups_of(document: dict[str, Any]) -> dict[str, list[Operation]]:
+    """Sort the operations of an OpenAPI document by their tag."""
+    groups: dict[str, list[Operation]] = {}
+    for path, item in document["paths"].items():
+        for method in _METHODS:
+            if operation := item.get(method):
+                tag = operation.get("tags", ["Other"])[0]
+                groups.setdefault(tag, []).append(_operation(method, path, operation, document))
+    return dict(sorted(groups.items()))
+
+
+def _operation(
+    method: str, path: str, operation: dict[str, Any], document: dict[str, Any]
+) -> Operation:
+    parameters = [
+        Field(
+            one["name"],
+            one["in"],
+            _kind(one.get("schema", {}), document),
+            one.get("required", False),
+            one.get("description", ""),
+        )
+        for one in operation.get("parameters", [])
+    ]
+    answers = tuple(
+        (status, answer.get("description", ""))
+        for status, answer in sorted(operation.get("responses", {}).items())
+    )
+    words = operation.get("description") or operation.get("summary", "")
+    return Operation(
+        method=method.upper(),
+        path=path,
+        title=words.partition(". ")[0].partition(";")[0].rstrip("."),
+        words=words,
+        fields=tuple(parameters),
+        body=_body(operation, document),
+        answers=answers,
+    )
+
+
+def _body(operation: dict[str, Any], document: dict[str, Any]) -> tuple[Field, ...]:
+    content = operation.get("requestBody", {}).get("content", {})
+    first: dict[str, Any] = next(iter(content.values()), {})
+    schema = first.get("schema", {})
+    shape = _resolved(schema, document)
+    required = set(shape.get("required", ()))
+    return tuple(
+        Field(name, "body", _kind(one, document), name in required, one.get("description", ""))
+        for name, one in shape.get("properties", {}).items()
+    )
+
+
+def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+    reference = schema.get("$ref")
+    if not reference:
+        return schema
+    name = reference.rpartition("/")[2]
+    found: dict[str, Any] = document["components"]["schemas"][name]
+    return found
+
+
+def _kind(schema: dict[str, Any], document: dict[str, Any]) -> str:
+    """Say of which kind a value is, in a few words."""
+    if "oneOf" in schema or "anyOf" in schema:
+        kinds = [_kind(one, document) for one in schema.get("oneOf") or schema["anyOf"]]
+        return " or ".join(dict.fromkeys(kind for kind in kinds if kind != "null"))
+    schema = _resolved(schema, document)
+    if "enum" in schema:
+        return ", ".join(str(value) for value in schema["enum"] if value is not None)
+    kind = str(schema.get("type", "any"))
+    if kind == "array":
+        return f"list of {_kind(schema.get('items', {}), document)}"
+    return f"{kind} ({schema['format']})" if "format" in schema else kind

@@ -1,0 +1,59 @@
+"""What leaves the registry as files: the archive of a version, and one file of it as it is."""
+
+import base64
+from typing import Any
+from urllib.parse import quote
+
+from litestar import Response
+from litestar.status_codes import HTTP_304_NOT_MODIFIED
+
+from vskill_platform.errors import NotFound
+from vskill_platform.publish.find_version import find_archive, find_version
+from vskill_platform.publish.read_files import read_file, text_of
+from vskill_platform.web.pages.skill_head import OpenSkill
+from vskill_platform.web.pages.skill_install import archive_name
+from vskill_platform.web.pages.skill_places import PageRequest
+
+#: A version never changes, but it may be blocked: only the one who has it already may keep it.
+_FOR_EVER = "private, max-age=31536000, immutable"
+#: The latest is another one tomorrow.
+_ASK_AGAIN = "private, no-cache"
+#: Whatever is in the file, it is no page of ours.
+_SANDBOX = "default-src 'none'; sandbox"
+
+
+async def skill_download(request: PageRequest, opened: OpenSkill) -> Response[Any]:
+    """Send the archive exactly as it was checked."""
+    named = opened.version.version if opened.is_named else None
+    version = (await find_version(opened.skill.slug, named)).version
+    sealed = base64.b64encode(bytes.fromhex(version.archive_sha256)).decode()
+    headers = {
+        "ETag": f'"{version.archive_sha256}"',
+        "Cache-Control": _FOR_EVER if opened.is_named else _ASK_AGAIN,
+        "Repr-Digest": f"sha-256=:{sealed}:",
+        "Content-Disposition": f'attachment; filename="{archive_name(opened.skill, version)}"',
+        "X-Skill-Version": version.version,
+    }
+    if version.archive_sha256 in request.headers.get("if-none-match", ""):
+        return Response(None, status_code=HTTP_304_NOT_MODIFIED, headers=headers)
+    archive = await find_archive(opened.skill.slug, version.version)
+    return Response(archive, media_type="application/gzip", headers=headers)
+
+
+async def skill_raw_file(_: PageRequest, opened: OpenSkill) -> Response[Any]:
+    """Send one file, as a download and as nothing that a browser would run."""
+    if not opened.path:
+        raise NotFound("name a file, as /skills/SLUG/raw/PATH")
+    raw = await read_file(opened.version, opened.path)
+    is_text = text_of(raw) is not None
+    name = quote(opened.path.rsplit("/", 1)[-1], safe="")
+    return Response(
+        raw,
+        media_type="text/plain" if is_text else "application/octet-stream",
+        headers={
+            "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
+            "Content-Security-Policy": _SANDBOX,
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": _FOR_EVER if opened.is_named else _ASK_AGAIN,
+        },
+    )

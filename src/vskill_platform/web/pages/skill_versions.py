@@ -1,0 +1,81 @@
+"""The versions of a skill, and what changed from one to another."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+from litestar.response import Template
+
+from vskill_platform.publish.diff_versions import FileChange
+from vskill_platform.publish.list_versions import diff_of_skill, list_versions
+from vskill_platform.web.pages.skill_head import OpenSkill, skill_page
+from vskill_platform.web.pages.skill_places import PageRequest, asked_version
+
+#: More changed lines on one page make no reader wiser, and a browser slow.
+MAX_ROWS = 4_000
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_CLASSES = {"+": "add", "-": "del", "@": "gap"}
+
+
+class DiffRow(msgspec.Struct, frozen=True):
+    #: The line's number before and after; None where it is not there.
+    old: int | None
+    new: int | None
+    text: str
+    kind: str
+
+
+class ShownChange(msgspec.Struct, frozen=True):
+    change: FileChange
+    rows: tuple[DiffRow, ...]
+    note: str
+
+
+async def skill_versions(request: PageRequest, opened: OpenSkill) -> Template:
+    found = await list_versions(opened.skill.slug)
+    return await skill_page(
+        request, opened, "pages/skill_versions.html", "versions", rows=found.versions
+    )
+
+
+async def skill_diff(request: PageRequest, opened: OpenSkill) -> Template:
+    """Compare two versions; unless told, the newest with the one before."""
+    slug = opened.skill.slug
+    old, new = asked_version(request, "from"), asked_version(request, "to")
+    found = await diff_of_skill(slug, old, new)
+    versions = (await list_versions(slug)).versions
+    return await skill_page(
+        request,
+        opened,
+        "pages/skill_diff.html",
+        "versions",
+        diff=found,
+        changes=shown_changes(found.files),
+        names=[row.version.version for row in versions],
+    )
+
+
+def shown_changes(files: tuple[FileChange, ...]) -> list[ShownChange]:
+    """Give every line its numbers, as many as one page takes."""
+    room, shown = MAX_ROWS, []
+    for change in files:
+        rows = tuple(_rows(change.lines[:room]))
+        left = len(change.lines) - len(rows)
+        note = f"{left} more lines; the page is long enough" if left else change.note
+        shown.append(ShownChange(change, rows, note))
+        room -= len(rows)
+    return shown
+
+
+def _rows(lines: tuple[str, ...]) -> Iterator[DiffRow]:
+    old = new = 0
+    for line in lines:
+        found = _HUNK.match(line)
+        if found:
+            old, new = int(found[1]), int(found[2])
+            yield DiffRow(None, None, "⋯", "gap")
+            continue
+        is_old, is_new = not line.startswith("+"), not line.startswith("-")
+        kind = _CLASSES.get(line[:1], "")
+        yield DiffRow(old if is_old else None, new if is_new else None, line[1:], kind)
+        old, new = old + is_old, new + is_new

@@ -1,0 +1,106 @@
+"""All that is known of a submission, what a visitor may do with it, and doing it.
+
+Pages and API show and do the same.
+"""
+
+import msgspec
+
+from vskill_platform.access.namespaces import check_may_act_in, may_act_in
+from vskill_platform.access.visibility import find_visible_submission
+from vskill_platform.errors import NotAllowed
+from vskill_platform.intake.requeue import RETRYABLE_STATES, retry
+from vskill_platform.intake.withdraw import withdraw
+from vskill_platform.model.access import Right, Visitor
+from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.submission import (
+    TERMINAL_STATES,
+    StateEvent,
+    Submission,
+    SubmissionState,
+)
+from vskill_platform.model.verdict import Report
+from vskill_platform.scan.code_context import without_secrets
+from vskill_platform.stores.db import get_queue, get_settings
+from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
+from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.submission_store import get_history
+
+_S = SubmissionState
+#: What somebody who sent it in should know and can do now.
+_NEXT_STEPS: dict[SubmissionState, str] = {
+    _S.RECEIVED: "It waits for its turn. You need not stay: this page knows what became of it.",
+    _S.TIER1_SCANNING: "It is being fetched and checked; this takes seconds.",
+    _S.TIER2_SCANNING: "A judge or other scanners are looking at it.",
+    _S.NEEDS_REVIEW: "The check has doubts that a person must settle. Nothing is needed from you.",
+    _S.AUTO_APPROVED: "It passed and is about to be published.",
+    _S.VENDOR_APPROVED: "It passed and is about to be published.",
+    _S.PUBLISHED: "It is in the marketplace. Submit it again when there is a new version.",
+    _S.TIER1_FAILED: "Mend what is found below and try again: the same submission goes on.",
+    _S.REJECTED: "See why below. When the reason is gone, try again.",
+    _S.BLOCKED: "It is on the blocklist. Only an operator of this registry can change that.",
+    _S.DEQUEUED: "It was withdrawn. It can be tried again at any time.",
+}
+
+
+class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
+    submission: Submission
+    history: list[StateEvent]
+    report: Report | None
+    external: list[ExternalScan]
+    #: Its place in the queue: 1 is next, None if it does not wait.
+    position: int | None
+    next_step: str
+    may_retry: bool
+    may_withdraw: bool
+
+    @property
+    def has_ended(self) -> bool:
+        return self.submission.state in TERMINAL_STATES
+
+
+async def view_submission(visitor: Visitor, submission: Submission) -> SubmissionView:
+    """Gather all that is known of a submission, and what this visitor may do with it."""
+    waits = submission.state is SubmissionState.RECEIVED
+    may_act = visitor.may(Right.SUBMIT, get_settings()) and await may_act_in(
+        visitor, namespace_of(submission.source)
+    )
+    return SubmissionView(
+        submission=submission,
+        history=await get_history(submission.id),
+        report=await _shown_report(submission.id),
+        external=await get_external_scans(submission.id),
+        position=await get_queue().position(submission.id) if waits else None,
+        next_step=_NEXT_STEPS[submission.state],
+        may_retry=may_act and submission.state in RETRYABLE_STATES,
+        may_withdraw=submission.state not in TERMINAL_STATES and _is_theirs(visitor, submission),
+    )
+
+
+async def _shown_report(submission_id: str) -> Report | None:
+    """Return what was found, without the secrets that it may be about."""
+    report = await get_report(submission_id)
+    if report is None:
+        return None
+    findings = tuple(map(without_secrets, report.findings))
+    return msgspec.structs.replace(report, findings=findings)
+
+
+async def retry_submission(visitor: Visitor, submission_id: str) -> Submission:
+    """Try again; whoever may submit the source may."""
+    submission = (await find_visible_submission(visitor, submission_id)).record
+    await check_may_act_in(visitor, namespace_of(submission.source))
+    return await retry(submission_id, actor=visitor.name)
+
+
+async def withdraw_submission(visitor: Visitor, submission_id: str, *, reason: str) -> Submission:
+    submission = (await find_visible_submission(visitor, submission_id)).record
+    if not _is_theirs(visitor, submission):
+        raise NotAllowed("only who has submitted it, or an operator, can withdraw it")
+    return await withdraw(submission_id, actor=visitor.name, reason=reason)
+
+
+def _is_theirs(visitor: Visitor, submission: Submission) -> bool:
+    """Tell whether it is theirs to end. Who had not signed in cannot show that it is."""
+    if visitor.may(Right.OPERATE, get_settings()):
+        return True
+    return visitor.user is not None and visitor.user.name == submission.submitter

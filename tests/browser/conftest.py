@@ -1,0 +1,118 @@
+"""A real browser before the real program: one of each for all tests of a process."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
+
+from tests.acceptance.ports import free_port
+from tests.acceptance.program import Platform
+from tests.browser.registry import PASSWORD, Registry
+from tests.git_server import a_git_server
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+]  # fmt: skip
+_PATIENCE_MS = 20_000
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep them in one process: a server and a browser are started once."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    program = next((found for name in _NAMES if (found := shutil.which(name))), None)
+    if program is None:
+        how = "no Chromium here: install your system's package, such as `apt install chromium`"
+        if os.environ.get("CI"):
+            pytest.fail(how)
+        pytest.skip(how)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    """The whole platform, beside a git server that it may ask."""
+    folder = tmp_path_factory.mktemp("registry")
+    port = free_port()
+    with a_git_server(folder / "repos") as git:
+        platform = Platform(
+            folder, private_hosts=git.origin, port=str(port), writes_per_minute="10000",
+            reads_per_minute="100000", sign_ins_per_minute="1000",
+        )  # fmt: skip
+        server = platform.start("serve")
+        server.wait_for(f"vskill-platform is at http://127.0.0.1:{port}")
+        try:
+            yield Registry(platform=platform, git=git, url=f"http://127.0.0.1:{port}")
+        finally:
+            platform.end_everything()
+
+
+@pytest.fixture(scope="session")
+def admin_state(chromium: Browser, registry: Registry) -> StorageState:
+    """Let Cyd become the first admin by the link that the program keeps in a file."""
+    with chromium.new_context() as context:
+        page = context.new_page()
+        page.goto(registry.admin_link())
+        page.get_by_label("Name").fill("cyd")
+        for field in page.locator("input[type=password]").all():
+            field.fill(PASSWORD)
+        page.locator("main form button").click()
+        page.wait_for_url("**/account**")
+        return context.storage_state()
+
+
+@pytest.fixture
+def ben(chromium: Browser, registry: Registry) -> Iterator[Page]:
+    """A visitor."""
+    yield from _page(chromium.new_context(base_url=registry.url))
+
+
+@pytest.fixture
+def plain_ben(chromium: Browser, registry: Registry) -> Iterator[Page]:
+    """A visitor whose browser runs no script."""
+    yield from _page(chromium.new_context(base_url=registry.url, java_script_enabled=False))
+
+
+@pytest.fixture
+def cyd(chromium: Browser, registry: Registry, admin_state: StorageState) -> Iterator[Page]:
+    """The admin."""
+    yield from _page(chromium.new_context(base_url=registry.url, storage_state=admin_state))
+
+
+@pytest.fixture
+def plain_cyd(chromium: Browser, registry: Registry, admin_state: StorageState) -> Iterator[Page]:
+    """The admin, whose browser runs no script."""
+    context = chromium.new_context(
+        base_url=registry.url, storage_state=admin_state, java_script_enabled=False
+    )
+    yield from _page(context)
+
+
+def _page(context: BrowserContext) -> Iterator[Page]:
+    """Open a page; what the browser complains about fails the test."""
+    context.set_default_timeout(_PATIENCE_MS)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if _is_bad(said.text) else None)
+    page.on("dialog", lambda dialog: complaints.append(f"dialog {dialog.message}"))
+    yield page
+    context.close()
+    assert complaints == []
+
+
+def _is_bad(text: str) -> bool:
+    return "Content Security Policy" in text or "Refused to" in text

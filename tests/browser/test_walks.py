@@ -1,0 +1,181 @@
+"""One skill from the form to the download, in a browser, with scripts and without."""
+
+import hashlib
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.registry import RISKY, STEALS, Registry, own_words, wait_for_state
+
+
+def test_a_skill_is_submitted_watched_found_read_and_downloaded(
+    ben: Page, registry: Registry
+) -> None:
+    registry.submit(ben, registry.repo("sort-letters"))
+    wait_for_state(ben, "Published")  # the page was never loaded again
+    _find_read_and_download(ben, "sort-letters")
+
+
+def test_the_same_walk_without_scripts(plain_ben: Page, registry: Registry) -> None:
+    registry.submit(plain_ben, registry.repo("count-letters"))
+    wait_for_state(plain_ben, "Published")  # it loads itself again
+    _find_read_and_download(plain_ben, "count-letters")
+
+
+def _find_read_and_download(page: Page, name: str) -> None:
+    page.goto(f"/?q={name}")
+    page.get_by_role("link", name=name, exact=True).first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(name)
+    expect(page.locator(".prose")).to_be_visible()
+    slug = page.url.partition("/skills/")[2]
+    answer = page.request.get(f"/skills/{slug}/download")
+
+    assert answer.status == 200
+    archive = answer.body()
+    assert answer.headers["etag"].strip('"') == hashlib.sha256(archive).hexdigest()
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        assert "SKILL.md" in [Path(member).name for member in files.getnames()]
+
+
+@pytest.mark.parametrize("visitor", ["ben", "plain_ben"])
+def test_a_rejected_skill_says_what_was_found_where_and_what_to_do(
+    visitor: str, request: pytest.FixtureRequest, registry: Registry
+) -> None:
+    page: Page = request.getfixturevalue(visitor)
+    registry.submit(page, registry.repo("fast-setup", run_dot_sh=STEALS))
+
+    wait_for_state(page, "Stopped by the check")
+
+    finding = page.locator(".finding").first
+    expect(finding).to_contain_text("run.sh:1")
+    expect(finding).to_contain_text("What to do:")
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+
+
+def test_a_repo_with_several_skills_lets_the_visitor_choose(ben: Page, registry: Registry) -> None:
+    registry.submit(ben, registry.repo("red-tea", "green-tea", "black-tea"))
+
+    expect(ben.get_by_role("heading", name="3 skills found")).to_be_visible()
+    ben.get_by_role("checkbox", name="black-tea").uncheck()
+    ben.get_by_role("button", name="Submit what is ticked").click()
+
+    expect(ben.locator("#rows tbody tr")).to_have_count(2)
+    expect(ben.locator("#rows .badge.good")).to_have_count(2, timeout=40_000)
+
+
+def test_an_archive_is_uploaded(ben: Page, registry: Registry, tmp_path: Path) -> None:
+    archive = tmp_path / "pack-bags.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("pack-bags/SKILL.md", own_words("pack-bags"))
+
+    ben.goto("/submit")
+    ben.locator("#files").set_input_files(archive)
+    ben.get_by_role("button", name="Submit the files").click()
+
+    wait_for_state(ben, "Published")
+    expect(ben.locator("#story")).to_contain_text("upload:@local/pack-bags")
+
+
+def test_a_folder_that_is_dropped_is_sent_with_its_paths(ben: Page, registry: Registry) -> None:
+    manifest = (
+        "---\nname: drop-bags\ndescription: Drops bags. Use when bags are heavy.\n---\nDrop.\n"
+    )
+    ben.goto("/submit")
+
+    # A file that is dropped comes as an entry; a folder of it is walked in the same way.
+    ben.evaluate(
+        """async (text) => {
+            const file = new File([text], "SKILL.md");
+            const entry = { isFile: true, name: "SKILL.md", file: (done) => done(file) };
+            let given = false;
+            const folder = { isFile: false, name: "drop-bags", createReader: () => ({
+                readEntries: (done) => { done(given ? [] : [entry]); given = true; } }) };
+            const found = await readDropped([{ webkitGetAsEntry: () => folder }]);
+            await sendFiles(document.querySelector("[data-upload]"), found);
+        }""",
+        manifest,
+    )
+
+    ben.wait_for_url("**/submissions/**")
+    wait_for_state(ben, "Published")
+
+
+def test_what_cannot_be_submitted_says_why_and_keeps_what_was_typed(ben: Page) -> None:
+    ben.goto("/submit")
+    ben.get_by_label("Repo").fill("not a repo")
+    ben.get_by_role("button", name="Submit the repo").click()
+
+    expect(ben.get_by_role("alert")).to_contain_text("neither owner/repo nor")
+    expect(ben.get_by_label("Repo")).to_have_value("not a repo")
+
+
+def test_typing_searches_and_keys_walk_through_the_list(ben: Page, registry: Registry) -> None:
+    registry.publish(ben, "walk-dogs")
+    registry.publish(ben, "walk-cats")
+    ben.goto("/")
+
+    ben.keyboard.press("/")
+    ben.keyboard.type("walk")
+    expect(ben.locator("[data-rows] > *")).to_have_count(2)
+    assert "q=walk" in ben.url
+    ben.keyboard.press("Escape")
+    ben.keyboard.press("j")
+    ben.keyboard.press("j")
+    expect(ben.locator("[data-rows] > *").nth(1)).to_have_attribute("data-selected", "")
+    ben.keyboard.press("k")
+    ben.keyboard.press("Enter")
+    ben.wait_for_url("**/skills/**")
+
+
+@pytest.mark.parametrize("operator", ["cyd", "plain_cyd"])
+def test_the_admin_reviews_blocks_and_unblocks(
+    operator: str, request: pytest.FixtureRequest, registry: Registry
+) -> None:
+    page: Page = request.getfixturevalue(operator)
+    name = f"look-twice-{operator.replace('_', '-')}"
+    registry.submit(page, registry.repo(name, run_dot_sh=RISKY))
+    wait_for_state(page, "Waits for a person")
+
+    page.goto("/admin/reviews")
+    page.get_by_role("link", name=name).click()
+    expect(page.locator(".code tr.it")).to_contain_text("get.unknown-tool.dev")
+    page.get_by_label("Your reason").fill("I know that host")
+    page.get_by_role("button", name="Reject").click()
+    expect(page.get_by_role("status")).to_contain_text("is rejected")
+
+    slug = registry.publish(page, f"block-{name}")
+    page.goto(f"/admin/skills/{slug}")
+    page.get_by_role("link", name="This skill").click()
+    page.get_by_label("Reason", exact=True).first.fill("seen stealing")
+    page.get_by_role("button", name="Block it").click()
+    expect(page.get_by_role("status")).to_contain_text("1 skills taken down")
+    page.goto(f"/skills/{slug}")
+    expect(page.locator("main")).to_contain_text("seen stealing")
+
+    page.goto("/admin/audit")
+    expect(page.locator("tbody")).to_contain_text("seen stealing")
+    expect(page.locator("tbody")).to_contain_text("cyd")
+
+
+def test_the_admin_pauses_and_resumes(cyd: Page) -> None:
+    cyd.goto("/admin/queue")
+    cyd.get_by_label("because").fill("the disk is being changed")
+    cyd.get_by_role("button", name="Pause").click()
+    expect(cyd.locator("#state")).to_contain_text("Paused until")
+    cyd.get_by_role("button", name="Resume now").click()
+
+    expect(cyd.get_by_role("status")).to_contain_text("hands out work again")
+
+
+def test_who_did_not_sign_in_is_led_to_the_sign_in_and_back(ben: Page, admin_state: object) -> None:
+    ben.goto("/admin/queue")
+    expect(ben.get_by_role("heading", level=1)).to_contain_text("Sign in")
+    ben.get_by_label("Name").fill("cyd")
+    ben.get_by_label("Password").fill("correct horse battery staple")
+    ben.locator("main form button").click()
+
+    expect(ben.get_by_role("heading", name="Queue", exact=True)).to_be_visible()

@@ -1,0 +1,133 @@
+"""Every route by every role and scope, held to the table of route_access.py."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from litestar import Litestar
+
+from tests.people import a_user
+from tests.unit.web.route_access import EVERYBODY, ROUTES
+from vskill_platform.access.secret_texts import new_secret
+from vskill_platform.access.sessions import begin_session
+from vskill_platform.access.tokens import add_token
+from vskill_platform.access.users import find_user
+from vskill_platform.model.user import Role, Scope, User
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.web.access.cookies import SESSION_COOKIE, VISIT_COOKIE
+from vskill_platform.web.access.visitor import csrf_token_for
+from vskill_platform.web.app import create_app
+
+#: What the guard says to whom it does not let through.
+_REFUSALS = {"not_signed_in", "right_missing"}
+_PARAMETER = re.compile(r"{\w+:(\w+)}")
+_EXAMPLES = {"int": "1", "path": "x/y"}
+_PATIENCE_SECONDS = 20
+
+
+@pytest.fixture
+def app(bound: WorkerEnv) -> Litestar:
+    """The application, for somebody who asks very often."""
+    often = 1_000_000
+    settings = msgspec.structs.replace(
+        bound.settings, reads_per_minute=often, writes_per_minute=often, sign_ins_per_minute=often
+    )
+    return create_app(replace(bound, settings=settings))
+
+
+def routes_of(app: Litestar) -> Iterator[str]:
+    """Yield `METHOD /path` of every handler; not what tells the methods of a path."""
+    for route in app.routes:
+        for method in getattr(route, "methods", {type(route).__name__}):
+            if method != "OPTIONS":
+                yield f"{method} {route.path}"
+
+
+async def credentials_of(who: str, user: User | None) -> dict[str, str]:
+    """Return the headers of a request; a session is begun anew, since a request may end it."""
+    if user is None:
+        secret = new_secret()
+        return {"Cookie": f"{VISIT_COOKIE}={secret}", "X-CSRF-Token": csrf_token_for(secret)}
+    if who.startswith("token:"):
+        scope = Scope(who.removeprefix("token:"))
+        token = await add_token(user.name, who, [scope], actor="test")
+        return {"Authorization": f"Bearer {token.text}"}
+    opened = await begin_session(await find_user(user.name))
+    return {
+        "Cookie": f"{SESSION_COOKIE}={opened.secret}",
+        "X-CSRF-Token": csrf_token_for(opened.secret),
+    }
+
+
+async def is_refused(app: Any, route: str, headers: dict[str, str]) -> bool:
+    """Send a request as far as the head of its answer, which may go on for ever."""
+    method, _, path = route.partition(" ")
+    path = _PARAMETER.sub(lambda found: _EXAMPLES.get(found.group(1), "x"), path)
+    heard: asyncio.Queue[Any] = asyncio.Queue()
+    form = {"Host": "registry", "Content-Type": "application/x-www-form-urlencoded"}
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(k.lower().encode(), v.encode()) for k, v in {**form, **headers}.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("registry", 80),
+    }
+    is_sent = False
+
+    async def receive() -> dict[str, Any]:
+        nonlocal is_sent
+        if is_sent:
+            await asyncio.Event().wait()
+        is_sent = True
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    task = asyncio.create_task(app(scope, receive, heard.put))
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            head = await heard.get()
+            if head["status"] not in {401, 403}:
+                return False
+            body = (await heard.get())["body"]
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    is_problem = (b"content-type", b"application/problem+json") in head["headers"]
+    return is_problem and msgspec.json.decode(body)["code"] in _REFUSALS
+
+
+async def test_every_route_is_in_the_table_and_every_line_is_a_route(app: Litestar) -> None:
+    known = set(routes_of(app))
+
+    assert known - set(ROUTES) == set(), "give each of these a line in route_access.py"
+    assert set(ROUTES) - known == set(), "these lines of route_access.py are of no route"
+
+
+@pytest.mark.parametrize("who", sorted(EVERYBODY))
+async def test_each_is_let_through_where_the_table_says_and_nowhere_else(
+    app: Litestar, who: str
+) -> None:
+    await a_user(Role.ADMIN, name="keeper")  # so that there is always another admin
+    is_token = who.startswith("token:")
+    role = None if who == "anonymous" else Role.ADMIN if is_token else Role(who)
+    user = await a_user(role) if role else None
+
+    wrong = []
+    for route in sorted(set(routes_of(app)) & set(ROUTES)):
+        refused = await is_refused(app, route, await credentials_of(who, user))
+        if refused is (who in ROUTES[route]):
+            wrong.append(f"{who} is {'refused at' if refused else 'let through to'} {route}")
+
+    assert wrong == []
