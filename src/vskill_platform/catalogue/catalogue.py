@@ -1,0 +1,167 @@
+"""The read model of a node: search, lists and counts, always with how current they are."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+import apsw
+import msgspec
+
+from vskill_platform.catalogue.activity import ActivityQuery, list_activity
+from vskill_platform.catalogue.connections import Damaged
+from vskill_platform.catalogue.count_all import count_all, list_down
+from vskill_platform.catalogue.keeper import Keeper
+from vskill_platform.catalogue.list_submissions import count_by_state, list_submissions
+from vskill_platform.catalogue.query import (
+    PUBLIC,
+    ActivityBucket,
+    Bucket,
+    Counts,
+    DownSkills,
+    Freshness,
+    SkillQuery,
+    SkillResults,
+    SkillSort,
+    SubmissionQuery,
+    SubmissionResults,
+    Suggestion,
+    Visible,
+)
+from vskill_platform.catalogue.search_skills import Known, search, suggest
+from vskill_platform.catalogue.while_same import WhileSame
+from vskill_platform.errors import NotReady
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
+
+Result = TypeVar("Result")
+#: How many questions' counts are remembered until something changes.
+_REMEMBERED = 4_096
+
+
+class Catalogue:
+    """Every question raises NotReady while the catalogue is built for the first time."""
+
+    def __init__(self, keeper: Keeper, now: Callable[[], datetime]) -> None:
+        self._keeper = keeper
+        self._now = now
+        self._known: WhileSame[SkillQuery, Known] = WhileSame(_REMEMBERED)
+        self._counts: WhileSame[Visible, Counts] = WhileSame(_REMEMBERED)
+
+    @property
+    def revision(self) -> int:
+        """How far the change feed was read; what was committed up to here is in the answers."""
+        return self._keeper.revision
+
+    @property
+    def is_ready(self) -> bool:
+        return self._keeper.is_ready
+
+    @property
+    def age(self) -> timedelta | None:
+        """How long ago the answers were known to be current; None before the first time."""
+        return self._keeper.freshness.age
+
+    @property
+    def freshness(self) -> Freshness:
+        return self._keeper.freshness
+
+    async def search_skills(self, query: SkillQuery) -> SkillResults:
+        version = self._keeper.ready_shelf().skills_changed
+        # However it is sorted and whichever page is shown, there are as many.
+        question = msgspec.structs.replace(
+            query, sort=SkillSort.RELEVANCE, offset=0, limit=0, with_facets=False
+        )
+        known = self._known.get(question, version)
+        results, counted = await self._ask(partial(search, query=query, known=known))
+        if counted is not known:
+            self._known.keep(question, counted, version)
+        return results
+
+    async def suggest(
+        self, text: str, *, limit: int = 8, visible: Visible = PUBLIC
+    ) -> list[Suggestion]:
+        """Return what somebody who types *text* may mean: names that begin with it first."""
+        query = SkillQuery(text=text, limit=limit, visible=visible)
+        return await self._ask(partial(suggest, query=query))
+
+    async def list_taken_down(
+        self, *, offset: int = 0, limit: int = 25, visible: Visible = PUBLIC
+    ) -> DownSkills:
+        """Return the skills that were taken down, the latest first."""
+        return await self._ask(partial(list_down, offset=offset, limit=limit, visible=visible))
+
+    async def list_submissions(self, query: SubmissionQuery) -> SubmissionResults:
+        return await self._ask(partial(list_submissions, query=query))
+
+    async def count_submissions(self, *, visible: Visible = PUBLIC) -> dict[SubmissionState, int]:
+        return await self._ask(partial(count_by_state, visible=visible))
+
+    async def count_all(self, *, visible: Visible = PUBLIC) -> Counts:
+        version = self._keeper.ready_shelf().skills_written
+        known = self._counts.get(visible, version)
+        counts = await self._ask(partial(count_all, visible=visible, known=known))
+        self._counts.keep(visible, counts, version)
+        return counts
+
+    async def activity(
+        self,
+        since: datetime,
+        bucket: Bucket,
+        *,
+        until: datetime | None = None,
+        visible: Visible = PUBLIC,
+    ) -> list[ActivityBucket]:
+        """Return what happened in each hour or day from *since* until now, or until then."""
+        query = ActivityQuery(
+            since=since, until=until or self._now(), bucket=bucket, visible=visible
+        )
+        return await self._ask(partial(list_activity, query=query))
+
+    async def wait_until(self, revision: int, *, within: timedelta = timedelta(seconds=5)) -> bool:
+        """Wait until what was committed as *revision* is in the answers; False if it took longer.
+
+        A commit returns its revision, so who has written can read what they wrote.
+        """
+        try:
+            async with asyncio.timeout(within.total_seconds()):
+                await self._keeper.wait_for(revision)
+        except TimeoutError:
+            return False
+        return True
+
+    async def wait_until_ready(self) -> None:
+        await self._keeper.wait_for(0)
+
+    async def _ask(self, question: Callable[[apsw.Connection], Result]) -> Result:
+        shelf = self._keeper.ready_shelf()
+        try:
+            return await shelf.connections.read(question)
+        except Damaged as error:
+            self._keeper.report_damage(error)
+            raise NotReady("the catalogue is being built anew") from error
+
+
+@asynccontextmanager
+async def open_catalogue(env: WorkerEnv) -> AsyncIterator[Catalogue]:
+    """Open this node's catalogue at once; it is built or caught up, and followed, beside.
+
+    While it is built for the first time it answers NotReady.
+    """
+    keeper = Keeper(env)
+    try:
+        # If keeping it fails in a way that nobody has thought of, whoever uses it ends too: a
+        # registry that lists the skills of last week is worse than one that is down.
+        async with asyncio.TaskGroup() as tasks:
+            keeping = tasks.create_task(run_with_worker_env(env, keeper.run))
+            yield Catalogue(keeper, env.clock.now)
+            keeping.cancel()
+    except BaseExceptionGroup as errors:
+        if len(errors.exceptions) > 1:
+            raise
+        raise errors.exceptions[0] from None  # as it was: who uses it knows of no group
+    finally:
+        await keeper.close()

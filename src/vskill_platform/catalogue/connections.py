@@ -1,0 +1,138 @@
+"""The catalogue's file: one connection that writes, a few that read, each in a thread."""
+
+import asyncio
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
+
+import apsw
+
+from vskill_platform import __version__
+from vskill_platform.errors import EngineError
+
+Result = TypeVar("Result")
+
+_SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")
+#: Raised when the rows change and the schema does not.
+_FORMAT = 1
+#: A file that another release has written is not read; it is made anew.
+FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFFFFFF
+#: Marks the file as ours.
+_APPLICATION_ID = 0x76736B63  # "vskc"
+#: More would only wait for each other; SQLite works without the interpreter lock.
+READERS = min(4, max(2, os.cpu_count() or 2))
+#: The file is read where the system keeps it in memory, once for all readers.
+_MAPPED_BYTES = 4 * 1024**3
+#: In kilobytes. Filling writes all over the file; readers have it mapped.
+_WRITER_CACHE, _READER_CACHE = 64_000, 2_000
+#: How large the log may stay after a busy time.
+_LOG_BYTES = 64 * 1024 * 1024
+_BUSY_TIMEOUT_MS = 10_000
+#: What SQLite says of a file that only a new one can replace.
+_DAMAGES = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.FormatError,
+    apsw.SchemaChangeError,
+    apsw.MismatchError,
+)
+
+
+class Damaged(EngineError):
+    """The file cannot be read; it must be made anew."""
+
+
+class Connections:
+    """An open file. Opening raises Damaged if it is none of ours, or broken."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with _errors_translated(path):
+            # Ours alone from its first byte on; SQLite's other files take over its permissions.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._writing = _open(path, _WRITER_CACHE)
+            _prepare(self._writing)
+            self._reading: SimpleQueue[apsw.Connection] = SimpleQueue()
+            for _ in range(READERS):
+                connection = _open(path, _READER_CACHE)
+                connection.execute("PRAGMA query_only = ON")
+                self._reading.put(connection)
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="catalogue-writer")
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="catalogue-reader")
+
+    async def write(self, work: Callable[[apsw.Connection], Result]) -> Result:
+        """Run *work* in one transaction: all of it is written or nothing."""
+        return await asyncio.get_running_loop().run_in_executor(self._writer, self._write, work)
+
+    async def read(self, work: Callable[[apsw.Connection], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+
+    def close(self) -> None:
+        self._readers.shutdown()
+        self._writer.shutdown()
+        while not self._reading.empty():
+            self._reading.get().close()
+        self._writing.close()
+
+    def _write(self, work: Callable[[apsw.Connection], Result]) -> Result:
+        with _errors_translated(self._path):
+            connection = self._writing
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            return result
+
+    def _read(self, work: Callable[[apsw.Connection], Result]) -> Result:
+        connection = self._reading.get()
+        try:
+            with _errors_translated(self._path):
+                return work(connection)
+        finally:
+            self._reading.put(connection)
+
+
+@contextmanager
+def _errors_translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGES as error:
+        raise Damaged(f"{path}: {error}") from error
+    except (apsw.Error, OSError) as error:
+        raise EngineError(f"{path}: {error}") from error
+
+
+def _open(path: Path, cache_kilobytes: int) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOMUTEX
+    connection = apsw.Connection(str(path), flags=flags)
+    connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+    # NORMAL: a power cut may take the last changes, which are read again, but breaks nothing.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+    connection.execute(f"PRAGMA cache_size = -{cache_kilobytes}")
+    connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+    return connection
+
+
+def _prepare(connection: apsw.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    if connection.execute("SELECT count(*) FROM sqlite_schema").get == 0:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(_SCHEMA)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {FINGERPRINT}")
+        connection.execute("COMMIT")
+    found = int(connection.pragma("application_id")), int(connection.pragma("user_version"))
+    if found != (_APPLICATION_ID, FINGERPRINT):
+        connection.close()
+        raise Damaged("the file was written by another release")

@@ -1,0 +1,68 @@
+"""Filling a catalogue from all records, and clearing it of what is no longer there.
+
+Everything is read page by page and what is there already is written over, so a fill that was cut
+off is simply done again, and one over a full catalogue mends it while it goes on answering.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from vskill_platform.catalogue.read_records import read_skill_changes, read_submission_changes
+from vskill_platform.catalogue.shelf import Shelf
+from vskill_platform.catalogue.write_skills import SkillChanges
+from vskill_platform.catalogue.write_submissions import SubmissionChanges
+from vskill_platform.stores.skill_store import iterate_slugs
+from vskill_platform.stores.submission_store import iterate_events, iterate_submission_ids
+
+Name = TypeVar("Name")
+#: How many records are read and written together: few enough to hold, many enough to be quick.
+AT_ONCE = 5_000
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """A page of names of records, beside what the catalogue has in the same stretch."""
+
+    names: list[str]
+    missing: list[str]
+    #: What the catalogue has and the records have not.
+    ghosts: list[str]
+
+
+async def fill(shelf: Shelf) -> None:
+    """Read everything. What was committed before this began is in the catalogue when it ends."""
+    if not shelf.progress.is_built:
+        await shelf.gather()
+    async for page in compare(iterate_submission_ids(), shelf.submissions_between):
+        await shelf.write(submissions=SubmissionChanges(gone=page.ghosts))
+        for some in _slices(page.names):
+            await shelf.write(submissions=await read_submission_changes(some, ()))
+    async for events in iterate_events():
+        for some_events in _slices(events):
+            await shelf.write(submissions=await read_submission_changes((), some_events))
+    async for page in compare(iterate_slugs(), shelf.slugs_between):
+        await shelf.write(skills=SkillChanges(gone=page.ghosts))
+        for some in _slices(page.names):
+            await shelf.write(skills=await read_skill_changes(some))
+    await shelf.join()
+
+
+async def compare(
+    pages: AsyncIterator[list[str]],
+    known_between: Callable[[str, str | None], Awaitable[set[str]]],
+) -> AsyncIterator[Compared]:
+    """Yield all names page by page, with what the catalogue lacks and what it has beside them."""
+    after = ""
+    async for names in pages:
+        if names:
+            known = await known_between(after, names[-1])
+            missing = [name for name in names if name not in known]
+            yield Compared(names, missing, sorted(known.difference(names)))
+            after = names[-1]
+    yield Compared([], [], sorted(await known_between(after, None)))
+
+
+def _slices(items: Sequence[Name]) -> Iterator[Sequence[Name]]:
+    for start in range(0, len(items), AT_ONCE):
+        yield items[start : start + AT_ONCE]

@@ -1,0 +1,122 @@
+"""Lists and counts of submissions."""
+
+from typing import Any
+
+import apsw
+import msgspec
+
+from vskill_platform.catalogue.match import beginnings
+from vskill_platform.catalogue.query import (
+    MAX_LIMIT,
+    SubmissionQuery,
+    SubmissionResults,
+    SubmissionRow,
+    SubmissionSort,
+    Visible,
+)
+from vskill_platform.catalogue.sql import LISTS, one_value
+from vskill_platform.catalogue.words import question_words
+from vskill_platform.model.submission import SubmissionState
+
+_ROWS = msgspec.json.Decoder(list[SubmissionRow])
+_COUNTS = msgspec.json.Decoder(list[tuple[SubmissionState, int]])
+_encode = msgspec.json.Encoder().encode
+_MAX_OFFSET = 2**31
+#: A list that holds more than one in so many submissions is read in its order, row by row until
+#: there are enough; a smaller one is gathered by its filters first and then put in order.
+_DENSE = 20
+
+#: Each filter as SQL; the braces take the sign that keeps SQLite from using its index.
+_FILTERS = {
+    "states": "{0}state IN (SELECT value FROM json_each(:states))",
+    "submitter": "{0}submitter = :submitter",
+    "set_id": "{0}set_id = :set_id AND {0}set_id != ''",
+    "ids": "{0}submission_id IN (SELECT value FROM json_each(:ids))",
+    "namespace": "{0}namespace = :namespace",
+    "text": "{0}id IN (SELECT rowid FROM submission_text WHERE submission_text MATCH :text)",
+}
+_SEEN = "(+is_private = 0 OR +namespace IN (SELECT value FROM json_each(:namespaces)))"
+_ORDERS = {
+    SubmissionSort.NEWEST: "{0}id",
+    SubmissionSort.OLDEST: "{0}id DESC",
+    SubmissionSort.UPDATED: "{0}updated_at DESC, id",
+    SubmissionSort.NAME: "{0}name_key, id",
+    SubmissionSort.SCORE: "{0}score DESC, id",
+}
+_FREELY, _WITHOUT_INDEX = "", "+"
+
+
+def list_submissions(connection: apsw.Connection, query: SubmissionQuery) -> SubmissionResults:
+    bindings = _bindings(query)
+    words = question_words(query.text)
+    if query.text.strip() and not words:  # signs only: no submission has them
+        return SubmissionResults(rows=[], total=0)
+    by_state = count_by_state(connection, query.visible)
+    total = _total(connection, query, bindings, by_state)
+    if not total or not query.limit:
+        return SubmissionResults(rows=[], total=total)
+    is_dense = total * _DENSE > sum(by_state.values())
+    order = _ORDERS[query.sort]
+    sql = LISTS["list_submissions"].format(
+        where=_where(bindings, query.visible, sign=_WITHOUT_INDEX if is_dense else _FREELY),
+        order=order.format(_FREELY if is_dense else _WITHOUT_INDEX),
+        plain_order=order.format(_FREELY),
+    )
+    page = {
+        "limit": min(max(query.limit, 0), MAX_LIMIT),
+        "offset": min(max(query.offset, 0), _MAX_OFFSET),
+    }
+    return SubmissionResults(
+        rows=_ROWS.decode(one_value(connection, sql, bindings | page)), total=total
+    )
+
+
+def count_by_state(connection: apsw.Connection, visible: Visible) -> dict[SubmissionState, int]:
+    """Return how many there are in each state; every state is there."""
+    counts = dict.fromkeys(SubmissionState, 0)
+    for query in ("count_by_state", "count_private_by_state"):
+        if query == "count_private_by_state" and (visible.is_all or not visible.namespaces):
+            continue
+        found = one_value(connection, LISTS[query], visible_bindings(visible))
+        for state, count in _COUNTS.decode(found):
+            counts[state] += count
+    return counts
+
+
+def visible_bindings(visible: Visible) -> dict[str, Any]:
+    return {
+        "is_all": int(visible.is_all),
+        "namespaces": _encode(sorted(visible.namespaces)).decode(),
+    }
+
+
+def _total(
+    connection: apsw.Connection,
+    query: SubmissionQuery,
+    bindings: dict[str, Any],
+    by_state: dict[SubmissionState, int],
+) -> int:
+    """Count; what is asked for by its state alone was counted as it came."""
+    if not set(bindings) & set(_FILTERS) - {"states"}:
+        return sum(by_state[state] for state in set(query.states) or by_state)
+    where = _where(bindings, query.visible, sign=_FREELY)
+    return int(one_value(connection, LISTS["count_submissions"].format(where=where), bindings))
+
+
+def _where(bindings: dict[str, Any], visible: Visible, *, sign: str) -> str:
+    parts = [sql.format(sign) for name, sql in _FILTERS.items() if name in bindings]
+    return " AND ".join([*parts, "TRUE" if visible.is_all else _SEEN])
+
+
+def _bindings(query: SubmissionQuery) -> dict[str, Any]:
+    """Return the values of the filters that are asked for."""
+    values: dict[str, Any] = {
+        "states": _encode(query.states).decode() if query.states else "",
+        "submitter": query.submitter,
+        "set_id": query.set_id,
+        "ids": _encode(query.ids).decode() if query.ids else "",
+        "namespace": query.namespace,
+        "text": beginnings(question_words(query.text)),
+    }
+    asked = {name: value for name, value in values.items() if value}
+    return asked | visible_bindings(query.visible)

@@ -1,0 +1,56 @@
+-- Lists and counts of submissions. The filters of a list are put together in list_submissions.py.
+
+-- name: count_by_state
+SELECT json_group_array(json_array(state, count)) FROM (
+  SELECT state, sum(count) AS count FROM submission_count
+  WHERE is_private = 0 OR :is_all GROUP BY state
+)
+
+-- name: count_private_by_state
+SELECT json_group_array(json_array(state, count)) FROM (
+  SELECT state, count(*) AS count FROM submission INDEXED BY submission_private
+  WHERE is_private = 1 AND namespace IN (SELECT value FROM json_each(:namespaces)) GROUP BY state
+)
+
+-- name: activity
+-- What public submissions did, or all of them.
+SELECT json_group_array(json_array(bucket, state, count)) FROM (
+  SELECT at / :size AS bucket, state, count(*) AS count FROM event
+  WHERE at >= :since AND at < :until AND state != '' AND (
+    :is_all OR submission_key NOT IN (
+      SELECT key FROM submission WHERE is_private = 1
+        AND namespace NOT IN (SELECT value FROM json_each(:namespaces))
+    )
+  )
+  GROUP BY bucket, state
+)
+
+-- name: scan_times
+-- Nearest rank: the median of one is that one.
+SELECT json_group_array(json_array(bucket, median, p95)) FROM (
+  SELECT bucket,
+    max(CASE WHEN place = (count + 1) / 2 THEN scan_seconds END) AS median,
+    max(CASE WHEN place = (count * 95 + 99) / 100 THEN scan_seconds END) AS p95
+  FROM (
+    SELECT at / :size AS bucket, scan_seconds,
+      row_number() OVER (PARTITION BY at / :size ORDER BY scan_seconds) AS place,
+      count(*) OVER (PARTITION BY at / :size) AS count
+    FROM event
+    WHERE at >= :since AND at < :until AND scan_seconds IS NOT NULL AND (
+      :is_all OR submission_key NOT IN (
+        SELECT key FROM submission WHERE is_private = 1
+          AND namespace NOT IN (SELECT value FROM json_each(:namespaces))
+      )
+    )
+  )
+  GROUP BY bucket
+)
+
+-- name: list_submissions
+SELECT '[' || coalesce(group_concat(shown, ',' ORDER BY {plain_order}), '') || ']' FROM (
+  SELECT id, updated_at, name_key, score, shown FROM submission
+  WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset
+)
+
+-- name: count_submissions
+SELECT count(*) FROM submission WHERE {where}

@@ -1,0 +1,62 @@
+"""Where a process keeps its catalogue: a numbered file beside the database, held by a lock.
+
+The first process takes number 0, one beside it number 1. A lock ends with its process, however
+that ends, so the next start finds the same file and reads on where it stopped.
+"""
+
+import fcntl
+import os
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from vskill_platform.errors import EngineError
+from vskill_platform.settings import Settings
+
+_SQLITE = "sqlite:///"
+#: More processes than this on one machine are a mistake.
+_MOST_PROCESSES = 64
+#: SQLite's own files beside the main one.
+_ENDINGS = ("", "-wal", "-shm", "-journal")
+
+
+class Place(msgspec.Struct, frozen=True):
+    path: Path
+    #: Open as long as the place is taken.
+    lock: int
+
+    def clear(self) -> None:
+        """Remove what lies here, so that it is made anew."""
+        for ending in _ENDINGS:
+            Path(f"{self.path}{ending}").unlink(missing_ok=True)
+
+    def leave(self) -> None:
+        os.close(self.lock)
+
+
+def take_place(settings: Settings) -> Place:
+    """Take the first place that no other process holds."""
+    first = _beside_database(settings.database_url)
+    for number in range(_MOST_PROCESSES):
+        path = Path(f"{first}-{number}")
+        try:
+            # Private skills are in it too, so it is for nobody else on this machine.
+            lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise EngineError(f"{path}.lock: {error.strerror}") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+        else:
+            return Place(path, lock)
+    raise EngineError(f"{first}-…: {_MOST_PROCESSES} processes have a catalogue here already")
+
+
+def _beside_database(url: str) -> Path:
+    if url.startswith(_SQLITE):
+        database = Path(url.removeprefix(_SQLITE))
+        return database.with_name(f"{database.name}.catalogue")
+    # A database elsewhere: a folder of our own, in which nobody can have put anything before.
+    return Path(tempfile.mkdtemp(prefix="vskill-catalogue-")) / "catalogue"

@@ -1,0 +1,130 @@
+-- Everything here is made from records and can be made again. Moments are whole microseconds since
+-- 1970, UTC.
+
+CREATE TABLE state (
+  id         INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+  revision   INTEGER NOT NULL,  -- how far the change feed was read
+  current_at INTEGER NOT NULL,  -- when that was known to be all there is
+  is_built   INTEGER NOT NULL   -- 0 until every record was read once
+) STRICT;
+INSERT INTO state VALUES (1, 0, 0, 0);
+
+-- The id is the rank: whatever is listed by id has the best first, and the first page of a million
+-- fits costs no more than that of a hundred.
+CREATE TABLE skill (
+  id            INTEGER NOT NULL PRIMARY KEY,
+  slug          TEXT    NOT NULL UNIQUE,
+  name_key      TEXT    NOT NULL,
+  namespace     TEXT    NOT NULL,
+  tier          TEXT    NOT NULL,
+  trust_score   INTEGER NOT NULL,
+  installs      INTEGER NOT NULL,
+  published_at  INTEGER NOT NULL,
+  updated_at    INTEGER NOT NULL,
+  is_private    INTEGER NOT NULL,
+  names_agents  INTEGER NOT NULL,
+  submission_id TEXT    NOT NULL,
+  found_by      BLOB    NOT NULL  -- a digest of what the index was given
+) STRICT;
+CREATE INDEX skill_submission ON skill (submission_id);
+CREATE INDEX skill_newest ON skill (published_at DESC, id);
+CREATE INDEX skill_updated ON skill (updated_at DESC, id);
+CREATE INDEX skill_name ON skill (name_key, id);
+CREATE INDEX skill_trust ON skill (trust_score DESC, id);
+CREATE INDEX skill_installs ON skill (installs DESC, id);
+
+-- What a list shows of it, as JSON: apart, so that sorting and counting read narrow rows.
+CREATE TABLE skill_hit (
+  id  INTEGER NOT NULL PRIMARY KEY,
+  hit TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE skill_tag (
+  id  INTEGER NOT NULL,
+  tag TEXT    NOT NULL,
+  PRIMARY KEY (id, tag)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE skill_agent (
+  id    INTEGER NOT NULL,
+  agent TEXT    NOT NULL,
+  PRIMARY KEY (id, agent)
+) STRICT, WITHOUT ROWID;
+
+-- They are given words with spaces between (words.py) and marks (match.py), and nothing else.
+CREATE VIRTUAL TABLE skill_text USING fts5 (
+  name, labels, description, marks,
+  content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '2 3 4'
+);
+CREATE VIRTUAL TABLE skill_part USING fts5 (
+  parts, content = '', contentless_delete = 1, tokenize = 'ascii', detail = none
+);
+
+CREATE TABLE skill_down (
+  slug       TEXT    NOT NULL PRIMARY KEY,
+  namespace  TEXT    NOT NULL,
+  is_private INTEGER NOT NULL,
+  at         INTEGER NOT NULL,
+  shown      TEXT    NOT NULL  -- as JSON
+) STRICT;
+CREATE INDEX skill_down_latest ON skill_down (at DESC, slug);
+
+-- The id has the newest first.
+CREATE TABLE submission (
+  id            INTEGER NOT NULL PRIMARY KEY,
+  submission_id TEXT    NOT NULL UNIQUE,
+  key           INTEGER NOT NULL,  -- stands for the id in events
+  state         TEXT    NOT NULL,
+  name_key      TEXT    NOT NULL,
+  score         INTEGER NOT NULL,  -- -1: there is no report
+  submitter     TEXT    NOT NULL,
+  set_id        TEXT    NOT NULL,
+  namespace     TEXT    NOT NULL,
+  is_private    INTEGER NOT NULL,
+  updated_at    INTEGER NOT NULL,
+  found_by      BLOB    NOT NULL,
+  shown         TEXT    NOT NULL
+) STRICT;
+CREATE INDEX submission_state ON submission (state, id);
+CREATE INDEX submission_submitter ON submission (submitter, id);
+CREATE INDEX submission_set ON submission (set_id, id) WHERE set_id != '';
+CREATE INDEX submission_namespace ON submission (namespace, id);
+CREATE INDEX submission_private ON submission (namespace, state) WHERE is_private = 1;
+CREATE INDEX submission_updated ON submission (updated_at DESC, id);
+
+CREATE VIRTUAL TABLE submission_text USING fts5 (
+  words, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '2 3', detail = none
+);
+
+-- Counted as they come and go: asking how many there are must not cost what there is.
+CREATE TABLE submission_count (
+  state      TEXT    NOT NULL,
+  is_private INTEGER NOT NULL,
+  count      INTEGER NOT NULL,
+  PRIMARY KEY (state, is_private)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER submission_came AFTER INSERT ON submission BEGIN
+  INSERT INTO submission_count VALUES (NEW.state, NEW.is_private, 1)
+  ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+CREATE TRIGGER submission_went AFTER DELETE ON submission BEGIN
+  UPDATE submission_count SET count = count - 1
+  WHERE state = OLD.state AND is_private = OLD.is_private;
+END;
+CREATE TRIGGER submission_moved AFTER UPDATE OF state, is_private ON submission BEGIN
+  UPDATE submission_count SET count = count - 1
+  WHERE state = OLD.state AND is_private = OLD.is_private;
+  INSERT INTO submission_count VALUES (NEW.state, NEW.is_private, 1)
+  ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+
+-- Where walks began and ended.
+CREATE TABLE event (
+  submission_key INTEGER NOT NULL,
+  number         INTEGER NOT NULL,
+  at             INTEGER NOT NULL,
+  state          TEXT    NOT NULL,  -- '' if only its scan counts
+  scan_seconds   REAL,
+  PRIMARY KEY (submission_key, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX event_at ON event (at, state, scan_seconds);

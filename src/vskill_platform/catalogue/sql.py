@@ -1,0 +1,34 @@
+"""The named queries of the catalogue, and what its writers share."""
+
+from typing import Any
+
+import apsw
+
+from vskill_platform.engines.sql_file import load_queries
+
+_PACKAGE = "vskill_platform.catalogue"
+
+WRITE = load_queries(_PACKAGE, "write.sql")
+SEARCH = load_queries(_PACKAGE, "search.sql")
+LISTS = load_queries(_PACKAGE, "lists.sql")
+#: The same questions, asked of parts of names instead of words.
+SEARCH_PARTS = {name: query.replace("skill_text", "skill_part") for name, query in SEARCH.items()}
+
+#: What Python says of a record that no row can be made of: one bad record costs only itself.
+UNFIT = (ArithmeticError, LookupError, TypeError, ValueError)
+
+
+def one_row(connection: apsw.Connection, query: str, **bindings: Any) -> Any:
+    """Return the first row of a query of write.sql, or None."""
+    rows: list[Any] = connection.execute(WRITE[query], bindings).fetchall()
+    return rows[0] if rows else None
+
+
+def one_value(connection: apsw.Connection, query: str, bindings: dict[str, Any]) -> Any:
+    """Return the one value that a query makes of all its rows.
+
+    A single step: between two of them a thread has to get the interpreter lock back, and waits
+    for it longer than SQLite takes for the answer.
+    """
+    ((value,),) = connection.execute(query, bindings).fetchall()
+    return value

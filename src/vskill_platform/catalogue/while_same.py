@@ -1,0 +1,37 @@
+"""Answers that are remembered until what they were made from changes."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+Question = TypeVar("Question", bound=Hashable)
+Answer = TypeVar("Answer")
+
+
+class WhileSame(Generic[Question, Answer]):
+    """For one event loop. A version is read before the question is asked, not after."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._version = -1
+        self._answers: OrderedDict[Question, Answer] = OrderedDict()
+
+    def get(self, question: Question, version: int) -> Answer | None:
+        self._turn_to(version)
+        if question in self._answers:
+            self._answers.move_to_end(question)
+        return self._answers.get(question)
+
+    def keep(self, question: Question, answer: Answer, version: int) -> None:
+        """Remember an answer, unless what it was made from has changed since it was asked for."""
+        if version != self._version:
+            return
+        self._answers[question] = answer
+        self._answers.move_to_end(question)
+        if len(self._answers) > self._room:
+            self._answers.popitem(last=False)
+
+    def _turn_to(self, version: int) -> None:
+        if version != self._version:
+            self._version = version
+            self._answers.clear()

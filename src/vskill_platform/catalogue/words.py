@@ -1,0 +1,74 @@
+"""Text as words: the same rule for what is indexed and for what is looked for.
+
+The index sees only what comes out of here, words with spaces between. So no text that anybody
+writes or types can mean anything else to it.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+#: A longer word is cut, in the index as in a question.
+MAX_WORD = 48
+#: Of a question only so much is read.
+MAX_QUESTION_CHARACTERS = 300
+MAX_QUESTION_WORDS = 12
+
+_WORD = re.compile(r"[^\W_]+")
+#: Scripts that put no spaces between words: each character stands for itself.
+_SPACELESS = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+#: Stands between the words of a name that is looked up as a whole; it is part of no word.
+_JOINT = "\u2010"
+#: English words that end like a plural and are none, and plurals that end in more than an s.
+_NO_PLURAL = ("ss", "us", "is")
+_ES_PLURAL = ("sses", "shes", "ches", "xes", "zes")
+_SHORTEST_PLURAL = 4
+#: Most texts are made of the same words.
+_REMEMBERED = 20_000
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of *text* in order, without case, accents and signs."""
+    if not text.isascii():
+        text = _plain(text)
+    return [word[:MAX_WORD] for word in _WORD.findall(text.lower())]
+
+
+def question_words(text: str) -> list[str]:
+    """Return what of a question is looked for; it may be nothing."""
+    return words_of(text[:MAX_QUESTION_CHARACTERS])[:MAX_QUESTION_WORDS]
+
+
+@lru_cache(_REMEMBERED)
+def singular(word: str) -> str:
+    """Return a plural's singular, and any other word as it is."""
+    if len(word) < _SHORTEST_PLURAL or word[-1] != "s" or word.endswith(_NO_PLURAL):
+        return word
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-2] if word.endswith(_ES_PLURAL) else word[:-1]
+
+
+def with_singulars(words: list[str]) -> list[str]:
+    """Add the singular of each plural, so that who asks for one finds the other."""
+    singulars = (singular(word) for word in words)
+    return words + [one for word, one in zip(words, singulars, strict=True) if one != word]
+
+
+def as_one_word(words: list[str]) -> str:
+    """Return a name as one word, so that a whole name or its beginning can be looked up."""
+    return _JOINT.join(words)
+
+
+def parts_of(words: list[str]) -> list[str]:
+    """Return every three characters that follow each other in a name."""
+    whole = as_one_word(words)
+    return list(dict.fromkeys(whole[at : at + 3] for at in range(len(whole) - 2)))
+
+
+def _plain(text: str) -> str:
+    spread = unicodedata.normalize("NFKD", text.casefold())
+    bare = "".join(sign for sign in spread if not unicodedata.combining(sign))
+    return _SPACELESS.sub(r" \g<0> ", unicodedata.normalize("NFC", bare))

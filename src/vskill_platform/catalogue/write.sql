@@ -1,0 +1,131 @@
+-- name: write_state
+UPDATE state SET revision = :revision, current_at = :current_at, is_built = :is_built
+
+-- name: read_state
+SELECT revision, current_at, is_built FROM state
+
+-- name: find_skill
+SELECT id, found_by FROM skill WHERE slug = :slug
+
+-- name: slug_at
+SELECT slug FROM skill WHERE id = :id
+
+-- name: put_skill
+INSERT INTO skill (
+  id, slug, name_key, namespace, tier, trust_score, installs, published_at, updated_at,
+  is_private, names_agents, submission_id, found_by
+) VALUES (
+  :id, :slug, :name_key, :namespace, :tier, :trust_score, :installs, :published_at, :updated_at,
+  :is_private, :names_agents, :submission_id, :found_by
+)
+ON CONFLICT (id) DO UPDATE SET
+  trust_score = excluded.trust_score, installs = excluded.installs,
+  published_at = excluded.published_at, updated_at = excluded.updated_at,
+  submission_id = excluded.submission_id
+
+-- name: put_skill_hit
+INSERT OR REPLACE INTO skill_hit (id, hit) VALUES (:id, :hit)
+
+-- name: add_skill_tags
+INSERT OR IGNORE INTO skill_tag (id, tag) SELECT :id, value FROM json_each(:tags)
+
+-- name: add_skill_agents
+INSERT OR IGNORE INTO skill_agent (id, agent) SELECT :id, value FROM json_each(:agents)
+
+-- name: add_skill_text
+INSERT INTO skill_text (rowid, name, labels, description, marks)
+VALUES (:id, :name, :labels, :description, :marks)
+
+-- name: add_skill_part
+INSERT INTO skill_part (rowid, parts) VALUES (:id, :parts)
+
+-- name: delete_skill
+DELETE FROM skill WHERE id = :id
+
+-- name: delete_skill_hit
+DELETE FROM skill_hit WHERE id = :id
+
+-- name: delete_skill_tag
+DELETE FROM skill_tag WHERE id = :id
+
+-- name: delete_skill_agent
+DELETE FROM skill_agent WHERE id = :id
+
+-- name: delete_skill_text
+DELETE FROM skill_text WHERE rowid = :id
+
+-- name: delete_skill_part
+DELETE FROM skill_part WHERE rowid = :id
+
+-- name: put_down
+INSERT OR REPLACE INTO skill_down (slug, namespace, is_private, at, shown)
+VALUES (:slug, :namespace, :is_private, :at, :shown)
+
+-- name: delete_down
+DELETE FROM skill_down WHERE slug = :slug
+
+-- name: slugs_of_submissions
+SELECT slug FROM skill WHERE submission_id IN (SELECT value FROM json_each(:submission_ids))
+
+-- name: slugs_between
+SELECT slug FROM skill WHERE slug > :after AND (:through IS NULL OR slug <= :through)
+UNION ALL
+SELECT slug FROM skill_down WHERE slug > :after AND (:through IS NULL OR slug <= :through)
+
+-- name: some_slugs
+SELECT slug FROM skill WHERE slug > :after ORDER BY slug LIMIT :limit
+
+-- name: find_submission
+SELECT id, found_by FROM submission WHERE submission_id = :submission_id
+
+-- name: submission_at
+SELECT submission_id FROM submission WHERE id = :id
+
+-- name: put_submission
+INSERT INTO submission (
+  id, submission_id, key, state, name_key, score, submitter, set_id, namespace, is_private,
+  updated_at, found_by, shown
+) VALUES (
+  :id, :submission_id, :key, :state, :name_key, :score, :submitter, :set_id, :namespace, :is_private,
+  :updated_at, :found_by, :shown
+)
+ON CONFLICT (id) DO UPDATE SET
+  state = excluded.state, name_key = excluded.name_key, score = excluded.score,
+  submitter = excluded.submitter, set_id = excluded.set_id, namespace = excluded.namespace,
+  is_private = excluded.is_private, updated_at = excluded.updated_at,
+  found_by = excluded.found_by, shown = excluded.shown
+
+-- name: delete_submission
+DELETE FROM submission WHERE id = :id
+
+-- name: add_submission_text
+INSERT INTO submission_text (rowid, words) VALUES (:id, :words)
+
+-- name: delete_submission_text
+DELETE FROM submission_text WHERE rowid = :id
+
+-- name: submissions_between
+SELECT submission_id FROM submission
+WHERE submission_id > :after AND (:through IS NULL OR submission_id <= :through)
+
+-- name: put_event
+INSERT OR REPLACE INTO event (submission_key, number, at, state, scan_seconds)
+VALUES (:submission_key, :number, :at, :state, :scan_seconds)
+
+-- name: delete_events
+DELETE FROM event WHERE submission_key = :submission_key
+
+-- name: gather
+-- While a catalogue is filled for the first time its index only gathers: large parts are written as
+-- they come, and joined once at the end.
+INSERT INTO skill_text (skill_text, rank) VALUES ('automerge', 0), ('crisismerge', 2000), ('hashsize', 33554432);
+INSERT INTO skill_part (skill_part, rank) VALUES ('automerge', 0), ('crisismerge', 2000), ('hashsize', 33554432);
+INSERT INTO submission_text (submission_text, rank) VALUES ('automerge', 0), ('crisismerge', 2000), ('hashsize', 33554432)
+
+-- name: join
+INSERT INTO skill_text (skill_text, rank) VALUES ('automerge', 4), ('crisismerge', 16), ('hashsize', 1048576);
+INSERT INTO skill_part (skill_part, rank) VALUES ('automerge', 4), ('crisismerge', 16), ('hashsize', 1048576);
+INSERT INTO submission_text (submission_text, rank) VALUES ('automerge', 4), ('crisismerge', 16), ('hashsize', 1048576);
+INSERT INTO skill_text (skill_text) VALUES ('optimize');
+INSERT INTO skill_part (skill_part) VALUES ('optimize');
+INSERT INTO submission_text (submission_text) VALUES ('optimize')

@@ -1,0 +1,122 @@
+"""Writing skills into the catalogue: only what has changed, in the order that the index likes."""
+
+from collections.abc import Iterator, Sequence
+
+import apsw
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.catalogue.query import DownSkill
+from vskill_platform.catalogue.skill_row import SkillFacts, SkillRow, SkillText, row_of
+from vskill_platform.catalogue.sql import UNFIT, WRITE, one_row
+from vskill_platform.engines.moments import to_micros
+
+log = get_logger(__name__)
+
+_encode = msgspec.json.Encoder().encode
+
+
+class SkillChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be known from now on."""
+
+    listed: Sequence[SkillFacts] = ()
+    down: Sequence[DownSkill] = ()
+    #: Slugs of which nothing is left.
+    gone: Sequence[str] = ()
+
+
+class _Moved(msgspec.Struct):
+    """What the indexes must forget and learn.
+
+    They are told at the end, all at once: each statement in between that SQLite may have to undo
+    makes them write down what they have, as a part of its own.
+    """
+
+    forget: list[int] = msgspec.field(default_factory=list)
+    learn: list[tuple[int, SkillText]] = msgspec.field(default_factory=list)
+
+
+def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
+    """Write them; tell whether any answer to "which" or "how many" may be another one now."""
+    moved = _Moved()
+    for slug in changes.gone:
+        connection.execute(WRITE["delete_down"], {"slug": slug})
+        _remove(connection, slug, moved)
+    for skill in changes.down:
+        _put_down(connection, skill)
+        _remove(connection, skill.slug, moved)
+    # In the order of their ranks: the indexes write a part whenever an id is not a higher one.
+    for row in sorted(_rows(changes.listed), key=lambda row: row.rank):
+        connection.execute(WRITE["delete_down"], {"slug": row.hit.slug})
+        _put(connection, row, moved)
+    _tell_indexes(connection, moved)
+    return bool(changes.down or moved.forget or moved.learn)
+
+
+def _rows(listed: Sequence[SkillFacts]) -> Iterator[SkillRow]:
+    for facts in listed:
+        try:
+            yield row_of(facts)
+        except UNFIT as error:
+            log.warning("skill cannot be listed", slug=facts.skill.slug, error=str(error))
+
+
+def _put(connection: apsw.Connection, row: SkillRow, moved: _Moved) -> None:
+    known = one_row(connection, "find_skill", slug=row.hit.slug)
+    row_id = _free_id(connection, row.rank, row.hit.slug)
+    is_new = known != (row_id, row.digest)
+    if known and is_new:
+        _delete(connection, known[0], moved)
+    connection.execute(WRITE["put_skill"], {"id": row_id, **row.columns})
+    connection.execute(WRITE["put_skill_hit"], {"id": row_id, "hit": row.shown})
+    if not is_new:
+        return
+    if row.hit.tags:
+        tags = _encode(row.hit.tags).decode()
+        connection.execute(WRITE["add_skill_tags"], {"id": row_id, "tags": tags})
+    if row.hit.agents:
+        agents = _encode(row.hit.agents).decode()
+        connection.execute(WRITE["add_skill_agents"], {"id": row_id, "agents": agents})
+    moved.learn.append((row_id, row.text))
+
+
+def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
+    forget = [{"id": row_id} for row_id in sorted(moved.forget)]
+    learn = [
+        {"id": row_id, **msgspec.structs.asdict(text)}
+        for row_id, text in sorted(moved.learn, key=lambda new: new[0])
+    ]
+    for index in ("skill_text", "skill_part"):
+        connection.executemany(WRITE[f"delete_{index}"], forget)
+        connection.executemany(WRITE[f"add_{index}"], learn)
+
+
+def _free_id(connection: apsw.Connection, rank: int, slug: str) -> int:
+    """Return the wished id, or one behind it if another skill has that."""
+    while (taken := one_row(connection, "slug_at", id=rank)) and taken[0] != slug:
+        rank += 1
+    return rank
+
+
+def _remove(connection: apsw.Connection, slug: str, moved: _Moved) -> None:
+    if known := one_row(connection, "find_skill", slug=slug):
+        _delete(connection, known[0], moved)
+
+
+def _delete(connection: apsw.Connection, row_id: int, moved: _Moved) -> None:
+    for table in ("skill", "skill_hit", "skill_tag", "skill_agent"):
+        connection.execute(WRITE[f"delete_{table}"], {"id": row_id})
+    moved.forget.append(row_id)
+
+
+def _put_down(connection: apsw.Connection, skill: DownSkill) -> None:
+    connection.execute(
+        WRITE["put_down"],
+        {
+            "slug": skill.slug,
+            "namespace": skill.namespace,
+            "is_private": int(skill.is_private),
+            "at": to_micros(skill.at),
+            "shown": _encode(skill).decode(),
+        },
+    )

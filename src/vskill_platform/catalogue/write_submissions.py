@@ -1,0 +1,196 @@
+"""Writing submissions, and the events that say how walks began and ended, into the catalogue."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Any
+
+import apsw
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.catalogue.query import SubmissionRow
+from vskill_platform.catalogue.sql import UNFIT, WRITE, one_row
+from vskill_platform.catalogue.words import as_one_word, words_of
+from vskill_platform.engines.moments import to_micros
+from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.submission import (
+    TERMINAL_STATES,
+    StateEvent,
+    Submission,
+    SubmissionState,
+)
+
+log = get_logger(__name__)
+
+_encode = msgspec.json.Encoder().encode
+#: A list shows the beginning of a reason; its page shows all of it.
+MAX_REASON = 600
+#: The moment is in the upper bits of an id, the rest tells those of one millisecond apart.
+_LAST_MOMENT, _ID_BITS = (1 << 42) - 1, 21
+#: Where a walk ends, for good or until a person has looked.
+ENDS = TERMINAL_STATES | {SubmissionState.NEEDS_REVIEW}
+#: Phases of a walk that are no scanning.
+_NOT_SCANNING = frozenset({"fetch", "publish"})
+NO_SCORE = -1
+
+
+class SubmissionFacts(msgspec.Struct, frozen=True):
+    submission: Submission
+    #: Of its latest report.
+    score: int | None
+
+
+class SubmissionChanges(msgspec.Struct, frozen=True, kw_only=True):
+    submissions: Sequence[SubmissionFacts] = ()
+    events: Sequence[StateEvent] = ()
+    #: Ids of which nothing is left.
+    gone: Sequence[str] = ()
+
+
+class _Ready(msgspec.Struct, frozen=True):
+    """A submission ready to be written."""
+
+    wished_id: int
+    words: str
+    digest: bytes
+    #: The columns of its table but the id.
+    columns: dict[str, Any]
+
+
+def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -> None:
+    forget = [row_id for gone in changes.gone if (row_id := _remove(connection, gone)) is not None]
+    learn = []
+    for ready in sorted(_all_ready(changes.submissions), key=lambda ready: ready.wished_id):
+        row_id, is_known, is_new = _put(connection, ready)
+        forget += [row_id] if is_known and is_new else []
+        learn += [{"id": row_id, "words": ready.words}] if is_new else []
+    for event in changes.events:
+        _put_event(connection, event)
+    # At the end and all at once, as in write_skills.py.
+    connection.executemany(WRITE["delete_submission_text"], [{"id": old} for old in sorted(forget)])
+    connection.executemany(WRITE["add_submission_text"], sorted(learn, key=itemgetter("id")))
+
+
+def _all_ready(submissions: Sequence[SubmissionFacts]) -> Iterator[_Ready]:
+    for facts in submissions:
+        try:
+            yield _make_ready(facts)
+        except UNFIT as error:
+            log.warning("submission cannot be listed", id=facts.submission.id, error=str(error))
+
+
+def _make_ready(facts: SubmissionFacts) -> _Ready:
+    row, words = _row(facts), _words(facts.submission)
+    digest = hashlib.blake2b(words.encode(), digest_size=16).digest()
+    columns = {
+        "submission_id": row.id,
+        "key": _key(row.id),
+        "state": row.state.value,
+        "name_key": as_one_word(words_of(row.skill_name)),
+        "score": NO_SCORE if row.score is None else row.score,
+        "submitter": row.submitter,
+        "set_id": row.set_id or "",
+        "namespace": row.namespace,
+        "is_private": int(row.is_private),
+        "updated_at": to_micros(row.updated_at),
+        "found_by": digest,
+        "shown": _encode(row).decode(),
+    }
+    return _Ready(_wished_id(facts.submission), words, digest, columns)
+
+
+def _put(connection: apsw.Connection, ready: _Ready) -> tuple[int, bool, bool]:
+    """Write one; return its id, whether it was known, and whether it is found by other words."""
+    submission_id = ready.columns["submission_id"]
+    known = one_row(connection, "find_submission", submission_id=submission_id)
+    row_id = known[0] if known else _free_id(connection, ready.wished_id)
+    connection.execute(WRITE["put_submission"], {"id": row_id, **ready.columns})
+    return row_id, known is not None, known is None or known[1] != ready.digest
+
+
+def _row(facts: SubmissionFacts) -> SubmissionRow:
+    submission = facts.submission
+    return SubmissionRow(
+        id=submission.id,
+        skill_name=submission.skill_name,
+        repo_url=submission.repo_url,
+        path=submission.skill_path,
+        state=submission.state,
+        reason=submission.reason[:MAX_REASON],
+        score=facts.score,
+        submitter=submission.submitter,
+        namespace=namespace_of(submission.source),
+        created_at=submission.created_at,
+        updated_at=submission.updated_at,
+        attempts=submission.attempts,
+        slug=submission.slug,
+        set_id=submission.set_id,
+        is_private=submission.is_private,
+    )
+
+
+def _words(submission: Submission) -> str:
+    texts = (
+        submission.id,
+        submission.skill_name,
+        submission.repo_url.partition("://")[2] or submission.repo_url,
+        submission.skill_path,
+        submission.slug or "",
+        submission.submitter,
+    )
+    return " ".join(dict.fromkeys(words_of(" ".join(texts))))
+
+
+def _wished_id(submission: Submission) -> int:
+    """Return an id that has the newest first, on every node the same."""
+    milliseconds = to_micros(submission.created_at) // 1000
+    moment = min(max(milliseconds, 0), _LAST_MOMENT)
+    return (_LAST_MOMENT - moment) << _ID_BITS | _key(submission.id) >> (63 - _ID_BITS)
+
+
+def _key(submission_id: str) -> int:
+    """Return a number for an id: events are many, and it takes a quarter of the room."""
+    digest = hashlib.blake2b(submission_id.encode(errors="replace"), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1
+
+
+def _free_id(connection: apsw.Connection, wished: int) -> int:
+    while one_row(connection, "submission_at", id=wished):
+        wished += 1
+    return wished
+
+
+def _remove(connection: apsw.Connection, submission_id: str) -> int | None:
+    connection.execute(WRITE["delete_events"], {"submission_key": _key(submission_id)})
+    known = one_row(connection, "find_submission", submission_id=submission_id)
+    if known is None:
+        return None
+    connection.execute(WRITE["delete_submission"], {"id": known[0]})
+    return int(known[0])
+
+
+def _put_event(connection: apsw.Connection, event: StateEvent) -> None:
+    scanning = [seconds for phase, seconds in event.timings.items() if phase not in _NOT_SCANNING]
+    state = _counted_as(event)
+    if not state and not scanning:
+        return
+    connection.execute(
+        WRITE["put_event"],
+        {
+            "submission_key": _key(event.submission_id),
+            "number": event.number,
+            "at": to_micros(event.at),
+            "state": state,
+            "scan_seconds": round(sum(scanning), 6) if scanning else None,
+        },
+    )
+
+
+def _counted_as(event: StateEvent) -> str:
+    """Return the end that it was, or RECEIVED if a walk began; not if one was only tried again."""
+    if event.to_state in ENDS:
+        return event.to_state.value
+    is_opened = event.from_state is None or event.from_state in ENDS
+    is_received = event.to_state is SubmissionState.RECEIVED
+    return event.to_state.value if is_opened and is_received else ""

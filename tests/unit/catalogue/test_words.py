@@ -1,0 +1,76 @@
+"""Text as words: the same for what is indexed and for what is asked, whatever it is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vskill_platform.catalogue.words import (
+    MAX_QUESTION_WORDS,
+    MAX_WORD,
+    parts_of,
+    question_words,
+    singular,
+    words_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("PDF-Forms, filled.", ["pdf", "forms", "filled"]),
+        ("naïve café", ["naive", "cafe"]),
+        ("Straße", ["strasse"]),
+        ("snake_case", ["snake", "case"]),
+        ("日本語", ["日", "本", "語"]),
+        ("한국어 스킬", ["한국어", "스킬"]),
+        ("ﬁle ①", ["file", "1"]),
+        ("🙂 — !?", []),
+        ("a\0b\u202ec", ["a", "b", "c"]),
+        ("\ud800x", ["x"]),
+    ],
+    ids=["name", "accents", "sharp-s", "underscore", "han", "hangul", "forms", "signs", "bidi",
+         "surrogate"],
+)  # fmt: skip
+def test_words_have_no_case_accents_or_signs(text: str, words: list[str]) -> None:
+    assert words_of(text) == words
+
+
+@pytest.mark.parametrize(
+    ("word", "one"),
+    [
+        ("notes", "note"),
+        ("boxes", "box"),
+        ("entries", "entry"),
+        ("status", "status"),
+        ("class", "class"),
+        ("analysis", "analysis"),
+        ("gas", "gas"),
+        ("note", "note"),
+    ],
+)
+def test_a_plural_has_a_singular(word: str, one: str) -> None:
+    assert singular(word) == one
+
+
+@given(st.text())
+def test_a_word_is_always_one_and_stays_what_it_is(text: str) -> None:
+    for word in words_of(text):
+        assert word.isalnum()
+        assert len(word) <= MAX_WORD
+        assert words_of(word) == [word]
+        assert word.encode()
+
+
+@given(st.text(max_size=50), st.text(max_size=50))
+def test_words_do_not_depend_on_what_stands_around_them(first: str, second: str) -> None:
+    assert words_of(f"{first} {second}") == words_of(first) + words_of(second)
+
+
+def test_of_a_long_question_only_the_beginning_is_read() -> None:
+    assert len(question_words("word " * 5_000)) == MAX_QUESTION_WORDS
+    assert question_words("x" * 10_000) == ["x" * MAX_WORD]
+
+
+def test_parts_go_over_the_ends_of_words() -> None:
+    assert parts_of(["ab", "cd"]) == ["ab\u2010", "b\u2010c", "\u2010cd"]
+    assert parts_of(["ab"]) == []
