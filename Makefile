@@ -7,19 +7,19 @@ READY := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE =
 SECONDS ?= 60
 
-.PHONY: serve test torture check lint types layers format bench bench-scan fuzz lock clean
+.PHONY: serve test torture check lint types layers format bench bench-scan fuzz screenshots lock clean
 
 serve: $(READY)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
 
 test: $(READY)  ## all tests, with coverage
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --numprocesses=auto $(ARGS)
+	$(BIN)/coverage run -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-torture: $(READY)  ## what takes too long for every change: kills at many moments
-	$(BIN)/pytest --numprocesses=auto -m torture
+torture: $(READY)  ## what takes too long for every change: kills at many moments, many examples
+	$(BIN)/pytest --numprocesses=auto --dist=worksteal --timeout=0 --hypothesis-profile=torture -m "torture or hypothesis"
 
 check: lint types layers test  ## what CI runs
 
@@ -48,6 +48,9 @@ fuzz: $(READY)  ## hostile input for each part of the scanner, SECONDS each; say
 	$(BIN)/pip install --quiet --require-hashes -r requirements/fuzz.lock
 	$(BIN)/pytest -q --timeout=0 --hypothesis-profile=fuzz tests/unit/scan/test_fuzz_targets.py
 	$(BIN)/python fuzz/run.py --seconds $(SECONDS) $(ARGS)
+
+screenshots: $(READY)  ## the pictures of docs/images/; needs the system's Chromium
+	$(BIN)/python docs/screenshots.py
 
 lock: $(READY)  ## resolve anew; the locks carry hashes and no host
 	$(BIN)/pip install --quiet uv
