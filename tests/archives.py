@@ -1,6 +1,7 @@
-"""Archives of folders, as people make them."""
+"""Archives of folders, as people make them, and one that nobody makes by accident."""
 
 import io
+import struct
 import tarfile
 import zipfile
 from pathlib import Path
@@ -19,3 +20,16 @@ def tar_of(folder: Path, *, under: str = ".") -> bytes:
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         archive.add(folder, under)
     return packed.getvalue()
+
+
+def zip_of_names(count: int) -> bytes:
+    """Make a zip that is little more than its list of files: each is empty, and all are one."""
+    facts = struct.pack("<HHHHHLLLHH", 20, 0, 0, 0, 33, 0, 0, 0, 8, 0)
+    first = b"PK\x03\x04" + facts + b"n0000000"
+    head = b"PK\x01\x02" + struct.pack("<H", 20) + facts + bytes(14)
+    listed = b"".join(head + b"n%07d" % number for number in range(count))
+    end = struct.pack("<QHHLLQQQQ", 44, 45, 45, 0, 0, count, count, len(listed), len(first))
+    place = struct.pack("<LQL", 0, len(first) + len(listed), 1)
+    old_end = struct.pack("<HHHHLLH", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    ends = b"PK\x06\x06" + end + b"PK\x06\x07" + place + b"PK\x05\x06" + old_end
+    return first + listed + ends

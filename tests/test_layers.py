@@ -1,7 +1,9 @@
 """The house rules that import-linter cannot say."""
 
 import ast
+import importlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,19 @@ PACKAGE = ROOT / "src/vskill_platform"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 #: Where an error of any kind may be caught: it is handed back or written down there.
 CATCHES_ALL = {"base/settle.py", "queue/consumer.py", "cron/schedule.py"}
+#: Who speaks with somebody else by HTTP; git does too, through a proxy of ours.
+ASKS_OTHERS = {"scan/judge/exchange.py", "scan/external/send_archive.py"}
+_HTTP_CLIENTS = {
+    "aiohttp",
+    "http.client",
+    "httpx",
+    "httpx2",
+    "requests",
+    "urllib.request",
+    "urllib3",
+}
+#: What is imported only when it is needed is named in a text.
+_NAMED_LATER = re.compile(r'"(vskill_platform[\w.]*):(\w+)"')
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 
@@ -24,6 +39,15 @@ def catches_everything(text: str) -> bool:
     )
 
 
+def imported_by(text: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
 def test_only_three_places_catch_everything() -> None:
     found = {
         path.relative_to(PACKAGE).as_posix()
@@ -32,6 +56,28 @@ def test_only_three_places_catch_everything() -> None:
     }
 
     assert found == CATCHES_ALL
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_every_module_can_be_imported_with_what_it_names_for_later(path: Path) -> None:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+
+    importlib.import_module(".".join(parts).removesuffix(".__init__"))
+
+    for module, name in _NAMED_LATER.findall(path.read_text()):
+        assert hasattr(importlib.import_module(module), name), f"{module}:{name}"
+
+
+def test_only_two_places_ask_others_and_none_of_them_us() -> None:
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in SOURCES
+        if _HTTP_CLIENTS & set(imported_by(path.read_text()))
+    }
+
+    assert found == ASKS_OTHERS
+    for path in ASKS_OTHERS:  # the address under which we are reached is told, never called
+        assert "public_url" not in (PACKAGE / path).read_text()
 
 
 def test_only_the_settings_read_the_environment() -> None:
@@ -48,7 +94,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_keys_are_known_only_to_their_store() -> None:
     prefixes = re.compile(
-        r'"(?:sub|sub-source|hist|scan|skill|version|blob|extscan|repo-health|judge-said|judge-day|held|held-files|quota|reminder|likeness|like|block|block-hit|audit|rescan|rescan-done):'
+        r'"(?:sub|sub-source|hist|scan|skill|version|blob|extscan|repo-health|judge-said|judge-day|held|held-files|quota|reminder|likeness|like|block|block-hit|audit|rescan|rescan-done|user|password|session|session-id|token|token-id|namespace|namespace-of|welcome):'
     )
     for path in SOURCES:
         if path.parent.name != "stores":

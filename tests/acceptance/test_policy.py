@@ -40,6 +40,22 @@ def test_a_policy_is_said_in_words(platform: Platform, tmp_path: Path) -> None:
     assert "EXPIRED: SKR-RUN-001 in run.sh of every skill counts again" in done.out
 
 
+def test_a_policy_with_a_scanner_that_is_not_defined_cannot_be_used(
+    platform: Platform, tmp_path: Path
+) -> None:
+    a_policy(tmp_path, "[[scanners]]\nname = 'house-rules'\n")
+    (tmp_path / "own.toml").write_text(
+        "[house-rules]\nprogram = 'rules'\narguments = ['{folder}']\nformat = 'sarif'\n"
+    )
+
+    checked = platform.run("policy", "check", "policy.toml")
+    defined = platform.run("policy", "check", "policy.toml", scanners="own.toml")
+
+    assert checked.code == 2
+    assert "names the scanner 'house-rules', which is not defined" in checked.err
+    assert (defined.code, defined.err) == (0, "")
+
+
 def test_an_empty_policy_can_be_used(platform: Platform, tmp_path: Path) -> None:
     a_policy(tmp_path, "")
 
@@ -126,7 +142,7 @@ def test_every_decision_is_said_in_words(platform: Platform, tmp_path: Path) -> 
         "Trusted: git.example/acme. Of theirs, findings that are risky up to medium only inform",
         "At most 5 files in a skill.",
         "A reviewer may not approve what they have submitted themselves.",
-        "For acme/* (on any host) it is otherwise:",
+        "For acme/* (on github.com) it is otherwise:",
         "  Findings: from info on a person decides, from medium on it is rejected.",
     ):
         assert sentence in checked.out

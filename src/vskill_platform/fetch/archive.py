@@ -14,11 +14,21 @@ from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.names import Names
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 
-#: How many bytes may come out for each that went in; text rarely shrinks to a tenth.
+#: How many bytes may come out of a stranger's archive for each that went in; text rarely shrinks
+#: to a tenth.
 MAX_RATIO = 100
 #: Below this an archive may have any ratio: a small file of zeros is no bomb.
 _HARMLESS_BYTES = 1024 * 1024
 _CHUNK = 64 * 1024
+#: Long names and other words about the next member; nobody needs more for them. Reading them takes
+#: many times their size, and in some releases of Python the square of it.
+_EXTENDED = frozenset(
+    {
+        tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+    }
+)  # fmt: skip
+_MAX_HEADER_BYTES = 64 * 1024
 _SUFFIXES = (".zip", ".tar.gz", ".tgz")
 #: How a zip may be packed. The others are rare, and what they need to unpack has no bound.
 _ZIP_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -46,17 +56,31 @@ def stem_of(path: Path) -> str:
     return path.name[: len(path.name) - len(ending)]
 
 
-def unpack(archive: Path, folder: Path) -> None:
+class _Header(tarfile.TarInfo):
+    """A header with a bound for what stands in its extension."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in _EXTENDED and self.size > _MAX_HEADER_BYTES:
+            raise SourceRefused("the archive has a header that is made to exhaust its reader")
+        found: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc] # no stub has it
+        return found
+
+
+def unpack(archive: Path, folder: Path, *, max_ratio: int | None = None) -> None:
     """Write what is in *archive* to the new *folder*; refuse links, ways out, twins and bombs.
 
-    Reading a hostile archive may take any time and memory: call it where that is bounded.
+    With *max_ratio* not more may come out for each byte that went in. What we have packed ourselves
+    may shrink as much as it does. Reading a hostile archive may take any time and memory: call it
+    where that is bounded.
     """
     folder.mkdir(mode=0o700)
     size = archive.stat().st_size
     if size > MAX_TOTAL_BYTES:
         raise SourceRefused(f"the archive has more than {MAX_TOTAL_BYTES:,} bytes")
     read = _zip_members if archive.name.lower().endswith(".zip") else _tar_members
-    room = min(MAX_TOTAL_BYTES, max(size * MAX_RATIO, _HARMLESS_BYTES))
+    room = MAX_TOTAL_BYTES
+    if max_ratio is not None:
+        room = min(room, max(size * max_ratio, _HARMLESS_BYTES))
     names = Names()
     try:
         for number, member in enumerate(read(archive)):
@@ -99,7 +123,7 @@ def _zip_members(archive: Path) -> Iterator[_Member]:
 
 
 def _tar_members(archive: Path) -> Iterator[_Member]:
-    with tarfile.open(archive, "r:gz") as opened:
+    with tarfile.open(archive, "r:gz", tarinfo=_Header) as opened:
         for info in opened:
             if info.isdir():
                 yield _Member(info.name, None)

@@ -19,6 +19,8 @@ _PASSING = (
     "Connection timed out",
     "Connection reset",
     "Operation timed out",
+    "Operation too slow",
+    "transfer closed",
     "early EOF",
     "The requested URL returned error: 5",
     "The requested URL returned error: 429",

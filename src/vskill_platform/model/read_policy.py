@@ -43,7 +43,7 @@ def read_policy(text: str, *, rules: Mapping[str, FindingKind]) -> Policy:
     """
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"it is not TOML: {error}") from error
     _check_keys(document, _names(Policy), "the policy")
     everywhere = Policy(

@@ -11,7 +11,7 @@ import pytest
 
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch import archive as module
-from vskill_platform.fetch.archive import is_archive, root_of, unpack
+from vskill_platform.fetch.archive import MAX_RATIO, is_archive, root_of, unpack
 
 
 def a_zip(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
@@ -165,9 +165,47 @@ def test_a_bomb_is_refused_before_it_has_unfolded(
     archive = make(tmp_path / ("a.zip" if make is a_zip else "a.tgz"), ("zeros", bytes(30_000_000)))
 
     with pytest.raises(SourceRefused, match="far more than its size says"):
-        unpack(archive, tmp_path / "out")
+        unpack(archive, tmp_path / "out", max_ratio=MAX_RATIO)
 
     assert (tmp_path / "out/zeros").stat().st_size < 5_000_000
+
+
+@pytest.mark.parametrize("make", [a_zip, a_tar])
+def test_what_we_packed_ourselves_may_have_shrunk_to_nothing(
+    tmp_path: Path, make: Callable[..., Path]
+) -> None:
+    archive = make(tmp_path / ("a.zip" if make is a_zip else "a.tgz"), ("zeros", bytes(30_000_000)))
+
+    unpack(archive, tmp_path / "out")
+
+    assert (tmp_path / "out/zeros").stat().st_size == 30_000_000
+
+
+@pytest.mark.parametrize("make", [a_zip, a_tar])
+def test_what_we_packed_ourselves_is_bounded_all_the_same(
+    tmp_path: Path, make: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_TOTAL_BYTES", 1_000_000)
+    archive = make(tmp_path / ("a.zip" if make is a_zip else "a.tgz"), ("zeros", bytes(1_000_001)))
+
+    with pytest.raises(SourceRefused, match="or too much"):
+        unpack(archive, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK]
+)
+@pytest.mark.parametrize("before", [(), (("SKILL.md", b"hi"),)], ids=["first", "later"])
+def test_a_header_that_would_exhaust_its_reader_is_not_read(
+    tmp_path: Path, kind: bytes, before: tuple[tuple[str, bytes], ...]
+) -> None:
+    header = tarfile.TarInfo("words")
+    header.type = kind
+    digits = b"1" * 10_000_000  # some releases look for the end of the number at each digit
+    archive = a_tar(tmp_path / "a.tgz", *before, (header, digits), ("notes.md", b"hi"))
+
+    with pytest.raises(SourceRefused, match="made to exhaust its reader"):
+        unpack(archive, tmp_path / "out")
 
 
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

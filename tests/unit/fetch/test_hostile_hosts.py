@@ -58,6 +58,22 @@ def begin(request: BaseHTTPRequestHandler, kind: str) -> None:
     request.end_headers()
 
 
+def stall(request: BaseHTTPRequestHandler) -> None:
+    """Begin to answer, and never go on."""
+    begin(request, "result")
+    request.wfile.write(b"0")
+    cast("GitServer", request.server).ended.wait()
+
+
+def break_off(request: BaseHTTPRequestHandler) -> None:
+    """Promise more than is sent."""
+    request.send_response(200)
+    request.send_header("Content-Type", "application/x-git-upload-pack-result")
+    request.send_header("Content-Length", "1000")
+    request.end_headers()
+    request.wfile.write(b"0")
+
+
 def drip(request: BaseHTTPRequestHandler) -> None:
     """Send one byte after the other, always soon enough to look alive."""
     begin(request, "advertisement")
@@ -263,6 +279,23 @@ async def test_a_host_that_drips_is_given_up_in_time(git_server: GitServer) -> N
 
     with pytest.raises(SourceUnavailable, match="could not be fetched within 1 s"):
         await fetch(git_source(f"{git_server.url}/eve/slow"))
+
+
+@pytest.mark.parametrize("answer", [stall, break_off])
+@pytest.mark.parametrize("where", ["answers", "packs"])
+async def test_a_host_that_stalls_or_breaks_off_may_go_on_later(
+    git_server: GitServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+    answer: Answer,
+) -> None:
+    monkeypatch.setitem(git._CONFIGURATION, "http.lowSpeedTime", "1")
+    url = git_server.serve_repo(a_skill_folder(tmp_path), "ada/notes")
+    getattr(git_server, where)["/ada/notes"] = answer
+
+    with pytest.raises(SourceUnavailable, match="git could not reach the repo"):
+        await fetch(git_source(url))
 
 
 async def test_a_host_that_never_stops_sending_is_cut_off(

@@ -29,6 +29,8 @@ from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_set_store import get_submission_set
 from vskill_platform.stores.submission_store import get_submissions_fresh
 
+pytestmark = pytest.mark.usefixtures("one_loop")
+
 
 @pytest.fixture
 async def git_server(env: WorkerEnv, tmp_path: Path) -> AsyncIterator[GitServer]:

@@ -23,6 +23,8 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.stores.upload_store import KEPT_FOR, get_upload
 
+pytestmark = pytest.mark.usefixtures("one_loop")
+
 
 async def hand_in(upload: Upload) -> tuple[SubmitKind, str]:
     offer = Offer(source=upload.source, upload=upload.content)

@@ -256,6 +256,24 @@ def test_a_subject_is_known_by_slug_source_and_host() -> None:
     assert subject_of(upload).namespaces == ("@acme",)
 
 
+@pytest.mark.parametrize(
+    ("url", "namespaces"),
+    [
+        ("https://github.com/acme/tools", ("acme/tools", "github.com/acme/tools")),
+        ("https://git.example/acme/tools", ("git.example/acme/tools",)),
+        ("https://git.example/mallory/acme/tools", ("git.example/mallory/acme/tools",)),
+    ],
+)
+def test_a_group_below_another_account_is_not_that_of_its_name(
+    url: str, namespaces: tuple[str, ...]
+) -> None:
+    source = git_source(url, "x")
+
+    assert subject_of(msgspec.structs.replace(a_submission(), source=source)).namespaces == (
+        namespaces
+    )
+
+
 def some_files(*sizes: int) -> tuple[SkillFile, ...]:
     return tuple(
         SkillFile(path=f"{number}.md", size=size, sha256="", is_executable=False)
