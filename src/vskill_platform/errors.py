@@ -20,6 +20,7 @@ VskillError
 │   └── ScannerFailed      no usable result of another's scanner      retried
 ├── NotifyFailed           nobody could be told                       retried
 ├── DeadlineExceeded       the work took longer than it may           retried
+├── NoRoom                 every place to scan is taken               handed back
 ├── Overtaken              somebody else was faster                   retried
 └── EngineError            the store or the queue failed              retried
     ├── NotReady           the catalogue is being built               503
@@ -122,6 +123,10 @@ class NotifyFailed(VskillError):
 
 
 class DeadlineExceeded(VskillError):
+    retryable = True
+
+
+class NoRoom(VskillError):
     retryable = True
 
 

@@ -69,7 +69,12 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return LOCAL_NAMESPACE
         if self.kind is SourceKind.UPLOAD:
             return posixpath.dirname(self.url.removeprefix(_UPLOAD))
-        owner, repo = PurePosixPath(urlsplit(self.url).path).parts[-2:]
+        parts = urlsplit(self.url)
+        _, *names = PurePosixPath(parts.path).parts
+        owner, *rest = names[-2:] if parts.scheme == "file" else names
+        # Groups within groups are told apart by a character that no name has: else whoever makes
+        # a group of another's name could publish in their place.
+        repo = ",".join(rest)
         return f"{self._host_prefix}{owner}/{repo}".lower().removesuffix(".git")
 
     @property

@@ -1,5 +1,7 @@
 """How a walk ends: what to write when the check passed, and when it did not."""
 
+import asyncio
+
 import msgspec
 
 from vskill_platform.base.stopwatch import Stopwatch
@@ -57,12 +59,16 @@ async def conclude_submission(
         # Who entered tier 2 has kept the files already.
         held = [] if is_tier2 else await hold_skill(submission, snapshot)
         return Conclusion(waits.submission, [*waits.operations, *held])
-    publication = await prepare_publication(
-        submission, snapshot, scanned.manifest, likeness=scanned.measured(), now=report.checked_at
-    )
+    publication, held = await asyncio.gather(
+        prepare_publication(
+            submission, snapshot, scanned.manifest, likeness=scanned.measured(),
+            now=report.checked_at,
+        ),
+        let_go(submission.id),
+    )  # fmt: skip
     stopwatch.lap("publish")
     published, operations = _publish(current, report, decision, publication)
-    operations += [write_report(report), *publication.operations, *await let_go(submission.id)]
+    operations += [write_report(report), *publication.operations, *held]
     return Conclusion(published, operations)
 
 
@@ -75,7 +81,7 @@ def _stop(
     others = len(grave) - (first in grave)
     more = f" (and {others} more)" if others else ""
     waits = "a person has to look at it: " if state is SubmissionState.NEEDS_REVIEW else ""
-    cause = _by_this_node("check", f"{waits}{first.message}{more}")
+    cause = _by_this_node("check", f"{waits}{first.message}{more}", current.record.timings)
     stopped, event = move(current.record, state, cause, now=report.checked_at)
     operations = write_submission(stopped, [event], expected=current.revision)
     return Conclusion(stopped, [*operations, write_report(report)])
@@ -105,8 +111,9 @@ def _publish(
     way = SubmissionState.AUTO_APPROVED
     if decision.is_by_trust:
         words, way = decision.clause, SubmissionState.VENDOR_APPROVED
-    approved, approval = move(submission, way, _by_this_node("check", words), now=now)
-    done = _by_this_node("publish", f"published as {publication.slug} {publication.version}")
+    checked = _by_this_node("check", words, submission.timings)
+    approved, approval = move(submission, way, checked, now=now)
+    done = _by_this_node("publish", f"published as {publication.slug} {publication.version}", {})
     published, end = move(approved, SubmissionState.PUBLISHED, done, now=now)
     operations = write_submission(published, [approval, end], expected=current.revision)
     return published, operations
@@ -125,5 +132,5 @@ def _word_of_the_judge(report: Report) -> str:
     return "the judge's budget is spent" if has_judge else "no judge is configured"
 
 
-def _by_this_node(trigger: str, reason: str) -> Cause:
-    return Cause(trigger=trigger, actor=get_settings().node, reason=reason)
+def _by_this_node(trigger: str, reason: str, timings: dict[str, float]) -> Cause:
+    return Cause(trigger=trigger, actor=get_settings().node, reason=reason, timings=timings)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Delivery, Release
-from vskill_platform.errors import DeadlineExceeded, Overtaken, VskillError
+from vskill_platform.errors import DeadlineExceeded, NoRoom, Overtaken, VskillError
 from vskill_platform.queue.fail_submission import fail_submission
 from vskill_platform.queue.process_submission import process_submission
 from vskill_platform.runtime.env import WorkerEnv
@@ -37,6 +37,11 @@ async def _handle_message(delivery: Delivery) -> None:
         # The worker stops: somebody else goes on at once, and this attempt does not count.
         await asyncio.shield(commit([Release(delivery)]))
         raise
+    except NoRoom as error:
+        # So many were before it that it never had its turn: that does not count, and whichever
+        # worker has room first takes it.
+        log.info("handed back", submission=delivery.key, error=str(error))
+        await commit([Release(delivery)])
     except Exception as error:
         unforeseen = None if isinstance(error, VskillError) else error
         log.warning(

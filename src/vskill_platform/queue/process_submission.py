@@ -9,9 +9,10 @@ from vskill_platform.publish.weigh_findings import weigh_findings
 from vskill_platform.queue.ask_scanners import ask_scanners
 from vskill_platform.queue.claim_submission import claim_submission
 from vskill_platform.queue.conclude_submission import conclude_submission
+from vskill_platform.queue.find_room import a_place_to_scan
 from vskill_platform.queue.judge_submission import judge_submission
 from vskill_platform.scan.check_skill import check_skill
-from vskill_platform.stores.db import bound_env, commit
+from vskill_platform.stores.db import commit
 
 log = get_logger(__name__)
 
@@ -29,9 +30,10 @@ async def process_submission(delivery: Delivery) -> None:
     stopwatch = Stopwatch()
     async with fetched(claimed.record.source) as snapshot:
         stopwatch.lap("fetch")
-        scanned = await check_skill(
-            snapshot.folder, folder_name=snapshot.folder_name, slots=bound_env().scan_slots
-        )
+        async with a_place_to_scan() as place:
+            scanned = await check_skill(
+                snapshot.folder, folder_name=snapshot.folder_name, slots=place
+            )
         stopwatch.lap("check")
         scanned = await weigh_findings(claimed.record, snapshot, scanned)
         stopwatch.lap("compare")

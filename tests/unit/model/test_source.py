@@ -77,7 +77,7 @@ def test_a_path_is_normalised(path: str, clean: str) -> None:
     [
         (git_source("https://github.com/Ada/Notes"), "ada/notes", None),
         (git_source("https://git.example/Ada/Notes"), "git.example/ada/notes", None),
-        (git_source("https://git.example/g/sub/repo", "s/tidy"), "git.example/sub/repo", "tidy"),
+        (git_source("https://git.example/g/sub/repo", "s/tidy"), "git.example/g/sub,repo", "tidy"),
         (git_source("file:///srv/git/notes.git"), "git/notes", None),
         (folder_source("/srv/skills/tidy/"), "@local", "tidy"),
         (upload_source("tidy", "00"), "@local", "tidy"),

@@ -17,7 +17,7 @@ from vskill_platform.errors import EngineError, ScanError, SourceRefused, Source
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Submission, SubmissionState
-from vskill_platform.queue import consumer
+from vskill_platform.queue import consumer, find_room
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.queue.process_submission import process_submission
 from vskill_platform.runtime.env import WorkerEnv
@@ -25,6 +25,8 @@ from vskill_platform.runtime.worker_context import get_worker_env
 from vskill_platform.settings import Settings
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_store import get_history, get_submission, queue_submission
+
+pytestmark = pytest.mark.usefixtures("one_loop")
 
 
 async def current(submission: Submission) -> Submission:
@@ -323,3 +325,27 @@ async def test_a_worker_that_stops_hands_its_messages_back_uncounted(
 
 def replace_deadline(settings: Settings, **time: float) -> Settings:
     return msgspec.structs.replace(settings, message_deadline=timedelta(**time))
+
+
+async def test_a_message_that_finds_no_room_is_handed_back_uncounted(
+    bound: WorkerEnv,
+    submit_skill: SubmitSkill,
+    receive: Receive,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A flood of slow skills must not use up the attempts of an honest one behind them."""
+    submission = await submit_skill("tidy-notes")
+    monkeypatch.setattr(find_room, "SHARE_OF_DEADLINE", 0.0001)
+    others = [object() for _ in range(int(bound.scan_slots.total_tokens))]
+    for other in others:
+        bound.scan_slots.acquire_on_behalf_of_nowait(other)
+
+    for _ in range(bound.settings.max_retries + 2):
+        await handle_submission_queue(await receive(), bound)
+    for other in others:
+        bound.scan_slots.release_on_behalf_of(other)
+    (delivery,) = await receive()
+    assert delivery.attempt == 1
+    await handle_submission_queue([delivery], bound)
+
+    assert (await current(submission)).state is SubmissionState.PUBLISHED

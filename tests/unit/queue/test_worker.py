@@ -21,6 +21,8 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.heartbeat_store import get_heartbeats
 from vskill_platform.stores.submission_store import count_submissions_by_state
 
+pytestmark = pytest.mark.usefixtures("one_loop")
+
 
 async def test_a_drained_queue_leaves_nothing_behind(
     bound: WorkerEnv, submit_skill: SubmitSkill
