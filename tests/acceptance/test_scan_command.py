@@ -252,3 +252,27 @@ def test_scanning_loads_nothing_that_only_a_server_needs() -> None:
     ).stdout.split()
 
     assert not {"litestar", "uvicorn", "uvloop", "apsw", "jinja2", "asyncio"} & set(loaded)
+
+
+def test_scanning_a_folder_loads_nothing_that_only_other_things_need() -> None:
+    code = "import sys, vskill_platform.cli.main, vskill_platform.cli.scan; print(*sys.modules)"
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert not {"multiprocessing", "socket", "vskill_platform.settings"} & set(loaded)
+
+
+def test_garbage_is_looked_for_while_a_command_runs_but_not_while_it_is_loaded() -> None:
+    code = """
+import gc, sys
+from vskill_platform.cli import config, main
+config.config.callback = lambda **_: print(gc.isenabled(), gc.get_freeze_count() > 0)
+sys.argv = ["vskill-platform", "config"]
+main.main()
+"""
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["True", "True"]

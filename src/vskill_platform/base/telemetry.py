@@ -61,8 +61,9 @@ def render_line(
     """Write an event as the renderer for terminals does, without its colours, in half the time."""
     if not _NOT_FOR_ONE_LINE.isdisjoint(event):
         return _WITH_TRACEBACK(logger, method, event)
-    head = f"{event.pop('timestamp')} [{event.pop('level'):<9}] {_in_a_line(event.pop('event')):<30}"
-    return " ".join([head, *(f"{key}={_in_words(event[key])}" for key in sorted(event))]).rstrip()
+    at, level, what = (event.pop(key) for key in ("timestamp", "level", "event"))
+    words = [f"{key}={_in_words(event[key])}" for key in sorted(event)]
+    return " ".join([f"{at} [{level:<9}] {_in_a_line(what):<30}", *words]).rstrip()
 
 
 def _in_words(found: object) -> str:

@@ -34,7 +34,8 @@ _MAX_PIECES = 500
 _NUMBER = 8
 #: What is longer is no answer.
 _MAX_ANSWER_BYTES = 256 * 1024 * 1024
-_CHUNK = 1024 * 1024
+#: What a pipe holds.
+_CHUNK = 64 * 1024
 _DONE, _BROKEN, _GONE = b"+", b"-", b""
 
 
@@ -75,8 +76,10 @@ class _Pool(Generic[Item]):
         self._work, self._items, self._bounds = work, items, bounds
         self._todo = deque(range(len(items)))
         self._workers: list[_Worker] = []
+        self._processes = 0
 
     def start(self, processes: int) -> None:
+        self._processes = processes
         for _ in range(processes):
             self._add_worker()
 
@@ -126,11 +129,15 @@ class _Pool(Generic[Item]):
     def _supply(self, worker: "_Worker") -> None:
         """Give the worker more to do, or let it go when it has done enough."""
         is_old = worker.pieces + len(worker.pending) >= _MAX_PIECES
-        while self._todo and len(worker.pending) < _AHEAD and not is_old:
+        # The last ones are shared out, else some workers would be idle while others have a queue.
+        while self._todo and not is_old and len(worker.pending) < self._share():
             worker.tell(self._todo.popleft())
         if not worker.pending:
             worker.kill()
             self._replace(worker)
+
+    def _share(self) -> int:
+        return min(_AHEAD, 1 + len(self._todo) // (2 * self._processes))
 
     def _replace(self, worker: "_Worker") -> None:
         self._workers.remove(worker)
@@ -193,11 +200,10 @@ class _Worker:
     def hear(self) -> list[bytes]:
         """Return what it has said to the end; if nothing can follow, that is the last message."""
         chunk = os.read(self.answers, _CHUNK)
-        if not self._heard:  # whoever has begun to speak gets as long as for a piece of work
-            self.busy_since = time.monotonic()
+        is_first = not self._heard  # for the rest of an answer it has as long as for the work
         self._heard += chunk
         messages = list(self._messages())
-        if messages:
+        if messages or is_first:
             self.busy_since = time.monotonic()
         return messages if chunk else [*messages, _GONE]
 

@@ -34,7 +34,18 @@ def lines_around(folder: Path, finding: Finding) -> tuple[Line, ...]:
             Line(number=finding.line, text=show(redact(text)), is_it=True)
             for text in finding.evidence[:1]
         )
-    lines = redact(_read(folder, finding.file)).split("\n")  # the whole: a key has many lines
+    return lines_of(split_text(_read(folder, finding.file)), finding)
+
+
+def split_text(text: str) -> list[str]:
+    """Return the lines of a file without its secrets; the whole is needed: a key has many."""
+    return redact(text).split("\n")
+
+
+def lines_of(lines: list[str], finding: Finding) -> tuple[Line, ...]:
+    """Return those around a finding that has a line."""
+    if not finding.line:
+        return ()
     first = max(finding.line - LINES_AROUND, 1)
     chosen = lines[first - 1 : finding.line + LINES_AROUND]
     if len(lines) < finding.line or "\0" in "".join(chosen):

@@ -1,16 +1,13 @@
 """All facts of a skill, each with the file it is in and the role it has there."""
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import PurePosixPath
+from collections.abc import Callable
 
 import msgspec
 
 from vskill_platform.scan.decode import find_encoded
 from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hidden_text import visible
-from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
-from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
 from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
@@ -18,7 +15,7 @@ from vskill_platform.scan.magic import FileType
 from vskill_platform.scan.masked_hosts import read_masked_hosts
 from vskill_platform.scan.prose import ProseReader
 from vskill_platform.scan.regions import Region, RegionKind, inline_code, split_markdown
-from vskill_platform.scan.skill_files import Role, ScanFile, is_prose
+from vskill_platform.scan.skill_files import Role, ScanFile, is_prose, name_of
 from vskill_platform.scan.tool_texts import tool_texts
 
 
@@ -31,17 +28,34 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
 Reader = Callable[[str], list[Fact]]
 
 
+# These two are loaded when they are needed: a scan without them starts faster.
+def _read_javascript(code: str) -> list[Fact]:
+    return _javascript()(code)
+
+
 def _read_typescript(code: str) -> list[Fact]:
-    return read_javascript(code, typescript=True)
+    return _javascript()(code, typescript=True)
+
+
+def _javascript() -> Callable[..., list[Fact]]:
+    from vskill_platform.scan.languages.javascript import read_javascript  # noqa: PLC0415 - above
+
+    return read_javascript.read_javascript
+
+
+def _read_powershell(code: str) -> list[Fact]:
+    from vskill_platform.scan.languages.powershell import read_powershell  # noqa: PLC0415 - above
+
+    return read_powershell.read_powershell(code)
 
 
 #: Which reader understands what a fence or a file says it is written in.
 _NAMES: dict[Reader, str] = {
     read_python: "python py python3",
     read_shell: "shell bash sh zsh console shellsession terminal text txt dockerfile makefile",
-    read_javascript: "javascript js jsx node",
+    _read_javascript: "javascript js jsx node",
     _read_typescript: "typescript ts tsx",
-    read_powershell: "powershell ps1 pwsh bat cmd batch",
+    _read_powershell: "powershell ps1 pwsh bat cmd batch",
 }
 _READERS: dict[str, Reader] = {
     name: reader for reader, names in _NAMES.items() for name in names.split()
@@ -84,6 +98,8 @@ _TOLD_BY_CODE = frozenset(
 )
 
 
+#: How many files are kept in memory in two forms.
+_AT_ONCE = 16
 #: Each costs time; a book has fewer.
 _MAX_FRAGMENTS = 4_000
 #: What stands before a command in a recipe.
@@ -93,71 +109,112 @@ _VALUE = re.compile(r"^\s*(?:-\s+)?(?:[\w.-]+\s*:\s+)?")
 
 
 def collect_facts(files: list[ScanFile]) -> list[Placed]:
-    return [placed for file in files for placed in facts_of(file)]
+    """Collect what the texts among the files do and say."""
+    texts = [file for file in files if file.kind is FileType.TEXT]
+    return [
+        placed
+        for start in range(0, len(texts), _AT_ONCE)
+        for placed in _facts_of_some(texts[start : start + _AT_ONCE])
+    ]
 
 
-def facts_of(file: ScanFile) -> Iterator[Placed]:
-    if file.kind is not FileType.TEXT:
-        return
-    text = read_masked_hosts(visible(file.text))
-    if file.language:
+def _facts_of_some(files: list[ScanFile]) -> list[Placed]:
+    # First the words of all, then the code of all: by turns, each drives the other's tables out of
+    # the processor's caches, and words take a third longer.
+    texts = [_Text(file) for file in files]
+    for text in texts:
+        text.read_words()
+    return [placed for text in texts for placed in text.facts()]
+
+
+class _Text:
+    """A text of a skill, cut into its regions; code is one of them."""
+
+    def __init__(self, file: ScanFile) -> None:
+        self._file = file
+        self._text = read_masked_hosts(visible(file.text))
+        self._prose = ProseReader(self._text)
+        self._fragments = _Fragments()
+        self._regions: list[Region] = []
+        self._told: list[list[Fact]] = []
+
+    def read_words(self) -> None:
+        if self._file.language:
+            self._told = [self._prose.read_some(self._text, 1, _TOLD_BY_CODE)]
+        elif is_prose(self._file.path):
+            self._regions = split_markdown(self._text)
+            self._told = [self._words(region) for region in self._regions]
+
+    def _words(self, region: Region) -> list[Fact]:
+        if region.kind is RegionKind.FENCE and region.language not in _WORDY:
+            # There are words inside of code, too: comments, docstrings, strings.
+            return self._prose.read_some(region.text, region.line, _TOLD_BY_CODE)
+        return self._prose.read(region.text, region.line)
+
+    def facts(self) -> list[Placed]:
+        if self._file.language:
+            return self._code()
+        found: list[Placed] = []
+        for region, told in zip(self._regions, self._told, strict=True):
+            role = _region_role(self._file.role, region)
+            if region.kind is RegionKind.FENCE:
+                found += self._fence(region, told, role)
+            else:
+                found += self._prose_facts(region, told, role)
+        return found + _place(self._file, self._fragments.unread(), self._file.role)
+
+    def _code(self) -> list[Placed]:
+        file = self._file
         try:
-            facts = _READERS[file.language](_recipes(file.path, text))
+            facts = _READERS[file.language](_recipes(file.path, self._text))
         except Unparsed as error:
             unread = Fact(act=Act.OPAQUE, line=1, text=str(error), detail="unparsed")
             facts = [*error.facts, unread]
-        yield from _place(file, facts, file.role)
-        prose = ProseReader(text)
-        yield from _place(file, prose.read_some(text, 1, _TOLD_BY_CODE), Role.QUOTED)
+        found = _place(file, facts, file.role)
+        found += _place(file, self._told[0], Role.QUOTED)
         if file.language == "python":
-            yield from _tools(file, prose, text, file.role)
-        yield from _place(file, _encoded_in(text, 1), file.role)
-    elif is_prose(file.path):
-        yield from _markdown(file, text)
+            found += self._tools(self._text, file.role)
+        return found + _place(file, _encoded_in(self._text, 1), file.role)
 
+    def _fence(self, region: Region, told: list[Fact], role: Role) -> list[Placed]:
+        file, shift = self._file, region.line - 1
+        reader = _READERS.get(region.language)
+        facts = self._fragments.read(reader, region.text) if reader else []
+        found = _place(file, facts, role, shift=shift)
+        if region.language in _WORDY:
+            found += _place(file, told, role)
+        else:
+            found += _place(file, told, Role.QUOTED)
+            found += self._tools(region.text, role, shift=shift)
+        return found + _place(file, _encoded_in(region.text, region.line), role)
 
-def _markdown(file: ScanFile, text: str) -> Iterator[Placed]:
-    prose = ProseReader(text)
-    fragments = _Fragments()
-    for region in split_markdown(text):
-        role = _region_role(file.role, region)
-        if region.kind is RegionKind.FENCE:
-            reader = _READERS.get(region.language)
-            facts = fragments.read(reader, region.text) if reader else []
-            yield from _place(file, facts, role, shift=region.line - 1)
-            if region.language in _WORDY:
-                yield from _place(file, prose.read(region.text, region.line), role)
-            else:  # words inside of code: comments, docstrings, strings
-                told = prose.read_some(region.text, region.line, _TOLD_BY_CODE)
-                yield from _place(file, told, Role.QUOTED)
-                yield from _tools(file, prose, region.text, role, shift=region.line - 1)
-            yield from _place(file, _encoded_in(region.text, region.line), role)
-            continue
-        told = prose.read(region.text, region.line)
-        yield from _place(file, told, role)
+    def _prose_facts(self, region: Region, told: list[Fact], role: Role) -> list[Placed]:
+        file = self._file
+        found = _place(file, told, role)
         if region.kind is RegionKind.COMMENT and any(fact.act in _ORDERS for fact in told):
             order = next(fact for fact in told if fact.act in _ORDERS)
             hidden = msgspec.structs.replace(order, act=Act.HIDDEN, detail="instruction")
-            yield from _place(file, [hidden], role)
+            found += _place(file, [hidden], role)
         if region.kind is RegionKind.FRONTMATTER:
-            yield from _place(file, _values_in(region, fragments), role)
+            found += _place(file, _values_in(region, self._fragments), role)
         for line, code in inline_code(region):
-            yield from _place(file, fragments.read(read_shell, code), role, shift=line - 1)
-    yield from _place(file, fragments.unread(), file.role)
+            if facts := self._fragments.read(read_shell, code):
+                found += _place(file, facts, role, shift=line - 1)
+        return found
 
-
-def _tools(
-    file: ScanFile, prose: ProseReader, code: str, role: Role, *, shift: int = 0
-) -> Iterator[Placed]:
-    """Read what the code tells an agent about the tools in it."""
-    for line, text in tool_texts(code):
-        yield from _place(file, prose.read(text, line), role, shift=shift)
+    def _tools(self, code: str, role: Role, *, shift: int = 0) -> list[Placed]:
+        """Read what the code tells an agent about the tools in it."""
+        return [
+            placed
+            for line, text in tool_texts(code)
+            for placed in _place(self._file, self._prose.read(text, line), role, shift=shift)
+        ]
 
 
 def _recipes(path: str, text: str) -> str:
     """Return the commands of a Makefile or Dockerfile without what make and docker add to them."""
-    name = PurePosixPath(path).name.lower()
-    return _RECIPE.sub("", text) if name in {"makefile", "dockerfile", "justfile"} else text
+    is_recipe = name_of(path) in {"makefile", "dockerfile", "justfile"}
+    return _RECIPE.sub("", text) if is_recipe else text
 
 
 def _values_in(region: Region, fragments: "_Fragments") -> list[Fact]:
@@ -216,7 +273,7 @@ def _region_role(role: Role, region: Region) -> Role:
     return Role.QUOTED if is_shown else role
 
 
-def _place(file: ScanFile, facts: list[Fact], role: Role, *, shift: int = 0) -> Iterator[Placed]:
-    for fact in facts:
-        moved = msgspec.structs.replace(fact, line=fact.line + shift) if shift else fact
-        yield Placed(fact=moved, path=file.path, role=role)
+def _place(file: ScanFile, facts: list[Fact], role: Role, *, shift: int = 0) -> list[Placed]:
+    if shift:
+        facts = [msgspec.structs.replace(fact, line=fact.line + shift) for fact in facts]
+    return [Placed(fact=fact, path=file.path, role=role) for fact in facts]

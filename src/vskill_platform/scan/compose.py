@@ -55,8 +55,11 @@ def apply_rules(
     by_file: dict[str, dict[Act, list[Placed]]] = defaultdict(lambda: defaultdict(list))
     for placed in facts:
         by_file[placed.path][placed.fact.act].append(placed)
+    names = {act.name for acts in by_file.values() for act in acts}
     matches = []
     for rule in rules:
+        if names.isdisjoint(rule.needs[0].act):  # as for nearly every rule
+            continue
         for acts in by_file.values():
             found = _best(_matches(rule, acts, steps))
             if found:
@@ -67,7 +70,7 @@ def apply_rules(
 def _matches(rule: Rule, acts: dict[Act, list[Placed]], steps: dict[Role, int]) -> Iterable[Match]:
     first, *others = rule.needs
     candidates = list(_candidates(first, acts))
-    if not candidates:  # as for nearly every rule and file
+    if not candidates:
         return
     wanted = [_Neighbours(_candidates(need, acts), need.at_least) for need in others]
     alike = _Neighbours(candidates, first.at_least) if first.at_least > 1 else None

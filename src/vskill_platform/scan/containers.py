@@ -15,8 +15,6 @@ import msgspec
 
 from vskill_platform.scan.magic import FileType, file_type
 
-#: A container that is larger is not opened; no published file may be.
-MAX_CONTAINER_BYTES = 10 * 1024 * 1024
 MAX_MEMBERS = 2_000
 #: What may come out of all containers of a skill together.
 MAX_UNPACKED_BYTES = 20 * 1024 * 1024

@@ -3,7 +3,7 @@
 import hashlib
 import tomllib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 DATA_FILES = (
@@ -12,7 +12,12 @@ DATA_FILES = (
 )  # fmt: skip
 
 
+_FOLDER = Path(__file__).with_name("data")
+
+
+@cache
 def load_data(name: str) -> dict[str, Any]:
+    """Return what is in a data file: the same for all, so nobody may change it."""
     return tomllib.loads(_read(name).decode())
 
 
@@ -26,4 +31,4 @@ def ruleset_version() -> str:
 
 
 def _read(name: str) -> bytes:
-    return files("vskill_platform.scan").joinpath("data", name).read_bytes()
+    return (_FOLDER / name).read_bytes()

@@ -10,6 +10,8 @@ import zlib
 from collections.abc import Callable
 from urllib.parse import unquote
 
+import re2
+
 from vskill_platform.scan.pattern_set import PatternSet
 
 #: Attackers nest encodings; nobody else goes deeper than this.
@@ -26,13 +28,14 @@ _BASE32 = re.compile(r"[A-Z2-7]{16,}={0,6}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}")
 #: All that `\s` means in the other engine.
 _SPACE = r"[\s\v\x1c-\x1f\x{85}\pZ]"
-_RUNS = PatternSet(
-    [
-        "[A-Za-z0-9+/]{24,}={0,2}",
-        _HEX.pattern.replace(r"\s", _SPACE),
-        _PERCENT.pattern,
-    ]
+_RUN_PATTERNS = (
+    "[A-Za-z0-9+/]{24,}={0,2}",
+    _HEX.pattern.replace(r"\s", _SPACE),
+    _PERCENT.pattern,
 )
+_RUNS = PatternSet(_RUN_PATTERNS)
+#: These patterns have no words that a set could look for first; most texts have no run at all.
+_ANY_RUN = re2.compile("|".join(_RUN_PATTERNS))
 _WORDS = re.compile(
     r"\b(?:curl|wget|bash|/bin/sh|sh -c|https?://|powershell|iex|python|import |eval|exec|"
     r"require\(|function|echo|sudo|chmod|rm -rf|nc |socket|os\.|subprocess)|\|\s*(?:ba)?sh\b",
@@ -54,8 +57,11 @@ def decode_literal(text: str) -> str | None:
 
 def find_encoded(text: str) -> list[tuple[int, str]]:
     """Return the plain text behind each encoded run in *text* that turns out to be code."""
+    text = text[:MAX_BYTES]
+    if not _ANY_RUN.search(text.encode()):
+        return []
     found = []
-    for _, start, end in _RUNS.finds(text[:MAX_BYTES]):
+    for _, start, end in _RUNS.finds(text):
         plain = decode_literal(text[start:end]) if end - start >= _MIN_CHARACTERS else None
         if plain and _WORDS.search(plain):
             found.append((start, plain))

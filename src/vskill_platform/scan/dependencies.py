@@ -4,7 +4,6 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator
-from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -14,7 +13,7 @@ from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hosts import classify_host, hosts_in
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
-from vskill_platform.scan.skill_files import Role, ScanFile
+from vskill_platform.scan.skill_files import Role, ScanFile, name_of
 
 #: What npm runs by itself when a package, or the folder it is in, is installed.
 _INSTALL_SCRIPTS = (
@@ -43,7 +42,7 @@ _MAX_COMMAND = 10_000
 
 def dependency_facts(file: ScanFile) -> Iterator[Placed]:
     """Yield what installing by the manifest *file* would fetch and run."""
-    name = PurePosixPath(file.path).name.lower()
+    name = name_of(file.path)
     reader = _READERS.get(name)
     if reader is None and _REQUIREMENTS.fullmatch(name):
         reader = _requirements

@@ -54,9 +54,14 @@ class _Secret(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def _secrets() -> tuple[tuple[_Secret, Any, Any], ...]:
-    found = msgspec.convert(load_data("secrets.toml")["secret"], list[_Secret])
-    return tuple((one, re2.compile(one.pattern), re2.compile(one.mask)) for one in found)
+def _secrets() -> tuple[_Secret, ...]:
+    return msgspec.convert(load_data("secrets.toml")["secret"], tuple[_Secret, ...])
+
+
+@cache
+def _compiled(pattern: str) -> Any:
+    """Compile what is needed: most kinds of secrets are in no text."""
+    return re2.compile(pattern)
 
 
 @cache
@@ -66,27 +71,38 @@ def _placeholders() -> tuple[Any, frozenset[str]]:
 
 
 @cache
-def _any_hint() -> Any:
-    return re2.compile("|".join(re2.escape(hint) for one, *_ in _secrets() for hint in one.hints))
+def _hints() -> tuple[list[str], Any]:
+    """Return all hints, and what tells in one pass which of them a text holds."""
+    hints = list(dict.fromkeys(hint for one in _secrets() for hint in one.hints))
+    together = re2.Set.SearchSet()
+    for hint in hints:
+        together.Add(re2.escape(hint))
+    together.Compile()
+    return hints, together
+
+
+def _hints_in(text: str) -> set[str]:
+    hints, together = _hints()
+    return {hints[place] for place in together.Match(text) or ()}
 
 
 def find_exposed(text: str) -> Iterator[Exposed]:
     """Yield what looks like a secret that works: of a provider's shape, and no example."""
-    hints = set(_any_hint().findall(text))
-    for secret, pattern, _ in _secrets():
+    hints = _hints_in(text)
+    for secret in _secrets() if hints else ():
         if not hints.isdisjoint(secret.hints):
             check = _CHECKS[secret.check]
-            for found in pattern.finditer(text):
+            for found in _compiled(secret.pattern).finditer(text):
                 if check(found[1], found[0]):
                     yield Exposed(start=found.start(1), name=secret.name, rule=secret.rule)
 
 
 def redact(text: str) -> str:
     """Blot out everything of a secret's shape; lines stay lines."""
-    hints = set(_any_hint().findall(text))
-    for secret, _, mask in _secrets():
+    hints = _hints_in(text)
+    for secret in _secrets() if hints else ():
         if not hints.isdisjoint(secret.hints):
-            text = _blot_out(text, mask)
+            text = _blot_out(text, _compiled(secret.mask))
     return text
 
 

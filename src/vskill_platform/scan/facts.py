@@ -85,6 +85,8 @@ MAX_TEXT = 300
 
 def storable(text: str) -> str:
     """Spell out what is half a character: code may write it, but no record can hold it."""
+    if text.isascii():
+        return text
     return text.encode(errors="backslashreplace").decode()
 
 

@@ -19,7 +19,7 @@ from vskill_platform.scan.hidden_text import (
     visible,
 )
 from vskill_platform.scan.magic import FileType
-from vskill_platform.scan.skill_files import Role, ScanFile
+from vskill_platform.scan.skill_files import Role, ScanFile, suffix_of
 from vskill_platform.scan.tools import tool_facts
 
 _ACTIVE = re.compile(
@@ -52,7 +52,7 @@ def _facts(file: ScanFile) -> Iterator[Placed]:
     yield from tool_facts(file)
     if file.is_cut:
         yield _at(file, Act.OPAQUE, 1, "only its beginning was read", "cut")
-    suffix = PurePosixPath(file.path).suffix.lower()
+    suffix = suffix_of(file.path)
     if suffix == ".svg" and (found := _ACTIVE.search(file.text)):
         line = file.text.count("\n", 0, found.start()) + 1
         yield _at(file, Act.ACTIVE, line, found[0], "svg")

@@ -1,5 +1,7 @@
 """Reading the YAML at the head of a SKILL.md: every value a text, every key with its line."""
 
+from functools import lru_cache
+
 import msgspec
 import yaml
 
@@ -31,6 +33,7 @@ class Frontmatter(msgspec.Struct, frozen=True):
     body: str
 
 
+@lru_cache(maxsize=2)  # several checks read the same one, one after the other
 def read_frontmatter(text: str) -> Frontmatter:
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != _FENCE:

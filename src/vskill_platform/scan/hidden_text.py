@@ -2,6 +2,9 @@
 
 import re
 import unicodedata
+from functools import lru_cache
+
+import re2
 
 #: Fewer hidden letters than this are no message.
 _MIN_MESSAGE = 4
@@ -29,12 +32,12 @@ _ANSI = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 _ANY = re.compile(f"{_TAGS.pattern}|{_BIDI.pattern}|{_INVISIBLE.pattern}|{_ANSI.pattern}")
 _CUT_WORD = re.compile(f"[A-Za-z](?:{_INVISIBLE.pattern})+[A-Za-z]")
 #: One of these is in whatever the patterns above find. A single class of characters is searched
-#: ten times faster than a choice between patterns, and most texts have none of them.
-_TRACE = re.compile(
+#: many times faster than a choice between patterns, and most texts have none of them.
+_TRACE = re2.compile(
     "[\x1b\u00ad\u034f\u180e\u200b-\u200d\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
     "\U000e0000-\U000e007f]"
 )
-_FOREIGN_TRACE = re.compile(_FOREIGN)
+_FOREIGN_TRACE = re2.compile(_FOREIGN)
 
 
 def visible(text: str) -> str:
@@ -45,18 +48,18 @@ def visible(text: str) -> str:
     """
     if text.isascii() and "\x1b" not in text:
         return text
-    clean = _ANY.sub("", text) if _TRACE.search(text) else text
+    clean = _ANY.sub("", text) if _has_trace(text) else text
     if clean.isascii():
         return clean
     plain = unicodedata.normalize("NFKC", clean)
-    if not _FOREIGN_TRACE.search(plain):
+    if not _FOREIGN_TRACE.search(_encoded(plain)):
         return plain
     return _MIXED_WORD.sub(lambda word: word[0].translate(_DRAWN_ALIKE), plain)
 
 
 def hidden_message(text: str) -> str | None:
     """Return what is written in Unicode tag characters, if anything is."""
-    if not _TRACE.search(text):
+    if not _has_trace(text):
         return None
     found = "".join(_TAGS.findall(text))
     spoken = "".join(chr(ord(char) - 0xE0000) for char in found)
@@ -66,22 +69,30 @@ def hidden_message(text: str) -> str | None:
 
 def bidi_lines(text: str) -> list[int]:
     """Return the lines with characters that change the order in which text is shown."""
-    return _lines_with(_BIDI, text, trace=_TRACE)
+    return _lines_with(_BIDI, text) if _has_trace(text) else []
 
 
 def invisible_in_words(text: str) -> list[int]:
     """Return the lines where a word is cut by a character that nobody sees."""
-    return _lines_with(_CUT_WORD, text, trace=_TRACE)
+    return _lines_with(_CUT_WORD, text) if _has_trace(text) else []
 
 
 def mixed_words(text: str) -> list[int]:
     """Return the lines where letters of two scripts that look alike make one word."""
-    return _lines_with(_MIXED, text, trace=_FOREIGN_TRACE)
+    is_foreign = not text.isascii() and _FOREIGN_TRACE.search(_encoded(text))
+    return _lines_with(_MIXED, text) if is_foreign else []
 
 
-def _lines_with(pattern: re.Pattern[str], text: str, *, trace: re.Pattern[str]) -> list[int]:
-    if text.isascii() or not trace.search(text):
-        return []
+@lru_cache(maxsize=2)  # one check of a text follows the other
+def _has_trace(text: str) -> bool:
+    return _TRACE.search(_encoded(text)) is not None
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="replace")  # strings of code may hold half a character
+
+
+def _lines_with(pattern: re.Pattern[str], text: str) -> list[int]:
     return [n for n, line in enumerate(text.split("\n"), start=1) if pattern.search(line)]
 
 

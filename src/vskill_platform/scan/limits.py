@@ -1,10 +1,10 @@
 """How large a published skill may be."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.scan.facts import storable
+from vskill_platform.scan.walk_folder import FoundFile
 
 MAX_FILES = 1_000
 MAX_FILE_BYTES = 10 * 1024 * 1024
@@ -14,9 +14,10 @@ MAX_TOTAL_BYTES = 20 * 1024 * 1024
 MAX_PATH_CHARACTERS = 200
 
 
-def check_limits(folder: Path) -> Iterator[Finding]:
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    sizes = {storable(path.relative_to(folder).as_posix()): path.stat().st_size for path in paths}
+def check_limits(found: Iterable[FoundFile]) -> Iterator[Finding]:
+    """Yield what is too much of the files of a skill; a link counts as what it leads to."""
+    ordered = sorted(found, key=lambda file: file.name.split("/"))
+    sizes = {storable(file.name): file.size for file in ordered}
     if len(sizes) > MAX_FILES:
         yield _too_much(f"There are {len(sizes):,} files, {MAX_FILES:,} is the limit.", None)
     if (total := sum(sizes.values())) > MAX_TOTAL_BYTES:

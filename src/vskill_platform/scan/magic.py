@@ -21,6 +21,8 @@ class FileType(StrEnum):
 
 #: What is opened, to look at what is inside.
 CONTAINERS = frozenset({FileType.ZIP, FileType.TAR, FileType.GZIP, FileType.BZIP2, FileType.XZ})
+#: A container that is larger is not opened; no published file may be.
+MAX_CONTAINER_BYTES = 10 * 1024 * 1024
 _MAGIC: tuple[tuple[bytes, FileType], ...] = (
     (b"\x7fELF", FileType.EXECUTABLE),
     (b"MZ", FileType.EXECUTABLE),
@@ -57,6 +59,11 @@ _MAGIC: tuple[tuple[bytes, FileType], ...] = (
     (b"OTTO", FileType.MEDIA),
     (b"SQLite format 3\x00", FileType.DATA),
 )
+#: By the first byte: most files are texts, and most of those start with none of these.
+_MAGIC_BY_START = {
+    start: tuple(pair for pair in _MAGIC if pair[0][:1] == start)
+    for start in {magic[:1] for magic, _ in _MAGIC}
+}
 #: The last record of a zip archive, and how far from the end it can stand.
 _ZIP_END = b"PK\x05\x06"
 _ZIP_END_REACH = 22 + 0xFFFF
@@ -69,7 +76,7 @@ _MAX_CONTROL_SHARE = 0.05
 
 def file_type(head: bytes, name: str) -> FileType:
     """Tell what a file is; *head* is its beginning."""
-    for magic, kind in _MAGIC:
+    for magic, kind in _MAGIC_BY_START.get(head[:1], ()):
         if head.startswith(magic):
             return kind
     if head[2:4] == _PYTHON_BYTECODE[1:] and name.endswith((".pyc", ".pyo")):

@@ -7,11 +7,15 @@ list of such words has to be kept in step with the patterns by hand.
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import re2
 
 #: The engine cannot look around; a pattern that does not do so finds the same and more.
 _LOOKAROUND = re.compile(r"\(\?<?[=!](?:[^()\[\]\\]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
+#: "At most so many" makes the engine count, which takes it tables of many times the size. The first
+#: group is what only looks so: a sign of its own, or what stands in brackets.
+_AT_MOST = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\{([01]),\d+\}")
 
 
 class PatternSet:
@@ -19,14 +23,35 @@ class PatternSet:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._filter = re2.Filter()
-        self._patterns = [self._filter.re(self._filter.Add(pattern)) for pattern in patterns]
+        self._texts: list[str] = []
+        #: What the filter has compiled already, and what was needed beside that.
+        self._compiled: dict[int, Any] = {}
+        for text in patterns:
+            loosened = _loosened(text)
+            place = self._filter.Add(loosened)
+            self._texts.append(text)
+            if loosened == text:
+                self._compiled[place] = self._filter.re(place)
         self._filter.Compile()
 
     def finds(self, text: str) -> Iterator[tuple[int, int, int]]:
         """Yield the pattern, the start and the end of all that is found, pattern by pattern."""
-        for place in self._filter.Match(text) or ():
-            for found in self._patterns[place].finditer(text):
+        raw = text.encode()
+        # Without other characters, places in the bytes are places in the text.
+        hay = raw if len(raw) == len(text) else text
+        for place in self._filter.Match(raw) or ():
+            for found in self._pattern(place).finditer(hay):
                 yield place, *found.span()
+
+    def _pattern(self, place: int) -> Any:
+        if place not in self._compiled:  # most are found in no text and never needed
+            self._compiled[place] = re2.compile(self._texts[place])
+        return self._compiled[place]
+
+
+def _loosened(pattern: str) -> str:
+    """Return a pattern that is found wherever the given one is, and is much cheaper to look for."""
+    return _AT_MOST.sub(lambda bound: bound[1] or ("*" if bound[2] == "0" else "+"), pattern)
 
 
 class Precheck:

@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from functools import cache
 
 from vskill_platform.scan.data_files import load_data
 from vskill_platform.scan.pattern_set import Precheck
@@ -33,34 +34,38 @@ class Sensitive(StrEnum):
 
 _DATA = load_data("places.toml")
 _SECRETS = tuple((Secret[name], "|".join(found)) for name, found in _DATA["secrets"].items())
-_SECRET_PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _SECRETS)
+_SENSITIVE = tuple((Sensitive[name], "|".join(found)) for name, found in _DATA["sensitive"].items())
 _PRECHECK = Precheck(pattern for _, pattern in _SECRETS)
 #: Memory files are no secret by themselves, so a text may speak of them.
 _SPOKEN_OF = tuple(pattern for kind, pattern in _SECRETS if kind is not Secret.MEMORY)
-_ANY_SECRET = re.compile("|".join(f"(?:{pattern})" for pattern in _SPOKEN_OF), re.MULTILINE)
-_SENSITIVE_PATTERNS = tuple(
-    (Sensitive[name], re.compile("|".join(found))) for name, found in _DATA["sensitive"].items()
-)
+_ANY_SECRET = "(?m)" + "|".join(f"(?:{pattern})" for pattern in _SPOKEN_OF)
 
 
 def secret_in(text: str) -> Secret | None:
     """Return which kind of secret a path or command speaks of."""
-    possible = (_SECRET_PATTERNS[place] for place in _PRECHECK.possible_in(text))
-    return next((kind for kind, pattern in possible if pattern.search(text)), None)
+    possible = (_SECRETS[place] for place in _PRECHECK.possible_in(text))
+    return next((kind for kind, pattern in possible if _compiled(pattern).search(text)), None)
 
 
 def secrets_in(text: str) -> list[int]:
     """Return where in a longer text places of secrets are named."""
     if not may_name_secrets(text):
         return []
-    return [found.start() for found in _ANY_SECRET.finditer(text)]
+    return [found.start() for found in _compiled(_ANY_SECRET).finditer(text)]
 
 
 def may_name_secrets(text: str) -> bool:
     """Say quickly whether looking closer could find anything."""
-    return bool(_PRECHECK.possible_in(text))
+    possible = _PRECHECK.possible_in(text)
+    return any(_SECRETS[place][0] is not Secret.MEMORY for place in possible)
 
 
 def sensitive_place_in(text: str) -> Sensitive | None:
     """Return why writing to the path that *text* names would matter."""
-    return next((kind for kind, pattern in _SENSITIVE_PATTERNS if pattern.search(text)), None)
+    return next((kind for kind, pattern in _SENSITIVE if _compiled(pattern).search(text)), None)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile what is needed: most places are never spoken of."""
+    return re.compile(pattern)

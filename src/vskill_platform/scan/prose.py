@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -26,8 +26,8 @@ class _Lexicon(NamedTuple):
 @cache
 def _lexicon(only: frozenset[Act] | None) -> _Lexicon:
     tables = load_data("prose.toml")
-    words = tables.pop("words")
-    chosen = {Act[name]: table for name, table in tables.items()}
+    words = tables["words"]
+    chosen = {Act[name]: table for name, table in tables.items() if table is not words}
     if only is not None:
         chosen = {act: table for act, table in chosen.items() if act in only}
     return _Lexicon(
@@ -76,9 +76,8 @@ class ProseReader:
     """Reads the parts of one text; what nowhere in it is spoken of is looked for in no part."""
 
     def __init__(self, whole: str) -> None:
-        self._lowered = whole.lower()
+        self._whole = whole
         self._spoken_of: dict[Act, bool] = {}
-        self._may_name_secrets = may_name_secrets(whole)
 
     def read(self, text: str, first_line: int) -> list[Fact]:
         """Return what the lines of a part tell their reader."""
@@ -99,18 +98,26 @@ class ProseReader:
 
     def _find(self, text: str, only: frozenset[Act] | None) -> list[tuple[Act, int]]:
         acts, patterns = _lexicon(only)
-        finds = ((*acts[place], start) for place, start, _ in patterns.finds(text))
-        return [
-            (act, start)
-            for act, hints, start in finds
-            if self._speaks_of(act, hints) and not _is_negated(act, text, start)
-        ]
+        found = []
+        for place, start, _ in patterns.finds(text):
+            act, hints = acts[place]
+            if self._speaks_of(act, hints) and not _is_negated(act, text, start):
+                found.append((act, start))
+        return found
 
     def _speaks_of(self, act: Act, hints: list[str]) -> bool:
         """Look through the whole text once, however often the same is found in it."""
         if act not in self._spoken_of:
             self._spoken_of[act] = any(hint in self._lowered for hint in hints)
         return self._spoken_of[act]
+
+    @cached_property
+    def _lowered(self) -> str:
+        return self._whole.lower()
+
+    @cached_property
+    def _may_name_secrets(self) -> bool:
+        return may_name_secrets(self._whole)
 
 
 class _Lines:
@@ -164,11 +171,14 @@ def _fact(act: Act, number: int, line: str) -> Fact:
 
 def _downloads(line: str, number: int) -> list[Fact]:
     """Return the links of a line that tells to get something from them."""
+    links = _LINK.findall(line)
+    if not links:
+        return []
     is_setup = _SETUP.search(line) is not None
     is_told = is_setup or _DOWNLOAD.search(line) is not None
     text = shorten(line)
     facts = {}
-    for link in _LINK.findall(line):
+    for link in links:
         artefact = _ARTEFACT.search(link)
         host = next(iter(hosts_in(link)), None)
         if host is None or not (is_told or artefact):

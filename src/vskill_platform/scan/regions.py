@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from enum import StrEnum
+from itertools import islice
 
 import msgspec
 
@@ -30,7 +31,7 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _FENCE = re.compile(r"^(?P<indent>\s*)(?P<mark>`{3,}|~{3,})\s*(?P<info>[^`]*)$")
-_HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+_HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+")
 #: What a line of another kind than prose starts with.
 _SIGNS = frozenset("`~<#|>")
 _KINDS = {"|": RegionKind.TABLE, ">": RegionKind.QUOTE}
@@ -44,118 +45,151 @@ _INLINE = re.compile(r"(`{1,2})([^`\n]{3,400})\1")
 
 def split_markdown(text: str) -> list[Region]:
     """Cut a text into its regions; every line belongs to exactly one."""
-    splitter = _Splitter()
-    lines = text.split("\n")
-    number = splitter.take_frontmatter(lines)
-    while number < len(lines):
-        number = splitter.take(lines, number)
-    splitter.flush()
-    return splitter.regions
+    return _Splitter(text.split("\n")).split()
 
 
 def inline_code(region: Region) -> list[tuple[int, str]]:
     """Return the pieces of code inside of prose, each with its line."""
-    return [
-        (region.line + offset, code)
-        for offset, line in enumerate(region.text.split("\n"))
-        for code in _code_in(line)
-    ]
+    text = region.text
+    if _may_have_bare_code(text):
+        return [
+            (region.line + offset, code)
+            for offset, line in enumerate(text.split("\n"))
+            for code in _code_in(line)
+        ]
+    if "`" not in text:
+        return []
+    found = []
+    line, end = region.line, 0
+    for code in _INLINE.finditer(text):
+        line += text.count("\n", end, code.start())
+        end = code.start()
+        found.append((line, code[2]))
+    return found
 
 
 def _code_in(line: str) -> Iterator[str]:
-    if "`" in line:
-        for found in _INLINE.finditer(line):
-            yield found[2]
+    for found in _INLINE.finditer(line):
+        yield found[2]
     # An agent runs a command that stands bare in a sentence as readily as a marked one.
-    if ("|" in line or "<(" in line) and ("http" in line or "base64" in line):
+    if _may_have_bare_code(line):
         for found in _BARE.finditer(line[:_MAX_BARE]):
             yield found[1]
 
 
-class _Splitter:
-    def __init__(self) -> None:
-        self.regions: list[Region] = []
-        self._headings: list[tuple[int, str]] = []
-        self._kind = RegionKind.PROSE
-        self._start = 1
-        self._lines: list[str] = []
-        self._lead = ""
+def _may_have_bare_code(text: str) -> bool:
+    return ("|" in text or "<(" in text) and ("http" in text or "base64" in text)
 
-    def take_frontmatter(self, lines: list[str]) -> int:
+
+class _Splitter:
+    """Goes from sign to sign: whatever lies between two of them is prose."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        #: The lines that start with a sign, counted from 0, and which sign that is.
+        self._signs = [
+            (number, sign)
+            for number, line in enumerate(lines)
+            if (sign := line.lstrip()[:1]) in _SIGNS
+        ]
+        self._regions: list[Region] = []
+        #: By their levels; those above the region that is being read.
+        self._headings: dict[int, str] = {}
+        self._titles: tuple[str, ...] = ()
+        self._lead = ""
+        #: What the lines are from here on, up to where the next region begins.
+        self._kind, self._start = RegionKind.PROSE, 0
+
+    def split(self) -> list[Region]:
+        number = self._start = self._take_frontmatter()
+        for place, (at, sign) in enumerate(self._signs):
+            if at < number:  # inside of what was taken as a whole
+                continue
+            if at > number:
+                self._begin(RegionKind.PROSE, number)
+            number = self._take(place, at, sign)
+        if number < len(self._lines):
+            self._begin(RegionKind.PROSE, number)
+        self._flush(len(self._lines))
+        return self._regions
+
+    def _take_frontmatter(self) -> int:
+        lines = self._lines
         if not lines or lines[0].strip("\ufeff \r") != "---":
             return 0
         for end in range(1, len(lines)):
             if lines[end].rstrip() == "---":
                 head = "\n".join(lines[1:end])
-                self.regions.append(Region(kind=RegionKind.FRONTMATTER, line=2, text=head))
+                self._regions.append(Region(kind=RegionKind.FRONTMATTER, line=2, text=head))
                 return end + 1
         return 0
 
-    def take(self, lines: list[str], number: int) -> int:
-        """Take the line at *number*, or a whole fence or comment; return what comes next."""
-        line = lines[number]
-        first = line.lstrip()[:1]
-        if first not in _SIGNS:
-            self._add(RegionKind.PROSE, number + 1, line)
-            return number + 1
-        fence = _FENCE.match(line) if first in "`~" else None
-        if fence:
-            return self._take_fence(lines, number, fence)
-        if first == "<" and line.lstrip().startswith("<!--"):
-            return self._take_comment(lines, number)
-        heading = _HEADING.match(line) if first == "#" else None
-        if heading:
-            self.flush()
+    def _take(self, place: int, at: int, sign: str) -> int:
+        """Take the line *at*, or a whole fence or comment; return what comes next."""
+        line = self._lines[at]
+        if sign in "`~" and (fence := _FENCE.match(line)):
+            return self._take_fence(place, at, fence)
+        if sign == "<" and line.lstrip().startswith("<!--"):
+            return self._take_comment(at)
+        if sign == "#" and (heading := _HEADING.match(line)):
+            self._flush(at)
             level = len(heading[1])
-            self._headings = [item for item in self._headings if item[0] < level]
-            self._headings.append((level, heading[2]))
-        self._add(_KINDS.get(first, RegionKind.PROSE), number + 1, line)
-        return number + 1
+            title = line[heading.end() :].rstrip().rstrip("#").rstrip()
+            self._headings = {up: self._headings[up] for up in self._headings if up < level}
+            self._headings[level] = title
+            self._titles = tuple(self._headings.values())
+        self._begin(_KINDS.get(sign, RegionKind.PROSE), at)
+        return at + 1
 
-    def flush(self) -> None:
-        if any(line.strip() for line in self._lines):
-            self._append(self._kind, self._start, "\n".join(self._lines))
+    def _begin(self, kind: RegionKind, at: int) -> None:
+        """Go on with the region, or begin another one with the line *at*."""
+        if kind is not self._kind:
+            self._flush(at)
+            self._kind = kind
+
+    def _flush(self, end: int) -> None:
+        """Add what was read up to the line before *end*."""
+        text = "\n".join(self._lines[self._start : end])
+        if text and not text.isspace():
+            self._append(self._kind, self._start, text)
             if self._kind is RegionKind.PROSE:
-                self._lead = next(line for line in reversed(self._lines) if line.strip())
-        self._lines = []
+                self._lead = text.rstrip().rpartition("\n")[2]
+        self._start = end
 
-    def _add(self, kind: RegionKind, number: int, line: str) -> None:
-        if kind is not self._kind or not self._lines:
-            self.flush()
-            self._kind, self._start = kind, number
-        self._lines.append(line)
-
-    def _append(self, kind: RegionKind, line: int, text: str, language: str = "") -> None:
-        headings = tuple(title for _, title in self._headings)
-        self.regions.append(
+    def _append(self, kind: RegionKind, start: int, text: str, language: str = "") -> None:
+        self._regions.append(
             Region(
                 kind=kind,
-                line=line,
+                line=start + 1,
                 text=text,
                 language=language,
-                headings=headings,
+                headings=self._titles,
                 lead=self._lead,
             )
         )
 
-    def _take_fence(self, lines: list[str], number: int, opening: re.Match[str]) -> int:
-        self.flush()
-        mark = opening["mark"]
-        end = number + 1
-        while end < len(lines):
-            closing = lines[end].strip()
-            if closing.startswith(mark) and not closing.strip(mark[0]):
-                break
-            end += 1
-        body = "\n".join(lines[number + 1 : end])
+    def _take_fence(self, place: int, at: int, opening: re.Match[str]) -> int:
+        self._flush(at)
+        end = self._end_of_fence(place, opening["mark"])
+        body = "\n".join(self._lines[at + 1 : end])
         language = opening["info"].strip().split(" ")[0].strip("{}.").lower()
-        self._append(RegionKind.FENCE, number + 2, body, language)
+        self._append(RegionKind.FENCE, at + 1, body, language)
+        self._start = end + 1
         return end + 1
 
-    def _take_comment(self, lines: list[str], number: int) -> int:
-        self.flush()
-        end = number
-        while end < len(lines) and "-->" not in lines[end]:
+    def _end_of_fence(self, place: int, mark: str) -> int:
+        for at, sign in islice(self._signs, place + 1, None):
+            if sign == mark[0]:
+                closing = self._lines[at].strip()
+                if closing.startswith(mark) and not closing.strip(sign):
+                    return at
+        return len(self._lines)
+
+    def _take_comment(self, at: int) -> int:
+        self._flush(at)
+        end = at
+        while end < len(self._lines) and "-->" not in self._lines[end]:
             end += 1
-        self._append(RegionKind.COMMENT, number + 1, "\n".join(lines[number : end + 1]))
+        self._append(RegionKind.COMMENT, at, "\n".join(self._lines[at : end + 1]))
+        self._start = end + 1
         return end + 1

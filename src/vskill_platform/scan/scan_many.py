@@ -13,8 +13,13 @@ from vskill_platform.scan.scan_skill import ScanResult, all_facts, scan_skill
 from vskill_platform.scan.skill_files import scan_file
 
 Scan = Callable[[Path, str | None], ScanResult]
-#: A text whose scan needs every table: words, a host that is in none, code.
-_TOUCH = b"Download https://files.nowhere-special.dev/a.zip now.\n```python\npass\n```\n"
+#: A text whose scan needs what nearly every scan needs: words, a host that is in no table, code.
+_COMMON = b"Download https://files.nowhere-special.dev/a.zip now.\n```python\npass\n```\n"
+#: A text whose scan needs the rest: places, other languages, packages that are in no table.
+_RARE = (
+    b"Keys are in ~/.ssh/id_rsa.\n```js\na\n```\n```ps1\na\n```\n"
+    b"```sh\npip install nowhere-special\nnpm install nowhere-special\n```\n"
+)
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +43,7 @@ def scan_many(
     targets: Sequence[Target], *, jobs: int, scan: Scan = scan_skill, bounds: Bounds | None = None
 ) -> Generator[Scanned, None, None]:
     """Yield what was found in each target, in their order; one that breaks stops no other."""
-    load_tables()
+    load_tables(for_many=len(targets) > 1)
     outcomes = run_in_workers(
         lambda target: msgspec.msgpack.encode(scan(target.folder, target.folder_name)),
         [target for target in targets if not target.error],
@@ -53,11 +58,15 @@ def scan_many(
                 yield _scanned(target, next(outcomes))
 
 
-def load_tables() -> None:
-    """Load all data before there are workers: they judge by the same, and none does it again."""
+def load_tables(*, for_many: bool = True) -> None:
+    """Load all data before there are workers: they judge by the same, and none does it again.
+
+    What one skill alone may not need is left to its worker.
+    """
     load_rules()
     ruleset_version()
-    all_facts([scan_file("SKILL.md", _TOUCH, size=len(_TOUCH), manifest="")])
+    for text in (_COMMON, _RARE) if for_many else (_COMMON,):
+        all_facts([scan_file("SKILL.md", text, size=len(text), manifest="")])
 
 
 def _scanned(target: Target, outcome: Outcome) -> Scanned:

@@ -27,12 +27,14 @@ from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.facts import Act, Fact, storable
 from vskill_platform.scan.file_facts import file_facts
-from vskill_platform.scan.inner_files import open_containers
 from vskill_platform.scan.limits import check_limits
+from vskill_platform.scan.magic import CONTAINERS
 from vskill_platform.scan.manifest import MANIFEST, check_manifest
 from vskill_platform.scan.packages import borrowed_names
+from vskill_platform.scan.pattern_set import Precheck
 from vskill_platform.scan.rules import load_rules
-from vskill_platform.scan.skill_files import MAX_FILES, Role, ScanFile, read_skill_files
+from vskill_platform.scan.skill_files import MAX_FILES, Role, ScanFile, read_files
+from vskill_platform.scan.walk_folder import walk_folder
 
 SCANNER = "vskill-tier1 1"
 #: Where a manifest says what it is about.
@@ -44,6 +46,7 @@ _SECURITY = re.compile(
     r"reverse engineering|osint|mitre|owasp|cve)\b",
     re.IGNORECASE,
 )
+_SECURITY_PRECHECK = Precheck([f"(?i){_SECURITY.pattern}"])
 
 #: Where something comes from, and where it goes to; the rest stands between.
 _SOURCES = frozenset(
@@ -85,10 +88,11 @@ def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
     """Scan the files in *folder*; nothing of them is ever run."""
     started = time.perf_counter()
     manifest, quality = check_manifest(folder, folder_name)
-    files = read_skill_files(folder)
+    found = walk_folder(folder)
+    files = read_files(folder, found)
     facts = all_facts(files)
     matches = apply_rules(load_rules(), facts, is_about_security=is_about_security(files))
-    findings = in_order((*quality, *check_limits(folder), *map(_finding, matches)))
+    findings = in_order((*quality, *check_limits(found), *map(_finding, matches)))
     return ScanResult(
         verdict=judge(findings),
         score=score(findings),
@@ -114,7 +118,7 @@ def is_about_security(files: list[ScanFile]) -> bool:
     """Tell by its name and description whether a skill is about attack and defence."""
     manifest = _manifest_of(files)
     head = manifest[:_HEAD] if manifest.startswith("---") else manifest[:_TITLE]
-    return _SECURITY.search(head) is not None
+    return bool(_SECURITY_PRECHECK.possible_in(head)) and _SECURITY.search(head) is not None
 
 
 def _manifest_of(files: list[ScanFile]) -> str:
@@ -123,9 +127,13 @@ def _manifest_of(files: list[ScanFile]) -> str:
 
 def all_facts(files: list[ScanFile]) -> list[Placed]:
     """Collect what the files of a skill do and say, also inside of archives; judge nothing."""
-    inside = open_containers(files, _manifest_of(files))
-    everything = [*files, *inside.files]
-    facts = [*collect_facts(everything), *file_facts(everything), *inside.facts]
+    everything, sealed = files, []
+    if any(file.kind in CONTAINERS for file in files):
+        from vskill_platform.scan import inner_files  # noqa: PLC0415 - few skills have archives
+
+        inside = inner_files.open_containers(files, _manifest_of(files))
+        everything, sealed = [*files, *inside.files], inside.facts
+    facts = [*collect_facts(everything), *file_facts(everything), *sealed]
     facts += borrowed_names(facts)
     if len(files) >= MAX_FILES:
         rest = Fact(act=Act.OPAQUE, line=1, text="more files than are read", detail="cut")

@@ -1,15 +1,23 @@
 """The files of a skill as the scanner sees them: what each is, and which role it plays."""
 
+import os
 import re
-import stat
+from collections.abc import Iterable
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from vskill_platform.scan.containers import MAX_CONTAINER_BYTES
 from vskill_platform.scan.facts import storable
-from vskill_platform.scan.magic import CONTAINERS, FileType, file_type, has_archive_behind
+from vskill_platform.scan.magic import (
+    CONTAINERS,
+    MAX_CONTAINER_BYTES,
+    FileType,
+    file_type,
+    has_archive_behind,
+)
+from vskill_platform.scan.walk_folder import FoundFile, walk_folder
 
 #: A text that is longer is read up to here, and said to be read in part.
 MAX_TEXT_BYTES = 1024 * 1024
@@ -128,23 +136,25 @@ _INSTRUCTION_FOLDERS = {"commands", "agents", "prompts", "rules", "hooks"}
 
 def read_skill_files(folder: Path) -> list[ScanFile]:
     """Read every file of a skill, the manifest first."""
-    paths = sorted(
-        (path for path in folder.rglob("*") if _is_plain(path)),
-        key=lambda path: (path.name != "SKILL.md", path.as_posix()),
+    return read_files(folder, walk_folder(folder))
+
+
+def read_files(folder: Path, found: Iterable[FoundFile]) -> list[ScanFile]:
+    """Read the files that were found in *folder*, the manifest first; links are left alone."""
+    names = sorted(
+        (file.name for file in found if file.is_plain),
+        key=lambda name: (name.rpartition("/")[2] != "SKILL.md", name),
     )[:MAX_FILES]
-    manifest = _manifest_text(folder)
-    return [_read(folder, path, manifest) for path in paths]
+    is_alone = names == ["SKILL.md"]  # then nothing else could be named in it
+    manifest = "" if is_alone else _manifest_text(folder)
+    return [_read(folder, name, manifest) for name in names]
 
 
 def language_of(path: str, text: str) -> str:
     """Name the language that a file is written in, by its name or its first line."""
-    name = PurePosixPath(path)
-    found = _LANGUAGES.get(name.suffix.lower()) or _NAMES.get(name.name.lower())
-    if (
-        found
-        or name.suffix.lower() not in {"", ".cgi", ".run", ".tool"}
-        or not text.startswith("#!")
-    ):
+    suffix = suffix_of(path)
+    found = _LANGUAGES.get(suffix) or _NAMES.get(name_of(path))
+    if found or suffix not in {"", ".cgi", ".run", ".tool"} or not text.startswith("#!"):
         return found or ""
     return next((language for shebang, language in _SHEBANGS if shebang.match(text[:200])), "")
 
@@ -168,11 +178,19 @@ def role_of(path: str, language: str, manifest: str) -> Role:
 
 
 def is_prose(path: str) -> bool:
-    return PurePosixPath(path).suffix.lower() in _PROSE
+    return suffix_of(path) in _PROSE
 
 
-def _is_plain(path: Path) -> bool:
-    return stat.S_ISREG(path.lstat().st_mode)
+@lru_cache(maxsize=MAX_FILES)  # every check of a file asks for it
+def name_of(path: str) -> str:
+    """Return the last part of a path in small letters."""
+    return PurePosixPath(path).name.lower()
+
+
+@lru_cache(maxsize=MAX_FILES)
+def suffix_of(path: str) -> str:
+    """Return what a file's name ends with, from the dot on, in small letters."""
+    return PurePosixPath(path).suffix.lower()
 
 
 def _manifest_text(folder: Path) -> str:
@@ -183,11 +201,14 @@ def _manifest_text(folder: Path) -> str:
         return file.read(MAX_TEXT_BYTES).decode(errors="replace").lower()
 
 
-def _read(folder: Path, path: Path, manifest: str) -> ScanFile:
-    relative = storable(path.relative_to(folder).as_posix())
-    with path.open("rb") as file:  # as much as no other check has already found too large
-        raw = file.read(MAX_CONTAINER_BYTES)
-    return scan_file(relative, raw, size=path.stat().st_size, manifest=manifest)
+def _read(folder: Path, name: str, manifest: str) -> ScanFile:
+    with open(os.path.join(folder, name), "rb") as file:  # noqa: PTH118, PTH123 - for many files
+        size = os.fstat(file.fileno()).st_size
+        # As much as no other check has already found too large, but room for no more than there is.
+        raw = file.read(min(size, MAX_CONTAINER_BYTES - 1) + 1)
+        if len(raw) > size:  # some file systems do not know
+            raw += file.read(MAX_CONTAINER_BYTES - len(raw))
+    return scan_file(storable(name), raw, size=max(size, len(raw)), manifest=manifest)
 
 
 def scan_file(path: str, raw: bytes, *, size: int, manifest: str) -> ScanFile:
@@ -219,10 +240,9 @@ def scan_file(path: str, raw: bytes, *, size: int, manifest: str) -> ScanFile:
 
 def _is_called_text(path: str, raw: bytes) -> bool:
     """Say whether a shell or an agent would read it, whatever its first bytes pretend."""
-    name = PurePosixPath(path)
-    if name.name.lower() in _INSTRUCTION_NAMES or language_of(path, raw[:200].decode("latin-1")):
+    if name_of(path) in _INSTRUCTION_NAMES or language_of(path, raw[:200].decode("latin-1")):
         return True
-    return name.suffix.lower() in _TEXT_SUFFIXES
+    return suffix_of(path) in _TEXT_SUFFIXES
 
 
 def _decode(raw: bytes) -> str:

@@ -61,6 +61,13 @@ def test_outcomes_come_in_the_order_of_the_items(processes: int) -> None:
     assert run(work, MANY, processes=processes) == [item.encode() for item in MANY]
 
 
+@pytest.mark.parametrize("processes", [2, 4])
+def test_few_items_are_shared_out(processes: int) -> None:
+    outcomes = run(lambda _: str(os.getpid()).encode(), MANY[:4], processes=processes)
+
+    assert len(set(outcomes)) == processes
+
+
 def test_no_items_start_no_process() -> None:
     assert run(str.encode, []) == []
 
@@ -114,6 +121,51 @@ def test_large_answers_come_through() -> None:
     large = b"x" * 1_000_000
 
     assert run(lambda _: large, MANY[:8]) == [large] * 8
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"", "the process ended with SIGKILL"),
+        ((1 << 62).to_bytes(8) + b"+", "its answer is too long"),
+        ((9).to_bytes(8) + b"+abc", "it took longer than 1 seconds"),
+    ],
+    ids=["none", "endless", "unfinished"],
+)
+def test_a_worker_that_was_taken_over_cannot_hold_us_up(
+    monkeypatch: pytest.MonkeyPatch, answer: bytes, reason: str
+) -> None:
+    say = worker_pool._say
+
+    def say_something_else(end: int, message: bytes) -> None:
+        if not message.endswith(MANY[7].encode()):
+            say(end, message)
+        elif answer:
+            os.write(end, answer)
+            hang()
+        else:
+            die()
+
+    monkeypatch.setattr(worker_pool, "_say", say_something_else)
+
+    outcomes = run(str.encode, MANY)
+
+    assert outcomes.pop(7) == Failure(reason)
+    assert outcomes == [item.encode() for item in MANY if item != MANY[7]]
+
+
+def test_a_worker_that_answers_what_nobody_asked_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    say = worker_pool._say
+
+    def say_too_much(end: int, message: bytes) -> None:
+        for _ in range(9):
+            say(end, message)
+
+    monkeypatch.setattr(worker_pool, "_say", say_too_much)
+
+    assert len(run(str.encode, MANY)) == len(MANY)
 
 
 def test_nobody_is_left_when_the_reader_leaves_early(tmp_path: Path) -> None:

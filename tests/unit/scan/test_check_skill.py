@@ -15,6 +15,8 @@ from vskill_platform.scan import limits
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
+pytestmark = pytest.mark.usefixtures("one_loop")
+
 
 def die(_folder: Path, _name: str | None) -> ScanResult:
     os._exit(1)

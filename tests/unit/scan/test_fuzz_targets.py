@@ -1,13 +1,14 @@
 """What `make fuzz` checks for long, checked for a second: nothing breaks or hangs."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz import seeds
 from fuzz.bounded import TooSlow, allowed_seconds, failure_of, name_of
 from fuzz.skill_from_bytes import NAMES, PACKS, pieces_of, to_bytes
 from fuzz.targets import TARGETS, Broken, FuzzTarget
+from tests.timing import taking_less_than
 
 PIECES = [
     *seeds.shell(), *seeds.python(), *seeds.javascript(), *seeds.powershell(), *seeds.markdown(),
@@ -21,23 +22,21 @@ skills = st.lists(files, min_size=1, max_size=6).map(lambda parts: to_bytes(*par
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_target_withstands_its_seeds(name: str) -> None:
     for seed in list(TARGETS[name].seeds())[:30]:
-        assert failure_of(TARGETS[name], seed, seconds=20) is None, seed
+        with taking_less_than(20):
+            assert failure_of(TARGETS[name], seed, seconds=20) is None, seed
 
 
 @given(skills)
-@settings(deadline=None)
 def test_any_skill_can_be_scanned_and_nothing_sealed_is_passed_over(raw: bytes) -> None:
     TARGETS["skill"].check(raw)
 
 
 @given(skills)
-@settings(deadline=None)
 def test_any_result_can_be_reported(raw: bytes) -> None:
     TARGETS["reports"].check(raw)
 
 
 @given(st.sampled_from(sorted(set(TARGETS) - {"skill", "reports", "pumped"})), contents)
-@settings(deadline=None)
 def test_any_text_can_be_read_by_any_part(name: str, raw: bytes) -> None:
     TARGETS[name].check(raw)
 

@@ -44,6 +44,8 @@ def test_a_host_has_its_class(host: str, expected: HostClass) -> None:
         ("hxxps: nothing", []),
         ("[link](https://acme.dev/a).", ["acme.dev"]),
         ("wss://stream.acme.dev", ["stream.acme.dev"]),
+        (r'{"url": "https:\/\/acme.dev\/x"}', ["acme.dev"]),
+        ("https[:]//acme.dev", ["acme.dev"]),
     ],
 )
 def test_hosts_are_found_in_text(text: str, hosts: list[str]) -> None:

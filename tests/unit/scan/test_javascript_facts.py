@@ -2,11 +2,13 @@
 # ruff: noqa: E501 - a sample stands on one line
 
 import base64
+from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.timing import taking_less_than
 from vskill_platform.scan.facts import Act, Fact
 from vskill_platform.scan.hosts import HostClass
 from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
@@ -330,16 +332,12 @@ def test_the_line_and_the_text_are_those_of_the_act() -> None:
         "eval(x);" + "/" * 50_000 + "\n" + "<" * 20_000,
     ],
 )
-@pytest.mark.timeout(10)
 def test_hostile_code_ends_in_time_and_without_another_error(code: str) -> None:
     for typescript in (False, True):
-        try:
+        with taking_less_than(5), suppress(Unparsed):
             read_javascript(code, typescript=typescript)
-        except Unparsed:
-            continue
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(
     ["eval(", "x", " = ", "(", ")", "[", "]", "'", "`", "${", "\n", "{", "}", "process.env", "=>", "function f(a, {b}, ...c)",
      "fetch(x)", ".then(", "for (const a of b)", "class A {", "...", "async ", "await ", ";", "/", "\\x41", "import x from 'y'", "é"]

@@ -28,6 +28,25 @@ def test_places_are_counted_in_characters() -> None:
     assert list(PatternSet(PATTERNS).finds(text)) == [(2, 5, 10)]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found", "missed"),
+    [
+        ("send[^\n]{0,5}key", "send my key", "send all my key"),
+        ("send[^\n]{1,3}key", "send a key", "sendkey"),
+        (r"key\{0,9\}", "key{0,9}", "key"),
+        ("key[]{0,9}]+", "key{0,9}", "key*"),
+        (r"key[^\]{0,9}]x", "key-x", "key0x"),
+        (r"\\{0,1}key", r"\key", "ke"),
+        ("[0-9a-f]{8,}", "deadbeef", "dead"),
+    ],
+)
+def test_bounds_hold_however_it_is_looked_for(pattern: str, found: str, missed: str) -> None:
+    patterns = PatternSet([pattern])
+
+    assert list(patterns.finds(found)) == [(0, 0, len(found))]
+    assert list(patterns.finds(missed)) == []
+
+
 def test_no_patterns_find_nothing() -> None:
     assert list(PatternSet(["x"]).finds("")) == []
     assert list(PatternSet(["x"]).finds("y")) == []

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -102,8 +101,9 @@ async def is_refused(app: Any, route: str, headers: dict[str, str]) -> bool:
             body = (await heard.get())["body"]
     finally:
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # what breaks behind the head of an answer is not asked here
     is_problem = (b"content-type", b"application/problem+json") in head["headers"]
     return is_problem and msgspec.json.decode(body)["code"] in _REFUSALS
 

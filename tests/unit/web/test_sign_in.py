@@ -1,5 +1,6 @@
 """Signing in and out in a browser."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -260,3 +261,16 @@ async def test_the_session_remembers_where_it_was_begun(browser: AsyncClient) ->
     page = await browser.get("/account")
     assert "Firefox &lt;b&gt;" in page.text
     assert "Firefox <b>" not in page.text
+
+
+async def test_many_requests_at_once_keep_the_session(
+    browser: AsyncClient, clock: ManualClock
+) -> None:
+    """Nothing is renewed behind a request's back: no page that loads signs another one out."""
+    await let_in(browser, await a_user())
+    clock.advance(hours=1)  # so that its last use is written down by one of them
+
+    answers = await asyncio.gather(*(browser.get("/account") for _ in range(10)))
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert (await browser.get("/account")).status_code == 200

@@ -34,6 +34,8 @@ from vskill_platform.scan.judge.exchange import MAX_ANSWER_BYTES, MAX_RETRY_AFTE
 from vskill_platform.scan.judge.prompt import PROMPT_VERSION
 from vskill_platform.settings import Secret, Settings
 
+pytestmark = pytest.mark.usefixtures("one_loop")
+
 
 @pytest.fixture
 async def judge() -> AsyncIterator[JudgeServer]:

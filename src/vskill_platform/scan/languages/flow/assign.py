@@ -4,7 +4,7 @@ import ast
 
 from vskill_platform.scan.languages.flow.secrets import whole_again
 from vskill_platform.scan.languages.flow.state import Call, Flow
-from vskill_platform.scan.languages.flow.values import Value, any_of
+from vskill_platform.scan.languages.flow.values import MAX_NAME, Value, any_of
 
 
 def element_of(whole: Value) -> Value:
@@ -18,7 +18,7 @@ def element_of(whole: Value) -> Value:
     is_file = whole.name == "file"  # its text is the path, not what a line of it says
     return Value(
         text=None if is_file else whole.text, taints=whole.taints,
-        name=f"{whole.name}[]" if whole.name and not is_file else "",
+        name=f"{whole.name}[]"[:MAX_NAME] if whole.name and not is_file else "",
     )  # fmt: skip
 
 
@@ -26,7 +26,7 @@ def assign(flow: Flow, target: ast.AST, value: Value, *, outward: bool = False) 
     """Store a value under whatever stands on the left."""
     if isinstance(target, ast.Name):
         flow.bind(target.id, value, outward=outward)
-    elif isinstance(target, ast.Tuple | ast.List):
+    elif isinstance(target, (ast.Tuple, ast.List)):
         _spread(flow, target.elts, value, outward=outward)
     elif isinstance(target, ast.Attribute):
         _assign_attribute(flow, target, value)
@@ -47,7 +47,7 @@ def _assign_attribute(flow: Flow, target: ast.Attribute, value: Value) -> None:
     base = flow.evaluate(target.value)
     if base.name:
         flow.set_dotted(f"{base.name}.{target.attr}", value)
-    setter = flow.language.methods.get(f"{target.attr}=")
+    setter = flow.methods.get(f"{target.attr}=")
     if setter is not None:
         node = ast.Call(func=target, args=[], keywords=[], lineno=target.lineno)
         setter(flow, Call(node, base.name, target.attr, base, [value], {}))

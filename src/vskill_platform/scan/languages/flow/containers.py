@@ -1,7 +1,6 @@
 """What is known about lists, mappings and what is made by going through them."""
 
 import ast
-from typing import cast
 
 from vskill_platform.scan.languages.flow.assign import assign, element_of
 from vskill_platform.scan.languages.flow.secrets import copy_variables, whole_again
@@ -11,9 +10,9 @@ from vskill_platform.scan.languages.flow.values import NO_TAINTS, UNKNOWN, Value
 _MAX_ITEMS = 20_000
 
 
-def sequence(flow: Flow, node: ast.AST) -> Value:
+def sequence(flow: Flow, node: ast.List) -> Value:
     items: list[Value] = []
-    for part in cast("ast.List", node).elts[:_MAX_ITEMS]:
+    for part in node.elts[:_MAX_ITEMS]:
         if isinstance(part, ast.Starred):
             whole = flow.evaluate(part.value)
             items.extend(whole.items if whole.items is not None else (Value(taints=whole.taints),))
@@ -22,8 +21,7 @@ def sequence(flow: Flow, node: ast.AST) -> Value:
     return Value(items=tuple(items), taints=tainted(*items))
 
 
-def mapping(flow: Flow, node: ast.AST) -> Value:
-    node = cast("ast.Dict", node)
+def mapping(flow: Flow, node: ast.Dict) -> Value:
     fields: dict[str, Value] = {}
     taints = NO_TAINTS
     for key, part in zip(node.keys, node.values, strict=False):
@@ -47,8 +45,7 @@ def _iterated(flow: Flow, node: ast.expr) -> Value:
     return whole
 
 
-def comprehension(flow: Flow, node: ast.AST) -> Value:
-    node = cast("ast.ListComp", node)
+def comprehension(flow: Flow, node: ast.ListComp) -> Value:
     source = UNKNOWN
     for generator in node.generators:
         source = _iterated(flow, generator.iter)
@@ -67,8 +64,7 @@ def comprehension(flow: Flow, node: ast.AST) -> Value:
     return Value(text=element.text, taints=element.taints | source.taints)
 
 
-def dictionary_comprehension(flow: Flow, node: ast.AST) -> Value:
-    node = cast("ast.DictComp", node)
+def dictionary_comprehension(flow: Flow, node: ast.DictComp) -> Value:
     for generator in node.generators:
         assign(flow, generator.target, element_of(_iterated(flow, generator.iter)))
         for test in generator.ifs:

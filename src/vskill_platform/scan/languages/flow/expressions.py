@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Callable
-from typing import cast
+from typing import Any
 
 from vskill_platform.scan.languages.flow.assign import assign
 from vskill_platform.scan.languages.flow.containers import (
@@ -25,6 +25,7 @@ from vskill_platform.scan.languages.flow.values import (
     concatenate,
     either,
     tainted,
+    with_name,
 )
 
 _DECODED = frozenset({Taint(Source.DECODED)})
@@ -53,8 +54,8 @@ class Steps(ast.expr):
         self.value = value
 
 
-def constant(_flow: Flow, node: ast.AST) -> Value:
-    raw = cast("ast.Constant", node).value
+def constant(_flow: Flow, node: ast.Constant) -> Value:
+    raw = node.value
     if raw.__class__ is str:
         return Value(text=raw)
     if isinstance(raw, bytes):
@@ -64,13 +65,12 @@ def constant(_flow: Flow, node: ast.AST) -> Value:
     return UNKNOWN
 
 
-def name(flow: Flow, node: ast.AST) -> Value:
-    called = cast("ast.Name", node).id
-    return flow.scope.get(called) or flow.language.constants.get(called) or Value(name=called)
+def name(flow: Flow, node: ast.Name) -> Value:
+    called = node.id
+    return flow.scope.get(called) or flow.constants.get(called) or with_name(called)
 
 
-def attribute(flow: Flow, node: ast.AST) -> Value:
-    node = cast("ast.Attribute", node)
+def attribute(flow: Flow, node: ast.Attribute) -> Value:
     return attribute_of(flow, flow.evaluate(node.value), node.attr, node.lineno)
 
 
@@ -82,16 +82,15 @@ def attribute_of(flow: Flow, base: Value, attr: str, line: int) -> Value:
         return Value(text=base.text)
     if base.name:
         full = f"{base.name}.{attr}"
-        found = flow.dotted.get(full) or flow.language.constants.get(full)
+        found = flow.dotted.get(full) or flow.constants.get(full)
         if found is not None:
             return found
         flow.missed.add(full)
-        return take_entry(flow, base, attr, line) or Value(name=full, taints=taints)
+        return take_entry(flow, base, attr, line) or with_name(full, taints)
     return take_entry(flow, base, attr, line) or (Value(taints=taints) if taints else UNKNOWN)
 
 
-def subscript(flow: Flow, node: ast.AST) -> Value:
-    node = cast("ast.Subscript", node)
+def subscript(flow: Flow, node: ast.Subscript) -> Value:
     base = flow.evaluate(node.value)
     if isinstance(node.slice, ast.Slice):
         return _slice(flow, base, node.slice)
@@ -107,7 +106,7 @@ def subscript(flow: Flow, node: ast.AST) -> Value:
     if key.text and base.name and f"{base.name}.{key.text}" in flow.dotted:
         return flow.dotted[f"{base.name}.{key.text}"]
     entry = take_entry(flow, base, key.text or HOLE, line=node.lineno)
-    return entry or Value(name=f"{base.name}[]" if base.name else "", taints=base.taints)
+    return entry or with_name(f"{base.name}[]" if base.name else "", base.taints)
 
 
 def _slice(flow: Flow, base: Value, part: ast.Slice) -> Value:
@@ -117,16 +116,15 @@ def _slice(flow: Flow, base: Value, part: ast.Slice) -> Value:
     return Value(taints=base.taints, name=base.name, text=None, items=base.items)
 
 
-def joined(flow: Flow, node: ast.AST) -> Value:
-    return concatenate([flow.evaluate(part) for part in cast("ast.JoinedStr", node).values])
+def joined(flow: Flow, node: ast.JoinedStr) -> Value:
+    return concatenate([flow.evaluate(part) for part in node.values])
 
 
-def formatted(flow: Flow, node: ast.AST) -> Value:
-    return flow.evaluate(cast("ast.FormattedValue", node).value)
+def formatted(flow: Flow, node: ast.FormattedValue) -> Value:
+    return flow.evaluate(node.value)
 
 
-def operation(flow: Flow, node: ast.AST) -> Value:
-    node = cast("ast.BinOp", node)
+def operation(flow: Flow, node: ast.BinOp) -> Value:
     if isinstance(node.op, ast.Add):
         return _sum(flow, node)
     left, right = flow.evaluate(node.left), flow.evaluate(node.right)
@@ -142,8 +140,7 @@ def operation(flow: Flow, node: ast.AST) -> Value:
     return Value(taints=taints) if taints else UNKNOWN
 
 
-def unary(flow: Flow, node: ast.AST) -> Value:
-    node = cast("ast.UnaryOp", node)
+def unary(flow: Flow, node: ast.UnaryOp) -> Value:
     value = flow.evaluate(node.operand)
     if value.number is None or not isinstance(node.op, ast.USub):
         return Value(taints=value.taints) if value.taints else UNKNOWN
@@ -196,52 +193,49 @@ def _calculate(operator: ast.operator, left: int, right: int, taints: frozenset[
     return Value(text=str(number), number=number, taints=taints)
 
 
-def choice(flow: Flow, node: ast.AST) -> Value:
-    node = cast("ast.IfExp", node)
+def choice(flow: Flow, node: ast.IfExp) -> Value:
     flow.evaluate(node.test)
     return either(flow.evaluate(node.body), flow.evaluate(node.orelse))
 
 
-def alternatives(flow: Flow, node: ast.AST) -> Value:
-    return any_of([flow.evaluate(part) for part in cast("ast.BoolOp", node).values])
+def alternatives(flow: Flow, node: ast.BoolOp) -> Value:
+    return any_of([flow.evaluate(part) for part in node.values])
 
 
-def comparison(flow: Flow, node: ast.AST) -> Value:
-    flow.look_into(node)
+def comparison(flow: Flow, node: ast.Compare) -> Value:
+    flow.evaluate(node.left)
+    for part in node.comparators:
+        flow.evaluate(part)
     return UNKNOWN
 
 
-def inner(flow: Flow, node: ast.AST) -> Value:
-    return flow.evaluate(cast("ast.Await", node).value)
+def inner(flow: Flow, node: ast.Await) -> Value:
+    return flow.evaluate(node.value)
 
 
-def handed_out(flow: Flow, node: ast.AST) -> Value:
-    value = cast("ast.Yield", node).value
+def handed_out(flow: Flow, node: ast.Yield) -> Value:
+    value = node.value
     if value is not None:
         flow.returned.append(flow.evaluate(value))
     return UNKNOWN
 
 
-def named_expression(flow: Flow, node: ast.AST) -> Value:
-    node = cast("ast.NamedExpr", node)
+def named_expression(flow: Flow, node: ast.NamedExpr) -> Value:
     value = flow.evaluate(node.value)
     assign(flow, node.target, value, outward=True)
     return value
 
 
-def closure(flow: Flow, node: ast.AST) -> Value:
-    node = cast("Closure", node)
+def closure(flow: Flow, node: Closure) -> Value:
     return Value(function=function_of(flow, node, node.params, node.body))
 
 
-def steps(flow: Flow, node: ast.AST) -> Value:
-    node = cast("Steps", node)
+def steps(flow: Flow, node: Steps) -> Value:
     flow.run(node.steps)
     return flow.evaluate(node.value)
 
 
-def lambda_expression(flow: Flow, node: ast.AST) -> Value:
-    node = cast("ast.Lambda", node)
+def lambda_expression(flow: Flow, node: ast.Lambda) -> Value:
     known = flow.functions.get(id(node))
     if known is None:
         body = [ast.Return(value=node.body, lineno=node.lineno)]
@@ -260,7 +254,7 @@ def function_of(flow: Flow, node: ast.AST, params: list[str], body: list[ast.stm
     return known
 
 
-EXPRESSIONS: dict[type[ast.AST], Callable[[Flow, ast.AST], Value]] = {
+EXPRESSIONS: dict[type[ast.AST], Callable[[Flow, Any], Value]] = {
     ast.Constant: constant,
     ast.Name: name,
     ast.Attribute: attribute,

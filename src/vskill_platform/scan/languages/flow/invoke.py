@@ -1,7 +1,6 @@
 """Calls: of the program's own functions, and of those whose meaning is known."""
 
 import ast
-from typing import cast
 
 from vskill_platform.scan.languages.flow.assign import fill
 from vskill_platform.scan.languages.flow.state import Call, Flow, Function
@@ -12,6 +11,7 @@ from vskill_platform.scan.languages.flow.values import (
     Value,
     any_of,
     tainted,
+    with_name,
 )
 
 _MAX_ITEMS = 20_000
@@ -27,8 +27,7 @@ _FILLING = frozenset(
 )  # fmt: skip
 
 
-def call(flow: Flow, node: ast.AST) -> Value:
-    node = cast("ast.Call", node)
+def call(flow: Flow, node: ast.Call) -> Value:
     receiver, method = UNKNOWN, ""
     if isinstance(node.func, ast.Attribute):
         receiver, method = flow.evaluate(node.func.value), node.func.attr
@@ -40,9 +39,13 @@ def call(flow: Flow, node: ast.AST) -> Value:
     named: dict[str, Value] = {}
     for keyword in node.keywords:
         value = flow.evaluate(keyword.value)
-        named.update({keyword.arg: value} if keyword.arg else value.fields or {"**": value})
+        if keyword.arg:
+            named[keyword.arg] = value
+        else:
+            named.update(value.fields or {"**": value})
     made = Call(node, callee.name, method, receiver, args, named)
-    _excuse_copies(flow, made)
+    if flow.has_copied:
+        _excuse_copies(flow, made)
     if isinstance(callee.function, Function):
         return _call_own(flow, callee.function, made)
     return _call_other(flow, made, callee)
@@ -66,7 +69,7 @@ def _method_of(flow: Flow, receiver: Value, method: str) -> Value:
     found = flow.dotted.get(full) if full else None
     if found is None and full:
         flow.missed.add(full)
-    return found or Value(name=full)
+    return found or with_name(full)
 
 
 def _excuse_copies(flow: Flow, made: Call) -> None:
@@ -94,18 +97,18 @@ def _call_own(flow: Flow, function: Function, made: Call) -> Value:
 
 
 def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
-    handler = flow.language.calls.get(made.name) if made.name else None
+    handler = flow.calls.get(made.name) if made.name else None
     result = handler(flow, made) if handler is not None else None
     if result is None and made.method:
-        by_method = flow.language.methods.get(made.method)
+        by_method = flow.methods.get(made.method)
         result = by_method(flow, made) if by_method is not None else None
-    taints = _passed_on(made) | callee.taints
     if made.method in _FILLING and isinstance(made.node.func, ast.Attribute):
-        _put_in(flow, made)
+        _put_in(flow, made, made.node.func.value)
+    if result is None and made.name:
+        result = _made_by(flow, made)
     if result is None:
-        result = _made_by(flow, made) or Value(
-            name=f"{made.name}()" if made.name else "", taints=taints
-        )
+        name = f"{made.name}()" if made.name else ""
+        result = with_name(name, _passed_on(made) | callee.taints)
     return _hand_to_callbacks(flow, made, result)
 
 
@@ -117,12 +120,12 @@ def _passed_on(made: Call) -> Taints:
     held = made.receiver.taints
     if held and "()" in made.receiver.name:
         held = frozenset(taint for taint in held if taint.source not in _CREDENTIALS)
-    return held | tainted(*made.args, *made.named.values())
+    return held | tainted(*made.given())
 
 
 def _made_by(flow: Flow, made: Call) -> Value | None:
     """An object of one of the program's own classes."""
-    instance = flow.dotted.get(f"{made.name}()") if made.name else None
+    instance = flow.dotted.get(f"{made.name}()")
     if instance is not None:
         constructor = flow.dotted.get(f"{made.name}.new", UNKNOWN).function
         if isinstance(constructor, Function):
@@ -130,9 +133,8 @@ def _made_by(flow: Flow, made: Call) -> Value | None:
     return instance
 
 
-def _put_in(flow: Flow, made: Call) -> None:
-    func = cast("ast.Attribute", made.node.func)
-    value = Value(taints=tainted(*made.args, *made.named.values()))
+def _put_in(flow: Flow, made: Call, into: ast.expr) -> None:
+    value = Value(taints=tainted(*made.given()))
     base = made.receiver
     if base.items is not None and made.method in {"append", "push"} and made.args:
         items = (*base.items, *made.args)[:_MAX_ITEMS]
@@ -144,13 +146,13 @@ def _put_in(flow: Flow, made: Call) -> None:
         base = Value(items=items, taints=base.taints, name=base.name)
     elif not value.taints:
         return
-    fill(flow, func.value, base, value)
+    fill(flow, into, base, value)
 
 
 def _call_by_name(flow: Flow, made: Call) -> None:
     """answer.then(eval): a function of the language that is handed over by its name."""
     for value in made.args:
-        handler = flow.language.calls.get(value.name) if value.name else None
+        handler = flow.calls.get(value.name) if value.name else None
         if handler is not None:
             handler(flow, Call(made.node, value.name, value.name, UNKNOWN, [made.receiver], {}))
 
@@ -166,12 +168,9 @@ def _hand_to_callbacks(flow: Flow, made: Call, result: Value) -> Value:
     """A function that is handed over is called with what the call is about."""
     if made.method == "then":
         _call_by_name(flow, made)
-    callbacks = [
-        value.function
-        for value in (*made.args, *made.named.values())
-        if isinstance(value.function, Function)
-    ]
-    for function in callbacks:
+    for function in [value.function for value in made.given() if value.function is not None]:
+        if not isinstance(function, Function):
+            continue
         plain = [value for value in made.args if value.function is None]
         taints = result.taints | made.receiver.taints | tainted(*plain)
         element = _handed(made.receiver)

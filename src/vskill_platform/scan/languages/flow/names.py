@@ -4,7 +4,7 @@ import ast
 
 from vskill_platform.scan.facts import Act
 from vskill_platform.scan.languages.flow.state import Call, Flow
-from vskill_platform.scan.languages.flow.values import HOLE, NO_TAINTS, OR, Source, Value
+from vskill_platform.scan.languages.flow.values import HOLE, OR, Source, Value, with_name
 
 #: What is worth hiding.
 _WORTH_HIDING = frozenset(
@@ -39,9 +39,9 @@ def get_attribute(flow: Flow, call: Call) -> Value | None:
     if base.name in _MODULES and is_put_together(call.node.args[1], key):
         _note(flow, call.line, key)
     if not key.is_known():
-        return Value(name=f"{base.name}.?" if base.name in _MODULES else "", taints=base.taints)
+        return with_name(f"{base.name}.?" if base.name in _MODULES else "", base.taints)
     prefix = "" if base.name in {"builtins", "__builtins__"} else f"{base.name}."
-    return Value(name=f"{prefix}{key.text}", taints=base.taints)
+    return with_name(f"{prefix}{key.text}", base.taints)
 
 
 def import_module(flow: Flow, call: Call) -> Value | None:
@@ -51,7 +51,7 @@ def import_module(flow: Flow, call: Call) -> Value | None:
     if is_put_together(call.node.args[0], key):
         _note(flow, call.line, key)
     if key.is_known():
-        return Value(name=(key.text or "").removeprefix("node:"))
+        return with_name((key.text or "").removeprefix("node:"))
     return None
 
 
@@ -66,7 +66,7 @@ def find_by_key(flow: Flow, base: Value, key: Value, node: ast.Subscript) -> Val
         return None
     bare = is_namespace and base.name not in {"os.__dict__", "subprocess.__dict__"}
     root = "" if bare else f"{base.name.removesuffix('.__dict__')}."
-    return flow.dotted.get(root + key.text) or Value(name=root + key.text, taints=NO_TAINTS)
+    return flow.dotted.get(root + key.text) or with_name(root + key.text)
 
 
 def is_put_together(node: ast.AST, value: Value) -> bool:

@@ -11,6 +11,7 @@ from vskill_platform.scan.languages.flow.secrets import report_leak
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
+    MAX_NAME,
     NO_TAINTS,
     UNKNOWN,
     Source,
@@ -158,7 +159,8 @@ def _names_client(call: Call) -> bool:
 
 def make_client(_flow: Flow, call: Call) -> Value | None:
     """httpx.Client(base_url=..., headers=...): used later, as if it were the library."""
-    return Value(name=f"{call.name}()", fields=call.named or None, taints=call.taints())
+    name = f"{call.name}()"[:MAX_NAME]
+    return Value(name=name, fields=call.named or None, taints=call.taints())
 
 
 def open_url(flow: Flow, call: Call) -> Value | None:

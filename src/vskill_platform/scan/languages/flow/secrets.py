@@ -7,6 +7,7 @@ from vskill_platform.scan.hosts import ANONYMOUS, HostClass, classify_host
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
+    MAX_NAME,
     NO_TAINTS,
     UNKNOWN,
     Source,
@@ -89,7 +90,8 @@ def take_entry(flow: Flow, base: Value, key: str, line: int) -> Value | None:
             taints.add(taint)
     if entry is None:
         return None
-    return Value(text=entry.text, name=base.name and f"{base.name}.{key}", taints=frozenset(taints))
+    name = f"{base.name}.{key}"[:MAX_NAME] if base.name else ""
+    return Value(text=entry.text, name=name, taints=frozenset(taints))
 
 
 def whole_again(taints: Taints) -> Taints:
@@ -105,6 +107,7 @@ def copy_variables(flow: Flow, line: int, taints: Taints) -> Taints:
     if _ENVIRONMENT not in taints:
         return taints
     flow.copies.setdefault(line, False)
+    flow.has_copied = True
     return (taints - {_ENVIRONMENT}) | {Taint(Source.ALL_ENV, str(line))}
 
 

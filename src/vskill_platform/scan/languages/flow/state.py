@@ -5,8 +5,8 @@ set of rules and differ only in what their functions are called.
 """
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -27,6 +27,9 @@ _MAX_ROUNDS = 3
 _MAX_CALLS_DEEP = 8
 _MAX_RUNS = 2
 _MAX_FACTS = 2000
+#: Statements that are known before they stand.
+DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef})
+_NO_VALUES = (ast.expr_context, ast.operator, ast.cmpop)
 
 
 class OutOfSteps(Exception):
@@ -87,7 +90,7 @@ class Function:
             self.seen = False
 
 
-class Call(msgspec.Struct):
+class Call(msgspec.Struct, gc=False):
     """One call, with its arguments looked at."""
 
     node: ast.Call
@@ -107,8 +110,12 @@ class Call(msgspec.Struct):
             return self.args[position]
         return next((self.named[name] for name in names if name in self.named), UNKNOWN)
 
+    def given(self) -> list[Value]:
+        """Return all arguments."""
+        return [*self.args, *self.named.values()] if self.named else self.args
+
     def taints(self) -> Taints:
-        return tainted(self.receiver, *self.args, *self.named.values())
+        return tainted(self.receiver, *self.given())
 
 
 Handler = Callable[["Flow", Call], Value | None]
@@ -117,8 +124,9 @@ Handler = Callable[["Flow", Call], Value | None]
 class Language(msgspec.Struct, frozen=True):
     """What the functions of a language do."""
 
-    expressions: Mapping[type[ast.AST], Callable[["Flow", ast.AST], Value]]
-    statements: Mapping[type[ast.AST], Callable[["Flow", ast.AST], None]]
+    #: By the type of the node.
+    expressions: Mapping[type[ast.AST], Callable[["Flow", Any], Value]]
+    statements: Mapping[type[ast.AST], Callable[["Flow", Any], None]]
     calls: Mapping[str, Handler]
     methods: Mapping[str, Handler]
     constants: Mapping[str, Value]
@@ -129,18 +137,23 @@ class Flow:
     """The state of reading one file."""
 
     def __init__(self, code: str, language: Language) -> None:
-        self.lines = code.splitlines()
+        self.code = code
         self.language = language
         self.expressions = language.expressions
+        self.statements = language.statements
+        self.constants = language.constants
+        self.calls = language.calls
+        self.methods = language.methods
         self.scope = self.top = Scope()
         self.facts: dict[tuple[Act, int, str, str | None], Fact] = {}
-        self.counts: Counter[Act] = Counter()
+        self.counts: dict[Act, int] = {}
         self.functions: dict[int, Function] = {}
         self.dotted: dict[str, Value] = {}  #: attributes that were set, by their full name
         self.members: dict[str, dict[str, Value]] = {}  #: of the classes of the file
         self.missed: set[str] = set()  #: attributes that were asked for before they were set
         self.files: dict[str, Taints] = {}  #: what was written to which path
         self.copies: dict[int, bool] = {}  #: copies of the environment: line, only for a process
+        self.has_copied = False  #: whether there was one in any round
         self.returned: list[Value] = []
         self.pending: list[Function] = []
         self.depth = 0
@@ -148,6 +161,7 @@ class Flow:
         self.steps = MAX_STEPS
         self.has_changed = False
         self.is_cut = False  #: whether some of it was nested too deeply
+        self._lines: list[str] | None = None  #: only where there is something to show
 
     def follow(self, body: list[ast.stmt]) -> None:
         """Go through the program until nothing new turns up."""
@@ -169,19 +183,18 @@ class Flow:
                 break
 
     def run(self, body: list[ast.stmt]) -> None:
-        statements = self.language.statements
         for node in body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                statements[type(node)](self, node)  # known before it stands
+            if node.__class__ in DEFINITIONS:
+                self.statements[node.__class__](self, node)
         for node in body:
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.__class__ not in DEFINITIONS:
                 self._run_one(node)
 
     def _run_one(self, node: ast.stmt) -> None:
         self.steps -= 1
         if self.steps < 0:
             raise OutOfSteps
-        handler = self.language.statements.get(type(node))
+        handler = self.statements.get(node.__class__)
         scope, branches = self.scope, self.branches
         try:
             if handler is not None:
@@ -196,7 +209,7 @@ class Flow:
         self.steps -= 1
         if self.steps < 0:
             raise OutOfSteps
-        handler = self.expressions.get(type(node))
+        handler = self.expressions.get(node.__class__)
         return handler(self, node) if handler is not None else self.look_into(node)
 
     def look_into(self, node: ast.AST) -> Value:
@@ -205,7 +218,7 @@ class Flow:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.stmt):
                 self.run([child])
-            elif not isinstance(child, ast.expr_context | ast.operator | ast.cmpop):
+            elif not isinstance(child, _NO_VALUES):
                 taints |= self.evaluate(child).taints
         return Value(taints=taints) if taints else UNKNOWN
 
@@ -258,24 +271,35 @@ class Flow:
             self.has_changed = True
         self.dotted[name] = merged
 
+    def let_go(self) -> None:
+        """Untie functions from what they know, which may be themselves: so all of it is freed."""
+        for function in self.functions.values():
+            function.scope = Scope()
+            function.given.clear()
+            function.returns = UNKNOWN
+
     def add(
         self, act: Act, line: int, *, detail: str = "", host: str | None = None, text: str = ""
     ) -> None:
         key = (act, line, detail, host)
         if key in self.facts or not self._has_room(act):
             return
-        if not text and 0 < line <= len(self.lines):
-            text = self.lines[line - 1]
+        text = text or self._line(line)
         self.facts[key] = Fact(
             act=act, line=line, text=shorten(text[:2000]), detail=shorten(detail[:2000]), host=host,
             host_class=classify_host(host) if host else None,
         )  # fmt: skip
 
+    def _line(self, number: int) -> str:
+        if self._lines is None:
+            self._lines = self.code.splitlines()
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+
     def _has_room(self, act: Act) -> bool:
         """Count by what is done: a flood of harmless facts must not hide the one that is not."""
-        self.counts[act] += 1
-        self.is_cut |= self.counts[act] > _MAX_FACTS
-        return self.counts[act] <= _MAX_FACTS
+        count = self.counts[act] = self.counts.get(act, 0) + 1
+        self.is_cut |= count > _MAX_FACTS
+        return count <= _MAX_FACTS
 
     def add_all(self, facts: list[Fact], line: int) -> None:
         """Take over the facts about a program that stands inside this one, from *line* on."""

@@ -2,51 +2,47 @@
 
 import ast
 from collections.abc import Callable
-from typing import cast
+from typing import Any
 
 from vskill_platform.scan.languages.flow.assign import assign, element_of
 from vskill_platform.scan.languages.flow.expressions import function_of
 from vskill_platform.scan.languages.flow.secrets import copy_variables
-from vskill_platform.scan.languages.flow.state import Flow, Scope
-from vskill_platform.scan.languages.flow.values import UNKNOWN, Value, concatenate
+from vskill_platform.scan.languages.flow.state import DEFINITIONS, Flow, Scope
+from vskill_platform.scan.languages.flow.values import UNKNOWN, Value, concatenate, with_name
 
 _ENVIRONMENT = frozenset({"os.environ", "process.env"})
 _MAX_INHERITED = 200
 _CONSTRUCTORS = frozenset({"__init__", "constructor"})
 
 
-def import_names(flow: Flow, node: ast.AST) -> None:
-    for each in cast("ast.Import", node).names:
+def import_names(flow: Flow, node: ast.Import) -> None:
+    for each in node.names:
         if each.asname:
-            flow.bind(each.asname, Value(name=each.name))
+            flow.bind(each.asname, with_name(each.name))
         else:
             root = each.name.partition(".")[0]
-            flow.bind(root, Value(name=root))
+            flow.bind(root, with_name(root))
 
 
-def import_from(flow: Flow, node: ast.AST) -> None:
-    node = cast("ast.ImportFrom", node)
+def import_from(flow: Flow, node: ast.ImportFrom) -> None:
     for each in node.names:
         full = f"{node.module}.{each.name}" if node.module and not node.level else ""
-        known = flow.language.constants.get(full)
-        flow.bind(each.asname or each.name, known or Value(name=full))
+        known = flow.constants.get(full)
+        flow.bind(each.asname or each.name, known or with_name(full))
 
 
-def assignment(flow: Flow, node: ast.AST) -> None:
-    node = cast("ast.Assign", node)
+def assignment(flow: Flow, node: ast.Assign) -> None:
     value = flow.evaluate(node.value)
     for target in node.targets:
         assign(flow, target, value)
 
 
-def annotated(flow: Flow, node: ast.AST) -> None:
-    node = cast("ast.AnnAssign", node)
+def annotated(flow: Flow, node: ast.AnnAssign) -> None:
     if node.value is not None:
         assign(flow, node.target, flow.evaluate(node.value))
 
 
-def augmented(flow: Flow, node: ast.AST) -> None:
-    node = cast("ast.AugAssign", node)
+def augmented(flow: Flow, node: ast.AugAssign) -> None:
     known, added = flow.evaluate(node.target), flow.evaluate(node.value)
     if known.items is not None:
         items = (*known.items, *(added.items or (added,)))
@@ -60,19 +56,18 @@ def augmented(flow: Flow, node: ast.AST) -> None:
     flow.branches = branches
 
 
-def expression(flow: Flow, node: ast.AST) -> None:
-    flow.evaluate(cast("ast.Expr", node).value)
+def expression(flow: Flow, node: ast.Expr) -> None:
+    flow.evaluate(node.value)
 
 
-def give_back(flow: Flow, node: ast.AST) -> None:
-    value = cast("ast.Return", node).value
+def give_back(flow: Flow, node: ast.Return) -> None:
+    value = node.value
     if value is not None:
         flow.returned.append(flow.evaluate(value))
 
 
-def condition(flow: Flow, node: ast.AST) -> None:
+def condition(flow: Flow, node: ast.If) -> None:
     """If and while: what stands inside may or may not happen."""
-    node = cast("ast.If", node)
     flow.evaluate(node.test)
     flow.branches += 1
     flow.run(node.body)
@@ -80,8 +75,7 @@ def condition(flow: Flow, node: ast.AST) -> None:
     flow.branches -= 1
 
 
-def loop(flow: Flow, node: ast.AST) -> None:
-    node = cast("ast.For", node)
+def loop(flow: Flow, node: ast.For) -> None:
     whole = flow.evaluate(node.iter)
     if whole.name in _ENVIRONMENT:
         whole = Value(taints=copy_variables(flow, node.lineno, whole.taints))
@@ -92,8 +86,7 @@ def loop(flow: Flow, node: ast.AST) -> None:
     flow.branches -= 1
 
 
-def attempt(flow: Flow, node: ast.AST) -> None:
-    node = cast("ast.Try", node)
+def attempt(flow: Flow, node: ast.Try) -> None:
     flow.run(node.body)
     flow.branches += 1
     for handler in node.handlers:
@@ -103,8 +96,7 @@ def attempt(flow: Flow, node: ast.AST) -> None:
     flow.run(node.finalbody)
 
 
-def context(flow: Flow, node: ast.AST) -> None:
-    node = cast("ast.With", node)
+def context(flow: Flow, node: ast.With) -> None:
     for item in node.items:
         value = flow.evaluate(item.context_expr)
         if item.optional_vars is not None:
@@ -112,8 +104,7 @@ def context(flow: Flow, node: ast.AST) -> None:
     flow.run(node.body)
 
 
-def define(flow: Flow, node: ast.AST) -> None:
-    node = cast("ast.FunctionDef", node)
+def define(flow: Flow, node: ast.FunctionDef) -> None:
     for part in (*node.args.kw_defaults, *node.decorator_list):
         if part is not None:
             flow.evaluate(part)
@@ -128,9 +119,8 @@ def define(flow: Flow, node: ast.AST) -> None:
     flow.bind(node.name, Value(function=function))
 
 
-def define_class(flow: Flow, node: ast.AST) -> None:
+def define_class(flow: Flow, node: ast.ClassDef) -> None:
     """A class: its methods are found by the name of the class, as is what they keep in self."""
-    node = cast("ast.ClassDef", node)
     instance = f"self@{node.name}"
     outer, flow.scope = flow.scope, Scope(flow.scope)
     for base in node.bases:
@@ -143,16 +133,16 @@ def define_class(flow: Flow, node: ast.AST) -> None:
         flow.set_dotted(f"{instance}.{member}", value)
         flow.set_dotted(f"{node.name}.{member}", value)
     for child in node.body:
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+        if child.__class__ in DEFINITIONS:
             function = flow.functions[id(child)]
             function.scope.parent = outer  # methods do not see the names of their class
             for me in ("self", "this"):
-                function.scope.names[me] = Value(name=instance)
+                function.scope.names[me] = with_name(instance)
                 if me in function.params:
-                    function.give(me, Value(name=instance))
+                    function.give(me, with_name(instance))
     made = next((members[name] for name in _CONSTRUCTORS if name in members), UNKNOWN)
-    flow.bind(node.name, Value(name=node.name, function=None))
-    flow.dotted[f"{node.name}()"] = Value(name=instance)
+    flow.bind(node.name, with_name(node.name))
+    flow.dotted[f"{node.name}()"] = with_name(instance)
     if made.function is not None:
         flow.dotted[f"{node.name}.new"] = made
 
@@ -163,9 +153,9 @@ def _inherit(flow: Flow, base: str) -> None:
     flow.scope.names.update(members)
 
 
-def share(flow: Flow, node: ast.AST) -> None:
+def share(flow: Flow, node: ast.Global) -> None:
     """Global and nonlocal: the names live further out."""
-    for called in cast("ast.Global", node).names:
+    for called in node.names:
         flow.scope.shared.add(called)
         if isinstance(node, ast.Global):
             flow.top.names.setdefault(called, UNKNOWN)
@@ -175,7 +165,7 @@ def nothing(_flow: Flow, _node: ast.AST) -> None:
     """Neither does nor stores anything."""
 
 
-STATEMENTS: dict[type[ast.AST], Callable[[Flow, ast.AST], None]] = {
+STATEMENTS: dict[type[ast.AST], Callable[[Flow, Any], None]] = {
     ast.Import: import_names,
     ast.ImportFrom: import_from,
     ast.Assign: assignment,

@@ -9,12 +9,14 @@ from vskill_platform.scan.languages.flow.secrets import copy_variables, read_var
 from vskill_platform.scan.languages.flow.state import Call, Flow, Function, Scope
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
+    MAX_NAME,
     UNKNOWN,
     Source,
     Value,
     any_of,
     concatenate,
     tainted,
+    with_name,
 )
 
 _MAX_PIECES = 400
@@ -27,11 +29,11 @@ def same_argument(_flow: Flow, call: Call) -> Value | None:
     if len(call.args) > 1 and call.method in _PATHS:
         return concatenate(call.args, "/")
     if not call.args:
-        return Value(name=f"{call.name}()")
+        return with_name(f"{call.name}()")
     given = call.args[0]
     return Value(
         text=given.text, taints=given.taints, items=given.items, fields=given.fields,
-        name=given.name or f"{call.name}:{call.line}",
+        name=given.name or f"{call.name}:{call.line}"[:MAX_NAME],
     )  # fmt: skip
 
 
@@ -136,7 +138,7 @@ def map_items(flow: Flow, call: Call) -> Value | None:
     function, items = call.arg(0), call.arg(1) if call.name == "map" else call.receiver
     if isinstance(function.function, Function) and items.items:
         return _map_numbers(flow, function.function, items.items)
-    decoder = flow.language.calls.get(function.name) if function.name else None
+    decoder = flow.calls.get(function.name) if function.name else None
     if function.name not in {"chr", "String.fromCharCode"} or decoder is None or not items.items:
         return None
     made = [

@@ -2,7 +2,9 @@
 
 from enum import StrEnum
 from itertools import product
-from typing import NamedTuple, Self
+from typing import NamedTuple
+
+import msgspec
 
 #: Stands in a text for a part that only the running program knows.
 HOLE = "\ufffc"
@@ -36,31 +38,19 @@ Taints = frozenset[Taint]
 NO_TAINTS: Taints = frozenset()
 
 
-class Value:
-    """What is known about one value; never changed once made."""
+class Value(msgspec.Struct, frozen=True, kw_only=True, eq=False, gc=False):
+    """What is known about one value; nothing that it leads to leads back, once a flow let go."""
 
-    __slots__ = ("fields", "function", "items", "name", "number", "taints", "text")
+    text: str | None = None
+    #: What it is called; a name that the program may make long is given by `with_name`.
+    name: str = ""
+    taints: Taints = NO_TAINTS
+    items: "tuple[Value, ...] | None" = None
+    fields: "dict[str, Value] | None" = None
+    function: object = None
+    number: int | None = None
 
-    def __init__(  # noqa: PLR0913 - a record
-        self,
-        *,
-        text: str | None = None,
-        name: str = "",
-        taints: Taints = NO_TAINTS,
-        items: "tuple[Value, ...] | None" = None,
-        fields: "dict[str, Value] | None" = None,
-        function: object = None,
-        number: int | None = None,
-    ) -> None:
-        self.text = text
-        self.name = name[:MAX_NAME]
-        self.taints = taints
-        self.items = items
-        self.fields = fields
-        self.function = function
-        self.number = number
-
-    def is_same(self, other: Self) -> bool:
+    def is_same(self, other: "Value") -> bool:
         return self is other or (
             self.text == other.text
             and self.name == other.name
@@ -84,6 +74,11 @@ class Value:
 
 
 UNKNOWN = Value()
+
+
+def with_name(name: str, taints: Taints = NO_TAINTS) -> Value:
+    """Return a value of which the name is known; one that grows and grows is cut."""
+    return Value(name=name[:MAX_NAME], taints=taints)
 
 
 def tainted(*values: Value) -> Taints:
@@ -125,7 +120,9 @@ def either(one: Value, other: Value) -> Value:
 def _longer(
     one: tuple[Value, ...] | None, other: tuple[Value, ...] | None
 ) -> tuple[Value, ...] | None:
-    return max(one or (), other or (), key=len) or (one if one is not None else other)
+    if one is None or other is None:
+        return one if other is None else other
+    return other if len(other) > len(one) else one
 
 
 def _either_text(one: str | None, other: str | None) -> str | None:
@@ -152,9 +149,9 @@ def concatenate(values: list[Value], between: str = "") -> Value:
     taints = tainted(*values)
     if sum(map(len, texts)) > MAX_CHARACTERS:
         return Value(taints=taints)
-    if any(OR in text for text in texts):
-        return Value(text=_each_of(texts, between), taints=taints)
     joined = between.join(texts)
+    if OR in joined and any(OR in text for text in texts):
+        return Value(text=_each_of(texts, between), taints=taints)
     is_empty = bool(texts) and not joined.strip(HOLE)
     return Value(text=None if is_empty else joined, taints=taints)
 

@@ -2,21 +2,12 @@
 
 import re
 
-from vskill_platform.scan.facts import Act, Fact, shorten, storable
-from vskill_platform.scan.languages.flow.expressions import EXPRESSIONS
-from vskill_platform.scan.languages.flow.reading import Program, read_program
-from vskill_platform.scan.languages.flow.state import Language
-from vskill_platform.scan.languages.flow.statements import STATEMENTS
-from vskill_platform.scan.languages.python.calls import (
-    PYTHON_CALLS,
-    PYTHON_CONSTANTS,
-    PYTHON_METHODS,
-)
-from vskill_platform.scan.languages.python.repair import parse_python
+from vskill_platform.scan.facts import Act, Fact, shorten
+from vskill_platform.scan.languages.any_word import AnyWord
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 #: Without any of these words, nothing that we look for can happen.
-_WORDS = (
+_WORDS = AnyWord(
     "import os", "subprocess", "requests", "urllib", "httpx", "aiohttp", "http.client", "socket",
     "exec", "eval", " os",
     "environ", "getenv", "smtplib", "ftplib", "paramiko", "niquests", "curl_cffi", "__import__",
@@ -42,10 +33,14 @@ def read_python(code: str) -> list[Fact]:
     """Return what *code* does; raise Unparsed if it, or part of it, cannot be understood."""
     if hidden := _hiding_encoding(code):
         raise Unparsed("it is written in an encoding that hides it", [hidden], is_too_much=True)
-    if not any(word in code for word in _WORDS):
+    if not _WORDS.is_in(code):
         return []
-    # Half a character can come from an escape in a shell string; the parser refuses it.
-    return read_program(Program(code=storable(code), parse=parse_python, language=_LANGUAGE))
+    # Whoever scans no such code does not wait for all that is known about it.
+    from vskill_platform.scan.languages.python.language import (  # noqa: PLC0415 - see above
+        read_program,
+    )
+
+    return read_program(code)
 
 
 def _hiding_encoding(code: str) -> Fact | None:
@@ -57,13 +52,3 @@ def _hiding_encoding(code: str) -> Fact | None:
                 act=Act.HIDE, line=number, text=shorten(line), detail="encoding of the file"
             )
     return None
-
-
-_LANGUAGE = Language(
-    expressions=EXPRESSIONS,
-    statements=STATEMENTS,
-    calls=PYTHON_CALLS,
-    methods=PYTHON_METHODS,
-    constants=PYTHON_CONSTANTS,
-    read=read_python,
-)

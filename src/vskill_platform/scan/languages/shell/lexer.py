@@ -5,7 +5,6 @@ Written by hand because the input is hostile: tree-sitter's recovery from errors
 """
 
 import re
-from bisect import bisect_right
 
 from vskill_platform.scan.languages.shell.source import FIRST_MARK
 from vskill_platform.scan.languages.shell.syntax import (
@@ -16,15 +15,19 @@ from vskill_platform.scan.languages.shell.syntax import (
     TEXT,
     VARIABLE,
     Part,
+    Parts,
     Token,
     Word,
 )  # fmt: skip
 
-_BLANKS = re.compile(r"(?:[ \t\f\v]|\\\n)+")
+_BLANKS = re.compile(r"(?:[ \t\f\v]++|\\\n)*+(?:#[^\n]*+)?")
 _EMPTY = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*")
-_COMMENT = re.compile(r"#[^\n]*")
 _PLAIN = re.compile(r"[^\s|&;()<>'\"`$\\]+")
+#: Bare words behind a word; the last one only if nothing can follow that belongs to it.
+_RUN = re.compile(r"(?:[ \t]++[^\s|&;()<>'\"`$\\#][^\s|&;()<>'\"`$\\]*+)+(?=[\s|&;)]|\Z)")
 _IN_QUOTES = re.compile(r"[^\"\\$`]+")
+#: Double quotes with nothing in them but text.
+_QUOTED = re.compile(r"\"([^\"\\$`]++)\"")
 _OPERATOR = re.compile(r"&&|\|\||\|&|;;&?|;&|[|&;()\n]")
 _REDIRECT = re.compile(r"\d{0,4}(?:<<<|<<-?|<>|<&|>>|>&|>\||<|>)|&>>?")
 _PLACEHOLDER = re.compile(
@@ -34,7 +37,7 @@ _NAME = re.compile(r"[A-Za-z_]\w{0,100}|[0-9@*#?$!-]")
 _ANSI_STRING = re.compile(r"'((?:[^'\\]|\\.)*)'?", re.DOTALL)
 _STOPS = re.compile(r"[\\'\"`(){}]|\$\(")
 #: What starts anything but a word, or may do so; most words are taken without a try at the rest.
-_NO_WORD = frozenset(" \t\f\v\n\\#<>|&;()0123456789")
+_NO_WORD = frozenset("\n<>|&;()0123456789")
 #: Where a word is certain to end.
 _WORD_END = frozenset(" \t\n|&;)")
 #: Stands for a double quote in a here document, where it means nothing.
@@ -48,40 +51,49 @@ class Lexer:
     def __init__(self, code: str) -> None:
         self.code = code
         self.position = 0
+        self.taken = 0  #: how many tokens were read
         self._heredocs: list[tuple[int, str, bool]] = []
         self._last = {quote: code.rfind(quote) for quote in "'\"`"}
-        self._newlines = [found.start() for found in re.finditer("\n", code)]
-
-    def line_of(self, position: int) -> int:
-        return bisect_right(self._newlines, position - 1) + 1
 
     def tokens(self, at_most: int) -> list[Token]:
+        """Return the tokens, each word of a run counted as one."""
         found: list[Token] = []
-        size = len(self.code)
-        while self.position < size and len(found) < at_most:
+        code, size, left = self.code, len(self.code), at_most
+        while left > 0:
+            if blanks := _BLANKS.match(code, self.position):
+                self.position = blanks.end()
+            if self.position >= size:
+                break
             token = self._next()
             if token is None:
                 continue
             found.append(token)
-            if token.text == "\n":
-                if self._heredocs:
-                    self._read_heredocs(found)
-                elif empty := _EMPTY.match(self.code, self.position):
-                    self.position = empty.end()
+            left -= 1
+            if token.kind == "word":
+                run = self._run(left)
+                if run is not None:
+                    found.append(run)
+                    left -= len(run.run)
+            elif token.text == "\n":
+                self._start_line(found)
         if self._heredocs:
             self._read_heredocs(found)
+        self.taken = at_most - left
         return found
 
+    def _start_line(self, found: list[Token]) -> None:
+        if self._heredocs:
+            self._read_heredocs(found)
+        elif empty := _EMPTY.match(self.code, self.position):
+            self.position = empty.end()
+
     def _next(self) -> Token | None:
+        """Return the token that starts here, None for a here document without a name."""
         code, start = self.code, self.position
         if code[start] not in _NO_WORD:
             word = self._word()
             return Token("word", "", start, self.position, word)
-        skipped = _BLANKS.match(code, start) or (_COMMENT.match(code, start))
-        if skipped:
-            self.position = skipped.end()
-            return None
-        redirect = _REDIRECT.match(code, start)
+        redirect = _REDIRECT.match(code, start) if code[start] != "\n" else None
         if redirect and not self._is_word_here(start):
             self.position = redirect.end()
             if redirect[0].lstrip("0123456789") in {"<<", "<<-"}:
@@ -94,6 +106,14 @@ class Lexer:
         word = self._word()
         return Token("word", "", start, self.position, word)
 
+    def _run(self, at_most: int) -> Token | None:
+        """Take the bare words that follow, all at once: most of a command is made of them."""
+        found = _RUN.match(self.code, self.position)
+        if found is None or not at_most:
+            return None
+        start, self.position = self.position, found.end()
+        return Token("run", "", start, self.position, run=found[0].split()[:at_most])
+
     def _is_word_here(self, at: int) -> bool:
         """Tell ``<(…)`` and ``<PLACEHOLDER>`` from a redirection."""
         code = self.code
@@ -104,30 +124,32 @@ class Lexer:
     # -- words
 
     def _word(self) -> Word:
-        size = len(self.code)
-        plain = _PLAIN.match(self.code, self.position)
-        if plain and (plain.end() == size or self.code[plain.end()] in _WORD_END):
+        code, size = self.code, len(self.code)
+        plain = _PLAIN.match(code, self.position)
+        if plain and (plain.end() == size or code[plain.end()] in _WORD_END):
             self.position = plain.end()
-            return Word((Part(TEXT, plain[0]),))
+            return plain[0]
         parts: list[Part] = []
         has_stray_escape = False
         while self.position < size:
-            plain = _PLAIN.match(self.code, self.position)
+            plain = _PLAIN.match(code, self.position)
             if plain:
                 self.position = plain.end()
                 parts.append(Part(TEXT, plain[0]))
-                if plain[0].endswith("=") and self.code.startswith("(", self.position):
+                if plain[0].endswith("=") and code.startswith("(", self.position):
                     parts.append(Part(ARRAY, self._balanced(self.position + 1)))
                 continue
-            sign = self.code[self.position]
+            sign = code[self.position]
             if sign == "\\":
                 has_stray_escape |= self._escape(parts)
             elif not self._special(sign, parts):
                 break
         if not parts and self.position < size:  # a sign that starts nothing
-            parts.append(Part(TEXT, self.code[self.position]))
             self.position += 1
-        return Word(tuple(parts) or (Part(TEXT, ""),), has_stray_escape)
+            return code[self.position - 1]
+        if len(parts) == 1 and parts[0].kind == TEXT and not parts[0].is_quoted:
+            return parts[0].text
+        return Parts(tuple(parts), has_stray_escape) if parts else ""
 
     def _special(self, sign: str, parts: list[Part]) -> bool:
         code, at = self.code, self.position
@@ -169,6 +191,10 @@ class Lexer:
         self.position = end + 1
 
     def _double(self, parts: list[Part]) -> None:
+        if plain := _QUOTED.match(self.code, self.position):
+            self.position = plain.end()
+            parts += (Part(TEXT, "", is_quoted=True), Part(TEXT, plain[1], is_quoted=True))
+            return
         self.position += 1
         if self._last['"'] < self.position:
             parts.append(Part(TEXT, '"'))
@@ -284,7 +310,7 @@ class Lexer:
         for index in range(len(found) - 1, -1, -1):
             token = found[index]
             if token.start in texts and token.text == "<<":
-                found[index] = token._replace(word=texts.pop(token.start))
+                token.word = texts.pop(token.start)
             if not texts:
                 break
 
@@ -301,7 +327,9 @@ class Lexer:
             end = at = size
         body, self.position = self.code[start:at], end
         if is_raw:
-            return Word((Part(TEXT, body, is_quoted=True),))
+            return Parts((Part(TEXT, body, is_quoted=True),))
         inner = Lexer(body.replace('"', _QUOTE))
         parts = inner.quoted_parts()
-        return Word(tuple(part._replace(text=part.text.replace(_QUOTE, '"')) for part in parts))
+        return Parts(
+            tuple(Part(part.kind, part.text.replace(_QUOTE, '"'), part.is_quoted) for part in parts)
+        )

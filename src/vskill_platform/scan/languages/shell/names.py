@@ -83,8 +83,8 @@ GUARDS = re.compile(
     r"|WinDefend|mpssvc",
     re.IGNORECASE,
 )  # fmt: skip
-_VERSIONED = re.compile(r"(python|pip|ruby|lua|php|perl|node|nc|gcc)[\d.]*\d(?:\.exe)?$")
-_ALIASES = {
+VERSIONED = re.compile(r"(python|pip|ruby|lua|php|perl|node|nc|gcc)[\d.]*\d$")
+ALIASES = {
     "pip3": "pip", "ncat": "nc", "netcat": "nc", "nc.traditional": "nc", "nc.openbsd": "nc",
     "gbase64": "base64",
     "gsed": "sed", "py": "python", "pypy3": "python", "ipython": "python", "nodejs": "node",
@@ -98,8 +98,10 @@ _ALIASES = {
 
 def program_name(path: str) -> str:
     """Return the name that a program is known by, without folder and version."""
-    name = path.rpartition("/")[2].rpartition("\\")[2]
+    name = path.rpartition("/")[2] if "/" in path else path
+    if "\\" in name:
+        name = name.rpartition("\\")[2]
     name = name.removesuffix(".exe")
-    versioned = _VERSIONED.match(name)
-    name = versioned[1] if versioned else name
-    return _ALIASES.get(name, name)
+    if name[-1:].isdigit() and (versioned := VERSIONED.match(name)):
+        name = versioned[1]
+    return ALIASES.get(name, name)

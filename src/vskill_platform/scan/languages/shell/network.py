@@ -1,7 +1,8 @@
 """Programs that fetch and send over HTTP: curl, wget and their kin."""
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from vskill_platform.scan.facts import Act
 from vskill_platform.scan.languages.shell.options import Options, read_options
@@ -57,13 +58,12 @@ _OWN_KEYS = frozenset({Secret.ENV_FILE, Secret.TOKENS, Secret.AGENT, Secret.KEYC
 _ONE_TOKEN = frozenset({Secret.TOKENS, Secret.AGENT})
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct):
     urls: list[str]
-    data: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
+    data: list[str] = []
+    files: list[str] = []
     #: Headers and the like.
-    extras: list[str] = field(default_factory=list)
+    extras: list[str] = []
     sends: bool = False
     #: Where the answer goes: a path, "" for the name in the URL, None for standard output.
     output: str | None = None

@@ -1,13 +1,12 @@
 """Taking a command's arguments apart: which are options, which values, which neither."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 
-@dataclass(slots=True)
-class Options:
+class Options(msgspec.Struct):
     #: Each option without its dashes, with its values; a flag has none.
-    given: dict[str, list[str]] = field(default_factory=dict)
-    rest: list[str] = field(default_factory=list)
+    given: dict[str, list[str]] = {}
+    rest: list[str] = []
 
     def has(self, *names: str) -> bool:
         return any(name in self.given for name in names)

@@ -1,6 +1,6 @@
 """Putting words together to pipelines and groups, whatever is missing or left over."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from vskill_platform.scan.languages.shell.lexer import Lexer
 from vskill_platform.scan.languages.shell.syntax import (
@@ -10,6 +10,7 @@ from vskill_platform.scan.languages.shell.syntax import (
     Simple,
     Token,
     Word,
+    bare,
 )
 
 #: Deeper groups are read as if their brackets were not there.
@@ -29,15 +30,14 @@ RESERVED = frozenset({*_OPENERS, *_CLOSERS, *_CONNECTORS, "function"})
 _SEPARATORS = frozenset({";", "\n", "&", "&&", "||", ";;", ";&", ";;&"})
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(msgspec.Struct):
     group: Group
     closer: str
     pipeline: Pipeline | None = None
     command: Simple | Group | None = None
     start: int = 0
     #: Words of a for loop or the head of a case are no command.
-    head: list[Word] | None = field(default=None)
+    head: list[Word] | None = None
 
 
 class Parser:
@@ -47,10 +47,11 @@ class Parser:
         self.taken = 0
         self._code = code
         self._stack = [_Frame(Group("file"), "")]
+        self._line, self._counted = 1, 0
 
     def parse(self) -> Group:
         tokens = self._lexer.tokens(self._max_tokens)
-        self.taken = len(tokens)
+        self.taken = self._lexer.taken
         index = 0
         while index < len(tokens):
             index += self._take(tokens, index)
@@ -67,6 +68,8 @@ class Parser:
             return self._take_redirect(tokens, index)
         if token.kind == "word" and token.word is not None:
             self._take_word(token, token.word)
+        elif token.kind == "run":
+            self._take_run(token)
         elif frame.head is not None:
             self._end_head(frame)
         elif token.text in {"|", "|&"}:
@@ -93,39 +96,58 @@ class Parser:
         self._command(token).redirects.append(Redirect(fd, op, word))
         return taken
 
+    def _take_run(self, token: Token) -> None:
+        """Take bare words: the arguments of a command, or one by one what may be more than that."""
+        frame = self._stack[-1]
+        if frame.head is None and isinstance(frame.command, Simple):
+            frame.command.words += token.run
+            return
+        end = token.start
+        for word in token.run:
+            start = self._code.index(word, end)
+            end = start + len(word)
+            self._take_word(Token("word", "", start, end), word)
+
     def _take_word(self, token: Token, word: Word) -> None:
-        frame, bare = self._stack[-1], word.bare
+        frame, text = self._stack[-1], bare(word)
         if frame.head is not None:
-            if bare == "in" and frame.group.kind == "case":
+            if text == "in" and frame.group.kind == "case":
                 frame.head = None
             else:
                 frame.head.append(word)
             return
         is_first = frame.command is None
-        if bare is not None and (is_first or isinstance(frame.command, Group)):
-            if bare in _CLOSERS and frame.closer == bare:
+        if text is not None and (is_first or isinstance(frame.command, Group)):
+            if text in _CLOSERS and frame.closer == text:
                 self._close(token.end)
                 return
-            if is_first and bare in _OPENERS:
-                self._open(bare, token)
+            if is_first and text in _OPENERS:
+                self._open(text, token)
                 return
-            if bare in _CONNECTORS or (is_first and bare in _CLOSERS):
+            if text in _CONNECTORS or (is_first and text in _CLOSERS):
                 return
-            if bare == "function" and is_first:
+            if text == "function" and is_first:
                 return
         command = self._command(token)
         if isinstance(command, Simple):
             command.words.append(word)
+            command.is_plain = command.is_plain and text is not None
 
     def _command(self, token: Token) -> Simple | Group:
         frame = self._stack[-1]
         if frame.pipeline is None:
-            frame.pipeline = Pipeline(self._lexer.line_of(token.start))
+            frame.pipeline = Pipeline(self._line_of(token.start))
             frame.start = token.start
         if frame.command is None:
             frame.command = Simple()
             frame.pipeline.stages.append(frame.command)
         return frame.command
+
+    def _line_of(self, position: int) -> int:
+        """Return the line of a place that lies behind the one asked for before."""
+        self._line += self._code.count("\n", self._counted, position)
+        self._counted = position
+        return self._line
 
     def _open(self, kind: str, token: Token, closer: str | None = None) -> None:
         if len(self._stack) >= MAX_DEPTH:
@@ -151,7 +173,7 @@ class Parser:
     def _end_head(self, frame: _Frame) -> None:
         words, frame.head = frame.head or [], None
         if frame.group.kind != "case" and words:
-            frame.group.name = words[0].bare or ""
+            frame.group.name = bare(words[0]) or ""
             frame.group.words = words[2:]
 
     def _take_paren(self, tokens: list[Token], index: int) -> int:
@@ -160,7 +182,7 @@ class Parser:
         following = tokens[index + 1] if index + 1 < len(tokens) else None
         is_function = following is not None and following.text == ")"
         if isinstance(command, Simple) and len(command.words) == 1 and is_function:
-            return self._take_function(tokens, index, command.words[0].bare or "")
+            return self._take_function(tokens, index, bare(command.words[0]) or "")
         if isinstance(command, Simple) and command.words:
             return 1  # a bracket in the middle of a command: prose, or a pattern
         self._open("(", tokens[index], closer=")")
@@ -174,7 +196,7 @@ class Parser:
         frame = self._stack[-1]
         if opener is None or frame.pipeline is None or len(self._stack) >= MAX_DEPTH:
             return taken
-        kind = opener.word.bare if opener.word else opener.text
+        kind = bare(opener.word) if opener.word else opener.text
         if kind not in {"{", "("}:
             return taken
         group = Group("function", name=name)
@@ -206,4 +228,7 @@ class Parser:
 
 def words_of(code: str) -> list[Word]:
     """Return the words of an array."""
-    return [token.word for token in Lexer(code).tokens(MAX_ELEMENTS) if token.word is not None]
+    words: list[Word] = []
+    for token in Lexer(code).tokens(MAX_ELEMENTS):
+        words += token.run if token.word is None else [token.word]
+    return words

@@ -6,13 +6,14 @@ import msgspec
 
 from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hosts import hosts_in
+from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
+from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
+from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.shell.state import Host, State
 from vskill_platform.scan.languages.unparsed import Unparsed
 
-_SOCKETS = re.compile(
-    r"socket|TCPSocket|fsockopen|/inet/tcp/|INET|net\.connect|net\.Socket|stream_socket_client",
-    re.IGNORECASE,
-)
+#: What opens a connection, in small letters.
+_SOCKETS = ("socket", "fsockopen", "inet", "net.connect")
 _SHELLS = re.compile(
     r"(?:exec|system|spawn|popen|proc_open|shell_exec|passthru|dup2"
     r"|`)[^\n]{0,200}?(?:/bin/\w{0,3}sh|cmd\.exe|\bsh\b|\bbash\b|\bzsh\b)"
@@ -30,6 +31,7 @@ _DECODES = re.compile(
     r"|hex2bin|fromhex"
 )
 _EVALS = re.compile(r"\b(?:eval|exec|system|instance_eval|assert)\b")
+_READERS = {"python": read_python, "node": read_javascript, "powershell": read_powershell}
 
 
 def runs_its_input(program: str) -> bool:
@@ -40,11 +42,12 @@ def runs_its_input(program: str) -> bool:
 def read_program(state: State, language: str, program: str) -> None:
     """Note what a program in another language does."""
     program = state.plain(program)
-    if _SOCKETS.search(program) and _SHELLS.search(program):
+    small = program.lower()
+    if any(word in small for word in _SOCKETS) and _SHELLS.search(program):
         address = _ADDRESS.search(program)
         name = (address[1] or address[0]) if address else None
         state.emit(Act.REVERSE_SHELL, language, Host(name.lower() if name else None))
-    if language in {"python", "node", "powershell"}:
+    if language in _READERS:
         _add(state, _read(state, language, program))
     elif language == "osascript":
         _read_applescript(state, program)
@@ -55,22 +58,8 @@ def read_program(state: State, language: str, program: str) -> None:
 
 
 def _read(state: State, language: str, program: str) -> list[Fact]:
-    # The readers of languages call each other: Python runs shell commands, too.
-    from vskill_platform.scan.languages.javascript import (  # noqa: PLC0415 - see above
-        read_javascript,
-    )
-    from vskill_platform.scan.languages.powershell import (  # noqa: PLC0415 - see above
-        read_powershell,
-    )
-    from vskill_platform.scan.languages.python import read_python  # noqa: PLC0415 - see above
-
-    readers = {
-        "python": read_python.read_python,
-        "node": read_javascript.read_javascript,
-        "powershell": read_powershell.read_powershell,
-    }
     try:
-        return readers[language](program)
+        return _READERS[language](program)
     except Unparsed as unparsed:
         state.is_cut |= unparsed.is_too_much
         return unparsed.facts

@@ -1,11 +1,10 @@
 """What shell code does: scripts, code blocks in documents, single commands."""
 
-import re
+from functools import lru_cache
+from operator import attrgetter
 
 from vskill_platform.scan.facts import Act, Fact
-from vskill_platform.scan.languages.shell.commands import PROGRAMS
-from vskill_platform.scan.languages.shell.names import PICKERS, READERS, program_name
-from vskill_platform.scan.languages.shell.parser import RESERVED
+from vskill_platform.scan.languages.shell.idle_code import is_bare, is_idle
 from vskill_platform.scan.languages.shell.source import (
     MAX_CHARACTERS,
     clean,
@@ -15,25 +14,34 @@ from vskill_platform.scan.languages.shell.state import BudgetSpent, State
 from vskill_platform.scan.languages.shell.walk import run_code, run_command, run_uncalled
 from vskill_platform.scan.languages.unparsed import Unparsed
 
-#: A line of bare words: no quotes, variables, pipes, redirections, assignments or prompts.
-_BARE_LINE = re.compile(r"[ \t]*(?:([\w./:@,+~*?^-]+)(?:[ \t][\w \t./:@,+~*?^=%!#-]*)?)?")
-#: Far below everything that is counted while code is followed.
-_MAX_BARE = 4000
-#: What gives a line a meaning that starts with it.
-_KNOWN = PROGRAMS.keys() | READERS | PICKERS | RESERVED
+#: Longer code is hardly met twice.
+_SHORT = 2000
 
 
 def read_shell(code: str) -> list[Fact]:
     """Return what *code* does; raise Unparsed if it is more than can be followed."""
-    if len(code) <= _MAX_BARE and code.isascii() and _does_nothing(code):
+    return list(_read_short(code)) if len(code) <= _SHORT else _read(code)
+
+
+@lru_cache(maxsize=1024)
+def _read_short(code: str) -> tuple[Fact, ...]:
+    """Read only once what a document, or a program that is followed in rounds, says again."""
+    return tuple(_read(code))
+
+
+def _read(code: str) -> list[Fact]:
+    if is_bare(code):
         return []
+    split, text = lines_with_split_words(code), clean(code)
+    return follow_shell(code, text, split) if split or not is_idle(text) else []
+
+
+def follow_shell(code: str, text: str, split: list[int]) -> list[Fact]:
+    """Follow *text*, which is *code* made fit for that, from its first command to its last."""
     state = State(run_code=run_code, run_command=run_command)
-    lines = code[:MAX_CHARACTERS].split("\n")
-    for line in lines_with_split_words(code):
-        state.line, state.source = line, lines[line - 1]
-        state.emit(Act.HIDE, "invisible characters")
+    _note_split_words(state, code, split)
     try:
-        run_code(state, clean(code))
+        run_code(state, text)
         run_uncalled(state)
     except (BudgetSpent, RecursionError):
         raise Unparsed("too much to follow", _facts(state), is_too_much=True) from None
@@ -42,18 +50,12 @@ def read_shell(code: str) -> list[Fact]:
     return _facts(state)
 
 
-def _does_nothing(code: str) -> bool:
-    """Tell names of files, of fields and the like, which most code in the middle of prose is.
-
-    A line of bare words that starts with no program that we know leaves no trace in the state,
-    so following it would only take longer to find nothing.
-    """
-    for line in code.split("\n"):
-        bare = _BARE_LINE.fullmatch(line)
-        if bare is None or (bare[1] and program_name(bare[1]) in _KNOWN):
-            return False
-    return True
+def _note_split_words(state: State, code: str, split: list[int]) -> None:
+    lines = code[:MAX_CHARACTERS].split("\n") if split else []
+    for line in split:
+        state.line, state.source = line, lines[line - 1]
+        state.emit(Act.HIDE, "invisible characters")
 
 
 def _facts(state: State) -> list[Fact]:
-    return sorted(state.facts.values(), key=lambda fact: fact.line)
+    return sorted(state.facts.values(), key=attrgetter("line"))

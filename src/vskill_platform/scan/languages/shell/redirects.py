@@ -6,7 +6,7 @@ from vskill_platform.scan.facts import Act
 from vskill_platform.scan.languages.shell.names import SHELLS
 from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State
-from vskill_platform.scan.languages.shell.syntax import Redirect
+from vskill_platform.scan.languages.shell.syntax import Redirect, parts_of
 from vskill_platform.scan.languages.shell.words import fold_text
 from vskill_platform.scan.languages.shell.writing import note_write
 
@@ -54,7 +54,7 @@ def write_output(state: State, command: Command, redirects: list[Redirect], prin
 
 
 def _opens_socket(redirect: Redirect) -> bool:
-    return redirect.op == "<" and redirect.target.parts[0].text.startswith("/dev/")
+    return redirect.op == "<" and parts_of(redirect.target)[0].text.startswith("/dev/")
 
 
 def _use_socket(

@@ -6,6 +6,8 @@ import re
 MAX_CHARACTERS = 512 * 1024
 #: Letters that nobody sees, used to split a word that a scanner looks for.
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+#: Those of them that lie in the first plane: each is looked for in no time.
+_IN_FIRST_PLANE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
 _SPLIT_WORD = re.compile(f"[A-Za-z/]{INVISIBLE.pattern}+[A-Za-z/]")
 #: Private characters mark unknown values while code is read; none may come from outside.
 FIRST_MARK = 0xF0000
@@ -16,21 +18,38 @@ _PROMPT = re.compile(
     r"[$%\u276f\u279c][ \t]{1,4}(?=\S)|>[ \t]{1,4}(?=[A-Za-z.][\w./-]{0,60}[ \t]+\S))",
     re.MULTILINE,
 )
+#: Without one of these there is no prompt.
+_PROMPT_ENDS = tuple(sign + blank for sign in "$%>\u276f\u279c" for blank in " \t")
 _BRACES = re.compile(r"(?m)(^|[|;&(`])([ \t]{0,8})\{([\w./-]{1,40}(?:,[^\s{},]{1,400}){1,40})\}")
 
 
 def clean(code: str) -> str:
     """Return *code* without prompts and invisible letters, its lines where they were."""
-    code = code[:MAX_CHARACTERS].replace("\r\n", "\n").replace("\r", "\n")
-    code = _MARKS.sub("?", code)
+    code = code[:MAX_CHARACTERS]
+    if "\r" in code:
+        code = code.replace("\r\n", "\n").replace("\r", "\n")
     if not code.isascii():
-        code = INVISIBLE.sub("", code).replace("\u00a0", " ")
-    return _PROMPT.sub(lambda found: " " * len(found[0]), code)
+        code = code.replace("\u00a0", " ")
+    if _may_be_odd(code):
+        code = INVISIBLE.sub("", _MARKS.sub("?", code))
+    if any(end in code for end in _PROMPT_ENDS):
+        code = _PROMPT.sub(lambda found: " " * len(found[0]), code)
+    return code
+
+
+def _may_be_odd(code: str) -> bool:
+    """Tell quickly whether a text may hold marks or invisible letters."""
+    if "\x00" in code or "\x1f" in code:
+        return True
+    if code.isascii():
+        return False
+    goes_beyond = len(code.encode("utf-16-le", "surrogatepass")) > 2 * len(code)
+    return goes_beyond or any(letter in code for letter in _IN_FIRST_PLANE)
 
 
 def lines_with_split_words(code: str) -> list[int]:
     """Return the lines in which an invisible letter stands inside of a word."""
-    if code.isascii():
+    if code.isascii() or not _may_be_odd(code):
         return []
     return sorted({code.count("\n", 0, found.start()) + 1 for found in _split_words(code)})
 

@@ -1,9 +1,10 @@
 """What is known while shell code is read: variables, files, where data came from."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import msgspec
 
 from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hosts import HostClass, classify_host
@@ -30,7 +31,8 @@ MAX_NESTING = 8
 MAX_DEPTH = 80
 
 ALL_VARIABLES = "all variables"
-_MARK = re.compile(f"[{chr(FIRST_MARK + 1)}-{chr(FIRST_MARK + MAX_FLOWS + 1)}]")
+_FIRST_MARK, _LAST_MARK = chr(FIRST_MARK + 1), chr(FIRST_MARK + MAX_FLOWS + 1)
+_MARK = re.compile(f"[{_FIRST_MARK}-{_LAST_MARK}]")
 #: Folders that are a secret as a whole, when they are packed or copied.
 _FOLDERS = {
     ".ssh": Secret.SSH, ".aws": Secret.CLOUD, ".azure": Secret.CLOUD, ".kube": Secret.CLOUD,
@@ -44,16 +46,14 @@ _FOLDER = re.compile(r"[/\\](" + "|".join(map(re.escape, _FOLDERS)) + r")(?:/(?:
 _DOTS = re.compile(r"^(?:\./)+")
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(msgspec.Struct, frozen=True, gc=False):
     """A place on the network; the name is None if it is not written down."""
 
     name: str | None
     kind: HostClass | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(msgspec.Struct, frozen=True, gc=False):
     """Where a value that is not known came from."""
 
     hosts: tuple[Host, ...] = ()
@@ -72,8 +72,7 @@ class Flow:
 _NO_FLOW = Flow()
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(msgspec.Struct):
     """A folder that was cloned or unpacked."""
 
     path: str
@@ -82,8 +81,7 @@ class Tree:
     is_run: bool = False
 
 
-@dataclass(slots=True)
-class Command:
+class Command(msgspec.Struct, gc=False):
     name: str
     args: list[str]
     stdin: str = ""
@@ -97,30 +95,29 @@ class BudgetSpent(Exception):
     """The code is larger than we are willing to follow."""
 
 
-@dataclass(slots=True)
-class State:
+class State(msgspec.Struct):
     #: Reads nested code: text, standard input, is somebody taking the output.
     run_code: Callable[["State", str, str], str]
     #: Runs a command that stands in another one's arguments.
     run_command: Callable[["State", Command], str]
-    facts: dict[tuple[object, ...], Fact] = field(default_factory=dict)
-    counts: Counter[Act] = field(default_factory=Counter)
-    variables: dict[str, str] = field(default_factory=dict)
+    facts: dict[tuple[object, ...], Fact] = {}
+    counts: dict[Act, int] = {}
+    variables: dict[str, str] = {}
     #: What was written where; found by path, by name and by folder.
-    files: dict[str, str] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-    folders: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[str, str] = {}
+    names: dict[str, str] = {}
+    folders: dict[str, list[str]] = {}
     #: Each function with the line before the code that it stands in.
-    functions: dict[str, tuple[Group, int]] = field(default_factory=dict)
-    called: set[str] = field(default_factory=set)
-    active: list[str] = field(default_factory=list)
-    sockets: dict[str, Host] = field(default_factory=dict)
-    trees: list[Tree] = field(default_factory=list)
+    functions: dict[str, tuple[Group, int]] = {}
+    called: set[str] = set()
+    active: list[str] = []
+    sockets: dict[str, Host] = {}
+    trees: list[Tree] = []
     inside: Tree | None = None
     #: Downloaded files of which it is noted already that they are run.
-    ran: set[str] = field(default_factory=set)
+    ran: set[str] = set()
     has_moved: bool = False
-    flows: list[Flow] = field(default_factory=list)
+    flows: list[Flow] = []
     line: int = 1
     base_line: int = 0
     source: str = ""
@@ -164,9 +161,9 @@ class State:
 
     def has_room(self, act: Act) -> bool:
         """Count by what is done: a flood of harmless facts must not hide the one that is not."""
-        self.counts[act] += 1
-        self.is_cut |= self.counts[act] > MAX_FACTS
-        return self.counts[act] <= MAX_FACTS
+        count = self.counts[act] = self.counts.get(act, 0) + 1
+        self.is_cut |= count > MAX_FACTS
+        return count <= MAX_FACTS
 
     def emit_all(self, act: Act, hosts: Iterable[Host], detail: str = "") -> None:
         for host in list(dict.fromkeys(hosts))[:4]:
@@ -205,10 +202,10 @@ class State:
         return self.flows[index] if 0 <= index < len(self.flows) else Flow()
 
     def is_mark(self, text: str) -> bool:
-        return bool(_MARK.match(text[:1]))
+        return _FIRST_MARK <= text[:1] <= _LAST_MARK
 
     def has_mark(self, text: str) -> bool:
-        return _MARK.search(text) is not None
+        return not text.isascii() and _MARK.search(text) is not None
 
     def plain(self, value: str) -> str:
         """Return *value* with all that was decoded written out."""
@@ -218,7 +215,10 @@ class State:
 
     def derive(self, *values: str, **changes: object) -> str:
         """Return a value that was made from others."""
-        return self.mark(replace(self.flow(*values), **{"plain": None, **changes}))  # type: ignore[arg-type] # the fields of Flow
+        flow = self.flow(*values)
+        if flow is not _NO_FLOW or any(changes.values()):
+            flow = msgspec.structs.replace(flow, **{"plain": None, **changes})
+        return self.mark(flow)
 
     # -- files
 
@@ -266,7 +266,11 @@ class State:
 
 def secret_at(path: str) -> str | None:
     """Return the kind of secret that lies at *path*; public keys and examples are none."""
-    path = path[:MAX_PATH]
+    return _secret_at(path[:MAX_PATH])
+
+
+@lru_cache(maxsize=1024)
+def _secret_at(path: str) -> str | None:
     if path.endswith((".pub", ".example", ".sample", ".template")):
         return None
     found = secret_in(path)

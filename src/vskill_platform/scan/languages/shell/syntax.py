@@ -1,69 +1,82 @@
-"""What a piece of shell code is made of: words, redirections, pipelines, groups."""
+"""What a piece of shell code is made of: words, redirections, pipelines, groups.
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+None of them leads back to what holds it, so the garbage collector need not look at them.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
 
 #: Kinds of parts that a word is made of.
 TEXT, VARIABLE, SUBSTITUTION, PROCESS, ANSI, ARRAY = "text", "var", "sub", "proc", "ansi", "array"
 
 
-class Part(NamedTuple):
+class Part(msgspec.Struct, frozen=True, gc=False):
     kind: str
     #: The text itself, the inside of ``${…}``, or the code inside of a substitution.
     text: str
     is_quoted: bool = False
 
 
-class Word(NamedTuple):
+class Parts(msgspec.Struct, frozen=True, gc=False):
+    """A word with quotes or expansions in it."""
+
     parts: tuple[Part, ...]
     #: A backslash stands before an ordinary letter inside of the word, as in ``c\\url``.
     has_stray_escape: bool = False
 
-    @property
-    def bare(self) -> str | None:
-        """The text of a word that has neither quotes nor expansions."""
-        only = self.parts[0] if len(self.parts) == 1 else None
-        return only.text if only and only.kind == TEXT and not only.is_quoted else None
+
+#: A word that has neither quotes nor expansions is its text, as nearly all are.
+Word = str | Parts
 
 
-class Redirect(NamedTuple):
+def bare(word: Word) -> str | None:
+    """Return the text of a word that has neither quotes nor expansions."""
+    return word if isinstance(word, str) else None
+
+
+def parts_of(word: Word) -> tuple[Part, ...]:
+    return (Part(TEXT, word),) if isinstance(word, str) else word.parts
+
+
+class Redirect(msgspec.Struct, frozen=True, gc=False):
     fd: str
     op: str
     target: Word
 
 
-@dataclass(slots=True)
-class Simple:
+class Simple(msgspec.Struct, gc=False):
     """A command with its words, not expanded yet."""
 
-    words: list[Word] = field(default_factory=list)
-    redirects: list[Redirect] = field(default_factory=list)
+    words: list[Word] = []
+    redirects: list[Redirect] = []
+    #: Whether all words are bare.
+    is_plain: bool = True
 
 
-@dataclass(slots=True)
-class Pipeline:
+class Pipeline(msgspec.Struct, gc=False):
     line: int
-    stages: "list[Simple | Group]" = field(default_factory=list)
+    stages: "list[Simple | Group]" = []
     source: str = ""
 
 
-@dataclass(slots=True)
-class Group:
+class Group(msgspec.Struct, gc=False):
     """Statements that belong together: braces, a subshell, a loop, a function's body."""
 
     kind: str
-    items: list[Pipeline] = field(default_factory=list)
-    redirects: list[Redirect] = field(default_factory=list)
+    items: list[Pipeline] = []
+    redirects: list[Redirect] = []
     #: The function's name, or the variable of a for loop with the words that it walks over.
     name: str = ""
-    words: list[Word] = field(default_factory=list)
+    words: list[Word] = []
 
 
-class Token(NamedTuple):
-    #: "word", "op" or "redirect".
+class Token(msgspec.Struct, gc=False):
+    #: "word", "op", "redirect", or "run": bare words behind a word.
     kind: str
     #: The operator; for a redirection its number and operator, as in ``2>``.
     text: str
     start: int
     end: int
     word: Word | None = None
+    run: Sequence[str] = ()

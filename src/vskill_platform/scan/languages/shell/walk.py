@@ -22,15 +22,18 @@ from vskill_platform.scan.languages.shell.syntax import (
     TEXT,
     VARIABLE,
     Group,
+    Part,
+    Parts,
     Pipeline,
     Simple,
     Word,
+    bare,
+    parts_of,
 )
 from vskill_platform.scan.languages.shell.words import CUT, fold_text, fold_words, hides_its_name
 from vskill_platform.scan.languages.shell.wrappers import note_variable
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,100})(?:\[[^\]]{0,80}\])?(\+?)=")
-_SPACES = re.compile(r"[^\s'\"|;&]{2,40}\$(?:IFS\b|\{IFS)")
 _BRACES = re.compile(r"(?m)(?:^|[|;&(`])[ \t]{0,8}\{([\w./-]{1,40}),[^\s{}]{1,400}\}")
 #: Words of one command, and functions that call each other.
 _MAX_WORDS = 2000
@@ -114,8 +117,8 @@ def _run_group(state: State, group: Group, stdin: str, *, is_consumed: bool) -> 
         return ""
     stdin = read_input(state, group.redirects, stdin)
     if group.name:
-        folded = [piece for word in group.words for piece in fold_words(state, word)]
-        state.variables[group.name] = CUT.join(folded) or state.mark(Flow())
+        folded = CUT.join(fold_words(state, group.words))
+        state.variables[group.name] = folded or state.mark(Flow())
     is_taken = is_consumed or any(r.op.startswith((">", "&>")) for r in group.redirects)
     printed = run_items(state, group.items, stdin, is_consumed=is_taken)
     return write_output(state, Command("group", []), group.redirects, printed)
@@ -125,7 +128,7 @@ def _is_bomb(group: Group) -> bool:
     """Tell a function that starts itself twice in the background."""
     for pipeline in group.items:
         names = [
-            stage.words[0].bare
+            bare(stage.words[0])
             for stage in pipeline.stages
             if isinstance(stage, Simple) and stage.words
         ]
@@ -135,31 +138,45 @@ def _is_bomb(group: Group) -> bool:
 
 
 def _run_simple(state: State, simple: Simple, stdin: str, *, is_consumed: bool) -> str:
-    words = simple.words[:_MAX_WORDS]
-    state.is_cut |= len(words) < len(simple.words)
-    while words and _assign(state, words[0]):
-        words.pop(0)
-    given = read_input(state, simple.redirects, "")
-    if not words:
-        printed = given
-        return write_output(state, Command("", []), simple.redirects, printed)
-    args = [piece for word in words for piece in fold_words(state, word)]
+    words, redirects = simple.words, simple.redirects
+    if len(words) > _MAX_WORDS:
+        words, state.is_cut = words[:_MAX_WORDS], True
+    start = 0
+    while start < len(words) and _assign(state, words[start]):
+        start += 1
+    if not is_consumed and simple.is_plain and _is_unheard_of(state, simple, start):
+        return ""
+    given = read_input(state, redirects, "") if redirects else ""
+    if start == len(words):
+        return write_output(state, Command("", []), redirects, given)
+    args = fold_words(state, words[start:])
     if not args:
         return stdin
-    command = _name_command(state, words[0], args)
+    command = _name_command(state, words[start], args)
     command.stdin = given or stdin
-    command.is_consumed = is_consumed or any(r.op.startswith((">", "&>")) for r in simple.redirects)
+    command.is_consumed = is_consumed or any(r.op.startswith((">", "&>")) for r in redirects)
     printed = run_command(state, command)
-    return write_output(state, command, simple.redirects, printed)
+    return write_output(state, command, redirects, printed) if redirects else printed
+
+
+def _is_unheard_of(state: State, simple: Simple, start: int) -> bool:
+    """Tell a program that nothing is known about, so that its arguments do not matter."""
+    path = bare(simple.words[start]) if start < len(simple.words) else None
+    if path is None or not path.isascii() or simple.redirects:
+        return False
+    is_new = not (state.files or state.trees or state.functions)
+    return is_new and program_name(path) not in PROGRAMS
 
 
 def _assign(state: State, word: Word) -> bool:
-    first = word.parts[0]
+    if isinstance(word, str) and "=" not in word:
+        return False
+    first, *others = parts_of(word)
     found = _ASSIGNMENT.match(first.text) if first.kind == TEXT and not first.is_quoted else None
     if found is None:
         return False
-    rest = first._replace(text=first.text[found.end() :])
-    value = fold_text(state, Word((rest, *word.parts[1:])))
+    rest = Part(TEXT, first.text[found.end() :])
+    value = fold_text(state, Parts((rest, *others)))
     if found[2]:
         value = state.variables.get(found[1], "") + value
     state.variables[found[1]] = value[:MAX_VALUE]
@@ -170,18 +187,25 @@ def _assign(state: State, word: Word) -> bool:
 def _name_command(state: State, word: Word, args: list[str]) -> Command:
     """Find out which program is meant, and if its name was hidden."""
     path = args[0]
+    if isinstance(word, str) and path.isascii():
+        return Command(name=program_name(path), args=args[1:], path=path)
     flow = state.flow(path)
     plain = state.plain(path)
     if flow.is_decoded and flow.plain and plain != path and not re.search(r"\s", plain):
         state.emit(Act.HIDE, plain)
         path = plain
     name = program_name(path)
+    if isinstance(word, Parts):
+        _note_hidden_name(state, word, name, path)
+    return Command(name=name, args=args[1:], path=path)
+
+
+def _note_hidden_name(state: State, word: Parts, name: str, path: str) -> None:
     is_spelled_out = any(_piece(state, part.kind, part.text) in PROGRAMS for part in word.parts)
     if name in PROGRAMS and hides_its_name(word, path, is_spelled_out=is_spelled_out):
         state.emit(Act.HIDE, name)
     elif any(part.kind == VARIABLE and part.text == "IFS" for part in word.parts):
         state.emit(Act.HIDE, "blanks written as $IFS")
-    return Command(name=name, args=args[1:], path=path)
 
 
 def _piece(state: State, kind: str, text: str) -> str:

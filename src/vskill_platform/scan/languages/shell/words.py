@@ -1,6 +1,7 @@
 """Folding words to the text that the shell would see, as far as that can be known."""
 
 import re
+from collections.abc import Iterable
 
 from vskill_platform.scan.facts import Act
 from vskill_platform.scan.languages.shell.escapes import unescape
@@ -15,6 +16,7 @@ from vskill_platform.scan.languages.shell.syntax import (
     TEXT,
     VARIABLE,
     Part,
+    Parts,
     Word,
 )  # fmt: skip
 
@@ -27,28 +29,38 @@ _KEY_NAME = re.compile(
 )
 _COMPUTED = re.compile(r"[:/#%^,]")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME_OF_PROGRAM = re.compile(r"[\w.+-]{2,40}")
 
 
 def fold_text(state: State, word: Word) -> str:
     """Return a word as one text; what is unknown is a mark, or stays as it is written."""
-    folded = "".join(_fold_part(state, part) for part in word.parts)
+    if isinstance(word, str):
+        folded = word
+    else:
+        folded = "".join([_fold_part(state, part) for part in word.parts])
     state.spend(len(folded))
     return folded[:MAX_VALUE]
 
 
-def fold_words(state: State, word: Word) -> list[str]:
-    """Return the words that a word becomes when blanks in variables cut it."""
-    if len(word.parts) == 1 and word.parts[0].kind == TEXT:  # as nearly all are
-        folded = word.parts[0].text[:MAX_VALUE]
-    else:
-        folded = "".join(_fold_cut(state, part) for part in word.parts)[:MAX_VALUE]
-    state.spend(len(folded))
-    return [piece for piece in folded.split(CUT) if piece] if CUT in folded else [folded]
+def fold_words(state: State, words: Iterable[Word]) -> list[str]:
+    """Return the words that words become when blanks in variables cut them."""
+    found: list[str] = []
+    for word in words:
+        if isinstance(word, str):
+            folded = word[:MAX_VALUE]
+        else:
+            folded = "".join([_fold_cut(state, part) for part in word.parts])[:MAX_VALUE]
+        state.spend(len(folded))
+        if CUT in folded:
+            found += [piece for piece in folded.split(CUT) if piece]
+        else:
+            found.append(folded)
+    return found
 
 
-def hides_its_name(word: Word, name: str, *, is_spelled_out: bool) -> bool:
+def hides_its_name(word: Parts, name: str, *, is_spelled_out: bool) -> bool:
     """Tell if a command's name is written so that nobody finds it."""
-    if not re.fullmatch(r"[\w.+-]{2,40}", name):
+    if not _NAME_OF_PROGRAM.fullmatch(name):
         return False
     if word.has_stray_escape or any(p.kind == ANSI and "\\" in p.text for p in word.parts):
         return True
@@ -70,6 +82,8 @@ def _is_quoted_apart(parts: tuple[Part, ...]) -> bool:
 
 
 def _fold_cut(state: State, part: Part) -> str:
+    if part.kind == TEXT:
+        return part.text
     folded = _fold_part(state, part)
     if part.is_quoted or part.kind not in {VARIABLE, SUBSTITUTION}:
         return folded
@@ -84,9 +98,15 @@ def _fold_part(state: State, part: Part) -> str:
     if part.kind == ANSI:
         return unescape(part.text)
     if part.kind == ARRAY:
-        words = [word for word in words_of(part.text)[:200] if word.parts]  # a redirect has none
-        return CUT.join(fold_text(state, word) for word in words if word.parts[-1].kind != ARRAY)
+        return CUT.join(
+            fold_text(state, word) for word in words_of(part.text)[:200] if _is_element(word)
+        )
     return _substitute(state, part)
+
+
+def _is_element(word: Word) -> bool:
+    """Tell a word of an array from another array, and from an empty here document."""
+    return isinstance(word, str) or (bool(word.parts) and word.parts[-1].kind != ARRAY)
 
 
 def _substitute(state: State, part: Part) -> str:
@@ -163,6 +183,6 @@ def fold_string(state: State, text: str) -> str:
     state.nesting += 1
     try:
         parts = Lexer(text.strip('"').replace('"', "'")).quoted_parts()
-        return fold_text(state, Word(tuple(parts)))
+        return fold_text(state, Parts(tuple(parts)))
     finally:
         state.nesting -= 1

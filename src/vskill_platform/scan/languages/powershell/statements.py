@@ -1,0 +1,272 @@
+"""Following PowerShell and batch code statement by statement."""
+
+import re
+
+import msgspec
+
+from vskill_platform.scan.decode import decode_literal
+from vskill_platform.scan.facts import Act, Fact, shorten
+from vskill_platform.scan.hosts import classify_host, hosts_in
+from vskill_platform.scan.languages.powershell import rules
+from vskill_platform.scan.languages.powershell.text import (
+    MAX_CHARACTERS,
+    MAX_STATEMENTS,
+    assigned,
+    clean,
+    fill_in,
+    join_strings,
+    statements,
+)
+from vskill_platform.scan.languages.shell.read_shell import read_shell
+from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.places import secret_in, sensitive_place_in
+
+#: Code in code in code; nobody else goes deeper.
+_MAX_DEPTH = 3
+_MAX_FILES = 50
+#: Shorter names of files are part of too many words.
+_MIN_NAME = 4
+_ASSIGNMENT = re.compile(r"\$(?:\w{1,12}:)?(\w{1,60})\s{0,4}\+?=(?!=)")
+_NAMES = re.compile(r"\$(?:\w{1,12}:)?(\w{1,60})")
+_REGISTRY_RUN = re.compile(r"CurrentVersion\\Run", re.IGNORECASE)
+_TARGET = re.compile(r"['\"]?([\w.$%:\\/~{}-]{3,300})")
+
+
+class _Value(msgspec.Struct, frozen=True):
+    """Where a value came from."""
+
+    hosts: tuple[str, ...] = ()
+    secrets: frozenset[str] = frozenset()
+    is_decoded: bool = False
+    plain: str = ""
+
+    def with_(self, other: "_Value") -> "_Value":
+        return _Value(
+            tuple(dict.fromkeys((*self.hosts, *other.hosts)))[:4],
+            self.secrets | other.secrets,
+            self.is_decoded or other.is_decoded,
+            self.plain or other.plain,
+        )
+
+
+class _State(msgspec.Struct):
+    depth: int = 0
+    facts: dict[tuple[object, ...], Fact] = {}
+    texts: dict[str, str] = {}
+    values: dict[str, _Value] = {}
+    files: dict[str, _Value] = {}
+    line: int = 1
+    source: str = ""
+    is_cut: bool = False
+
+    def emit(self, act: Act, detail: str = "", host: str | None = None) -> None:
+        key = (act, self.line, host, detail)
+        if key not in self.facts:
+            self.facts[key] = Fact(
+                act=act, line=self.line, text=shorten(self.source), host=host,
+                host_class=classify_host(host) if host else None, detail=shorten(detail),
+            )  # fmt: skip
+
+    def emit_all(self, act: Act, hosts: tuple[str, ...], detail: str = "") -> None:
+        for host in hosts or (None,):
+            self.emit(act, detail, host)
+
+
+def follow_powershell(code: str) -> list[Fact]:
+    state = _State()
+    is_whole = _read(state, code)
+    facts = sorted(state.facts.values(), key=lambda fact: fact.line)
+    if not is_whole or state.is_cut or len(code) > MAX_CHARACTERS:
+        raise Unparsed("too long", facts, is_too_much=True)
+    return facts
+
+
+def _read(state: _State, code: str) -> bool:
+    """Read *code*; tell if that was all of it."""
+    plain, is_split = clean(code)
+    if is_split:
+        state.source = state.source or code[:300]
+        state.emit(Act.HIDE, "split words")
+    found = rules.REVERSE.search(plain)
+    if found and rules.REVERSE_RUNS.search(plain):
+        state.line = plain.count("\n", 0, found.start()) + 1
+        state.source = state.source or found[0]
+        hosts = hosts_in(f"tcp://{found[1]}")
+        state.emit(Act.REVERSE_SHELL, "socket", hosts[0] if hosts and "$" not in hosts[0] else None)
+    base = state.line - 1 if state.depth else 0
+    cut = statements(plain)
+    for line, text in cut:
+        if not state.depth:
+            state.line, state.source = base + line, text
+        _read_statement(state, text)
+    return len(cut) < MAX_STATEMENTS
+
+
+def _read_statement(state: _State, statement: str) -> None:
+    joined = join_strings(fill_in(statement, state.texts))
+    if (
+        joined != statement
+        and rules.RUNS_TEXT.search(joined)
+        and not rules.RUNS_TEXT.search(statement)
+    ):
+        state.emit(Act.HIDE, "strings put together")
+    if literal := assigned(join_strings(statement)):
+        state.texts[literal[0]] = literal[1]
+    if _read_nested(state, joined):
+        return
+    for pattern, act, detail in rules.PLAIN_RULES:
+        if pattern.search(joined):
+            state.emit(act, detail)
+    value = _value(state, joined)
+    _read_sending(state, joined, value)
+    _read_places(state, joined)
+    _read_running(state, joined, value)
+    _read_tools(state, joined)
+    if found := _ASSIGNMENT.match(joined):
+        state.values[found[1].lower()] = value.with_(state.values.get(found[1].lower(), _Value()))
+
+
+def _read_nested(state: _State, statement: str) -> bool:
+    """Read code that is handed to another shell; tell if the statement is nothing else."""
+    if found := rules.ENCODED.search(statement):
+        plain = decode_literal(found[1])
+        state.emit(Act.RUN, "powershell")
+        state.emit(Act.RUN_DECODED, plain or "")
+        _deeper(state, plain or "")
+        return True
+    found = rules.NESTED.search(statement) or rules.CMD.search(statement)
+    if found:
+        for pattern, act, detail in rules.PLAIN_RULES:
+            if act is Act.HIDE and pattern.search(statement):
+                state.emit(act, detail)
+        if statement[:1].lower() == "p":
+            state.emit(Act.RUN, "powershell")
+        _deeper(state, found[1].strip().strip("\"'"))
+    return found is not None
+
+
+def _deeper(state: _State, code: str) -> None:
+    if state.depth < _MAX_DEPTH and code:
+        state.depth += 1
+        try:
+            _read(state, code)
+        finally:
+            state.depth -= 1
+
+
+def _value(state: _State, statement: str) -> _Value:
+    """Return where the data of a statement comes from."""
+    tail = statement
+    if found := _ASSIGNMENT.match(statement):
+        tail = statement[found.end() :]
+    value = _Value()
+    for name in _NAMES.findall(tail)[:50]:
+        value = value.with_(state.values.get(name.lower(), _Value()))
+    if rules.FETCH.search(tail):
+        value = value.with_(_Value(hosts=tuple(hosts_in(tail)[:4]) or ("",)))
+    if decoded := rules.DECODES.search(tail):
+        plain = decode_literal(decoded[1]) if decoded[1] else None
+        value = value.with_(_Value(is_decoded=True, plain=plain or ""))
+    secret = secret_in(tail)
+    if rules.ALL_ENV.search(tail):
+        state.emit(Act.READ_ALL_ENV)
+        value = value.with_(_Value(secrets=frozenset({"all variables"})))
+    elif secret and (rules.READS.search(tail) or "-InFile" in tail or "UploadFile" in tail):
+        state.emit(Act.READ_SECRET, str(secret))
+        value = value.with_(_Value(secrets=frozenset({str(secret)})))
+    for path, known in state.files.items():
+        if path and path in tail:
+            value = value.with_(_Value(secrets=known.secrets))
+    return value
+
+
+def _hosts(value: _Value) -> tuple[str, ...]:
+    return tuple(host for host in value.hosts if host)
+
+
+def _read_sending(state: _State, statement: str, value: _Value) -> None:
+    hosts = tuple(hosts_in(statement)[:4])
+    if rules.SEND.search(statement):
+        state.emit_all(Act.SEND, hosts, "http")
+        for secret in sorted(value.secrets):
+            state.emit_all(Act.LEAK, hosts, secret)
+    elif rules.FETCH.search(statement) and (hosts or _NAMES.search(statement)):
+        output = _output(statement)
+        state.emit_all(Act.FETCH, hosts, output)
+        for secret in sorted(value.secrets):
+            state.emit_all(Act.LEAK, hosts, secret)
+    output = _output(statement)
+    if output and len(state.files) < _MAX_FILES:
+        state.files[output] = value.with_(state.files.get(output, _Value()))
+
+
+def _output(statement: str) -> str:
+    found = rules.OUTPUT.search(statement)
+    return next((group for group in found.groups() if group), "").strip("'\"") if found else ""
+
+
+def _read_places(state: _State, statement: str) -> None:
+    place = sensitive_place_in(statement)
+    if place and rules.WRITES.search(statement) and not _is_source(statement):
+        state.emit(Act.WRITE, str(place))
+
+
+def _is_source(statement: str) -> bool:
+    """Copying out of a place that matters writes to none."""
+    words = statement.split()
+    is_copy = bool(words) and words[0].lower() in {
+        "copy-item",
+        "copy",
+        "xcopy",
+        "move-item",
+        "move",
+    }
+    return is_copy and sensitive_place_in(words[-1]) is None and "-Dest" not in statement
+
+
+def _read_running(state: _State, statement: str, value: _Value) -> None:
+    if found := rules.REMOTE_HOSTS.search(statement):
+        state.emit_all(Act.RUN_REMOTE, tuple(hosts_in(statement)[:4]), found["name"].lower())
+    if found := rules.RUN.search(statement):
+        state.emit(Act.RUN, found[1].lower())
+    if rules.RUNS_TEXT.search(statement):
+        if value.hosts:
+            state.emit_all(Act.RUN_REMOTE, _hosts(value), "iex")
+        if value.is_decoded:
+            state.emit(Act.RUN_DECODED, value.plain)
+            _deeper(state, value.plain)
+        if not value.hosts and not value.is_decoded:
+            _read_dynamic(state, statement)
+        return
+    found = rules.STARTS.search(statement)
+    started = " ".join(group for group in found.groups() if group) if found else ""
+    for path, known in state.files.items():
+        if known.hosts and started and _names_file(started, path):
+            state.emit_all(Act.RUN_REMOTE, _hosts(known), "download and run")
+
+
+def _read_dynamic(state: _State, statement: str) -> None:
+    found = rules.RUNS_TEXT.search(statement)
+    rest = statement[found.end() :].strip() if found else ""
+    literal = rest.strip("()")
+    if literal[:1] in {"'", '"'} and literal[-1:] == literal[:1] and "$" not in literal:
+        _deeper(state, literal[1:-1])
+    elif rest or "|" in statement:
+        state.emit(Act.RUN_DYNAMIC, "iex")
+
+
+def _names_file(started: str, path: str) -> bool:
+    name = re.split(r"[\\/]", path)[-1]
+    return path in started or (len(name) >= _MIN_NAME and name in started)
+
+
+def _read_tools(state: _State, statement: str) -> None:
+    if found := rules.INSTALL.search(statement):
+        state.emit(Act.INSTALL, f"{found[1]}: {found[2]}")
+    if rules.SHELL_TOOLS.match(statement):
+        try:
+            facts = read_shell(statement.replace("\\", "/"))
+        except Unparsed as error:
+            facts, state.is_cut = error.facts, True
+        for fact in facts:
+            state.emit(fact.act, fact.detail, fact.host)

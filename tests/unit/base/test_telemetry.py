@@ -1,0 +1,103 @@
+"""Log lines: one an event, ours and the libraries' alike, and nothing in them is taken for more."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+import structlog
+
+from vskill_platform.base.telemetry import get_logger, render_line, set_up_logs
+
+Lines = Callable[[], list[str]]
+FOR_TERMINALS = structlog.dev.ConsoleRenderer(
+    colors=False, exception_formatter=structlog.dev.plain_traceback
+)
+
+
+@pytest.fixture
+def lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Lines]:
+    """What was written to stderr since the last look; the configuration is put back afterwards."""
+    before = structlog.get_config()
+    handlers, level = logging.root.handlers[:], logging.root.level
+    yield lambda: capsys.readouterr().err.splitlines()
+    structlog.configure(**before)
+    logging.root.handlers[:] = handlers
+    logging.root.setLevel(level)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"submission": "sub_1", "state": "PUBLISHED", "check": 0.0625, "z": None, "a": True},
+        {"why": "published as @local/x 1.0.0", "quoted": 'say "hi"', "it": "it's", "is": "a=b"},
+        {"empty": "", "umlaut": "für", "many": ("a", 1), "span": timedelta(seconds=3)},
+        {"lines": "one\ntwo", "tab": "a\tb"},
+    ],
+    ids=["nothing", "plain", "quoted", "odd", "lines"],
+)
+def test_a_line_is_what_a_terminal_would_show_without_colours(said: dict[str, object]) -> None:
+    event = {"timestamp": "2026-03-14T12:00:00Z", "level": "info", "event": "walk ended", **said}
+
+    assert render_line(None, "info", dict(event)) == FOR_TERMINALS(None, "info", dict(event))
+
+
+def test_what_others_have_written_cannot_colour_a_line_or_begin_a_new_one() -> None:
+    event = {
+        "timestamp": "now",
+        "level": "info",
+        "event": "told by a library\n2026 [info] forged",
+        "name": "\x1b[31mred",
+        "right_to_left": "\u202efdp.exe",
+    }
+
+    line = render_line(None, "info", event)
+
+    assert line.isprintable()
+    assert "forged'" in line
+
+
+def test_an_exception_is_told_with_its_traceback() -> None:
+    try:
+        raise ValueError("broken")
+    except ValueError as error:
+        event = {"timestamp": "now", "level": "warning", "event": "oops", "exc_info": error}
+
+    text = render_line(None, "warning", event)
+
+    assert text.startswith("now [warning  ] oops")
+    assert text.endswith("ValueError: broken")
+    assert "Traceback" in text
+
+
+def test_ours_and_the_libraries_lines_look_the_same(lines: Lines) -> None:
+    set_up_logs(level="INFO", as_json=False)
+
+    get_logger("ours").info("walk ended", submission="sub_1")
+    logging.getLogger("theirs").warning("careful, %s", "please")
+    get_logger("ours").debug("not shown")
+    logging.getLogger("theirs").debug("not shown")
+
+    ours, theirs = lines()
+    assert ours.endswith("[info     ] walk ended                     submission=sub_1")
+    assert theirs.endswith("[warning  ] careful, please")
+    assert ours[:11] == theirs[:11]
+
+
+def test_for_machines_each_line_is_json(lines: Lines) -> None:
+    set_up_logs(level="WARNING", as_json=True)
+
+    get_logger("ours").warning("queue does not answer", error="disk\nfull")
+    get_logger("ours").info("not shown")
+    logging.getLogger("theirs").error("careful")
+
+    ours, theirs = map(json.loads, lines())
+    assert (ours["level"], ours["event"], ours["error"]) == (
+        "warning",
+        "queue does not answer",
+        "disk\nfull",
+    )
+    assert (theirs["level"], theirs["event"]) == ("error", "careful")
+    assert "timestamp" in ours

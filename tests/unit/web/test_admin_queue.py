@@ -1,0 +1,150 @@
+"""The panel: is work done, what stands still, what was given up, and pausing."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.clocks import ManualClock
+from tests.unit.web.admin_cast import an_operator
+from tests.unit.web.api_cast import Registry, audited, bury_one, open_registry
+from tests.unit.web.pages_cast import put_skill, put_submission
+from vskill_platform.cron.schedule import JOBS
+from vskill_platform.engines.ports import Acknowledge, Send
+from vskill_platform.intake.submit import submit
+from vskill_platform.model.source import git_source
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.user import Role
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.cron_store import CronRun, put_cron_run
+from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
+
+REPO = "https://github.com/ada/notes"
+_S = SubmissionState
+
+
+@pytest.fixture
+async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
+    async with open_registry(bound) as opened:
+        yield opened
+
+
+async def lost(env: WorkerEnv, path: str) -> str:
+    """Submit something whose message then gets lost; return its id."""
+    submission = (await submit(git_source(REPO, path), submitter="ada")).submission
+    (delivery,) = await env.engine.queue.receive(1, lease=env.settings.lease)
+    assert await env.engine.commit([Acknowledge(delivery)])
+    return submission.id
+
+
+async def test_the_dashboard_counts_everything_and_is_calm_when_all_is_well(
+    registry: Registry, clock: ManualClock, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    await put_submission(registry.env, _S.REJECTED, is_private=True, name="hushed")
+    await put_heartbeat(
+        Heartbeat(
+            node="node-7", started_at=clock.now(), beat_at=clock.now(), in_flight=1, handled=9
+        )
+    )
+    rae = await an_operator(registry, Role.REVIEWER)
+
+    page = await rae.see("/admin")
+
+    assert "All is well" in page
+    assert "node-7" in page
+    assert "has not been due yet" in page
+    assert ": 1 stopped</title>" in page  # the private one
+    assert "/admin/people" not in page  # no door that would not open
+
+
+async def test_the_dashboard_sounds_an_alarm_for_all_that_is_wrong(
+    registry: Registry, clock: ManualClock
+) -> None:
+    env = registry.env
+    await lost(env, "a")
+    await submit(git_source(REPO, "b"), submitter="ada")
+    await bury_one(env)
+    first, second, *_ = JOBS
+    failed = CronRun(
+        job=first.name, node="node-1", started_at=clock.now(), ended_at=clock.now(),
+        outcome="ValueError: <b>broken</b>", is_failure=True,
+    )  # fmt: skip
+    late = CronRun(job=second.name, node="node-1", started_at=clock.now() - timedelta(days=1))
+    for run in (failed, late):
+        await put_cron_run(run)
+    clock.advance(seconds=env.settings.stuck_threshold.total_seconds())
+    rae = await an_operator(registry, Role.REVIEWER)
+
+    page = await rae.see("/admin")
+
+    assert "No worker is alive" in page
+    assert "stand still" in page
+    assert "1 messages were given up" in page
+    assert f"Cron job {first.name}: failed: ValueError: &lt;b&gt;broken&lt;/b&gt;" in page
+    assert f"Cron job {second.name}: has not run for long" in page
+    assert "All is well" not in page
+
+
+async def test_the_queue_is_paused_and_resumed_with_a_trace(registry: Registry) -> None:
+    rae = await an_operator(registry, Role.REVIEWER)
+
+    too_long = await rae.act("/admin/queue/pause", duration="25h", reason="x")
+    odd = await rae.act("/admin/queue/pause", duration="soon", reason="x")
+    paused = await rae.act("/admin/queue/pause", duration="1h", reason="upgrade")
+    page = await rae.see("/admin/queue")
+    resumed = await rae.act("/admin/queue/resume")
+
+    assert (too_long[0], odd[0]) == ("problem", "problem")
+    assert paused == ("done", "The queue is paused until 13:00 UTC.")
+    assert "Resume now" in page
+    assert resumed == ("done", "The queue hands out work again.")
+    assert await audited() == [("rae", "pause", "queue"), ("rae", "resume", "queue")]
+
+
+async def test_what_stands_still_is_requeued_one_by_one_or_all(
+    registry: Registry, clock: ManualClock
+) -> None:
+    first, *_ = [await lost(registry.env, path) for path in ("one", "two", "three")]
+    clock.advance(seconds=registry.env.settings.stuck_threshold.total_seconds())
+    rae = await an_operator(registry, Role.REVIEWER)
+
+    page = await rae.see("/admin/queue")
+    one = await rae.act(f"/admin/queue/requeue/{first}")
+    missing = await rae.act("/admin/queue/requeue/sub_0")
+    rest = await rae.act("/admin/queue/requeue-all")
+    none = await rae.act("/admin/queue/requeue-all")
+
+    assert "Requeue all 3" in page
+    assert one == ("done", "one is queued again.")
+    assert missing == ("problem", "there is no submission 'sub_0'")
+    assert rest == ("done", "2 queued again.")
+    assert none == ("done", "0 queued again.")
+    assert [(who, what) for who, what, _ in await audited()] == [("rae", "requeue")] * 3
+
+
+async def test_what_was_given_up_is_revived_or_dropped(registry: Registry) -> None:
+    env = registry.env
+    await submit(git_source(REPO, "one"), submitter="ada")
+    revived = await bury_one(env)
+    await submit(git_source(REPO, "two"), submitter="ada")
+    dropped = await bury_one(env)
+    await env.engine.commit([Send(b"garbage")])
+    await bury_one(env)
+    rae = await an_operator(registry, Role.REVIEWER)
+
+    page = await rae.see("/admin/queue")
+    first = await rae.act(f"/admin/dead-letters/{revived}/revive")
+    second = await rae.act(f"/admin/dead-letters/{dropped}/drop")
+    again = await rae.act(f"/admin/dead-letters/{dropped}/drop")
+
+    assert "no net" in page
+    assert "(unknown)" in page
+    assert first == ("done", "one is queued again.")
+    assert second[0] == "done"
+    assert again[0] == "problem"
+    assert [(who, what) for who, what, _ in await audited()] == [
+        ("rae", "dead-letters drop"),
+        ("rae", "dead-letters revive"),
+    ]

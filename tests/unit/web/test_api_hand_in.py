@@ -1,0 +1,196 @@
+"""Handing in over the API: repos that are looked through, archives and folders, and odd ones."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from anyio import CapacityLimiter
+
+from tests.archives import tar_of, zip_of
+from tests.casts import GOOD_MANIFEST, a_skill_folder
+from tests.git_server import GitServer, a_git_server
+from tests.unit.web.api_cast import Registry, open_registry, token_of
+from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.user import Role
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import worker_env_storage
+from vskill_platform.stores.submission_store import get_submission, write_submission
+from vskill_platform.web import hand_in
+
+UPLOAD = "/api/v1/submissions/upload"
+MANIFEST = GOOD_MANIFEST.format(name="tidy-notes").encode()
+
+pytestmark = pytest.mark.usefixtures("one_loop")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[GitServer]:
+    with a_git_server(tmp_path / "served") as running:
+        yield running
+
+
+@pytest.fixture
+async def registry(bound: WorkerEnv, server: GitServer) -> AsyncIterator[Registry]:
+    settings = msgspec.structs.replace(bound.settings, private_hosts=server.origin)
+    env = replace(bound, settings=settings)
+    token = worker_env_storage.set(env)
+    async with open_registry(env) as opened:
+        yield opened
+    worker_env_storage.reset(token)
+
+
+async def test_a_repo_is_looked_through_and_one_skill_of_it_is_meant(
+    registry: Registry, server: GitServer, tmp_path: Path
+) -> None:
+    one = a_skill_folder(tmp_path / "one" / "skills", "tidy-notes").parents[1]
+    two = tmp_path / "two"
+    for name in ("tidy-notes", "plot-bars"):
+        a_skill_folder(two / "skills", name)
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "README.md").write_text("nothing here")
+    single = server.serve_repo(one, "ada/single")
+    several = server.serve_repo(two, "ada/several")
+    empty = server.serve_repo(tmp_path / "none", "ada/none")
+
+    found = await registry.post("/api/v1/submissions/discover", json={"repoUrl": several})
+    alone = await registry.post("/api/v1/submissions", json={"repoUrl": single})
+    named = await registry.post(
+        "/api/v1/submissions", json={"repoUrl": several, "skillName": "plot-bars"}
+    )
+    which = await registry.post("/api/v1/submissions", json={"repoUrl": several})
+    wrong = await registry.post("/api/v1/submissions", json={"repoUrl": several, "skillName": "x"})
+    nothing = await registry.post("/api/v1/submissions", json={"repoUrl": empty})
+    gone = await registry.post("/api/v1/submissions", json={"repoUrl": f"{server.url}/ada/gone"})
+
+    assert [(skill["name"], skill["path"]) for skill in found.json()["skills"]] == [
+        ("plot-bars", "skills/plot-bars"),
+        ("tidy-notes", "skills/tidy-notes"),
+    ]
+    assert all(skill["isFine"] for skill in found.json()["skills"])
+    assert len(found.json()["commitSha"]) == 40
+    assert (alone.status_code, alone.json()["skillPath"]) == (201, "skills/tidy-notes")
+    assert (named.status_code, named.json()["skillPath"]) == (201, "skills/plot-bars")
+    refused = (which, wrong, nothing)
+    assert [(one.status_code, one.json()["code"]) for one in refused] == [
+        (422, "source_refused")
+    ] * 3
+    assert "skills/plot-bars, skills/tidy-notes" in which.json()["detail"]
+    assert "no SKILL.md" in nothing.json()["detail"]
+    assert gone.status_code in {422, 424}
+
+
+async def test_archives_and_folders_are_taken_and_known_again(
+    registry: Registry, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path, "tidy-notes")
+    ada = await token_of(Role.PUBLISHER)
+    archive = ("files", ("tidy.zip", zip_of(folder, under="tidy-notes")))
+    single = ("files", ("tidy-notes/SKILL.md", MANIFEST))
+
+    by_archive = await registry.post(UPLOAD, files=[archive], headers=ada)
+    by_file = await registry.post(UPLOAD, files=[single], headers=ada)
+    nobodys = await registry.post(UPLOAD, files=[single])
+    (taken,) = by_archive.json()["submissions"]
+    stored = await get_submission(taken["id"])
+    assert stored
+    done = msgspec.structs.replace(
+        stored.record, state=SubmissionState.PUBLISHED, digest="0" * 64, slug="@ada/tidy-notes"
+    )
+    await registry.env.engine.commit(write_submission(done, [], expected=stored.revision))
+    verified = await registry.post(UPLOAD, files=[archive], headers=ada)
+
+    assert (by_archive.status_code, by_archive.json()["count"]) == (201, 1)
+    assert (taken["skillName"], taken["state"]) == ("tidy-notes", "RECEIVED")
+    assert stored.record.source.namespace == "@ada"
+    assert by_file.json()["submissions"][0]["duplicate"] is True
+    assert nobodys.json()["submissions"][0]["id"] != taken["id"]
+    (answer,) = verified.json()["submissions"]
+    assert (answer["alreadyVerified"], answer["skillId"]) == (True, "@ada/tidy-notes")
+
+
+async def test_several_skills_of_one_archive_are_taken_and_twins_are_told(
+    registry: Registry, tmp_path: Path
+) -> None:
+    for path in ("all/one", "all/two", "all/more/one"):
+        a_skill_folder(tmp_path / Path(path).parent, Path(path).name)
+
+    answer = await registry.post(
+        UPLOAD, files=[("files", ("all.tar.gz", tar_of(tmp_path / "all", under="all")))]
+    )
+
+    assert answer.status_code == 201
+    assert answer.json()["count"] == 2
+    (skipped,) = answer.json()["skipped"]
+    assert "both called 'one'" in skipped["error"]
+
+
+async def test_a_namespace_must_be_ones_own_and_privacy_a_word_that_is_known(
+    registry: Registry,
+) -> None:
+    ada, rae = await token_of(Role.PUBLISHER), await token_of(Role.REVIEWER)
+    files = [("files", ("tidy-notes/SKILL.md", MANIFEST))]
+
+    async def upload(who: dict[str, str], **fields: str) -> int:
+        answer = await registry.post(UPLOAD, files=files, data=fields, headers=who)
+        return answer.status_code
+
+    assert await upload({}, namespace="@ada") == 403
+    assert await upload(ada, namespace="@rae") == 403
+    assert await upload(ada, namespace="ada") == 400
+    assert await upload(rae, namespace="@ada/../x") == 400
+    assert await upload(ada, privacy="secret") == 400
+    assert await upload({}, privacy="private") == 403
+    assert await upload(ada, namespace="@Ada", privacy="private") == 201
+    (own,) = (await registry.json("/submissions", headers=ada))["submissions"]
+    assert own["isPrivate"] is True
+    assert (await registry.json("/submissions"))["total"] == 0
+
+
+async def test_names_and_files_that_lead_astray_are_refused(registry: Registry) -> None:
+    names = (
+        "../SKILL.md", "a/../../SKILL.md", "a\\SKILL.md", "a/.git/hooks/x", "/", "a//b",
+        "a/\u202eSKILL.md", "x" * 300, "skill.exe", "SKILL.md.zip",
+    )  # fmt: skip
+
+    answers = {
+        name: await registry.post(UPLOAD, files=[("files", (name, MANIFEST))]) for name in names
+    }
+
+    codes = {name: (one.status_code, one.json()["code"]) for name, one in answers.items()}
+    assert codes == dict.fromkeys(names, (422, "source_refused"))
+    assert (await registry.json("/submissions"))["total"] == 0
+
+
+async def test_forms_that_are_none_are_refused(registry: Registry) -> None:
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\nabc'
+
+    answers = [
+        await registry.post(UPLOAD),
+        await registry.post(UPLOAD, json={"files": []}),
+        await registry.post(UPLOAD, content=b"x", headers=form),
+        await registry.post(UPLOAD, content=part, headers=form),
+        await registry.post(UPLOAD, data={"files": "x"}, files=[("other", ("y", b""))]),
+        await registry.post(UPLOAD, content=b"x", headers={"Content-Type": "multipart/form-data"}),
+    ]
+    empty = await registry.post(UPLOAD, files=[("files", ("", b""))])
+    large = await registry.post(
+        UPLOAD, content=b"x", headers={**form, "Content-Length": str(2 * MAX_TOTAL_BYTES)}
+    )
+
+    assert [answer.status_code for answer in answers] == [400] * len(answers)
+    assert empty.status_code in {400, 422}
+    assert (large.status_code, large.json()["code"]) == (413, "too_large")
+
+
+async def test_only_some_are_looked_through_at_once(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hand_in, "_looks", CapacityLimiter(0))
+
+    answer = await registry.post(UPLOAD, files=[("files", ("a/SKILL.md", MANIFEST))])
+
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "5")

@@ -1,0 +1,189 @@
+"""The queue over the API: true counts for who may see them, and looking after it."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.clocks import ManualClock
+from tests.unit.web.api_cast import Registry, audited, bury_one, open_registry, token_of
+from tests.unit.web.pages_cast import put_skill, put_submission
+from vskill_platform.access.namespaces import add_owner
+from vskill_platform.engines.ports import Acknowledge, Send
+from vskill_platform.intake.submit import submit
+from vskill_platform.model.source import git_source
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.user import Role, Scope
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
+
+REPO = "https://github.com/ada/notes"
+QUEUE = "/api/v1/queue"
+_S = SubmissionState
+
+
+@pytest.fixture
+async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
+    async with open_registry(bound) as opened:
+        yield opened
+
+
+async def lost(env: WorkerEnv, *paths: str) -> list[str]:
+    """Submit folders whose messages then get lost; return the ids."""
+    ids = [(await submit(git_source(REPO, path), submitter="ada")).submission.id for path in paths]
+    for delivery in await env.engine.queue.receive(len(ids), lease=env.settings.lease):
+        assert await env.engine.commit([Acknowledge(delivery)])
+    return ids
+
+
+async def test_counts_are_of_what_the_caller_may_see(registry: Registry, tmp_path: Path) -> None:
+    ada, rae = await token_of(Role.PUBLISHER), await token_of(Role.REVIEWER)
+    await add_owner("ada", "ada", actor="test")
+    await put_skill(registry.env, tmp_path)
+    await put_skill(registry.env, tmp_path, "ada/notes/hushed", is_private=True)
+    for state in (_S.REJECTED, _S.TIER1_FAILED, _S.BLOCKED, _S.NEEDS_REVIEW, _S.DEQUEUED):
+        await put_submission(registry.env, state)
+        await put_submission(registry.env, state, name="hushed", is_private=True)
+    await submit(git_source(REPO, "a"), submitter="ada")
+
+    public = await registry.json("/queue/stats")
+    same = [await registry.json(path) for path in ("/submissions/stats", "/stats")]
+    seen = [await registry.json("/queue/stats", headers=who) for who in (ada, rae)]
+
+    assert {name: public[name] for name in (
+        "total", "active", "published", "rejected", "blocked", "onHold", "withdrawn",
+        "verifiedSkills", "totalSkillsAll", "pendingReceived", "publishedStrict",
+        "rejectedStrict", "ready", "dead", "degraded",
+    )} == {
+        "total": 8, "active": 1, "published": 2, "rejected": 2, "blocked": 1, "onHold": 1,
+        "withdrawn": 1, "verifiedSkills": 1, "totalSkillsAll": 1, "pendingReceived": 1,
+        "publishedStrict": 2, "rejectedStrict": 1, "ready": 1, "dead": 0, "degraded": False,
+    }  # fmt: skip
+    assert all(one["total"] == 8 for one in same)
+    assert [(one["total"], one["verifiedSkills"]) for one in seen] == [(13, 2)] * 2
+    assert public["generatedAt"]
+
+
+async def test_health_tells_whether_work_gets_done(registry: Registry, clock: ManualClock) -> None:
+    env = registry.env
+    (stuck,) = await lost(env, "a")
+    private = await put_submission(env, _S.RECEIVED, is_private=True, name="hushed")
+    rae = await token_of(Role.REVIEWER)
+    fine = await registry.json("/queue/health")
+    clock.advance(seconds=env.settings.stuck_threshold.total_seconds() + 1)
+    await put_heartbeat(
+        Heartbeat(
+            node="secret-host", started_at=clock.now(), beat_at=clock.now(), in_flight=0, handled=3
+        )
+    )
+    clock.advance(seconds=2)
+
+    public = await registry.get(f"{QUEUE}/health")
+    all_of_it = await registry.json("/queue/health", headers=rae)
+
+    assert (fine["status"], fine["orphanedActive"]["count"]) == ("HEALTHY", 0)
+    told = public.json()
+    assert (told["status"], told["workers"], told["nodes"]) == ("DEGRADED", 1, None)
+    assert (told["orphanedActive"]["count"], told["orphanedActive"]["oldestId"]) == (1, stuck)
+    assert told["oldestActive"] == {"id": stuck, "state": "RECEIVED", "ageMs": 303_000}
+    assert told["vmHeartbeat"]["ageMs"] == 2_000
+    assert told["statsAge"]["ageMs"] is not None
+    assert set(told["drainRate"]) == {"last1h", "last6h"}
+    assert private.id not in public.text
+    assert "secret-host" not in public.text
+    assert all_of_it["orphanedActive"]["count"] == 2
+    assert [one["node"] for one in all_of_it["nodes"]] == ["secret-host"]
+
+
+async def test_the_drain_rate_is_of_the_last_hours(registry: Registry, clock: ManualClock) -> None:
+    clock.advance(minutes=15)
+    for hours in (0.1, 0.5, 3, 5.9, 7):
+        at = clock.now() - timedelta(hours=hours)
+        await put_submission(registry.env, _S.REJECTED, updated_at=at)
+
+    rate = (await registry.json("/queue/health"))["drainRate"]
+
+    assert rate == {"last1h": 2, "last6h": 4}
+
+
+async def test_what_stands_still_is_brought_back_by_operators(
+    registry: Registry, clock: ManualClock
+) -> None:
+    first, second, third = await lost(registry.env, "a", "b", "c")
+    ended = await put_submission(registry.env, _S.REJECTED)
+    clock.advance(seconds=registry.env.settings.stuck_threshold.total_seconds())
+    ada, rae = await token_of(Role.PUBLISHER), await token_of(Role.REVIEWER, Scope.OPERATE)
+
+    stuck = await registry.json("/queue/stuck", headers=rae)
+    refused = await registry.post(f"{QUEUE}/requeue", json={"all": True}, headers=ada)
+    unclear = [
+        await registry.post(f"{QUEUE}/requeue", json=body, headers=rae)
+        for body in ({}, {"all": True, "ids": [first]})
+    ]
+    some = await registry.post(
+        f"{QUEUE}/requeue", json={"ids": [ended.id, first, "sub_0", first]}, headers=rae
+    )
+    rest = await registry.post(f"{QUEUE}/requeue", json={"all": True}, headers=rae)
+
+    assert stuck["count"] == 3
+    assert {one["id"] for one in stuck["stuck"]} == {first, second, third}
+    assert stuck["stuck"][0]["stuckForMs"] == 300_000
+    assert refused.status_code == 403
+    assert [one.status_code for one in unclear] == [400, 400]
+    assert some.json()["requeued"] == [first]
+    assert [line.partition(":")[0] for line in some.json()["failed"]] == [ended.id, "sub_0"]
+    assert set(rest.json()["requeued"]) == {second, third}
+    assert {(who, what) for who, what, _ in await audited()} == {("rae", "requeue")}
+
+
+async def test_the_queue_is_paused_for_a_while_and_resumed(registry: Registry) -> None:
+    rae = await token_of(Role.REVIEWER, Scope.OPERATE)
+
+    too_long = await registry.post(
+        f"{QUEUE}/pause", json={"ttlSeconds": 86_401, "reason": "x"}, headers=rae
+    )
+    paused = await registry.post(
+        f"{QUEUE}/pause", json={"ttlSeconds": 60, "reason": "upgrade"}, headers=rae
+    )
+    told = await registry.json("/queue/stats")
+    resumed = await registry.ask("DELETE", f"{QUEUE}/pause", headers=rae)
+
+    assert too_long.status_code == 400
+    assert paused.json()["pausedUntil"] == told["pausedUntil"] == "2026-03-14T12:01:00Z"
+    assert resumed.json() == {"pausedUntil": None}
+    assert await audited() == [("rae", "pause", "queue"), ("rae", "resume", "queue")]
+
+
+async def test_dead_letters_are_revived_and_dropped_also_if_nobody_can_read_them(
+    registry: Registry,
+) -> None:
+    env = registry.env
+    first = (await submit(git_source(REPO, "a"), submitter="ada")).submission
+    revived = await bury_one(env)
+    await submit(git_source(REPO, "b"), submitter="ada")
+    dropped = await bury_one(env)
+    await env.engine.commit([Send(b"garbage")])
+    await bury_one(env)
+    rae = await token_of(Role.REVIEWER, Scope.OPERATE)
+
+    page = await registry.json("/queue/dead-letters?limit=2", headers=rae)
+    rest = await registry.json(
+        f"/queue/dead-letters?limit=2&after={page['nextAfter']}", headers=rae
+    )
+    done = [
+        await registry.post(f"{QUEUE}/dead-letters/{revived}/revive", headers=rae),
+        await registry.ask("DELETE", f"{QUEUE}/dead-letters/{dropped}", headers=rae),
+    ]
+    missing = await registry.ask("DELETE", f"{QUEUE}/dead-letters/{dropped}", headers=rae)
+
+    letter = page["deadLetters"][0]
+    assert (letter["id"], letter["submissionId"], letter["reason"]) == (revived, first.id, "no net")
+    assert [one["submissionId"] for one in rest["deadLetters"]] == [None]
+    assert rest["nextAfter"] is None
+    assert [one.status_code for one in done] == [200, 200]
+    assert missing.status_code == 404
+    assert [(who, what) for who, what, _ in await audited()] == [
+        ("rae", "dead-letters drop"),
+        ("rae", "dead-letters revive"),
+    ]

@@ -1,0 +1,113 @@
+"""Reviews, policy and rescan over the API."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.clocks import ManualClock
+from tests.unit.web.api_cast import Registry, audited, open_registry, put_review, token_of
+from tests.unit.web.pages_cast import put_skill
+from vskill_platform.cron.schedule import RESCAN
+from vskill_platform.model.user import Role, Scope
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.cron_store import CronRun, get_cron_run, put_cron_run
+
+REVIEWS, POLICY, RESCANS = "/api/v1/reviews", "/api/v1/policy", "/api/v1/rescan"
+
+pytestmark = pytest.mark.usefixtures("one_loop")
+
+
+@pytest.fixture
+async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
+    async with open_registry(bound) as opened:
+        yield opened
+
+
+async def test_what_waits_is_listed_shown_and_decided(
+    registry: Registry, clock: ManualClock, tmp_path: Path
+) -> None:
+    kept = await put_review(tmp_path, "keep-notes")
+    clock.advance(hours=1)
+    dropped = await put_review(tmp_path, "drop-notes", updated_at=clock.now())
+    again = await put_review(tmp_path, "again-notes", updated_at=clock.now())
+    rae, ada = await token_of(Role.REVIEWER, Scope.REVIEW), await token_of(Role.PUBLISHER)
+    said = {"reason": "I know that host"}
+
+    async def rule(submission_id: str, ruling: str, body: object = said) -> tuple[int, str]:
+        path = f"{REVIEWS}/{submission_id}/{ruling}"
+        answer = await registry.post(path, json=body, headers=rae)
+        found = answer.json()
+        return answer.status_code, found.get("state") or found["code"]
+
+    refused = await registry.get(REVIEWS, headers=ada)
+    listed = await registry.json("/reviews", headers=rae)
+    shown = await registry.json(f"/reviews/{kept.id}", headers=rae)
+    missing = await registry.get(f"{REVIEWS}/sub_0", headers=rae)
+
+    assert refused.status_code == 403
+    assert listed["reviews"][0]["id"] == kept.id
+    assert (listed["count"], listed["reviews"][0]["waitsForMs"]) == (3, 3_600_000)
+    assert listed["reviews"][0]["rule"] == "SKR-RUN-004"
+    assert shown["report"]["verdict"] == "review"
+    assert [file["path"] for file in shown["files"]] == ["SKILL.md", "run.sh"]
+    assert missing.status_code == 404
+    assert await rule(kept.id, "approve", {"reason": ""}) == (400, "invalid_input")
+    assert (await rule(kept.id, "bless"))[0] in {400, 404}
+    assert await rule(kept.id, "approve") == (200, "PUBLISHED")
+    assert await rule(kept.id, "approve") == (409, "wrong_state")
+    assert await rule(dropped.id, "reject") == (200, "REJECTED")
+    assert await rule(again.id, "recheck") == (200, "RECEIVED")
+    assert await rule("sub_0", "reject") == (404, "not_found")
+    assert [(who, what) for who, what, _ in await audited()] == [
+        ("rae", "reviews approve"),
+        ("rae", "reviews recheck"),
+        ("rae", "reviews reject"),
+    ]
+
+
+async def test_another_policy_is_tried_and_nothing_changes(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    cyd, rae = await token_of(Role.ADMIN), await token_of(Role.REVIEWER)
+
+    async def dry_run(text: str) -> tuple[int, object]:
+        answer = await registry.post(f"{POLICY}/dry-run", json={"policy": text}, headers=cyd)
+        return answer.status_code, answer.json()
+
+    shown = await registry.json("/policy", headers=cyd)
+    status, tried = await dry_run("")
+    refused = await registry.get(POLICY, headers=rae)
+
+    assert shown["words"]
+    assert status == 200
+    assert isinstance(tried, dict)
+    assert (tried["published"], tried["changes"]) == (1, [])
+    assert refused.status_code == 403
+    for odd in ("[", "nonsense = 1", "a=" + "[" * 100_000):
+        status, problem = await dry_run(odd)
+        assert isinstance(problem, dict)
+        assert (status, problem["code"]) == (400, "invalid_input")
+    assert (await dry_run("#" * 200_001))[0] == 400
+
+
+async def test_a_rescan_is_asked_for_once_at_a_time(
+    registry: Registry, clock: ManualClock, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    cyd = await token_of(Role.ADMIN)
+
+    shown = await registry.json("/rescan", headers=cyd)
+    asked = await registry.post(RESCANS, headers=cyd)
+    clock.advance(hours=1)
+    stored = await get_cron_run(RESCAN.name)
+    assert stored
+    running = CronRun(job=RESCAN.name, node="node-2", started_at=clock.now())
+    assert await put_cron_run(running, expected=stored.revision)
+    busy = await registry.post(RESCANS, headers=cyd)
+
+    assert (shown["left"], shown["doneAt"], shown["changed"]) == (1, None, [])
+    assert (asked.status_code, asked.json()) == (202, {"ok": True})
+    assert (busy.status_code, busy.json()["code"]) == (409, "overtaken")
+    assert await audited() == [("cyd", "rescan", "all")]
