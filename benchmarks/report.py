@@ -44,7 +44,7 @@ class Sample(msgspec.Struct, frozen=True):
 @contextmanager
 def scratch() -> Iterator[Path]:
     """Give an empty folder on a disk that keeps what it was told, gone afterwards."""
-    kind, device = _file_system(_SCRATCH)
+    kind, device = file_system(_SCRATCH)
     if kind in _IN_MEMORY:
         raise SystemExit(f"{_SCRATCH} lies on {kind} ({device}): nothing is durable there")
     with tempfile.TemporaryDirectory(prefix="vskill-bench-", dir=_SCRATCH) as folder:
@@ -73,7 +73,7 @@ async def timed(
 
 
 def print_title(title: str, claim: str) -> None:
-    kind, device = _file_system(_SCRATCH)
+    kind, device = file_system(_SCRATCH)
     print(f"\n{title}\n{'=' * len(title)}")
     print(f"claim: {claim}")
     print(
@@ -130,7 +130,7 @@ def _digits(figure: float) -> str:
     return f"{figure:.2f}".rstrip("0").rstrip(".")
 
 
-def _file_system(folder: Path) -> tuple[str, str]:
+def file_system(folder: Path) -> tuple[str, str]:
     """Return the kind and the device of the file system that *folder* lies on."""
     mounts = Path("/proc/mounts")
     if not mounts.exists():

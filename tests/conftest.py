@@ -1,12 +1,16 @@
 """What every test may ask for."""
 
+import functools
+import inspect
+import os
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, fail_after
 from hypothesis import settings
 
 from tests.clocks import ManualClock
@@ -16,13 +20,78 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.settings import Settings
 
-#: For `make fuzz`, which has the time.
+# The same few examples in every run, however busy the machine is: a change that breaks nothing
+# must not fail. Others, and more of them, are for `make torture` and `make fuzz`.
+settings.register_profile("quick", max_examples=50, derandomize=True, database=None, deadline=None)
+settings.register_profile("torture", max_examples=500, deadline=None)
 settings.register_profile("fuzz", max_examples=5_000, deadline=None)
+settings.load_profile("quick")
+
+#: How long a test may take.
+_SECONDS = pytest.StashKey[float]()
+#: How much of it all tests together need at a time, and many times as much.
+_ENOUGH_MEMORY = 1024 * 1024 * 1024
 
 
-@pytest.fixture
+def pytest_configure() -> None:
+    """Let tests write into memory, if there is some: on a disk, every commit waits for it."""
+    memory = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own in it
+    if "TMPDIR" in os.environ or not memory.is_dir():
+        return
+    found = os.statvfs(memory)
+    can_run_programs = not found.f_flag & os.ST_NOEXEC
+    if can_run_programs and found.f_bavail * found.f_frsize > _ENOUGH_MEMORY:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> None:
+    item.stash[_SECONDS] = settings.timeout
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """End an asynchronous test that hangs, from within and well before its timeout.
+
+    The timeout leaves the test where it hangs, in the loop, and the teardown waits for it for ever.
+    """
+    test, seconds = pyfuncitem.obj, pyfuncitem.stash.get(_SECONDS, 0)
+    if not seconds or not inspect.iscoroutinefunction(test):
+        return
+
+    @functools.wraps(test)
+    async def in_time(**arguments: Any) -> None:
+        with fail_after(0.75 * seconds):
+            await test(**arguments)
+
+    pyfuncitem.obj = in_time
+
+
+@pytest.fixture(scope="session", autouse=True)
+def measure_no_programs() -> Iterator[None]:
+    """Leave what the tests start out of the coverage: it takes as long again.
+
+    Nothing is lost by it: what they run is tested here too, and most are killed before they
+    could tell what they ran.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS_")]:
+            patch.delenv(name)
+        yield
+
+
+@pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def one_loop(anyio_backend: str) -> AsyncIterator[None]:
+    """Run all tests of a module in one event loop, and so in the same few scanning processes.
+
+    They are what takes time: each loads the whole scanner. A worker keeps its own as long.
+    """
+    yield  # noqa: PT022 - a fixture that has ended keeps no loop
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 
 from vskill_platform.engines.ports import (
     Change,
+    ChangesPage,
     Engine,
     Entry,
     KeyValueStore,
@@ -41,6 +42,9 @@ class ProbingKeyValueStore:
     async def list_keys(self, prefix: str, **options: Any) -> Page:
         return await self._kv.list_keys(prefix, **options)
 
+    async def find_marked(self, words: Sequence[str], **options: Any) -> list[list[str]]:
+        return await self._kv.find_marked(words, **options)
+
 
 class ProbingEngine:
     def __init__(self, engine: Engine) -> None:
@@ -59,6 +63,9 @@ class ProbingEngine:
 
     def changes(self, *, after: int) -> AsyncIterator[Change]:
         return self._engine.changes(after=after)
+
+    async def read_changes(self, *, after: int) -> ChangesPage:
+        return await self._engine.read_changes(after=after)
 
     async def revision(self) -> int:
         return await self._engine.revision()

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from tests.local_server import local_server
 from vskill_platform.model.scanner import (
     LocalScanner,
     Reading,
@@ -116,15 +117,12 @@ class ScanService:
         status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
         writer.write(f"HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n".encode())
         await writer.drain()
-        writer.close()
 
 
 @asynccontextmanager
 async def scan_service() -> AsyncIterator[ScanService]:
     service = ScanService()
-    server = await asyncio.start_server(service.serve, "127.0.0.1", 0)
-    service.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server:
+    async with local_server(service.serve) as service.url:
         yield service
 
 

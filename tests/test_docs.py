@@ -20,6 +20,7 @@ from vskill_platform.queue.fail_submission import ErrorClass
 from vskill_platform.scan.registry_rules import load_registry_rules
 from vskill_platform.scan.rules import load_rules
 from vskill_platform.settings import Settings, format_duration, variable
+from vskill_platform.web.api.routes import describe_api
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -60,6 +61,18 @@ def test_every_command_and_option_is_documented() -> None:
                     -1 if parameter.param_type_name == "option" else 0
                 ] in line or (parameter.human_readable_name in line)
     assert documented
+
+
+def test_every_operation_of_the_api_is_documented() -> None:
+    documented = [unquoted(row[0]) for row in rows_of("docs/api.md")]
+    operations = {
+        f"{method.upper()} {path.removeprefix('/api/v1')}"
+        for path, item in describe_api()["paths"].items()
+        for method in item
+        if method != "parameters"
+    }
+
+    assert {row for row in documented if re.match("[A-Z]+ /", row)} == operations
 
 
 def test_every_dependency_has_its_reason() -> None:
@@ -125,11 +138,14 @@ def test_every_incident_names_tests_that_exist() -> None:
         assert set(named) <= known, number
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_every_module_says_what_it_is_for(path: Path) -> None:
-    text = path.read_text()
+def test_every_module_says_what_it_is_for() -> None:
+    texts = {path: path.read_text() for path in SOURCES}
 
-    assert not text or ast.get_docstring(ast.parse(text))
+    assert [path for path in SOURCES if texts[path] and not _says_what_it_is_for(texts[path])] == []
+
+
+def _says_what_it_is_for(text: str) -> bool:
+    return bool(ast.get_docstring(ast.parse(text)))
 
 
 def test_the_tree_of_errors_is_complete() -> None:

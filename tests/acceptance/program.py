@@ -12,6 +12,8 @@ from typing import TypeVar
 
 import msgspec
 
+from tests.acceptance.forked_program import Order
+from tests.acceptance.loaded_program import loaded_program
 from tests.acceptance.processes import PATIENCE_SECONDS, Finished, Running
 from vskill_platform.base.clock import Clock
 from vskill_platform.model.submission import StateEvent, Submission
@@ -60,25 +62,36 @@ class Platform:
 
     def run(self, *arguments: str | Path, **settings: str) -> Finished:
         """Run one command to its end."""
-        return self._run([_PROGRAM, *map(str, arguments)], settings)
+        return self._run(arguments, settings)
 
     def run_as_stranger(self, *arguments: str | Path) -> Finished:
         """Run one command as somebody for whom, unlike for root, file permissions count."""
         drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
-        return self._run([*(drop if os.geteuid() == 0 else []), _PROGRAM, *map(str, arguments)], {})
+        done = subprocess.run(
+            [*(drop if os.geteuid() == 0 else []), _PROGRAM, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env=self._environment({}),
+            cwd=self.folder,
+            timeout=self.patience,
+            check=False,
+        )
+        return Finished(done.returncode, done.stdout, done.stderr)
 
     def run_killed(
         self, moment: str, place: str, *arguments: str | Path, ago: timedelta = timedelta(0)
     ) -> None:
         """Run a command, *ago* in the past, that does not survive the call of a function."""
-        finished = self._run(_struck("SIGKILL", moment, place, ago, arguments), {})
+        finished = self._run(arguments, {}, harm=_harm("SIGKILL", moment, place, ago))
         assert finished.code == -signal.SIGKILL, f"it never got to {place}: {finished}"
 
     def start_sleeping(
         self, moment: str, place: str, *arguments: str | Path, ago: timedelta
     ) -> Running:
         """Start a command, *ago* in the past, that falls asleep at the call of a function."""
-        sleeper = self._start(_struck("SIGSTOP", moment, place, ago, arguments), {})
+        harm = _harm("SIGSTOP", moment, place, ago)
+        command = [sys.executable, "-P", _STRUCK_AT, *harm, *map(str, arguments)]
+        sleeper = self._start(command, {})
         sleeper.wait_until_it_sleeps()
         return sleeper
 
@@ -115,17 +128,16 @@ class Platform:
             if running.is_alive:
                 running.kill()
 
-    def _run(self, command: Sequence[str], settings: dict[str, str]) -> Finished:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            env=self._environment(settings),
-            cwd=self.folder,
-            timeout=self.patience,
-            check=False,
+    def _run(
+        self, arguments: Sequence[str | Path], settings: dict[str, str], harm: Sequence[str] = ()
+    ) -> Finished:
+        order = Order(
+            [os.fsencode(argument) for argument in (_PROGRAM, *arguments)],
+            self._environment(settings),
+            str(self.folder),
+            list(harm),
         )
-        return Finished(done.returncode, done.stdout, done.stderr)
+        return loaded_program().run(order, patience=self.patience)
 
     def _start(self, command: Sequence[str], settings: dict[str, str]) -> Running:
         process = subprocess.Popen(
@@ -141,18 +153,12 @@ class Platform:
 
     def _environment(self, settings: dict[str, str]) -> dict[str, str]:
         ours = {variable(name): value for name, value in {**self.settings, **settings}.items()}
-        # Not measured: it counts that the program works, and measuring takes as long again.
         inherited = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("VSKILL_", "COVERAGE_"))
+            name: value for name, value in os.environ.items() if not name.startswith("VSKILL_")
         }
         tidy = {"COLUMNS": str(self.columns), "TMPDIR": str(self.folder / "tmp")}
         return inherited | tidy | ours
 
 
-def _struck(
-    number: str, moment: str, place: str, ago: timedelta, arguments: Sequence[str | Path]
-) -> list[str]:
-    strike = [number, moment, place, str(ago.total_seconds())]
-    return [sys.executable, "-P", _STRUCK_AT, *strike, *map(str, arguments)]
+def _harm(number: str, moment: str, place: str, ago: timedelta) -> list[str]:
+    return [number, moment, place, str(ago.total_seconds())]

@@ -20,6 +20,16 @@ from vskill_platform.cli.main import main
 Function = Callable[..., Any]
 
 
+def strike(number: str, moment: str, place: str, seconds_ago: str) -> None:
+    """Let a signal come when this process gets to *place*, and let its clock be behind."""
+    behind = timedelta(seconds=float(seconds_ago))
+    replace(place, functools.partial(struck, number=signal.Signals[number], moment=moment))
+    replace(
+        "vskill_platform.base.clock:SystemClock.now",
+        lambda _: lambda _self: datetime.now(UTC) - behind,
+    )
+
+
 def replace(place: str, make: Callable[[Function], Function]) -> None:
     """Put what *make* makes of a function in its place."""
     module, _, path = place.partition(":")
@@ -52,11 +62,6 @@ def struck(real: Function, *, number: signal.Signals, moment: str) -> Function:
 
 if __name__ == "__main__":
     program, number, moment, place, seconds_ago, *command = sys.argv
-    behind = timedelta(seconds=float(seconds_ago))
-    replace(place, functools.partial(struck, number=signal.Signals[number], moment=moment))
-    replace(
-        "vskill_platform.base.clock:SystemClock.now",
-        lambda _: lambda _self: datetime.now(UTC) - behind,
-    )
+    strike(number, moment, place, seconds_ago)
     sys.argv = [program, *command]
     main()

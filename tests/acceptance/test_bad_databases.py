@@ -136,12 +136,13 @@ async def test_a_database_of_a_newer_release_is_explained_and_kept(
     platform: Platform, skill: Path
 ) -> None:
     with sqlite3.connect(platform.database) as connection:
+        ((ours,),) = connection.execute("PRAGMA user_version")
         connection.execute("PRAGMA user_version = 99")
     connection.close()
 
     refused = platform.run("submit", skill)
     with sqlite3.connect(platform.database) as connection:
-        connection.execute("PRAGMA user_version = 1")
+        connection.execute(f"PRAGMA user_version = {ours}")
     connection.close()
     accepted = platform.run("submit", skill)
 

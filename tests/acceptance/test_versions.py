@@ -93,7 +93,7 @@ def test_yanking_all_leaves_nothing_to_install_and_says_so(
     ("moment", "place", "standing", "records"),
     [
         ("before", _COMMIT, "latest", 0),
-        ("after", "vskill_platform.engines.sqlite.operations:_put", "latest", 0),
+        ("after", "vskill_platform.engines.sqlite.operations:_apply_to_records", "latest", 0),
         ("after", _COMMIT, "yanked", 1),
     ],
     ids=["before", "in the middle", "after"],

@@ -1,9 +1,12 @@
-"""A real browser before the real program: one of each for all tests of a process."""
+"""A real browser before the real program, which is one for all tests of a process.
+
+A browser lasts for a module: as long as Playwright lives, it keeps an event loop running in the
+main thread, where no other asynchronous test could run.
+"""
 
 import os
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
@@ -21,14 +24,7 @@ _ARGUMENTS = [
 _PATIENCE_MS = 20_000
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep them in one process: a server and a browser are started once."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     program = next((found for name in _NAMES if (found := shutil.which(name))), None)
     if program is None:
@@ -61,8 +57,22 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 
 
 @pytest.fixture(scope="session")
-def admin_state(chromium: Browser, registry: Registry) -> StorageState:
+def signed_in() -> dict[str, StorageState]:
+    """What a browser knows of who has signed in, by name."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def admin_state(
+    chromium: Browser, registry: Registry, signed_in: dict[str, StorageState]
+) -> StorageState:
     """Let Cyd become the first admin by the link that the program keeps in a file."""
+    if "cyd" not in signed_in:
+        signed_in["cyd"] = _become_admin(chromium, registry)
+    return signed_in["cyd"]
+
+
+def _become_admin(chromium: Browser, registry: Registry) -> StorageState:
     with chromium.new_context() as context:
         page = context.new_page()
         page.goto(registry.admin_link())

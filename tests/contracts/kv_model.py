@@ -16,6 +16,8 @@ class Record:
     revision: int
     due: datetime | None
     expires_at: datetime | None
+    marks: tuple[str, ...] = ()
+    rank: int = 0
 
     def is_there(self, now: datetime) -> bool:
         return self.expires_at is None or now < self.expires_at
@@ -78,6 +80,14 @@ class RecordsModel:
         overdue = [(due, key) for key, due in dues.items() if due and due <= due_before]
         return undated + [key for due, key in sorted(overdue) if due != NEVER]
 
+    def find_marked(self, word: str, now: datetime) -> list[tuple[int, str]]:
+        """Return rank and key of what is found under *word*, in their order."""
+        return sorted(
+            (record.rank, key)
+            for key, record in self.records.items()
+            if word in record.marks and record.is_there(now)
+        )
+
     def changes(self, after: int) -> list[Change]:
         keys: defaultdict[int, list[str]] = defaultdict(list)
         for told in (self.records, self.tombstones):
@@ -91,8 +101,8 @@ class RecordsModel:
 
     def _apply(self, operation: Put | Delete, revision: int, now: datetime) -> None:
         match operation:
-            case Put(key, value, _, due, expires_at):
-                self.records[key] = Record(value, revision, due, expires_at)
+            case Put(key, value, _, due, expires_at, marks, rank):
+                self.records[key] = Record(value, revision, due, expires_at, marks, rank)
                 self.tombstones.pop(key, None)
             case Delete(key):
                 self.records.pop(key, None)

@@ -14,14 +14,8 @@ from vskill_platform.engines.open_engine import open_engine
 
 Result = TypeVar("Result")
 
-MODEST = settings(
-    max_examples=60,
-    stateful_step_count=40,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+#: How many steps a run has; how many runs there are, the profile says.
+FORTY_STEPS = settings(stateful_step_count=40, suppress_health_check=[HealthCheck.too_slow])
 
 
 class EngineMachine(RuleBasedStateMachine):

@@ -9,11 +9,12 @@ from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from tests.contracts.asking import GUARD_SECONDS, list_all
 from tests.contracts.kv_model import RecordsModel
-from tests.contracts.machine import MODEST, EngineMachine
+from tests.contracts.machine import FORTY_STEPS, EngineMachine
 from vskill_platform.engines.ports import ABSENT, NEVER, Change, Delete, Engine, Entry, Put
 from vskill_platform.errors import FeedTrimmed
 
 KEYS = ["a", "a%", "a:1", "a:2", "a_", "b", "é", "a\ud7ff", "a\U0010ffff", "\U0010ffffz"]
+WORDS = ["w", "x", "é"]
 PREFIXES = ["", "a", "a:", "a%", "a_", "a\ud7ff", "a\U0010ffff", "\U0010ffff", "z"]
 
 keys = st.sampled_from(KEYS)
@@ -25,10 +26,14 @@ dues = st.none() | st.just(NEVER) | offsets
 expiries = st.none() | offsets
 #: What the commit expects: nothing, no record, what is there, or what never was.
 expectations = st.sampled_from(["any", "absent", "current", "wrong"])
-writes = st.tuples(keys, st.binary(max_size=3), expectations, dues, expiries)
+words = st.sampled_from(WORDS)
+marks = st.lists(words, max_size=3).map(tuple)
+writes = st.tuples(
+    keys, st.binary(max_size=3), expectations, dues, expiries, marks, st.integers(-2, 2)
+)
 deletes = st.tuples(keys, expectations)
 
-Write = tuple[str, bytes, str, timedelta | None, timedelta | None]
+Write = tuple[str, bytes, str, timedelta | None, timedelta | None, tuple[str, ...], int]
 
 
 class RecordsMachine(EngineMachine):
@@ -78,6 +83,17 @@ class RecordsMachine(EngineMachine):
 
         assert listed == self.model.list_due(prefix, self.now, due_before)
 
+    @rule(word=words, limit=limits, last_first=st.booleans())
+    def find_by_a_mark(self, word: str, limit: int, *, last_first: bool) -> None:
+        ranks = {key: rank for rank, key in self.model.find_marked(word, self.now)}
+
+        all_found = self.run(found_under(self.engine, word, 1000, last_first=last_first))
+        some = self.run(found_under(self.engine, word, limit, last_first=last_first))
+
+        assert sorted(all_found) == sorted(ranks)
+        assert [ranks[key] for key in all_found] == sorted(ranks.values(), reverse=last_first)
+        assert some == all_found[:limit]
+
     @rule(back=st.integers(0, 10))
     def follow_the_changes(self, back: int) -> None:
         after = max(0, self.run(self.engine.revision()) - back)
@@ -97,13 +113,15 @@ class RecordsMachine(EngineMachine):
 
     def _operation(self, step: Write | tuple[str, str]) -> Put | Delete:
         match step:
-            case (key, value, expectation, due, expiry):
+            case (key, value, expectation, due, expiry, marks, rank):
                 return Put(
                     key,
                     value,
                     self._expected(key, expectation),
                     self.now + due if isinstance(due, timedelta) else due,
                     self.now + expiry if expiry is not None else None,
+                    marks,
+                    rank,
                 )
             case (key, expectation):
                 return Delete(key, self._expected(key, expectation))
@@ -119,11 +137,17 @@ async def get_all(engine: Engine, wanted: list[str]) -> list[Entry | None]:
     return list(await asyncio.gather(*(engine.kv.get(key) for key in wanted)))
 
 
+async def found_under(engine: Engine, word: str, limit: int, *, last_first: bool) -> list[str]:
+    (keys,) = await engine.kv.find_marked([word], limit=limit, last_first=last_first)
+    return keys
+
+
 async def first_changes(engine: Engine, after: int, count: int) -> list[Change]:
     feed = engine.changes(after=after)
     async with asyncio.timeout(GUARD_SECONDS):
         return [await anext(feed) for _ in range(count)]
 
 
+@pytest.mark.hypothesis
 def test_records_and_their_feed_do_what_the_model_says() -> None:
-    run_state_machine_as_test(RecordsMachine, settings=MODEST)
+    run_state_machine_as_test(RecordsMachine, settings=FORTY_STEPS)

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from itertools import count
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -13,7 +14,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.contracts.machine import MODEST, EngineMachine
+from tests.contracts.machine import FORTY_STEPS, EngineMachine
 from tests.contracts.queue_model import QueueModel
 from vskill_platform.engines.ports import (
     Acknowledge,
@@ -158,5 +159,6 @@ class QueueMachine(EngineMachine):
         return self.run(self.engine.commit(operations)) is not None
 
 
+@pytest.mark.hypothesis
 def test_the_queue_does_what_the_model_says() -> None:
-    run_state_machine_as_test(QueueMachine, settings=MODEST)
+    run_state_machine_as_test(QueueMachine, settings=FORTY_STEPS)

@@ -30,6 +30,11 @@ class Journey(msgspec.Struct, frozen=True):
 Walk = Callable[..., Awaitable[Journey]]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def warm_scanners(one_loop: None) -> None:
+    """Scan all skills of a module in the same processes."""
+
+
 @pytest.fixture
 def walk(bound: WorkerEnv) -> Walk:
     """Submit a source and walk with it to its end, in the env of the test or in another."""

@@ -1,19 +1,19 @@
 """The catalogue's file: one connection that writes, a few that read, each in a thread."""
 
-import asyncio
 import os
 import zlib
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TypeVar
 
 import apsw
 
 from vskill_platform import __version__
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.errors import EngineError
 
 Result = TypeVar("Result")
@@ -27,10 +27,9 @@ FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFF
 _APPLICATION_ID = 0x76736B63  # "vskc"
 #: More would only wait for each other; SQLite works without the interpreter lock.
 READERS = min(4, max(2, os.cpu_count() or 2))
-#: The file is read where the system keeps it in memory, once for all readers.
-_MAPPED_BYTES = 4 * 1024**3
-#: In kilobytes. Filling writes all over the file; readers have it mapped.
-_WRITER_CACHE, _READER_CACHE = 64_000, 2_000
+#: In kilobytes. Filling writes all over the file. It is not mapped: that would be a little quicker,
+#: but a disk that fails, or a file that is cut off, would end the process.
+_WRITER_CACHE, _READER_CACHE = 64_000, 24_000
 #: How large the log may stay after a busy time.
 _LOG_BYTES = 64 * 1024 * 1024
 _BUSY_TIMEOUT_MS = 10_000
@@ -49,40 +48,31 @@ class Damaged(EngineError):
 
 
 class Connections:
-    """An open file. Opening raises Damaged if it is none of ours, or broken."""
+    """An open file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self, path: Path, writing: apsw.Connection, reading: Sequence[apsw.Connection]
+    ) -> None:
         self._path = path
-        with _errors_translated(path):
-            # Ours alone from its first byte on; SQLite's other files take over its permissions.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            self._writing = _open(path, _WRITER_CACHE)
-            _prepare(self._writing)
-            self._reading: SimpleQueue[apsw.Connection] = SimpleQueue()
-            for _ in range(READERS):
-                connection = _open(path, _READER_CACHE)
-                connection.execute("PRAGMA query_only = ON")
-                self._reading.put(connection)
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="catalogue-writer")
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="catalogue-reader")
+        self._writer = ConnectionThreads([writing], name="catalogue-writer")
+        self._readers = ConnectionThreads(reading, name="catalogue-reader")
 
     async def write(self, work: Callable[[apsw.Connection], Result]) -> Result:
         """Run *work* in one transaction: all of it is written or nothing."""
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self._write, work)
+        return await self._writer.run(partial(self._write, work))
 
     async def read(self, work: Callable[[apsw.Connection], Result]) -> Result:
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+        return await self._readers.run(partial(self._read, work))
 
     def close(self) -> None:
-        self._readers.shutdown()
-        self._writer.shutdown()
-        while not self._reading.empty():
-            self._reading.get().close()
-        self._writing.close()
+        """Finish what was begun, and close the file."""
+        self._readers.close()
+        self._writer.close()
 
-    def _write(self, work: Callable[[apsw.Connection], Result]) -> Result:
+    def _write(
+        self, work: Callable[[apsw.Connection], Result], connection: apsw.Connection
+    ) -> Result:
         with _errors_translated(self._path):
-            connection = self._writing
             connection.execute("BEGIN IMMEDIATE")
             try:
                 result = work(connection)
@@ -92,13 +82,29 @@ class Connections:
                     connection.execute("ROLLBACK")
             return result
 
-    def _read(self, work: Callable[[apsw.Connection], Result]) -> Result:
-        connection = self._reading.get()
-        try:
-            with _errors_translated(self._path):
-                return work(connection)
-        finally:
-            self._reading.put(connection)
+    def _read(
+        self, work: Callable[[apsw.Connection], Result], connection: apsw.Connection
+    ) -> Result:
+        with _errors_translated(self._path):
+            return work(connection)
+
+
+async def open_connections(path: Path) -> Connections:
+    """Open the file, or make it; raises Damaged if it is none of ours, or broken."""
+    writing, *reading = await work_in_thread(_open_all, path)
+    return Connections(path, writing, reading)
+
+
+def _open_all(path: Path) -> list[apsw.Connection]:
+    with _errors_translated(path):
+        # Ours alone from its first byte on; SQLite's other files take over its permissions.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        connections = [_open(path, _WRITER_CACHE)]
+        _prepare(connections[0])
+        for _ in range(READERS):
+            connections.append(_open(path, _READER_CACHE))
+            connections[-1].execute("PRAGMA query_only = ON")
+        return connections
 
 
 @contextmanager
@@ -118,7 +124,6 @@ def _open(path: Path, cache_kilobytes: int) -> apsw.Connection:
     # NORMAL: a power cut may take the last changes, which are read again, but breaks nothing.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
     connection.execute(f"PRAGMA cache_size = -{cache_kilobytes}")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
     return connection

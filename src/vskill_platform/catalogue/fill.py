@@ -18,7 +18,7 @@ from vskill_platform.stores.submission_store import iterate_events, iterate_subm
 
 Name = TypeVar("Name")
 #: How many records are read and written together: few enough to hold, many enough to be quick.
-AT_ONCE = 5_000
+AT_ONCE = 2_000
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -38,6 +38,7 @@ async def fill(shelf: Shelf) -> None:
         await shelf.write(submissions=SubmissionChanges(gone=page.ghosts))
         for some in _slices(page.names):
             await shelf.write(submissions=await read_submission_changes(some, ()))
+    await shelf.forget_events()
     async for events in iterate_events():
         for some_events in _slices(events):
             await shelf.write(submissions=await read_submission_changes((), some_events))

@@ -129,6 +129,7 @@ class Keeper:
             if shelf.progress.current_at:
                 self._current_at = from_micros(shelf.progress.current_at)
             self._shelf = shelf
+            self._moved.ring()
 
     async def _throw_away(self) -> None:
         shelf, self._shelf, self._checking, self._is_damaged = self._shelf, None, None, False
@@ -210,8 +211,10 @@ class Keeper:
             self._checking, self._checked_at = None, self._now()
 
     async def _catch_up(self) -> None:
-        while await self._read_on():
-            pass
+        """Read what there is by now; what comes meanwhile is for later, or it would never end."""
+        newest = await self._engine.revision()
+        while self.revision < newest:
+            await self._read_on()
 
     def _is_progress_due(self) -> bool:
         written = from_micros(self._opened.progress.current_at)

@@ -1,8 +1,10 @@
 """A question as expressions of the full-text index: how each degree of fit is looked up.
 
 Beside its words every skill has marks in the index: for each value that a filter may have, for its
-whole name and for the words of its name. A mark begins with a sign that no word can have. So a
-filter, however rare or common its value, costs no more than one more word.
+whole name, for each word of its name and of its labels, and for how these begin. A mark begins with
+a sign that no word has. So a filter, however rare or common its value, costs no more than one more
+word; and what is still being typed is looked for among names and labels, not among all words of all
+descriptions.
 """
 
 import hashlib
@@ -19,12 +21,14 @@ from vskill_platform.catalogue.words import (
     with_singulars,
 )
 
-_FILTER, _WHOLE, _NAMED = "§", "‡", "¤"
+_FILTER, _WHOLE, _NAMED, _LABELLED = "§", "‡", "¤", "†"
+#: The same of what begins so, in up to as many letters: an index would have to gather what begins
+#: with so few each time anew.
+_WHOLE_START, _NAMED_START, _LABELLED_START = "¶", "¦", "¬"
+_START = 3
 #: Every skill has this one: what is asked for when nothing is.
 ANY = f"{_FILTER}any"
 PRIVATE = f"{_FILTER}private"
-#: Beginnings up to this length have an index of their own (schema.sql).
-LONGEST_INDEXED_BEGINNING = 4
 
 
 class Facet(StrEnum):
@@ -39,7 +43,7 @@ ANY_AGENT = ""
 
 
 class Expressions(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for; from the best fit to the whole of the answer."""
+    """What to look for: the answer, the better degrees of fit in it, and what to do without one."""
 
     #: The name is exactly this; None where no words are asked for.
     exact: str | None = None
@@ -47,12 +51,13 @@ class Expressions(msgspec.Struct, frozen=True, kw_only=True):
     begins: str | None = None
     #: The name has all of the words.
     named: str | None = None
-    #: All that fits.
+    #: All that fits: every word is there, and the last may be the beginning of one in a name or
+    #: a label.
     every: str
-    #: For when nothing does: names in which each part of the question occurs.
+    #: For when nothing does: the last word may be the beginning of any.
+    anywhere: str | None = None
+    #: For when nothing does even so: names in which each part of the question occurs.
     parts: str | None = None
-    #: Whether looking one skill up in it is cheap: a long beginning is gathered anew each time.
-    is_quick: bool = True
 
 
 def mark(facet: Facet, value: str) -> str:
@@ -62,8 +67,24 @@ def mark(facet: Facet, value: str) -> str:
 
 
 def name_marks(words: list[str]) -> list[str]:
-    """Return the marks by which a name is found as a whole, and by its words."""
-    return [_WHOLE + as_one_word(words), *(_NAMED + word for word in with_singulars(words))]
+    """Return the marks by which a name is found as a whole, by its words, and while it is typed."""
+    whole = as_one_word(words)
+    starts = {_NAMED_START + word[:length] for word in words for length in range(1, _START + 1)}
+    return [
+        _WHOLE + whole,
+        *(_WHOLE_START + whole[:length] for length in range(1, min(_START, len(whole)) + 1)),
+        *(_NAMED + word for word in with_singulars(words)),
+        *sorted(starts),
+    ]
+
+
+def label_marks(words: list[str]) -> list[str]:
+    """Return the marks by which tags, namespace and repo are found while they are typed.
+
+    Not by one or two letters: so nearly every skill would be.
+    """
+    starts = {_LABELLED_START + word[:_START] for word in words if len(word) >= _START}
+    return [*(_LABELLED + word for word in words), *sorted(starts)]
 
 
 def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expressions:
@@ -74,32 +95,50 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
         for facet, values in _filters(query)
         if facet is not without
     ]
+    hidden = _hidden_from(query.visible)
 
     def limited(expression: str) -> str:
         within = " AND ".join([f"({expression})", *limits])
-        hidden = _hidden_from(query.visible)
         return f"({within}) NOT ({hidden})" if hidden else within
 
     if not words:
         # A question without a single word is still one, and nothing fits it.
         asked = _quoted(ANY) if not query.text.strip() else _quoted(f"{_FILTER}nothing")
         return Expressions(every=limited(asked))
-    whole = _WHOLE + as_one_word(words)
-    every = _all_words(words)
+    whole = as_one_word(words)
     parts = [_quoted(part) for part in parts_of(words)]
     return Expressions(
-        exact=limited(_quoted(whole)),
-        begins=limited(_beginning(whole)),
-        named=limited(f"({_all_words(words, sign=_NAMED)}) AND ({every})"),
-        every=limited(every),
+        exact=limited(_quoted(_WHOLE + whole)),
+        begins=limited(_start(whole, _WHOLE, _WHOLE_START)),
+        named=limited(_named(words)),
+        every=limited(_every(words)),
+        anywhere=limited(_anywhere(words)),
         parts=limited(" AND ".join(parts)) if parts else None,
-        is_quick=len(words[-1]) <= LONGEST_INDEXED_BEGINNING,
     )
 
 
 def beginnings(words: list[str]) -> str:
     """Return an expression for all of these words or what begins with them."""
     return " AND ".join(_beginning(word) for word in words)
+
+
+def _every(words: list[str]) -> str:
+    *before, last = words
+    ways = [_quoted(singular(last)), _start(last, _NAMED, _NAMED_START)]
+    if len(last) >= _START:
+        ways.append(_start(last, _LABELLED, _LABELLED_START))
+    return " AND ".join([*(_quoted(singular(word)) for word in before), f"({' OR '.join(ways)})"])
+
+
+def _named(words: list[str]) -> str:
+    *before, last = words
+    ways = f"({_quoted(_NAMED + singular(last))} OR {_start(last, _NAMED, _NAMED_START)})"
+    return " AND ".join([*(_quoted(_NAMED + singular(word)) for word in before), ways])
+
+
+def _anywhere(words: list[str]) -> str:
+    *before, last = words
+    return " AND ".join([*(_quoted(singular(word)) for word in before), _beginning(last)])
 
 
 def _filters(query: SkillQuery) -> list[tuple[Facet, tuple[str, ...]]]:
@@ -121,25 +160,12 @@ def _hidden_from(visible: Visible) -> str:
     return f"{_quoted(PRIVATE)} NOT {_any_of(own)}"
 
 
-def _all_words(words: list[str], *, sign: str = "") -> str:
-    *before, last = words
-    whole = [_quoted(sign + singular(word)) for word in before]
-    return " AND ".join([*whole, f"({_word_or_beginning(last, sign)})"])
-
-
-def _word_or_beginning(word: str, sign: str) -> str:
-    """Take the last word for one that is still being typed."""
-    if len(word) == 1 and not sign:
-        # So many words begin with one letter that only those of names are meant.
-        return f"{_quoted(word)} OR {_beginning(_NAMED + word)}"
-    ways = [_beginning(sign + word)]
-    if singular(word) != word:
-        ways.append(_quoted(sign + singular(word)))
-    return " OR ".join(ways)
-
-
 def _any_of(marks: list[str]) -> str:
     return "(" + " OR ".join(_quoted(one) for one in marks) + ")"
+
+
+def _start(word: str, mark: str, start: str) -> str:
+    return _quoted(start + word) if len(word) <= _START else _beginning(mark + word)
 
 
 def _beginning(word: str) -> str:

@@ -9,7 +9,7 @@ from vskill_platform.catalogue.skill_row import SkillFacts
 from vskill_platform.catalogue.write_skills import SkillChanges
 from vskill_platform.catalogue.write_submissions import SubmissionChanges, SubmissionFacts
 from vskill_platform.model.namespace import namespace_of_skill
-from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.skill import PublishedSkill, TakenDown
 from vskill_platform.publish.trust_of_skill import trust_of_skills
 from vskill_platform.stores.install_store import read_installs, slug_of_installs_key
 from vskill_platform.stores.scan_store import read_report_marks, submission_of_report_key
@@ -62,6 +62,7 @@ async def read_skill_changes(slugs: Collection[str]) -> SkillChanges:
     latest = await read_version_marks({slug: n for slug, n in numbers.items() if n is not None})
     trusts = await trust_of_skills(listed, latest)
     installs = await read_installs([skill.slug for skill in listed])
+    down = {skill.slug: _down(skill, skill.down) for skill in skills if skill.down}
     return SkillChanges(
         listed=[
             SkillFacts(
@@ -73,9 +74,10 @@ async def read_skill_changes(slugs: Collection[str]) -> SkillChanges:
                 installs=installs[skill.slug].total if skill.slug in installs else 0,
             )
             for skill in listed
+            if skill.slug in trusts
         ],
-        down=[_down(skill) for skill in skills if skill.down is not None],
-        gone=[slug for slug in slugs if slug not in found],
+        down=list(down.values()),
+        gone=[slug for slug in slugs if slug not in trusts and slug not in down],
     )
 
 
@@ -84,6 +86,7 @@ async def read_submission_changes(
 ) -> SubmissionChanges:
     submissions = await read_submissions(list(submission_ids))
     reports = await read_report_marks(list(submissions))
+    found = await read_events(list(events))
     return SubmissionChanges(
         submissions=[
             SubmissionFacts(
@@ -92,18 +95,18 @@ async def read_submission_changes(
             )
             for submission_id, submission in submissions.items()
         ],
-        events=await read_events(list(events)),
+        events=list(found.values()),
+        gone_events=[event for event in events if event not in found],
         gone=[known for known in submission_ids if known not in submissions],
     )
 
 
-def _down(skill: PublishedSkill) -> DownSkill:
-    assert skill.down is not None  # noqa: S101 - asked before
+def _down(skill: PublishedSkill, down: TakenDown) -> DownSkill:
     return DownSkill(
         slug=skill.slug,
         name=skill.name,
         namespace=namespace_of_skill(skill),
-        reason=skill.down.reason,
-        at=skill.down.at,
+        reason=down.reason,
+        at=down.at,
         is_private=skill.is_private,
     )

@@ -54,7 +54,7 @@ CREATE TABLE skill_agent (
 -- They are given words with spaces between (words.py) and marks (match.py), and nothing else.
 CREATE VIRTUAL TABLE skill_text USING fts5 (
   name, labels, description, marks,
-  content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '2 3 4'
+  content = '', contentless_delete = 1, tokenize = 'ascii'
 );
 CREATE VIRTUAL TABLE skill_part USING fts5 (
   parts, content = '', contentless_delete = 1, tokenize = 'ascii', detail = none

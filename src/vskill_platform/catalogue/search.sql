@@ -1,6 +1,9 @@
 -- name: count
 SELECT count(*) FROM skill_text WHERE skill_text MATCH :every
 
+-- name: has_any
+SELECT EXISTS (SELECT 1 FROM skill_text WHERE skill_text MATCH :every)
+
 -- name: first_ranked
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY page.id), '') || ']' FROM (
   SELECT rowid AS id FROM skill_text WHERE skill_text MATCH :every
@@ -8,31 +11,52 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY page.id), '') || ']' FROM 
 ) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: best_fitting
--- Of each degree of fit the best ranked come into the pool. There BM25 decides between those of the
--- same degree; behind the pool the rank alone does. The marks weigh nothing.
-WITH pool (id, degree, score) AS MATERIALIZED (
-  SELECT * FROM (
-    SELECT rowid, 0, 0.0 FROM skill_text WHERE skill_text MATCH :exact ORDER BY rowid LIMIT :pool)
-  UNION ALL
-  SELECT * FROM (
-    SELECT rowid, 1, 0.0 FROM skill_text WHERE skill_text MATCH :begins ORDER BY rowid LIMIT :pool)
-  UNION ALL
-  SELECT * FROM (
-    SELECT rowid, 2, bm25(skill_text, 10.0, 4.0, 1.0, 0.0) FROM skill_text
-    WHERE skill_text MATCH :named ORDER BY rowid LIMIT :pool)
-  UNION ALL
-  SELECT * FROM (
-    SELECT rowid, 3, bm25(skill_text, 10.0, 4.0, 1.0, 0.0) FROM skill_text
-    WHERE skill_text MATCH :every ORDER BY rowid LIMIT :pool)
-  UNION ALL
-  SELECT * FROM (
-    SELECT rowid, 4, 0.0 FROM skill_text WHERE skill_text MATCH :every ORDER BY rowid LIMIT :deep)
+-- For answers with few skills in them: between those of the same degree of fit BM25 decides, then
+-- the rank. Marks weigh nothing.
+WITH fitting (id, score) AS MATERIALIZED (
+  SELECT rowid, bm25(skill_text, 10.0, 4.0, 1.0, 0.0) FROM skill_text
+  WHERE skill_text MATCH :every
+),
+better (id, degree) AS MATERIALIZED (
+  SELECT id, min(degree) FROM (
+    SELECT rowid AS id, 0 AS degree FROM skill_text WHERE skill_text MATCH :exact
+    UNION ALL
+    SELECT rowid, 1 FROM skill_text WHERE skill_text MATCH :begins
+    UNION ALL
+    SELECT rowid, 2 FROM skill_text WHERE skill_text MATCH :named
+  ) GROUP BY id
 ),
 page (id, degree, score) AS MATERIALIZED (
-  SELECT id, min(degree), score FROM pool GROUP BY id
-  ORDER BY 2, score, id LIMIT :limit OFFSET :offset
+  SELECT fitting.id, coalesce(degree, 3), score
+  FROM fitting LEFT JOIN better ON better.id = fitting.id
+  ORDER BY 2, score, fitting.id LIMIT :limit OFFSET :offset
 )
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, score, page.id), '') || ']'
+FROM page CROSS JOIN skill_hit ON skill_hit.id = page.id
+
+-- name: fitting_by_rank
+-- For answers with many skills in them: of each degree of fit no more are read than could be shown,
+-- and between those of the same degree the rank decides.
+WITH better (id, degree) AS MATERIALIZED (
+  SELECT * FROM (
+    SELECT rowid, 0 FROM skill_text WHERE skill_text MATCH :exact ORDER BY rowid LIMIT :end)
+  UNION ALL
+  SELECT * FROM (
+    SELECT rowid, 1 FROM skill_text WHERE skill_text MATCH :begins ORDER BY rowid LIMIT :end)
+  UNION ALL
+  SELECT * FROM (
+    SELECT rowid, 2 FROM skill_text WHERE skill_text MATCH :named ORDER BY rowid LIMIT :end)
+),
+page (id, degree) AS MATERIALIZED (
+  SELECT id, min(degree) FROM (
+    SELECT id, degree FROM better
+    UNION ALL
+    SELECT * FROM (
+      SELECT rowid, 3 FROM skill_text WHERE skill_text MATCH :every ORDER BY rowid
+      LIMIT iif((SELECT count(DISTINCT id) FROM better) < :end, :end, 0))
+  ) GROUP BY id ORDER BY 2, id LIMIT :limit OFFSET :offset
+)
+SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, page.id), '') || ']'
 FROM page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: sorted
@@ -50,42 +74,21 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY sort_key, page.id), '') ||
   WHERE skill_text MATCH :every ORDER BY sort_key, skill.id LIMIT :limit OFFSET :offset
 ) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
--- For answers that hold a good part of all skills: in the wanted order, each is looked up in the
--- index until there are enough.
+-- For answers that hold a good part of all skills: in the wanted order, for each it is asked whether
+-- it fits, until there are enough. Which order, search_skills.py says.
 
--- name: walk_newest
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY published_at DESC, page.id), '') || ']' FROM (
-  SELECT id, published_at FROM skill INDEXED BY skill_newest
+-- name: walk_one_by_one
+SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
+  SELECT id, {column} FROM skill INDEXED BY {index}
   WHERE EXISTS (SELECT 1 FROM skill_text WHERE skill_text MATCH :every AND rowid = skill.id)
-  ORDER BY published_at DESC, id LIMIT :limit OFFSET :offset
+  ORDER BY {order}, id LIMIT :limit OFFSET :offset
 ) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
--- name: walk_updated
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY updated_at DESC, page.id), '') || ']' FROM (
-  SELECT id, updated_at FROM skill INDEXED BY skill_updated
-  WHERE EXISTS (SELECT 1 FROM skill_text WHERE skill_text MATCH :every AND rowid = skill.id)
-  ORDER BY updated_at DESC, id LIMIT :limit OFFSET :offset
-) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
-
--- name: walk_trust
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY trust_score DESC, page.id), '') || ']' FROM (
-  SELECT id, trust_score FROM skill INDEXED BY skill_trust
-  WHERE EXISTS (SELECT 1 FROM skill_text WHERE skill_text MATCH :every AND rowid = skill.id)
-  ORDER BY trust_score DESC, id LIMIT :limit OFFSET :offset
-) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
-
--- name: walk_installs
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY installs DESC, page.id), '') || ']' FROM (
-  SELECT id, installs FROM skill INDEXED BY skill_installs
-  WHERE EXISTS (SELECT 1 FROM skill_text WHERE skill_text MATCH :every AND rowid = skill.id)
-  ORDER BY installs DESC, id LIMIT :limit OFFSET :offset
-) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
-
--- name: walk_name
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY name_key, page.id), '') || ']' FROM (
-  SELECT id, name_key FROM skill INDEXED BY skill_name
-  WHERE EXISTS (SELECT 1 FROM skill_text WHERE skill_text MATCH :every AND rowid = skill.id)
-  ORDER BY name_key, id LIMIT :limit OFFSET :offset
+-- name: walk_all_at_once
+SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
+  SELECT id, {column} FROM skill INDEXED BY {index}
+  WHERE id IN (SELECT rowid FROM skill_text WHERE skill_text MATCH :every)
+  ORDER BY {order}, id LIMIT :limit OFFSET :offset
 ) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: count_skills

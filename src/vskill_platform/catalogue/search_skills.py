@@ -1,6 +1,7 @@
 """Searching skills: a page of hits, how many there are in all, and what filters would leave."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 
 import apsw
@@ -17,12 +18,22 @@ from vskill_platform.catalogue.query import (
 )
 from vskill_platform.catalogue.sql import SEARCH, SEARCH_PARTS, one_value
 
-#: Of each degree of fit so many are weighed against each other; the first pages are of these.
-POOL = 200
+#: In a larger answer BM25 would weigh words that half of all skills have: it takes long and says
+#: little. Its first pages are those whose names fit.
+WEIGHED = 200
 #: Who lists more values than this helps nobody to choose.
 MAX_FACET_VALUES = 50
-#: Looking one skill up in the index costs as much as reading and sorting so many fits.
-_LOOKUP_COST = 12
+#: By which column each order is, and by which index it is read.
+_ORDERS = {
+    SkillSort.NEWEST: ("published_at", "published_at DESC", "skill_newest"),
+    SkillSort.UPDATED: ("updated_at", "updated_at DESC", "skill_updated"),
+    SkillSort.NAME: ("name_key", "name_key", "skill_name"),
+    SkillSort.TRUST: ("trust_score", "trust_score DESC", "skill_trust"),
+    SkillSort.INSTALLS: ("installs", "installs DESC", "skill_installs"),
+}
+#: Two ways to ask whether a skill fits, and as how many fits it costs to ask. One by one is quicker
+#: as long as no words are asked for; else what begins with the last one is gathered each time anew.
+_ONE_BY_ONE, _ALL_AT_ONCE = ("walk_one_by_one", 12.0), ("walk_all_at_once", 0.5)
 _MAX_OFFSET = 2**31
 
 _HITS = msgspec.json.Decoder(list[SkillHit])
@@ -30,16 +41,23 @@ _SUGGESTIONS = msgspec.json.Decoder(list[Suggestion])
 _FACETS = msgspec.json.Decoder(list[tuple[str, int]])
 
 
+class Way(StrEnum):
+    """How it is looked for; each only if the one before finds nothing."""
+
+    WORDS = "words"
+    ANYWHERE = "anywhere"
+    PARTS = "parts"
+
+
 class Known(msgspec.Struct, frozen=True, kw_only=True):
     """What was counted for a question: true until a skill comes, goes or changes its words."""
 
-    #: How many have the words; if none has, names that contain them are looked for.
-    with_words: int
+    way: Way
     total: int
     facets: dict[str, list[tuple[str, int]]] | None = None
 
 
-class _Way(msgspec.Struct, frozen=True):
+class _Search(msgspec.Struct, frozen=True):
     """Where to look, and for what."""
 
     queries: Mapping[str, str]
@@ -51,7 +69,7 @@ def search(
 ) -> tuple[SkillResults, Known]:
     """Return a page, and what need not be counted again."""
     look_for = expressions_of(query)
-    known = known or _count_all(connection, look_for)
+    known = known or _count_all(connection, query)
     if query.with_facets and known.facets is None:
         facets = {facet.value: _count_values(connection, query, known, facet) for facet in Facet}
         known = msgspec.structs.replace(known, facets=facets)
@@ -68,83 +86,98 @@ def suggest(connection: apsw.Connection, query: SkillQuery) -> list[Suggestion]:
     look_for = expressions_of(query)
     if look_for.exact is None:
         return []
-    found = _SUGGESTIONS.decode(_best_fitting(connection, query, look_for))
-    if found or look_for.parts is None:
-        return found
-    way = _way(look_for, is_by_parts=True)
-    return _SUGGESTIONS.decode(_by_rank(connection, query, way))
+    found = _SUGGESTIONS.decode(_by_degree(connection, query, look_for, "fitting_by_rank"))
+    for way in (Way.ANYWHERE, Way.PARTS):
+        going = _go(look_for, way)
+        if not found and going:
+            found = _SUGGESTIONS.decode(_by_rank(connection, query, going))
+    return found
 
 
-def _count_all(connection: apsw.Connection, look_for: Expressions) -> Known:
-    with_words = _count(connection, _way(look_for, is_by_parts=False))
-    total = with_words
-    if not with_words and look_for.parts:
-        total = _count(connection, _way(look_for, is_by_parts=True))
-    return Known(with_words=with_words, total=total)
+def _count_all(connection: apsw.Connection, query: SkillQuery) -> Known:
+    """Find the way and count. Filters do not change the way: else facets would not add up."""
+    bare = msgspec.structs.replace(query, namespace="", tier="", tag="", agent="")
+    look_for = expressions_of(bare)
+    for way in Way:
+        going = _go(look_for, way)
+        if going and (total := _count(connection, going, "count" if bare == query else "has_any")):
+            break
+    else:
+        return Known(way=Way.WORDS, total=0)
+    if bare != query and (going := _go(expressions_of(query), way)):
+        total = _count(connection, going, "count")
+    return Known(way=way, total=total)
 
 
-def _count(connection: apsw.Connection, way: _Way) -> int:
-    return int(one_value(connection, way.queries["count"], {"every": way.look_for.every}))
+def _count(connection: apsw.Connection, going: _Search, name: str) -> int:
+    return int(one_value(connection, going.queries[name], {"every": going.look_for.every}))
 
 
-def _way(look_for: Expressions, *, is_by_parts: bool) -> _Way:
-    if is_by_parts and look_for.parts:
-        return _Way(SEARCH_PARTS, Expressions(every=look_for.parts))
-    return _Way(SEARCH, look_for)
+def _go(look_for: Expressions, way: Way) -> _Search | None:
+    """Return where to look for what, if that way is open."""
+    if way is Way.WORDS:
+        return _Search(SEARCH, look_for)
+    expression = look_for.anywhere if way is Way.ANYWHERE else look_for.parts
+    queries = SEARCH if way is Way.ANYWHERE else SEARCH_PARTS
+    return _Search(queries, Expressions(every=expression)) if expression else None
 
 
 def _find_page(
     connection: apsw.Connection, query: SkillQuery, look_for: Expressions, known: Known
 ) -> Any:
-    if not known.total or not query.limit:
+    going = _go(look_for, known.way)
+    if not going or not known.total or not query.limit:
         return "[]"
-    way = _way(look_for, is_by_parts=not known.with_words)
     if query.sort is not SkillSort.RELEVANCE:
-        return _by_sort(connection, query, way, known.total)
-    if way.look_for.exact is None:
-        return _by_rank(connection, query, way)
-    return _best_fitting(connection, query, way.look_for)
+        return _by_sort(connection, query, going, known.total)
+    if going.look_for.exact is None:
+        return _by_rank(connection, query, going)
+    name = "best_fitting" if known.total <= WEIGHED else "fitting_by_rank"
+    return _by_degree(connection, query, look_for, name)
 
 
-def _by_rank(connection: apsw.Connection, query: SkillQuery, way: _Way) -> Any:
-    bindings = {"every": way.look_for.every, **_page(query)}
-    return one_value(connection, way.queries["first_ranked"], bindings)
+def _by_rank(connection: apsw.Connection, query: SkillQuery, going: _Search) -> Any:
+    bindings = {"every": going.look_for.every, **_page(query)}
+    return one_value(connection, going.queries["first_ranked"], bindings)
 
 
-def _best_fitting(connection: apsw.Connection, query: SkillQuery, look_for: Expressions) -> Any:
+def _by_degree(
+    connection: apsw.Connection, query: SkillQuery, look_for: Expressions, name: str
+) -> Any:
     page = _page(query)
-    end = page["offset"] + page["limit"]
     bindings = {
         "exact": look_for.exact,
         "begins": look_for.begins,
         "named": look_for.named,
         "every": look_for.every,
-        "pool": POOL,
-        # All of the pool may be in front of what comes by rank alone.
-        "deep": end + 4 * POOL if end > POOL else 0,
+        "end": page["offset"] + page["limit"],
         **page,
     }
-    return one_value(connection, SEARCH["best_fitting"], bindings)
+    return one_value(connection, SEARCH[name], bindings)
 
 
-def _by_sort(connection: apsw.Connection, query: SkillQuery, way: _Way, total: int) -> Any:
+def _by_sort(connection: apsw.Connection, query: SkillQuery, going: _Search, total: int) -> Any:
     page = _page(query)
     skills = one_value(connection, SEARCH["count_skills"], {})
-    looked_up = (page["offset"] + page["limit"]) * skills / total
-    is_dense = way.look_for.is_quick and looked_up * _LOOKUP_COST < total
-    name = f"walk_{query.sort}" if is_dense else "sorted"
-    bindings = {"every": way.look_for.every, "sort": query.sort.value, **page}
-    return one_value(connection, way.queries[name], bindings)
+    walked = (page["offset"] + page["limit"]) * skills / total
+    walk, cost = _ALL_AT_ONCE if query.text.strip() else _ONE_BY_ONE
+    sql = going.queries["sorted"]
+    if walked * cost < total:
+        column, order, index = _ORDERS[query.sort]
+        sql = going.queries[walk].format(column=column, order=order, index=index)
+    bindings = {"every": going.look_for.every, "sort": query.sort.value, **page}
+    return one_value(connection, sql, bindings)
 
 
 def _count_values(
     connection: apsw.Connection, query: SkillQuery, known: Known, facet: Facet
 ) -> list[tuple[str, int]]:
     """Count what each value of a filter would leave, beside the other filters."""
-    look_for = expressions_of(query, without=facet)
-    way = _way(look_for, is_by_parts=not known.with_words)
-    bindings = {"every": way.look_for.every, "values": MAX_FACET_VALUES}
-    return _FACETS.decode(one_value(connection, way.queries[f"facet_{facet}"], bindings))
+    going = _go(expressions_of(query, without=facet), known.way)
+    if going is None:
+        return []
+    bindings = {"every": going.look_for.every, "values": MAX_FACET_VALUES}
+    return _FACETS.decode(one_value(connection, going.queries[f"facet_{facet}"], bindings))
 
 
 def _page(query: SkillQuery) -> dict[str, int]:

@@ -6,6 +6,8 @@ how anybody would know.
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+import msgspec
+
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.fill import compare
 from vskill_platform.catalogue.read_records import read_skill_changes, read_submission_changes
@@ -36,7 +38,9 @@ async def check(shelf: Shelf, catch_up: CatchUp, *, again_after: str) -> AsyncIt
             await _repair_submissions(shelf, {*page.missing, *page.ghosts})
         yield again_after
     slugs = await shelf.some_slugs(after=again_after, limit=READ_AGAIN)
-    await shelf.write(skills=await read_skill_changes(slugs))
+    changes = await read_skill_changes(slugs)
+    # What is gone the feed is about to tell; if it does not, the next check does, and says so.
+    await shelf.write(skills=msgspec.structs.replace(changes, gone=()))
     yield slugs[-1] if slugs else ""
 
 

@@ -7,12 +7,14 @@ from typing import Any
 import apsw
 import msgspec
 
-from vskill_platform.base.work_in_thread import work_in_thread
-from vskill_platform.catalogue.connections import Connections
+from vskill_platform.catalogue.connections import Connections, open_connections
 from vskill_platform.catalogue.sql import WRITE, one_row
 from vskill_platform.catalogue.write_skills import SkillChanges, write_skills
 from vskill_platform.catalogue.write_submissions import SubmissionChanges, write_submissions
 
+#: After how much of it the log is worked into the file; while filling, the same pages are written
+#: again and again.
+_LOG_PAGES, _FILLING_LOG_PAGES = 1_000, 30_000
 _encode = msgspec.json.Encoder().encode
 
 
@@ -58,13 +60,26 @@ class Shelf:
         if progress:
             self.progress = progress
 
+    async def forget_events(self) -> None:
+        await self.connections.write(lambda connection: connection.execute(WRITE["delete_events"]))
+
     async def gather(self) -> None:
-        """Prepare the indexes for being filled."""
-        await self.connections.write(lambda connection: connection.execute(WRITE["gather"]))
+        """Prepare for being filled."""
+
+        def work(connection: apsw.Connection) -> None:
+            connection.wal_autocheckpoint(_FILLING_LOG_PAGES)
+            connection.execute(WRITE["gather"])
+
+        await self.connections.write(work)
 
     async def join(self) -> None:
         """Bring the indexes into their best shape for being searched."""
-        await self.connections.write(lambda connection: connection.execute(WRITE["join"]))
+
+        def work(connection: apsw.Connection) -> None:
+            connection.wal_autocheckpoint(_LOG_PAGES)
+            connection.execute(WRITE["join"])
+
+        await self.connections.write(work)
 
     async def slugs_between(self, after: str, through: str | None) -> set[str]:
         return await self._names("slugs_between", after=after, through=through)
@@ -90,7 +105,7 @@ class Shelf:
 
 async def open_shelf(path: Path) -> Shelf:
     """Open what lies at *path*, or a new one; raises Damaged if it cannot be used."""
-    connections = await work_in_thread(Connections, path)
+    connections = await open_connections(path)
     revision, current_at, is_built = await connections.read(
         lambda connection: one_row(connection, "read_state")
     )

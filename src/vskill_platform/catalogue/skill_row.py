@@ -7,7 +7,15 @@ from typing import Any
 
 import msgspec
 
-from vskill_platform.catalogue.match import ANY, ANY_AGENT, PRIVATE, Facet, mark, name_marks
+from vskill_platform.catalogue.match import (
+    ANY,
+    ANY_AGENT,
+    PRIVATE,
+    Facet,
+    label_marks,
+    mark,
+    name_marks,
+)
 from vskill_platform.catalogue.query import SkillHit
 from vskill_platform.catalogue.words import as_one_word, parts_of, with_singulars, words_of
 from vskill_platform.engines.moments import to_micros
@@ -25,8 +33,9 @@ _YEAR_SECONDS = 365.25 * 86400
 #: Points are told apart this finely: a day and a half.
 _LEVELS_A_POINT = 64
 _MAX_LEVEL = 2**15 - 1
-#: The lower bits of a rank tell skills of the same level apart, on every node in the same way.
-SLUG_BITS = 48
+#: The lower bits of a rank tell skills of the same level apart, on every node in the same way. Few,
+#: because the index writes each id down for each of its words.
+SLUG_BITS = 25
 _MAX_COUNT = 2**53
 
 
@@ -118,13 +127,13 @@ def _rank(hit: SkillHit) -> int:
         + _YEAR_POINTS * (hit.updated_at - _FIRST_YEAR).total_seconds() / _YEAR_SECONDS
     )
     level = min(max(int(points * _LEVELS_A_POINT), 0), _MAX_LEVEL)
-    digest = hashlib.blake2b(hit.slug.encode(errors="replace"), digest_size=SLUG_BITS // 8).digest()
-    return (_MAX_LEVEL - level) << SLUG_BITS | int.from_bytes(digest)
+    digest = hashlib.blake2b(hit.slug.encode(errors="replace"), digest_size=8).digest()
+    return (_MAX_LEVEL - level) << SLUG_BITS | int.from_bytes(digest) >> (64 - SLUG_BITS)
 
 
 def _text(hit: SkillHit, name: list[str]) -> SkillText:
     source = hit.repo_url.partition("://")[2] or hit.repo_url
-    labels = words_of(" ".join((hit.slug, source, *hit.tags)))
+    labels = list(dict.fromkeys(words_of(" ".join((hit.slug, source, *hit.tags)))))
     filters = [
         ANY,
         *([PRIVATE] if hit.is_private else []),
@@ -135,8 +144,8 @@ def _text(hit: SkillHit, name: list[str]) -> SkillText:
     ]
     return SkillText(
         name=" ".join(with_singulars(name)),
-        labels=" ".join(with_singulars(list(dict.fromkeys(labels)))),
+        labels=" ".join(with_singulars(labels)),
         description=" ".join(with_singulars(words_of(hit.description))),
-        marks=" ".join([*name_marks(name), *filters]),
+        marks=" ".join([*name_marks(name), *label_marks(labels), *filters]),
         parts=" ".join([*parts_of(name), *filters]),
     )

@@ -112,8 +112,11 @@ WHERE submission_id > :after AND (:through IS NULL OR submission_id <= :through)
 INSERT OR REPLACE INTO event (submission_key, number, at, state, scan_seconds)
 VALUES (:submission_key, :number, :at, :state, :scan_seconds)
 
+-- name: delete_event
+DELETE FROM event WHERE submission_key = :submission_key AND number = :number
+
 -- name: delete_events
-DELETE FROM event WHERE submission_key = :submission_key
+DELETE FROM event
 
 -- name: gather
 -- While a catalogue is filled for the first time its index only gathers: large parts are written as

@@ -1,6 +1,6 @@
 """Writing skills into the catalogue: only what has changed, in the order that the index likes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import apsw
 import msgspec
@@ -45,20 +45,22 @@ def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
     for skill in changes.down:
         _put_down(connection, skill)
         _remove(connection, skill.slug, moved)
-    # In the order of their ranks: the indexes write a part whenever an id is not a higher one.
-    for row in sorted(_rows(changes.listed), key=lambda row: row.rank):
-        connection.execute(WRITE["delete_down"], {"slug": row.hit.slug})
-        _put(connection, row, moved)
+    for facts in changes.listed:
+        connection.execute(WRITE["delete_down"], {"slug": facts.skill.slug})
+        if row := _row(facts):
+            _put(connection, row, moved)
+        else:
+            _remove(connection, facts.skill.slug, moved)
     _tell_indexes(connection, moved)
     return bool(changes.down or moved.forget or moved.learn)
 
 
-def _rows(listed: Sequence[SkillFacts]) -> Iterator[SkillRow]:
-    for facts in listed:
-        try:
-            yield row_of(facts)
-        except UNFIT as error:
-            log.warning("skill cannot be listed", slug=facts.skill.slug, error=str(error))
+def _row(facts: SkillFacts) -> SkillRow | None:
+    try:
+        return row_of(facts)
+    except UNFIT as error:
+        log.warning("skill cannot be listed", slug=facts.skill.slug, error=str(error))
+        return None
 
 
 def _put(connection: apsw.Connection, row: SkillRow, moved: _Moved) -> None:
@@ -81,6 +83,7 @@ def _put(connection: apsw.Connection, row: SkillRow, moved: _Moved) -> None:
 
 
 def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
+    # In the order of their ids: an index writes a part whenever one is not a higher one.
     forget = [{"id": row_id} for row_id in sorted(moved.forget)]
     learn = [
         {"id": row_id, **msgspec.structs.asdict(text)}

@@ -44,8 +44,10 @@ class SubmissionFacts(msgspec.Struct, frozen=True):
 class SubmissionChanges(msgspec.Struct, frozen=True, kw_only=True):
     submissions: Sequence[SubmissionFacts] = ()
     events: Sequence[StateEvent] = ()
-    #: Ids of which nothing is left.
+    #: Ids of submissions that are no longer there.
     gone: Sequence[str] = ()
+    #: Whose events, and which, are no longer there.
+    gone_events: Sequence[tuple[str, int]] = ()
 
 
 class _Ready(msgspec.Struct, frozen=True):
@@ -65,6 +67,8 @@ def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -
         row_id, is_known, is_new = _put(connection, ready)
         forget += [row_id] if is_known and is_new else []
         learn += [{"id": row_id, "words": ready.words}] if is_new else []
+    for submission_id, number in changes.gone_events:
+        _delete_event(connection, submission_id, number)
     for event in changes.events:
         _put_event(connection, event)
     # At the end and all at once, as in write_skills.py.
@@ -162,7 +166,6 @@ def _free_id(connection: apsw.Connection, wished: int) -> int:
 
 
 def _remove(connection: apsw.Connection, submission_id: str) -> int | None:
-    connection.execute(WRITE["delete_events"], {"submission_key": _key(submission_id)})
     known = one_row(connection, "find_submission", submission_id=submission_id)
     if known is None:
         return None
@@ -174,6 +177,7 @@ def _put_event(connection: apsw.Connection, event: StateEvent) -> None:
     scanning = [seconds for phase, seconds in event.timings.items() if phase not in _NOT_SCANNING]
     state = _counted_as(event)
     if not state and not scanning:
+        _delete_event(connection, event.submission_id, event.number)
         return
     connection.execute(
         WRITE["put_event"],
@@ -185,6 +189,11 @@ def _put_event(connection: apsw.Connection, event: StateEvent) -> None:
             "scan_seconds": round(sum(scanning), 6) if scanning else None,
         },
     )
+
+
+def _delete_event(connection: apsw.Connection, submission_id: str, number: int) -> None:
+    which = {"submission_key": _key(submission_id), "number": number}
+    connection.execute(WRITE["delete_event"], which)
 
 
 def _counted_as(event: StateEvent) -> str:

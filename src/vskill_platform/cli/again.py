@@ -1,14 +1,14 @@
 """`retry`, `requeue` and `withdraw`: starting a walk again, or ending it."""
 
 import getpass
+import sys
 
 import click
 from rich.console import Console
 
 from vskill_platform.cli.session import json_option, print_json, run_command
 from vskill_platform.cli.show import state_mark
-from vskill_platform.intake.requeue import requeue as requeue_one
-from vskill_platform.intake.requeue import requeue_all_stuck
+from vskill_platform.intake.requeue import requeue_all_stuck, requeue_each
 from vskill_platform.intake.requeue import retry as retry_one
 from vskill_platform.intake.withdraw import withdraw as withdraw_one
 from vskill_platform.model.submission import Submission
@@ -38,12 +38,14 @@ def requeue(*, submission_ids: tuple[str, ...], every: bool, as_json: bool) -> N
     async def work() -> tuple[list[Submission], list[str]]:
         if every:
             return await requeue_all_stuck(actor=actor)
-        return [await requeue_one(item, actor=actor) for item in submission_ids], []
+        return await requeue_each(submission_ids, actor=actor)
 
     done, failed = run_command(work)
-    _show(done, as_json=as_json)
+    _show(done, as_json=as_json, nothing="Nothing stood still." if not failed else "")
     for reason in failed:
         click.echo(f"not requeued: {reason}", err=True)
+    if failed:
+        sys.exit(1)
 
 
 @click.command()
@@ -59,12 +61,12 @@ def withdraw(*, submission_id: str, reason: str, as_json: bool) -> None:
     )
 
 
-def _show(submissions: list[Submission], *, as_json: bool) -> None:
+def _show(submissions: list[Submission], *, as_json: bool, nothing: str = "") -> None:
     if as_json:
         print_json(submissions)
         return
     console = Console()
     for submission in submissions:
         console.print(f"{submission.id} {state_mark(submission.state)}", highlight=False)
-    if not submissions:
-        console.print("Nothing stood still.")
+    if not submissions and nothing:
+        console.print(nothing)

@@ -15,7 +15,7 @@ from vskill_platform.access.first_admin import invite_first_admin, link_file
 from vskill_platform.cli.session import run_worker
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cron.schedule import run_cron
-from vskill_platform.errors import ConfigError
+from vskill_platform.errors import ConfigError, EngineError
 from vskill_platform.intake.offer import prepare_offer
 from vskill_platform.intake.read_source import LocalFiles, read_source
 from vskill_platform.intake.submit import submit
@@ -97,7 +97,11 @@ async def _run_parts(
 
 async def _invite_first_admin(settings: Settings) -> None:
     """Tell whoever sees this terminal, or can read the file, how to become the first admin."""
-    url = await invite_first_admin(settings)
+    try:
+        url = await invite_first_admin(settings)
+    except EngineError as error:  # pages and health say so too; a server that is up can say it
+        click.echo(f"Nobody could look whether there is an admin: {error}", err=True)
+        return
     if url:
         kept = f", also kept in {path}" if (path := link_file(settings)) else ""
         click.echo(

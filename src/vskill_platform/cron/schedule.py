@@ -19,8 +19,9 @@ from vskill_platform.engines.ports import ABSENT
 from vskill_platform.errors import EngineError, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.cron_store import CronRun, get_cron_run, put_cron_run
-from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.external_scan_dispatch import release_dead_external_scans
 
 log = get_logger(__name__)
@@ -108,7 +109,7 @@ async def run_job_now(job: Job) -> CronRun:
 
 
 async def ask_for_run(job: Job, *, actor: str) -> None:
-    """Make a job due, so that whichever node looks next runs it."""
+    """Make a job due, so that whichever node looks next runs it; the audit keeps who asked."""
     now, last = get_now(), await get_cron_run(job.name)
     if last and last.record.ended_at is None and abs(now - last.record.started_at) < job.budget:
         raise _is_running(last.record, job)
@@ -121,6 +122,7 @@ async def ask_for_run(job: Job, *, actor: str) -> None:
     )
     if await put_cron_run(due, expected=last.revision if last else ABSENT) is None:
         raise Overtaken(f"{job.name} has just been started; wait for it")
+    await commit([write_audit(job.name, "all", actor=actor, reason="")])
 
 
 def _is_running(run: CronRun, job: Job) -> Overtaken:

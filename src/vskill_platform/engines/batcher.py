@@ -6,6 +6,7 @@ fsync, for all that were waiting.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -26,7 +27,7 @@ class Batcher(Generic[Item, Outcome]):
         self._loop = asyncio.get_running_loop()
         self._waiting: list[tuple[Item, asyncio.Future[Outcome]]] = []
         self._flush_planned = False
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Future[Sequence[Outcome | Exception]]] = set()
 
     def submit(self, item: Item) -> asyncio.Future[Outcome]:
         answer: asyncio.Future[Outcome] = self._loop.create_future()
@@ -54,22 +55,25 @@ class Batcher(Generic[Item, Outcome]):
             taken = self._waiting[: self._max_batch]
             del self._waiting[: self._max_batch]
             batch = [waiting for waiting in taken if not waiting[1].done()]  # not who was cancelled
+            if not batch:
+                continue
             self._idle -= 1
-            task = self._loop.create_task(self._settle(batch))
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            self._running.add(
+                running := asyncio.ensure_future(self._run([item for item, _ in batch]))
+            )
+            running.add_done_callback(partial(self._settle, batch))
 
-    async def _settle(self, batch: list[tuple[Item, asyncio.Future[Outcome]]]) -> None:
-        # gather hands an error back instead of raising it: every caller is told of it.
-        (answer_or_error,) = await asyncio.gather(
-            self._run([item for item, _ in batch]), return_exceptions=True
-        )
+    def _settle(
+        self,
+        batch: list[tuple[Item, asyncio.Future[Outcome]]],
+        done: asyncio.Future[Sequence[Outcome | Exception]],
+    ) -> None:
+        self._running.discard(done)
         self._idle += 1
         self._flush()
+        error = asyncio.CancelledError() if done.cancelled() else done.exception()
         outcomes: Sequence[Outcome | BaseException] = (
-            [answer_or_error] * len(batch)
-            if isinstance(answer_or_error, BaseException)
-            else answer_or_error
+            [error] * len(batch) if error else done.result()
         )
         for (_, answer), outcome in zip(batch, outcomes, strict=True):
             if answer.done():  # its caller was cancelled

@@ -1,5 +1,7 @@
 """What every engine refuses before it touches its database."""
 
+from collections.abc import Iterable
+
 from vskill_platform.errors import InvalidInput
 
 #: Longer keys would bloat every index.
@@ -23,6 +25,11 @@ def check_key(key: str) -> None:
     size = check_text(key)
     if not 0 < size <= MAX_KEY_BYTES:
         raise InvalidInput(f"a key has 1 to {MAX_KEY_BYTES} bytes, this one has {size}")
+
+
+def check_marks(marks: Iterable[str]) -> None:
+    for mark in marks:
+        check_key(mark)
 
 
 def check_limit(limit: int) -> None:

@@ -70,6 +70,15 @@ class Change(msgspec.Struct, frozen=True):
     keys: tuple[str, ...]
 
 
+class ChangesPage(msgspec.Struct, frozen=True):
+    changes: list[Change]
+    #: Whatever was committed up to this revision is in this page, or was before it. It is lower
+    #: than what was asked for if the database is an older one than it was.
+    through: int
+    #: Whether that was all there was at the moment.
+    is_last: bool
+
+
 class Put(msgspec.Struct, frozen=True):
     key: str
     value: bytes
@@ -79,6 +88,10 @@ class Put(msgspec.Struct, frozen=True):
     due: datetime | None = None
     #: After this moment the record is gone to every reader.
     expires_at: datetime | None = None
+    #: Words under which it is found; every put names all of them.
+    marks: tuple[str, ...] = ()
+    #: Its place among those that are found under the same word.
+    rank: int = 0
 
 
 class Delete(msgspec.Struct, frozen=True):
@@ -144,7 +157,7 @@ class KeyValueStore(Protocol):
         """Return the record, or None if there is none. Gets that wait together share a query."""
         ...
 
-    async def list_keys(
+    def list_keys(
         self,
         prefix: str,
         *,
@@ -152,11 +165,20 @@ class KeyValueStore(Protocol):
         limit: int = 1000,
         due_before: datetime | None = None,
         newest_first: bool = False,
-    ) -> Page:
+    ) -> Awaitable[Page]:
         """Return one page of the keys with *prefix*, in code point order or in its reverse.
 
         With *due_before*, keys known not to be due by then are left out; a key whose record
         has no `due` never is. Such a page has the undated keys first, then the longest overdue.
+        """
+        ...
+
+    def find_marked(
+        self, words: Sequence[str], *, limit: int = 1000, last_first: bool = False
+    ) -> Awaitable[list[list[str]]]:
+        """Return for each word the keys of the records with that mark, by rank or in its reverse.
+
+        All of them are looked up at once, and no more than *limit* are returned for each.
         """
         ...
 
@@ -214,6 +236,14 @@ class Engine(Protocol):
 
     def changes(self, *, after: int) -> AsyncIterator[Change]:
         """Yield what was committed after that revision, in commit order, and go on for ever."""
+        ...
+
+    async def read_changes(self, *, after: int) -> ChangesPage:
+        """Return what was committed after that revision, as much as fits, without waiting.
+
+        It tells how far it reaches: commits that changed no record leave no trace in a feed, so
+        only this says that nothing is missing.
+        """
         ...
 
     async def revision(self) -> int:

@@ -1,5 +1,6 @@
 """From a source to a snapshot in a private folder that is gone afterwards."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,13 +10,23 @@ import msgspec
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import unpack
-from vskill_platform.fetch.reach import Reach, reach_of, why_out_of_reach
+from vskill_platform.fetch.pack import pack_contents
+from vskill_platform.fetch.reach import Reach, find_local, reach_of, why_not_local
 from vskill_platform.fetch.repo import check_entries, open_repo
-from vskill_platform.fetch.snapshot import Snapshot, take_snapshot
-from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.fetch.snapshot import (
+    Listing,
+    Snapshot,
+    copy_files,
+    digest_of,
+    list_folder,
+)
+from vskill_platform.fetch.workspace import Workspace, open_workspace, planned_workspace
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.upload_store import get_upload
+
+#: Up to so many bytes, packing takes less than coming back for it.
+PACKED_ON_THE_WAY = 64 * 1024
 
 
 class _Origin(msgspec.Struct, frozen=True):
@@ -30,26 +41,48 @@ class _Origin(msgspec.Struct, frozen=True):
 async def fetched(source: Source) -> AsyncIterator[Snapshot]:
     """Fetch a skill once; everything of it lies in one folder that only we can read."""
     reach = reach_of(get_settings())
+    if source.kind is SourceKind.FOLDER:
+        async with planned_workspace() as planned:
+            yield await work_in_thread(_copy_folder, source, reach, planned)
+        return
     async with open_workspace() as workspace:
-        origin = await _fetch(source, workspace, reach)
-        yield await work_in_thread(
-            take_snapshot,
-            origin.folder,
-            workspace / "skill",
-            folder_name=source.folder_name,
-            commit_sha=origin.commit_sha,
-            tree_sha=origin.tree_sha,
+        origin = await (
+            _fetch_repo(source, workspace, reach)
+            if source.kind is SourceKind.GIT
+            else _fetch_upload(source, workspace)
         )
+        yield await work_in_thread(_copy_tree, source, origin, workspace / "skill")
 
 
-async def _fetch(source: Source, workspace: Path, reach: Reach) -> _Origin:
-    if source.kind is SourceKind.GIT:
-        return await _fetch_repo(source, workspace, reach)
-    if source.kind is SourceKind.UPLOAD:
-        return await _fetch_upload(source, workspace)
-    if reason := why_out_of_reach(source, reach):
-        raise SourceRefused(reason)
-    return _Origin(inside(Path(source.url), source.path))
+def _copy_folder(source: Source, reach: Reach, planned: Workspace) -> Snapshot:
+    """Do all of it in one go: a file system may make anybody wait who asks it anything."""
+    root = find_local(Path(source.url), reach)
+    if root is None:
+        raise SourceRefused(why_not_local(Path(source.url)))
+    origin = _Origin(inside(root, source.path) if source.path else root)
+    if not origin.folder.is_dir():
+        raise SourceRefused(f"{root} is not a folder")
+    listing = list_folder(origin.folder)
+    return _take(origin, listing, source, planned.place(listing))
+
+
+def _copy_tree(source: Source, origin: _Origin, folder: Path) -> Snapshot:
+    return _take(origin, list_folder(origin.folder), source, folder)
+
+
+def _take(origin: _Origin, listing: Listing, source: Source, folder: Path) -> Snapshot:
+    """Copy the files, and pack them if they are small: most that is small is published."""
+    is_small = listing.size <= PACKED_ON_THE_WAY
+    copies = copy_files(listing, folder, keep=is_small)
+    return Snapshot(
+        folder=folder,
+        folder_name=source.folder_name,
+        files=copies.files,
+        digest=digest_of(copies.files),
+        commit_sha=origin.commit_sha,
+        tree_sha=origin.tree_sha,
+        packed=pack_contents(copies.files, copies.contents) if is_small else None,
+    )
 
 
 async def _fetch_repo(source: Source, workspace: Path, reach: Reach) -> _Origin:
@@ -73,10 +106,11 @@ async def _fetch_upload(source: Source, workspace: Path) -> _Origin:
 
 def inside(root: Path, path: str) -> Path:
     """Return the folder at *path*; a link on the way must not lead out of *root*."""
-    if not root.is_dir():
+    real = Path(os.path.realpath(root))
+    if not real.is_dir():
         raise SourceRefused(f"{root} is not a folder")
-    origin = (root / path).resolve()
-    if not origin.is_relative_to(root.resolve()):
+    origin = (real / path).resolve()
+    if not origin.is_relative_to(real):
         raise SourceRefused(f"{path!r} leads out of the repo or folder")
     if not origin.is_dir():
         raise SourceRefused(f"there is no folder {path!r} in it")

@@ -49,4 +49,6 @@ def _is_git(part: str) -> bool:
 
 def _folded(path: str) -> str:
     """Bring to one form what file systems that ignore case or composition take for one name."""
+    if path.isascii():
+        return path.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFKD", path).casefold())

@@ -1,5 +1,7 @@
 """What may be fetched: the public internet, and what the operator named beside it."""
 
+import os
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +20,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 300.0
 
 
+@lru_cache(maxsize=4)
 def reach_of(settings: Settings) -> Reach:
     return Reach(
         private_hosts=allowed_origins(settings),
@@ -34,10 +37,11 @@ def why_out_of_reach(source: Source, reach: Reach) -> str | None:
     if source.kind is SourceKind.UPLOAD:
         return None
     if source.kind is SourceKind.FOLDER:
-        return _why_not_local(Path(source.url), reach)
+        return None if is_local(Path(source.url), reach) else why_not_local(Path(source.url))
     scheme = urlsplit(source.url).scheme
     if scheme == "file":
-        return _why_not_local(Path(urlsplit(source.url).path), reach)
+        folder = Path(urlsplit(source.url).path)
+        return None if is_local(folder, reach) else why_not_local(folder)
     if scheme == "http" and source.origin not in reach.private_hosts:
         return (
             f"{source.url}: a git URL starts with https://; plain http is only for hosts that the "
@@ -48,13 +52,24 @@ def why_out_of_reach(source: Source, reach: Reach) -> str | None:
 
 def is_local(folder: Path, reach: Reach) -> bool:
     """Tell whether a folder lies where the operator allowed it, links followed."""
-    real = folder.resolve()
-    return any(real.is_relative_to(allowed.resolve()) for allowed in reach.local_folders)
+    return find_local(folder, reach) is not None
 
 
-def _why_not_local(folder: Path, reach: Reach) -> str | None:
-    if is_local(folder, reach):
-        return None
+def find_local(folder: Path, reach: Reach) -> Path | None:
+    """Return where a folder really lies, links followed; None if that is not allowed."""
+    real = os.path.realpath(folder)
+    # What leads to a real path is real too: only where names differ, links have to be followed.
+    is_allowed = any(_is_in(real, str(allowed)) for allowed in reach.local_folders) or any(
+        _is_in(real, os.path.realpath(allowed)) for allowed in reach.local_folders
+    )
+    return Path(real) if is_allowed else None
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def why_not_local(folder: Path) -> str:
     return (
         f"{folder} does not lie in a folder of this machine that the operator named in "
         f"{variable('local_folders')}"

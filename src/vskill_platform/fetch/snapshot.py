@@ -3,12 +3,15 @@
 import hashlib
 import os
 import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.names import Names
+from vskill_platform.fetch.pack import Packed
 from vskill_platform.model.skill import SkillFile
 
 # These bound what a hostile source can cost us. They lie above the limits that a skill must keep
@@ -16,6 +19,24 @@ from vskill_platform.model.skill import SkillFile
 MAX_FILES = 5_000
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
+_PAGE = 4096
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """What lies in a folder, without what belongs to version control."""
+
+    folder: str
+    #: The paths of all files, relative to it.
+    files: list[str]
+    #: How many bytes they have now.
+    size: int
+
+
+class Copies(msgspec.Struct, frozen=True):
+    #: The manifest: each file with its size and sha256, in the order of their paths.
+    files: tuple[SkillFile, ...]
+    #: What was read, file by file, if that was asked for.
+    contents: tuple[bytes, ...]
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +50,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     commit_sha: str | None = None
     #: What git calls this state of the folder; known before any file of it was fetched.
     tree_sha: str | None = None
+    #: The archive of its files, if they are so few that they were packed on the way.
+    packed: Packed | None = None
 
 
 def take_snapshot(
@@ -36,25 +59,38 @@ def take_snapshot(
     tree_sha: str | None = None,
 ) -> Snapshot:  # fmt: skip
     """Copy the files of *origin* to the new *folder*; refuse links and special files."""
-    folder.mkdir(mode=0o700)
-    files: list[SkillFile] = []
-    room = MAX_TOTAL_BYTES
-    for path in list_files(origin):
-        copied = _copy(origin, path, folder, room)
-        room -= copied.size
-        files.append(copied)
-    files.sort(key=lambda file: file.path)
+    files = copy_files(list_folder(origin), folder).files
     return Snapshot(
         folder=folder,
         folder_name=folder_name,
-        files=tuple(files),
+        files=files,
         digest=digest_of(files),
         commit_sha=commit_sha,
         tree_sha=tree_sha,
     )
 
 
-def digest_of(files: list[SkillFile]) -> str:
+def copy_files(listing: Listing, folder: Path, *, keep: bool = False) -> Copies:
+    """Copy what was listed to the new *folder*; with *keep* the contents are returned too."""
+    folder.mkdir(mode=0o700)
+    files: list[SkillFile] = []
+    contents: list[bytes] = []
+    made = {""}
+    room = MAX_TOTAL_BYTES
+    for relative in sorted(listing.files):
+        parent = relative.rpartition("/")[0]
+        if parent not in made:
+            (folder / parent).mkdir(parents=True, exist_ok=True)
+            made.add(parent)
+        kept: list[bytes] | None = [] if keep else None
+        copied = _copy(f"{listing.folder}/{relative}", f"{folder}/{relative}", relative, room, kept)
+        room -= copied.size
+        files.append(copied)
+        contents.append(b"".join(kept or ()))
+    return Copies(tuple(files), tuple(contents) if keep else ())
+
+
+def digest_of(files: Sequence[SkillFile]) -> str:
     """Name the content of a skill: the same paths, bytes and modes give the same digest."""
     lines = (
         f"{file.sha256} {'x' if file.is_executable else '-'} {file.path}\n"
@@ -65,51 +101,79 @@ def digest_of(files: list[SkillFile]) -> str:
 
 def list_files(origin: Path) -> list[Path]:
     """Return the paths of all files below *origin*, without those of version control."""
-    found: list[Path] = []
+    return [origin / relative for relative in list_folder(origin).files]
+
+
+def list_folder(origin: Path) -> Listing:
+    found: list[str] = []
+    size = 0
     names = Names()
-    todo = [origin]
+    todo = [""]
     while todo:
-        with os.scandir(todo.pop()) as entries:
+        inside = todo.pop()
+        with os.scandir(f"{origin}/{inside}") as entries:
             for entry in entries:
                 if entry.name == ".git":
                     continue
-                path = Path(entry.path)
-                _check_entry(entry, path.relative_to(origin), names)
+                relative = f"{inside}{entry.name}"
+                names.add(relative)
+                if entry.is_symlink():
+                    raise SourceRefused(f"{relative} is a symbolic link; put a copy in its place")
                 if entry.is_dir(follow_symlinks=False):
-                    todo.append(path)
+                    todo.append(f"{relative}/")
                 else:
-                    found.append(path)
+                    found.append(relative)
+                    size += entry.stat(follow_symlinks=False).st_size
                 if len(found) + len(todo) > MAX_FILES:
                     raise SourceRefused(f"there are more than {MAX_FILES:,} files and folders")
-    return found
+    return Listing(str(origin), found, size)
 
 
-def _check_entry(entry: os.DirEntry[str], path: Path, names: Names) -> None:
-    names.add(path.as_posix())
-    if entry.is_symlink():
-        raise SourceRefused(f"{path} is a symbolic link; put a copy in its place")
+def _copy(
+    origin: str, target: str, relative: str, room: int, kept: list[bytes] | None
+) -> SkillFile:
+    """Copy one file; O_NOFOLLOW, because a link may have taken its place since we looked.
 
-
-def _copy(origin: Path, path: Path, folder: Path, room: int) -> SkillFile:
-    """Copy one file; O_NOFOLLOW, because a link may have taken its place since we looked."""
-    relative = path.relative_to(origin).as_posix()
-    target = folder / relative
-    target.parent.mkdir(parents=True, exist_ok=True)
+    With few calls of the system: at each of them, this thread has to wait for its turn again.
+    """
     digest, size = hashlib.sha256(), 0
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as reader, target.open("xb") as writer:
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
+    with _opened(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as reader:
+        found = os.fstat(reader)
+        if not stat.S_ISREG(found.st_mode):
             raise SourceRefused(f"{relative} is not a plain file")
-        while chunk := reader.read(_CHUNK):
-            size += len(chunk)
-            if size > room:
-                raise SourceRefused(f"the files have more than {MAX_TOTAL_BYTES:,} bytes in all")
-            digest.update(chunk)
-            writer.write(chunk)
+        # A byte more than it has: a small file is read in one go, to its end.
+        at_once = min(max(found.st_size + 1, _PAGE), _CHUNK)
+        with _opened(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as writer:
+            while chunk := os.read(reader, at_once):
+                size += len(chunk)
+                if size > room:
+                    raise SourceRefused(
+                        f"the files have more than {MAX_TOTAL_BYTES:,} bytes in all"
+                    )
+                digest.update(chunk)
+                _write(writer, chunk)
+                if kept is not None:
+                    kept.append(chunk)
+                if size == found.st_size:
+                    break
     return SkillFile(
         path=relative,
         size=size,
         sha256=digest.hexdigest(),
-        is_executable=bool(mode & stat.S_IXUSR),
+        is_executable=bool(found.st_mode & stat.S_IXUSR),
     )
+
+
+@contextmanager
+def _opened(path: str, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, flags, 0o666)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _write(descriptor: int, chunk: bytes) -> None:
+    written = os.write(descriptor, chunk)
+    while written < len(chunk):  # a disk that is full, or a signal, may cut it off
+        written += os.write(descriptor, chunk[written:])

@@ -1,5 +1,6 @@
-"""Private folders for fetched sources, removed beside the event loop."""
+"""Private folders for fetched sources, gone when they are no longer needed."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
@@ -7,14 +8,70 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from vskill_platform.base.work_in_thread import work_in_thread
-from vskill_platform.fetch.private_folder import PREFIX
+from vskill_platform.fetch.private_folder import PREFIX, fits_into_memory, new_place
+from vskill_platform.fetch.snapshot import Listing
+
+#: So few files in memory are gone before a thread that should remove them has woken up.
+FEW_FILES = 20
+
+
+class Workspace:
+    """A folder that is made by who fills it, in the same thread, where that suits its size."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self._few: list[str] | None = None
+
+    def place(self, listing: Listing) -> Path:
+        """Name the folder for what was listed; who copies that there makes it."""
+        in_memory = fits_into_memory(listing.size)
+        self.folder = new_place(in_memory=in_memory)
+        self._few = listing.files if in_memory and len(listing.files) <= FEW_FILES else None
+        return self.folder
+
+    async def remove(self) -> None:
+        """Remove it with all that is in it; a disk takes its time to forget it all again."""
+        if self.folder is None:
+            return
+        if self._few is None or not _remove_few(self.folder, self._few):
+            await work_in_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+
+def _remove_few(folder: Path, files: list[str]) -> bool:
+    """Remove files that are known, and then their folders; say whether nothing is left."""
+    parents = [f"{folder}/{parent}" for parent in _folders_of(files)]
+    if any(map(os.path.islink, parents)):  # somebody wants us to remove what is elsewhere
+        return False
+    try:
+        for file in files:
+            os.unlink(f"{folder}/{file}")  # noqa: PTH108 - the same, without an object for each
+        for parent in parents:
+            os.rmdir(parent)  # noqa: PTH106
+        folder.rmdir()
+    except OSError:  # somebody has put more into it, or less was copied than was listed
+        return False
+    return True
+
+
+def _folders_of(files: list[str]) -> list[str]:
+    """Return all folders on the way to these files, the innermost first."""
+    ways = [file.split("/")[:-1] for file in files]
+    folders = {"/".join(way[:end]) for way in ways for end in range(1, len(way) + 1)}
+    return sorted(folders, key=len, reverse=True)
+
+
+@asynccontextmanager
+async def planned_workspace() -> AsyncIterator[Workspace]:
+    workspace = Workspace()
+    try:
+        yield workspace
+    finally:
+        await workspace.remove()
 
 
 @asynccontextmanager
 async def open_workspace() -> AsyncIterator[Path]:
-    """Make a folder that only we can read; a disk takes its time to forget it all again."""
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    try:
-        yield folder
-    finally:
-        await work_in_thread(shutil.rmtree, folder, ignore_errors=True)
+    """Make a folder that only we can read, of which nobody knows how much will lie in it."""
+    async with planned_workspace() as workspace:
+        workspace.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        yield workspace.folder

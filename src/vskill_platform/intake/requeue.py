@@ -1,5 +1,7 @@
 """Starting a walk again: one that has ended, or one that stands still."""
 
+from collections.abc import Sequence
+
 from vskill_platform.base.settle import settle
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import InvalidTransition, NotFound, Overtaken, VskillError
@@ -53,11 +55,19 @@ async def requeue(submission_id: str, *, actor: str) -> Submission:
 
 async def requeue_all_stuck(*, actor: str) -> tuple[list[Submission], list[str]]:
     """Requeue whatever stands still; return what was, and what could not be and why."""
+    stuck = await get_stuck_submissions(get_now())
+    return await requeue_each([one.id for one in stuck], actor=actor)
+
+
+async def requeue_each(
+    submission_ids: Sequence[str], *, actor: str
+) -> tuple[list[Submission], list[str]]:
+    """Requeue some, none of which keeps the others from it; return as for all."""
 
     async def one(submission_id: str) -> Submission:
         return await requeue(submission_id, actor=actor)
 
-    ids = [stuck.id for stuck in await get_stuck_submissions(get_now())]
+    ids = list(dict.fromkeys(submission_ids))
     done: list[Submission] = []
     failed: list[str] = []
     for submission_id, outcome in zip(ids, await settle(one, ids, at_once=_AT_ONCE), strict=True):

@@ -17,7 +17,7 @@ async def submit_paths(
         raise InvalidInput("choose at least one skill")
     if len(paths) > MAX_SKILLS:
         raise InvalidInput(f"choose at most {MAX_SKILLS:,} skills at once")
-    skills = tuple(_chosen(inner_path(path)) for path in dict.fromkeys(paths))
+    skills = tuple(map(_chosen, dict.fromkeys(map(inner_path, paths))))
     discovery = Discovery(source=source.key, skills=skills, origin=source)
     return await submit_set(discovery, submitter=submitter, is_private=is_private)
 

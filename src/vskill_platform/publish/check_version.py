@@ -7,16 +7,14 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import RecordMalformed, ScanError
-from vskill_platform.fetch.archive import unpack
-from vskill_platform.fetch.snapshot import Snapshot, take_snapshot
-from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Decision, Outcome, decide, subject_of
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.submission import Submission
 from vskill_platform.model.verdict import Report, Verdict
+from vskill_platform.publish.lay_out import laid_out
 from vskill_platform.publish.weigh_findings import weigh_findings
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.scan.check_skill import check_skill
@@ -46,18 +44,7 @@ async def opened_version(version: SkillVersion, submission: Submission) -> Async
     content = await get_archive(version.archive_sha256)
     if content is None:
         raise RecordMalformed(f"the archive of {name} is missing")
-    async with open_workspace() as workspace:
-        archive, folder = workspace / "version.tar.gz", workspace / "tree"
-        await work_in_thread(archive.write_bytes, content)
-        await work_in_thread(unpack, archive, folder)
-        snapshot = await work_in_thread(
-            take_snapshot,
-            folder,
-            workspace / "skill",
-            folder_name=submission.source.folder_name,
-            commit_sha=version.commit_sha,
-            tree_sha=submission.tree_sha,
-        )
+    async with laid_out(content, submission, commit_sha=version.commit_sha) as snapshot:
         if snapshot.digest != version.digest:
             raise RecordMalformed(f"the archive of {name} does not hold what was published")
         yield snapshot

@@ -53,9 +53,7 @@ async def compare_skill(
         published = await get_likeness(slug)
     alike = [item for item in found if _is_alike(newcomer, item)]
     named = [
-        item
-        for item in found
-        if _is_like_named(newcomer, item) and _is_older(item, published)
+        item for item in found if _is_like_named(newcomer, item) and _is_older(item, published)
     ]
     copied = [
         item
@@ -94,9 +92,7 @@ def _is_alike(newcomer: Newcomer, other: SkillLikeness) -> bool:
 
 
 def _is_like_named(newcomer: Newcomer, other: SkillLikeness) -> bool:
-    return other.publisher != newcomer.publisher and bool(
-        compare_names(newcomer.name, other.name)
-    )
+    return other.publisher != newcomer.publisher and bool(compare_names(newcomer.name, other.name))
 
 
 def _is_older(other: SkillLikeness, published: SkillLikeness | None) -> bool:

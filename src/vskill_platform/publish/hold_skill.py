@@ -6,13 +6,11 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotFound
-from vskill_platform.fetch.archive import unpack
-from vskill_platform.fetch.snapshot import Snapshot, take_snapshot
-from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.submission import Submission
+from vskill_platform.publish.lay_out import laid_out
 from vskill_platform.publish.package_skill import package_skill
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.held_store import HeldSkill, get_held, get_held_files, write_held
@@ -41,18 +39,7 @@ async def reopened(submission: Submission) -> AsyncIterator[Snapshot]:
     content = await archive.read()
     if content is None or hashlib.sha256(content).hexdigest() != archive.sha256:
         raise _not_kept(submission)
-    async with open_workspace() as workspace:
-        packed, folder = workspace / "held.tar.gz", workspace / "tree"
-        await work_in_thread(packed.write_bytes, content)
-        await work_in_thread(unpack, packed, folder)
-        snapshot = await work_in_thread(
-            take_snapshot,
-            folder,
-            workspace / "skill",
-            folder_name=submission.source.folder_name,
-            commit_sha=archive.commit_sha,
-            tree_sha=submission.tree_sha,
-        )
+    async with laid_out(content, submission, commit_sha=archive.commit_sha) as snapshot:
         if snapshot.digest != submission.digest:
             raise _not_kept(submission)
         yield snapshot

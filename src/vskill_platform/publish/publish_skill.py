@@ -77,7 +77,7 @@ async def prepare_publication(
     )
     always = [
         *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
-        *await _let_copies_find(looks, is_private=is_private),
+        *await _let_copies_find(looks, place, is_private=is_private),
     ]
     versions = await get_versions(place.skill.slug) if place.skill else []
     known = known_version(place.skill, versions, snapshot.digest) if place.skill else None
@@ -114,9 +114,13 @@ async def prepare_publication(
     return Publication(slug=place.slug, version=version.version, operations=operations)
 
 
-async def _let_copies_find(looks: SkillLikeness, *, is_private: bool) -> list[Operation]:
+async def _let_copies_find(
+    looks: SkillLikeness, place: _Place, *, is_private: bool
+) -> list[Operation]:
     """Let it be found by what is like it; who copies what is private must not learn of it."""
-    return await (delete_likeness(looks.slug) if is_private else write_likeness(looks))
+    if is_private:
+        return await delete_likeness(looks.slug)
+    return await write_likeness(looks, is_new=place.stored is None)
 
 
 async def _find_place(submission: Submission, name: str) -> _Place:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.model.judgement import Opinion
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.model.submission import StateEvent, SubmissionState
@@ -11,6 +12,8 @@ from vskill_platform.stores.db import get_now
 from vskill_platform.stores.scan_store import ReportMark, get_report, read_report_marks
 from vskill_platform.stores.skill_store import VersionMark, get_version
 from vskill_platform.stores.submission_store import get_histories, get_history
+
+log = get_logger(__name__)
 
 _APPROVED = frozenset({SubmissionState.AUTO_APPROVED, SubmissionState.VENDOR_APPROVED})
 
@@ -26,21 +29,23 @@ async def trust_of_skill(skill: PublishedSkill) -> TrustScore:
 async def trust_of_skills(
     skills: Sequence[PublishedSkill], latest: Mapping[str, VersionMark]
 ) -> dict[str, TrustScore]:
-    """Say it of many at once, by slug; *latest* is the version that each of them offers."""
+    """Say it of many at once, by slug; *latest* is the version that each of them offers.
+
+    A record of which nothing can be said is left out and logged: it must not cost the others.
+    """
     submission_ids = list({skill.submission_id for skill in skills})
     reports = await read_report_marks(submission_ids)
     histories = await get_histories(submission_ids)
-    return {
-        skill.slug: derive_trust(
-            _evidence(
-                skill,
-                latest.get(skill.slug),
-                reports.get(skill.submission_id),
-                histories[skill.submission_id],
+    trusts = {}
+    for skill in skills:
+        report, history = reports.get(skill.submission_id), histories[skill.submission_id]
+        try:
+            trusts[skill.slug] = derive_trust(
+                _evidence(skill, latest.get(skill.slug), report, history)
             )
-        )
-        for skill in skills
-    }
+        except (ArithmeticError, TypeError, ValueError) as error:
+            log.warning("trust cannot be derived", slug=skill.slug, error=str(error))
+    return trusts
 
 
 def was_approved_by_a_person(history: Sequence[StateEvent]) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-from anyio import BrokenWorkerProcess, CapacityLimiter, to_process
+from anyio import BrokenResourceError, BrokenWorkerProcess, CapacityLimiter, to_process
 
 from vskill_platform.errors import ScanError
 from vskill_platform.scan.measure_likeness import measure_likeness
@@ -39,12 +39,21 @@ async def run_in_process(
     work: Callable[..., Result], *arguments: object, slots: CapacityLimiter
 ) -> Result:
     """Read a skill's files in a process that is killed with the task that waits for it."""
-    try:
-        return await to_process.run_sync(
-            partial(_within_limits, work, *arguments), cancellable=True, limiter=slots
-        )
-    except (BrokenWorkerProcess, MemoryError, RecursionError, OSError) as error:
-        raise ScanError(f"the check broke down: {error!r}") from error
+    ordered = partial(_within_limits, work, *arguments)
+    for is_last in (False, False, True):
+        try:
+            return await to_process.run_sync(ordered, cancellable=True, limiter=slots)
+        except BrokenWorkerProcess as error:
+            # One that had died while it waited for work never began with this: take another.
+            if is_last or not isinstance(error.__cause__, BrokenResourceError):
+                raise _broken_down(error) from error
+        except (MemoryError, RecursionError, OSError) as error:
+            raise _broken_down(error) from error
+    raise AssertionError("the last try returns or raises")
+
+
+def _broken_down(error: BaseException) -> ScanError:
+    return ScanError(f"the check broke down: {error!r}")
 
 
 def _within_limits(work: Callable[..., Result], *arguments: object) -> Result:

@@ -59,13 +59,14 @@ async def find_by_marks(marks: Collection[str]) -> list[SkillLikeness]:
     return sorted(records, key=lambda item: (item.since, item.slug))
 
 
-async def write_likeness(skill: SkillLikeness) -> list[Operation]:
+async def write_likeness(skill: SkillLikeness, *, is_new: bool = False) -> list[Operation]:
     """Say what to write so that the skill is found as it is now, and no longer as it was.
 
-    The caller's commit must fail if the skill was published anew meanwhile.
+    The caller's commit must fail if the skill was published anew meanwhile. Of one that is new
+    nothing can be known yet, so nothing is read.
     """
     marked = msgspec.structs.replace(skill, names_version=NAMES_VERSION)
-    stored = await _get(skill.slug)
+    stored = None if is_new else await _get(skill.slug)
     return [] if stored and stored.record == marked else [_write(marked)]
 
 

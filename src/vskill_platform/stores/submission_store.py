@@ -83,11 +83,11 @@ async def read_submissions(submission_ids: Sequence[str]) -> dict[str, Submissio
     return {key[len(_SUBMISSION) :]: submission for key, submission in found.items()}
 
 
-async def read_events(events: Sequence[tuple[str, int]]) -> list[StateEvent]:
+async def read_events(events: Sequence[tuple[str, int]]) -> dict[tuple[str, int], StateEvent]:
     """Return those events of those submissions that are there, all read at once."""
-    keys = [_event_key(*event) for event in events]
-    found = await read_found(keys, lambda key, value: decode(key, value, StateEvent))
-    return list(found.values())
+    keys = {_event_key(*event): event for event in events}
+    found = await read_found(list(keys), lambda key, value: decode(key, value, StateEvent))
+    return {keys[key]: event for key, event in found.items()}
 
 
 async def iterate_submission_ids() -> AsyncIterator[list[str]]:
@@ -232,8 +232,8 @@ async def get_histories(submission_ids: Sequence[str]) -> dict[str, list[StateEv
         for submission_id, submission in submissions.items()
         for number in range(submission.events)
     ]
-    for event in await read_events(events):
-        histories[event.submission_id].append(event)
+    for (submission_id, _), event in (await read_events(events)).items():
+        histories[submission_id].append(event)
     return histories
 
 

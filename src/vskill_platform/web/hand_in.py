@@ -10,11 +10,13 @@ from pathlib import Path
 
 import msgspec
 from anyio import CapacityLimiter, WouldBlock
+from litestar.datastructures import UploadFile
 
 from vskill_platform.access.namespaces import check_may_act_in
 from vskill_platform.errors import InvalidInput, NotAllowed, SourceRefused, TooMany
 from vskill_platform.fetch.archive import is_archive
 from vskill_platform.fetch.reach import reach_of
+from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
 from vskill_platform.intake.discover import Discovery, discovered
 from vskill_platform.intake.discover_upload import discovered_archive, discovered_files
 from vskill_platform.intake.offer import Offer
@@ -22,12 +24,15 @@ from vskill_platform.intake.submit import SubmitResult, submit
 from vskill_platform.intake.submit_paths import submit_paths
 from vskill_platform.intake.submit_set import SubmittedSet, submit_set
 from vskill_platform.model.access import Visitor
-from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.namespace import checked_namespace, namespace_of
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.model.user import own_namespace
+from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace
 
+#: The largest that is taken, and a little for what stands between the files.
+MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
 #: Looking through a repo or an archive takes a process and a folder each.
 _LOOKS_AT_ONCE = 4
 _looks = CapacityLimiter(_LOOKS_AT_ONCE)
@@ -38,6 +43,20 @@ class UploadedFile(msgspec.Struct, frozen=True):
     #: As the sender calls it; a path if it is one of a folder.
     name: str
     content: bytes
+
+
+async def read_uploads(parts: Sequence[UploadFile]) -> list[UploadedFile]:
+    """Return the files of a form; a browser sends an empty one if none was chosen."""
+    files = [UploadedFile(part.filename, await part.read()) for part in parts if part.filename]
+    for part in parts:
+        await part.close()
+    return files
+
+
+def skill_folder(path: str) -> str:
+    """Return the folder of a skill, also if its manifest was named."""
+    folder, _, name = path.rpartition("/")
+    return folder if name == MANIFEST else path
 
 
 @asynccontextmanager
@@ -65,7 +84,7 @@ async def submit_files(
     visitor: Visitor, files: Sequence[UploadedFile], *, namespace: str = "", is_private: bool
 ) -> SubmittedSet:
     """Submit every skill in an archive, or in the files of a folder."""
-    namespace = namespace or (own_namespace(visitor.user.name) if visitor.user else LOCAL_NAMESPACE)
+    namespace = checked_namespace(namespace or _own_namespace(visitor))
     if not namespace.startswith("@"):
         raise InvalidInput(f"{namespace!r}: files are handed in to a namespace such as @ada")
     await _check_namespace(visitor, namespace, is_private=is_private)
@@ -73,6 +92,10 @@ async def submit_files(
         if not discovery.skills:
             raise SourceRefused("there is no SKILL.md in it")
         return await submit_set(discovery, submitter=visitor.name, is_private=is_private)
+
+
+def _own_namespace(visitor: Visitor) -> str:
+    return own_namespace(visitor.user.name) if visitor.user else LOCAL_NAMESPACE
 
 
 def _opened(

@@ -22,6 +22,7 @@ from vskill_platform.model.verdict import Report
 from vskill_platform.scan.code_context import without_secrets
 from vskill_platform.stores.db import get_queue, get_settings
 from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
+from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_store import get_history
 
@@ -72,7 +73,8 @@ async def view_submission(visitor: Visitor, submission: Submission) -> Submissio
         position=await get_queue().position(submission.id) if waits else None,
         next_step=_NEXT_STEPS[submission.state],
         may_retry=may_act and submission.state in RETRYABLE_STATES,
-        may_withdraw=submission.state not in TERMINAL_STATES and _is_theirs(visitor, submission),
+        may_withdraw=submission.state not in TERMINAL_STATES
+        and await _is_theirs(visitor, submission),
     )
 
 
@@ -94,13 +96,23 @@ async def retry_submission(visitor: Visitor, submission_id: str) -> Submission:
 
 async def withdraw_submission(visitor: Visitor, submission_id: str, *, reason: str) -> Submission:
     submission = (await find_visible_submission(visitor, submission_id)).record
-    if not _is_theirs(visitor, submission):
+    if not await _is_theirs(visitor, submission):
         raise NotAllowed("only who has submitted it, or an operator, can withdraw it")
     return await withdraw(submission_id, actor=visitor.name, reason=reason)
 
 
-def _is_theirs(visitor: Visitor, submission: Submission) -> bool:
-    """Tell whether it is theirs to end. Who had not signed in cannot show that it is."""
-    if visitor.may(Right.OPERATE, get_settings()):
+async def _is_theirs(visitor: Visitor, submission: Submission) -> bool:
+    """Tell whether it is theirs to end: as an operator, an owner, or who has sent it in.
+
+    Where a namespace has owners, who sent something in before that has no say any more. Who had
+    not signed in cannot show that it is theirs.
+    """
+    settings = get_settings()
+    if visitor.may(Right.OPERATE, settings):
         return True
-    return visitor.user is not None and visitor.user.name == submission.submitter
+    if visitor.user is None or not visitor.may(Right.SUBMIT, settings):
+        return False
+    namespace = (await get_namespace(namespace_of(submission.source))).record
+    if namespace.is_owned:
+        return visitor.may_act_in(namespace, settings)
+    return visitor.user.name == submission.submitter

@@ -17,7 +17,7 @@ from vskill_platform.model.trust import TrustTier, tier_meaning
 from vskill_platform.scan.show_text import show
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.access.visitor import csrf_token_of, visitor_of
-from vskill_platform.web.addresses import skill_url
+from vskill_platform.web.addresses import public_source, skill_url
 from vskill_platform.web.rendering import mark_spelled_out
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -74,6 +74,7 @@ def build_templates() -> JinjaTemplateEngine:
         "shown": shown,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
         "skill_url": skill_url,
+        "public_source": public_source,
     }
     engine = JinjaTemplateEngine.from_environment(environment)
     engine.register_template_callable("visitor", _visitor)

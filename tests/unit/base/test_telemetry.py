@@ -21,7 +21,11 @@ def lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Lines]:
     """What was written to stderr since the last look; the configuration is put back afterwards."""
     before = structlog.get_config()
     handlers, level = logging.root.handlers[:], logging.root.level
-    yield lambda: capsys.readouterr().err.splitlines()
+
+    def look() -> list[str]:
+        return capsys.readouterr().err.splitlines()
+
+    yield look
     structlog.configure(**before)
     logging.root.handlers[:] = handlers
     logging.root.setLevel(level)
@@ -60,15 +64,14 @@ def test_what_others_have_written_cannot_colour_a_line_or_begin_a_new_one() -> N
 
 
 def test_an_exception_is_told_with_its_traceback() -> None:
-    try:
-        raise ValueError("broken")
-    except ValueError as error:
-        event = {"timestamp": "now", "level": "warning", "event": "oops", "exc_info": error}
+    with pytest.raises(ValueError, match="broken") as caught:
+        int("broken")
+    event = {"timestamp": "now", "level": "warning", "event": "oops", "exc_info": caught.value}
 
     text = render_line(None, "warning", event)
 
     assert text.startswith("now [warning  ] oops")
-    assert text.endswith("ValueError: broken")
+    assert text.endswith("ValueError: invalid literal for int() with base 10: 'broken'")
     assert "Traceback" in text
 
 

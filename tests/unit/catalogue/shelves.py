@@ -1,5 +1,6 @@
 """Skills and submissions for a catalogue to find, written as records the way the platform does."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +23,7 @@ from vskill_platform.stores.submission_store import get_submission, write_submis
 TAKEN_DOWN = TakenDown(reason="it steals", by="cyd", at=NOON)
 
 
-async def committed(operations: list[Operation]) -> int:
+async def committed(operations: Sequence[Operation]) -> int:
     revision = await commit(operations)
     assert revision is not None
     return revision
@@ -58,7 +59,7 @@ def a_report(skill: PublishedSkill, **fields: Any) -> Report:
 async def published(slug: str, *, updated_at: datetime | None = None, **fields: Any) -> int:
     """Publish a skill; the same slug again replaces it."""
     fields.setdefault("submission_id", f"sub_of_{slug.replace('/', '_')}")
-    fields.setdefault("publisher", "github.com/" + slug.split("/")[0])
+    fields.setdefault("publisher", "github.com/" + slug.split("/", maxsplit=1)[0])
     fields.setdefault("repo_url", f"https://github.com/{slug.rpartition('/')[0]}")
     skill = a_published_skill(slug, **fields)
     known = await get_skill(slug)

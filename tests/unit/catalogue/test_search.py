@@ -11,7 +11,7 @@ from tests.clocks import NOON
 from tests.unit.catalogue.shelves import committed, current, found, published, results, slugs
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, SkillQuery, SkillSort, Visible
-from vskill_platform.catalogue.search_skills import POOL
+from vskill_platform.catalogue.search_skills import WEIGHED
 from vskill_platform.engines.ports import Put
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.stores.install_store import InstallCounts, add_installs
@@ -40,7 +40,7 @@ HOSTILE = {
     "private-use": "\ue000",
     "long-word": "x" * 10_000,
     "many-words": "word " * 2_000,
-    "marks": "§private ‡pdf‐forms ¤pdf §any",
+    "marks": "§private ‡pdf\u2010forms ¤pdf §any",
     "blank": " \t\n",
 }
 
@@ -59,9 +59,30 @@ async def test_words_of_name_description_namespace_and_tags_find_a_skill(
 async def test_the_last_word_may_be_unfinished(catalogue: Catalogue) -> None:
     await published("ada/desk/organize-inbox", description="Brings organization to your mail.")
 
-    for text in ("o", "or", "organ", "organiz", "organizat", "mail organi", "i"):
+    for text in ("o", "or", "organ", "organiz", "mail organi", "mail i", "in", "des", "bring"):
         assert await found(catalogue, text) == ["ada/desk/organize-inbox"], text
     assert await found(catalogue, "organi mail") == []
+
+
+async def test_a_beginning_is_looked_for_in_descriptions_only_if_no_name_has_it(
+    catalogue: Catalogue,
+) -> None:
+    await published("a/r/one", description="Knows documentation.")
+    assert await found(catalogue, "docum") == ["a/r/one"]
+
+    await published("a/r/documents", description="Reads.")
+    assert await found(catalogue, "docum") == ["a/r/documents"]
+    assert await found(catalogue, "documentation") == ["a/r/one"]
+
+
+async def test_filters_do_not_change_what_is_looked_for(catalogue: Catalogue) -> None:
+    await published("ada/r/base", tags=("x",))
+    await published("ada/r/database", tags=("y",))
+
+    assert await found(catalogue, "base", tag="y") == []
+    answer = await results(catalogue, "base", tag="y", with_facets=True)
+    assert answer.facets
+    assert answer.facets["tag"] == [("x", 1)]
 
 
 async def test_who_asks_for_many_finds_one_and_the_other_way_round(catalogue: Catalogue) -> None:
@@ -230,7 +251,7 @@ async def test_each_order_is_that_order(catalogue: Catalogue) -> None:
         assert len(await order(SkillSort.TRUST, text)) == len("a b c d")
 
 
-@pytest.mark.parametrize("text", ["", "tidies", "skill", "idie"])
+@pytest.mark.parametrize("text", ["", "tidies", "skill", "kil", "tidie"])
 @pytest.mark.parametrize("sort", list(SkillSort))
 async def test_pages_hold_every_skill_once(
     catalogue: Catalogue, text: str, sort: SkillSort
@@ -248,25 +269,25 @@ async def test_pages_hold_every_skill_once(
     assert {page.total for page in pages} == {count}
     assert len(listed) == len(set(listed)) == count
     assert listed == await found(catalogue, text, sort=sort, limit=count)
+    # So few of so many are found by another way, in the same order.
+    assert listed[:2] == await found(catalogue, text, sort=sort, limit=2)
 
 
-async def test_pages_behind_the_pool_go_on_without_gap_or_repetition(catalogue: Catalogue) -> None:
-    count = POOL + 90
-    operations = []
-    for number in range(count):
-        slug = f"a/r/{'report' if number % 50 == 0 else 'skill'}-{number:04}"
-        operations.append(a_skill_record(slug, number))
-    await committed(operations)
+async def test_large_answers_go_on_page_by_page_with_names_first(catalogue: Catalogue) -> None:
+    count = WEIGHED + 90
+    wanted = [f"a/r/{'report' if n % 50 == 0 else 'skill'}-{n:04}" for n in range(count)]
+    await committed([a_skill_record(slug, number) for number, slug in enumerate(wanted)])
 
     pages = [
-        await results(catalogue, "report", offset=offset, limit=40)
-        for offset in range(0, count + 40, 40)
+        await results(catalogue, "report", offset=offset, limit=97)
+        for offset in range(0, count + 97, 97)
     ]
 
     listed = [slug for page in pages for slug in slugs(page)]
     assert {page.total for page in pages} == {count}
-    assert len(listed) == len(set(listed)) == count
+    assert sorted(listed) == sorted(wanted)
     assert all(slug.startswith("a/r/report") for slug in listed[: len(range(0, count, 50))])
+    assert not any(slug.startswith("a/r/report") for slug in listed[len(range(0, count, 50)) :])
 
 
 def a_skill_record(slug: str, number: int) -> Put:
@@ -325,7 +346,8 @@ async def test_suggestions_begin_with_names(catalogue: Catalogue) -> None:
     await published("a/r/pdf-forms")
 
     await current(catalogue)
-    assert [item.name for item in await catalogue.suggest("pd")] == ["pdf-forms", "mail"]
+    assert [item.name for item in await catalogue.suggest("pd")] == ["pdf-forms"]
+    assert [item.name for item in await catalogue.suggest("pdf")] == ["pdf-forms", "mail"]
     assert [item.name for item in await catalogue.suggest("df-fo")] == ["pdf-forms"]
     assert await catalogue.suggest("  ") == []
     assert len(await catalogue.suggest("p", limit=1)) == 1

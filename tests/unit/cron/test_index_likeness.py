@@ -7,13 +7,16 @@ import pytest
 from tests.casts import a_published_skill, a_skill_folder
 from vskill_platform.cron import index_likeness
 from vskill_platform.cron.index_likeness import index_likenesses
-from vskill_platform.engines.ports import Delete
+from vskill_platform.engines.ports import Delete, Put
 from vskill_platform.intake.submit import submit
+from vskill_platform.model.lookalike import name_marks
 from vskill_platform.model.source import folder_source
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.likeness_store import get_likeness
-from vskill_platform.stores.skill_store import write_skill
+from vskill_platform.stores.likeness_store import find_by_marks, get_likeness
+from vskill_platform.stores.skill_store import get_latest_version, write_skill
+
+pytestmark = pytest.mark.usefixtures("one_loop")
 
 
 async def published_by_another_release(env: WorkerEnv, parent: Path, *names: str) -> None:
@@ -36,7 +39,7 @@ async def test_what_is_missing_is_brought_in_as_the_walk_would_have(
     found = await get_likeness("@local/tidy-notes")
     assert found
     assert (found.publisher, found.since) == ("@local", bound.clock.now())
-    assert found.marks
+    assert await find_by_marks(name_marks("tidy-note")) == [found]
     assert await index_likenesses() == "0 skills indexed, 0 left"
 
 
@@ -57,3 +60,19 @@ async def test_a_skill_whose_parts_are_gone_is_said_and_left(
 
     assert await index_likenesses() == "0 skills indexed, 1 left"
     assert logs[-1]["slug"] == "ada/box/x"
+
+
+async def test_one_that_cannot_be_opened_keeps_no_other_out(
+    bound: WorkerEnv, tmp_path: Path, logs: list[dict[str, object]]
+) -> None:
+    await published_by_another_release(bound, tmp_path, "tidy-notes", "weather")
+    version = await get_latest_version("@local/tidy-notes")
+    assert version
+    await bound.engine.commit([Put(f"blob:{version.archive_sha256}", b"no archive")])
+
+    assert await index_likenesses() == "1 skills indexed, 1 left"
+
+    assert await get_likeness("@local/weather")
+    assert [entry["slug"] for entry in logs if entry["event"] == "skill not indexed"] == [
+        "@local/tidy-notes"
+    ]

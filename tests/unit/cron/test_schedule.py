@@ -8,12 +8,13 @@ import pytest
 
 from tests.clocks import ManualClock
 from vskill_platform.cron import schedule
-from vskill_platform.cron.schedule import JOBS, Job, run_cron, run_due_jobs
+from vskill_platform.cron.schedule import JOBS, Job, ask_for_run, run_cron, run_due_jobs
 from vskill_platform.engines.ports import Delete, Put
-from vskill_platform.errors import EngineError, FeedTrimmed
+from vskill_platform.errors import EngineError, FeedTrimmed, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import get_worker_env
-from vskill_platform.stores.cron_store import get_cron_runs
+from vskill_platform.stores.audit_store import list_audit
+from vskill_platform.stores.cron_store import CronRun, get_cron_runs, put_cron_run
 
 
 def a_job(name: str, run: Any, *, budget: timedelta = timedelta(minutes=1)) -> Job:
@@ -148,3 +149,33 @@ async def test_pruning_removes_what_has_served_its_time(env: WorkerEnv, clock: M
     assert (await env.engine.kv.list_keys("")).keys[0] == "b"
     with pytest.raises(FeedTrimmed):
         await anext(env.engine.changes(after=0))
+
+
+async def test_a_job_that_somebody_asks_for_is_due_at_once(
+    bound: WorkerEnv, clock: ManualClock
+) -> None:
+    job = a_job("a", done)
+    await ask_for_run(job, actor="cyd")  # it never ran before
+    first = await run_due_jobs(bound, jobs=(job,))
+    clock.advance(seconds=1)
+    not_due = await run_due_jobs(bound, jobs=(job,))
+    await ask_for_run(job, actor="cyd")
+
+    again = await run_due_jobs(bound, jobs=(job,))
+
+    assert (len(first), not_due, len(again)) == (1, [], 1)
+    assert [(one.actor, one.action) for one in (await list_audit()).records] == [("cyd", "a")] * 2
+
+
+async def test_a_job_that_runs_is_not_asked_for_until_its_budget_is_over(
+    bound: WorkerEnv, clock: ManualClock
+) -> None:
+    job = a_job("a", done)
+    await put_cron_run(CronRun(job="a", node="node-2", started_at=clock.now()))
+
+    with pytest.raises(Overtaken, match="is running"):
+        await ask_for_run(job, actor="cyd")
+    clock.advance(minutes=1)  # it was killed
+    await ask_for_run(job, actor="cyd")
+
+    assert len(await run_due_jobs(bound, jobs=(job,))) == 1

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.clocks import NOON
@@ -15,10 +15,7 @@ from vskill_platform.engines.moments import (
 )
 from vskill_platform.engines.ports import NEVER
 
-quickly = settings(deadline=None, derandomize=True, database=None)
 
-
-@quickly
 @given(st.datetimes(timezones=st.just(UTC)), st.datetimes(timezones=st.just(UTC)))
 def test_a_moment_comes_back_as_it_was_and_keeps_its_place(one: datetime, two: datetime) -> None:
     assert from_micros(to_micros(one)) == one

@@ -8,7 +8,7 @@ import warnings
 import zipfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vskill_platform.errors import SourceRefused
@@ -38,7 +38,6 @@ NAMES = st.lists(PARTS, min_size=1, max_size=5).map("/".join)
 
 
 @given(st.lists(NAMES, min_size=1, max_size=5), st.booleans())
-@settings(max_examples=100, deadline=None)
 def test_files_come_out_below_the_folder_or_not_at_all(names: list[str], is_zip: bool) -> None:
     with tempfile.TemporaryDirectory() as place:
         outside = Path(place, "around")

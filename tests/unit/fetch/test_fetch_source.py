@@ -12,8 +12,10 @@ from tests.repos import a_repo, commit_all, git
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch import names as names_module
 from vskill_platform.fetch import snapshot as snapshot_module
-from vskill_platform.fetch.fetch_source import fetched
+from vskill_platform.fetch.fetch_source import PACKED_ON_THE_WAY, fetched
+from vskill_platform.fetch.pack import pack
 from vskill_platform.model.source import folder_source, git_source
+from vskill_platform.publish.package_skill import package_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 
@@ -221,3 +223,76 @@ async def test_too_much_is_refused_while_it_is_being_read(
     with pytest.raises(SourceRefused, match=complaint):
         async with fetched(folder_source(str(folder))):
             pass
+
+
+async def test_what_is_small_is_packed_on_the_way_and_to_the_same_bytes(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path, run_dot_sh="echo hi\n", empty_dot_md="")
+    (folder / "deep").mkdir()
+    (folder / "deep" / "notes.md").write_text("more\n" * 500)
+
+    async with fetched(folder_source(str(folder))) as snapshot:
+        again = pack(snapshot.folder, snapshot.files)
+
+    assert snapshot.packed == again
+
+
+async def test_what_is_large_is_packed_when_somebody_needs_it(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path, more_dot_md="x" * PACKED_ON_THE_WAY)
+
+    async with fetched(folder_source(str(folder))) as snapshot:
+        packed = await package_skill(snapshot)
+
+    assert snapshot.packed is None
+    assert packed.content
+
+
+@pytest.mark.usefixtures("leftovers")
+async def test_nothing_is_left_of_a_folder_that_was_refused(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    os.mkfifo(folder / "z-pipe")
+
+    with pytest.raises(SourceRefused, match="z-pipe is not a plain file"):
+        async with fetched(folder_source(str(folder))):
+            pass
+
+
+def allowed_in(env: WorkerEnv, folder: Path) -> WorkerEnv:
+    settings = msgspec.structs.replace(env.settings, local_folders=str(folder))
+    return replace(env, settings=settings)
+
+
+@pytest.mark.parametrize("name", ["skills-of-others", "skill", "skills/../other"])
+async def test_a_folder_beside_the_allowed_one_is_refused(
+    bound: WorkerEnv, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "skills").mkdir()
+    folder = a_skill_folder(tmp_path / name)
+    worker_env_storage.set(allowed_in(bound, tmp_path / "skills"))
+
+    with pytest.raises(SourceRefused, match="does not lie in a folder"):
+        async with fetched(folder_source(str(folder))):
+            pass
+
+
+async def test_links_to_and_from_the_allowed_folder_are_followed_before_it_is_decided(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    inside = a_skill_folder(tmp_path / "real")
+    outside = a_skill_folder(tmp_path / "other")
+    (tmp_path / "skills").symlink_to(tmp_path / "real")
+    (tmp_path / "real" / "way-out").symlink_to(outside)
+    worker_env_storage.set(allowed_in(bound, tmp_path / "skills"))
+
+    for folder in (inside, tmp_path / "skills" / inside.name):
+        async with fetched(folder_source(str(folder))) as snapshot:
+            assert [file.path for file in snapshot.files] == ["SKILL.md"]
+    with pytest.raises(SourceRefused, match="does not lie in a folder"):
+        async with fetched(folder_source(str(tmp_path / "skills" / "way-out"))):
+            pass
+
+
+async def test_the_whole_machine_may_be_allowed(bound: WorkerEnv, tmp_path: Path) -> None:
+    worker_env_storage.set(allowed_in(bound, Path("/")))
+
+    async with fetched(folder_source(str(a_skill_folder(tmp_path)))) as snapshot:
+        assert snapshot.files

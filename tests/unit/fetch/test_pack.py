@@ -1,7 +1,10 @@
 """The archive of a snapshot: byte by byte the same for the same files."""
 
+import gzip
 import io
 import os
+import random
+import string
 import tarfile
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from vskill_platform.fetch import pack as module
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.fetch.pack import Packed, pack
 from vskill_platform.fetch.snapshot import take_snapshot
+from vskill_platform.model.skill import SkillFile
 
 
 def test_dates_owners_order_and_masks_change_nothing(tmp_path: Path) -> None:
@@ -62,4 +66,53 @@ def test_what_no_record_can_hold_is_refused(
     snapshot = take_snapshot(a_skill_folder(tmp_path), tmp_path / "copy", folder_name=None)
 
     with pytest.raises(SourceRefused, match="packed, the skill has more than 10 bytes"):
+        pack(snapshot.folder, snapshot.files)
+
+
+def packed_by_the_library(folder: Path, files: tuple[SkillFile, ...]) -> bytes:
+    """Return what the standard library makes of it, slowly."""
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, filename="", compresslevel=6) as squeezed,
+        tarfile.open(fileobj=squeezed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for file in files:
+            entry = tarfile.TarInfo(file.path)
+            entry.size = file.size
+            entry.mode = 0o755 if file.is_executable else 0o644
+            with (folder / file.path).open("rb") as reading:
+                archive.addfile(entry, reading)
+    return packed.getvalue()
+
+
+#: Around the sizes of a block, of a record, of what we read at once and of what gzip looks at.
+SIZES = (0, 1, 511, 512, 513, 10_240 - 1536, 32_768, 1024 * 1024 - 1, 1024 * 1024 + 1)
+
+
+def test_what_comes_out_is_what_the_standard_library_would_write(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    for size in SIZES:
+        words = random.Random(size).choices(string.printable, k=max(size // 3, 1))
+        (folder / f"of-{size}-bytes").write_text(("".join(words) * 3 + "xxx")[:size])
+    deep = folder / "/".join(["a-folder-with-a-rather-long-name"] * 4)
+    deep.mkdir(parents=True)
+    (deep / "r\u00e9sum\u00e9.sh").write_text("echo hi")
+    (deep / "r\u00e9sum\u00e9.sh").chmod(0o755)
+    snapshot = take_snapshot(folder, tmp_path / "copy", folder_name=None)
+
+    together = pack(snapshot.folder, snapshot.files)
+    alone = [pack(snapshot.folder, (file,)) for file in snapshot.files]
+
+    assert together.content == packed_by_the_library(snapshot.folder, snapshot.files)
+    for file, packed in zip(snapshot.files, alone, strict=True):
+        theirs = packed_by_the_library(snapshot.folder, (file,))
+        assert gzip.decompress(packed.content) == gzip.decompress(theirs), file.path
+        assert len(packed.content) <= len(theirs) + 10, file.path
+
+
+def test_a_file_that_was_cut_off_meanwhile_is_an_error(tmp_path: Path) -> None:
+    snapshot = take_snapshot(a_skill_folder(tmp_path), tmp_path / "copy", folder_name=None)
+    (snapshot.folder / "SKILL.md").write_text("short")
+
+    with pytest.raises(OSError, match=r"SKILL\.md has become shorter"):
         pack(snapshot.folder, snapshot.files)

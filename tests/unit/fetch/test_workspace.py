@@ -11,17 +11,44 @@ from pathlib import Path
 import pytest
 
 from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.fetch import private_folder
 from vskill_platform.fetch.private_folder import (
     ABANDONED_AFTER,
+    SMALL_BYTES,
     make_workspace,
     sweep_workspaces,
 )
-from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.fetch.snapshot import Listing
+from vskill_platform.fetch.workspace import FEW_FILES, open_workspace, planned_workspace
 
 
 @pytest.fixture(autouse=True)
 def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+@pytest.fixture
+def memory(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    """What stands for the place in memory, with room for whatever comes."""
+    place = tmp_path_factory.mktemp("memory")
+    monkeypatch.setattr(private_folder, "IN_MEMORY", place)
+    monkeypatch.setattr(private_folder, "ROOM_BYTES", 0)
+    monkeypatch.setattr(private_folder, "_USUAL", (str(tmp_path),))
+    return place
+
+
+def a_listing(*files: str, size: int = 10) -> Listing:
+    return Listing("somewhere", list(files), size)
+
+
+def fill(folder: Path, *files: str) -> None:
+    for file in files:
+        (folder / file).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / file).write_text(file)
 
 
 def left_in(folder: Path) -> list[Path]:
@@ -68,7 +95,97 @@ async def test_what_a_thread_still_writes_when_it_is_given_up_is_gone_too(tmp_pa
     assert left_in(tmp_path) == []
 
 
-def test_what_a_killed_worker_left_behind_is_swept_up_after_an_hour(tmp_path: Path) -> None:
+async def test_what_is_small_lies_in_memory_and_is_gone_afterwards(memory: Path) -> None:
+    files = ["SKILL.md", "a/b/c.md", "a/b/d.md", "a/e.md"]
+
+    async with planned_workspace() as workspace:
+        folder = workspace.place(a_listing(*files))
+        fill(folder, *files)
+
+    assert folder.parent == memory
+    assert left_in(memory) == []
+
+
+@pytest.mark.parametrize("more", ["left-over", "a/left-over", "new/left-over"])
+async def test_what_nobody_knew_of_is_gone_too(memory: Path, more: str) -> None:
+    async with planned_workspace() as workspace:
+        fill(workspace.place(a_listing("SKILL.md", "a/b.md")), "SKILL.md", "a/b.md", more)
+
+    assert left_in(memory) == []
+
+
+async def test_a_copy_that_broke_off_is_gone_too(memory: Path) -> None:
+    async with planned_workspace() as workspace:
+        fill(workspace.place(a_listing("SKILL.md", "a/b.md")), "a/b.md")
+    async with planned_workspace() as workspace:
+        workspace.place(a_listing("SKILL.md"))  # and nothing was made of it
+
+    assert left_in(memory) == []
+
+
+async def test_many_files_are_gone_too(memory: Path) -> None:
+    files = [f"{number}.md" for number in range(FEW_FILES + 1)]
+
+    async with planned_workspace() as workspace:
+        fill(workspace.place(a_listing(*files)), *files)
+
+    assert left_in(memory) == []
+
+
+async def test_a_link_in_place_of_a_folder_leads_nowhere_when_it_is_removed(
+    memory: Path, tmp_path: Path
+) -> None:
+    fill(tmp_path / "precious", "b.md")
+
+    async with planned_workspace() as workspace:
+        folder = workspace.place(a_listing("SKILL.md", "a/b.md"))
+        fill(folder, "SKILL.md")
+        (folder / "a").symlink_to(tmp_path / "precious")
+
+    assert left_in(memory) == []
+    assert (tmp_path / "precious" / "b.md").exists()
+
+
+async def test_what_is_large_lies_on_the_disk(memory: Path, tmp_path: Path) -> None:
+    async with planned_workspace() as workspace:
+        folder = workspace.place(a_listing("SKILL.md", size=SMALL_BYTES + 1))
+        fill(folder, "SKILL.md")
+
+    assert folder.parent == tmp_path
+    assert left_in(memory) == left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("IN_MEMORY", Path("/nowhere")), ("ROOM_BYTES", 2**60), ("_USUAL", ())],
+    ids=["no place", "no room", "the operator has chosen"],
+)
+async def test_where_memory_is_no_place_for_it_it_lies_on_the_disk(
+    memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: object
+) -> None:
+    monkeypatch.setattr(private_folder, name, value)
+
+    async with planned_workspace() as workspace:
+        fill(workspace.place(a_listing("SKILL.md")), "SKILL.md")
+        places = left_in(tmp_path), left_in(memory)
+
+    assert places == ([workspace.folder], [])
+    assert left_in(tmp_path) == []
+
+
+def test_memory_is_swept_up_too(memory: Path) -> None:
+    old = memory / "vskill-old"
+    old.mkdir()
+    long_ago = time.time() - ABANDONED_AFTER.total_seconds() - 1
+    os.utime(old, (long_ago, long_ago))
+
+    assert sweep_workspaces() == 1
+    assert left_in(memory) == []
+
+
+def test_what_a_killed_worker_left_behind_is_swept_up_after_an_hour(
+    tmp_path: Path, memory: Path
+) -> None:
     old, young, strange = (tmp_path / name for name in ("vskill-old", "vskill-new", "other"))
     for folder in (old, young, strange):
         (folder / "repo").mkdir(parents=True)
@@ -80,6 +197,7 @@ def test_what_a_killed_worker_left_behind_is_swept_up_after_an_hour(tmp_path: Pa
     swept = sweep_workspaces()
 
     assert swept == 1
+    assert left_in(memory) == []
     assert not old.exists()
     assert young.exists()
     assert (strange / "repo").exists()

@@ -9,7 +9,7 @@ from tests.clocks import ManualClock
 from vskill_platform.engines.ports import Acknowledge
 from vskill_platform.errors import InvalidTransition, NotFound
 from vskill_platform.intake.offer import Offer
-from vskill_platform.intake.requeue import requeue, requeue_all_stuck, retry
+from vskill_platform.intake.requeue import requeue, requeue_all_stuck, requeue_each, retry
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.intake.withdraw import withdraw
@@ -77,6 +77,17 @@ async def test_all_that_stands_still_is_brought_back_with_a_trace(
     assert not failed
     assert await bound.engine.queue.pending(stuck) == set(stuck)
     assert {record.actor for record in (await list_audit()).records} == {"cyd"}
+
+
+async def test_one_that_cannot_be_brought_back_keeps_no_other_from_it(bound: WorkerEnv) -> None:
+    ended = (await submit(SOURCE, submitter="ada")).submission.id
+    await withdraw(ended, actor="ada", reason="wrong")
+    other = (await submit(folder_source("/skills/other"), submitter="ada")).submission.id
+
+    done, failed = await requeue_each([ended, "sub_0", other, other], actor="cyd")
+
+    assert [submission.id for submission in done] == [other]
+    assert [reason.partition(":")[0] for reason in failed] == [ended, "sub_0"]
 
 
 async def test_what_has_ended_does_not_stand_still(bound: WorkerEnv) -> None:

@@ -13,6 +13,7 @@ from vskill_platform.publish.diff_versions import FileChange, diff_versions
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.skill_store import get_versions
 
+pytestmark = pytest.mark.usefixtures("one_loop")
 SLUG = "@local/tidy-notes"
 
 

@@ -169,3 +169,9 @@ def test_at_most_six_characters_are_shown() -> None:
 
     assert redact(f"x {secret} y") == f"x {secret[:4]}…{secret[-2:]} y"
     assert redact(SECRETS["database"]) == "postgres://notes:…@db.acme-widgets.dev:5432/notes"
+
+
+def test_addresses_that_run_into_each_other_keep_no_password() -> None:
+    text = "postgres://a:first-one!postgres://b:b.ame.dde4Rb@db.example"
+
+    assert "dde4" not in redact(text)

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from tests.clocks import NOON
@@ -83,6 +84,19 @@ async def test_what_has_not_changed_is_not_written_again(bound: WorkerEnv) -> No
     assert await write_likeness(a_likeness("ada/box/x")) == []
 
 
+async def test_what_another_release_has_marked_is_marked_anew(bound: WorkerEnv) -> None:
+    await written(a_likeness("ada/box/x"))
+    known = await get_likeness("ada/box/x")
+    assert known
+    older = msgspec.structs.replace(known, names_version=known.names_version - 1)
+    await bound.engine.commit([Put("likeness:ada/box/x", msgspec.json.encode(older))])
+    assert await found("notes") == []
+
+    await written(a_likeness("ada/box/x"))
+
+    assert await found("notes") == ["ada/box/x"]
+
+
 async def test_a_skill_moves_with_its_slug(bound: WorkerEnv) -> None:
     await written(a_likeness("ada/box/x"))
     before = len(await all_keys(bound))
@@ -133,10 +147,10 @@ async def test_a_record_that_cannot_be_read_is_no_empty_answer(probed: ProbingEn
 async def test_marks_that_cannot_be_listed_are_no_empty_answer(
     probed: ProbingEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(_prefix: str, **_options: object) -> None:
+    async def fail(_words: object, **_options: object) -> None:
         raise EngineError("disk")
 
-    monkeypatch.setattr(probed.kv, "list_keys", fail)
+    monkeypatch.setattr(probed.kv, "find_marked", fail)
 
     with pytest.raises(EngineError, match="disk"):
         await found("notes")
@@ -144,7 +158,8 @@ async def test_marks_that_cannot_be_listed_are_no_empty_answer(
 
 async def test_a_malformed_record_is_no_empty_answer(bound: WorkerEnv) -> None:
     await written(a_likeness("ada/box/notes"))
-    await bound.engine.commit([Put("likeness:ada/box/notes", b"{}")])
+    marks = text_marks(sketch(a_text("notes")))
+    await bound.engine.commit([Put("likeness:ada/box/notes", b"{}", marks=marks)])
 
     with pytest.raises(RecordMalformed):
         await found("notes")

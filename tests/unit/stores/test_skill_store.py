@@ -7,13 +7,14 @@ import pytest
 from tests.casts import a_published_skill
 from tests.clocks import NOON
 from tests.probes import ProbingEngine
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.ports import ABSENT, Put
 from vskill_platform.errors import EngineError
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, TakenDown
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.records import encode
 from vskill_platform.stores.skill_store import (
     enumerate_published_skills,
+    find_skill,
     find_slugs,
     get_archive,
     get_published_skills_list,
@@ -204,3 +205,31 @@ async def test_a_slug_that_is_taken_keeps_its_owner(bound: WorkerEnv) -> None:
     assert await migrate_skill_slugs(to_ada) == 0
     skills = [skill.slug for skill in await enumerate_published_skills()]
     assert skills == ["@local/a", "ada/notes/a"]
+
+
+async def test_a_skill_is_found_under_its_slug_and_under_its_old_ones(bound: WorkerEnv) -> None:
+    await bound.engine.commit(
+        [
+            write_skill(a_published_skill("ada/box/x"), expected=ABSENT),
+            Put("skill:alias:ada/old/x", encode("ada/box/x")),
+            Put("skill:alias:ada/lost/x", encode("ada/nowhere/x")),
+        ]
+    )
+
+    found = {
+        wanted: await find_skill(wanted)
+        for wanted in ("ada/box/x", "ada/old/x", "ada/lost/x", "ada/none/x")
+    }
+
+    assert {wanted: slug for wanted, (slug, _) in found.items()} == {
+        "ada/box/x": "ada/box/x",
+        "ada/old/x": "ada/box/x",
+        "ada/lost/x": "ada/nowhere/x",
+        "ada/none/x": "ada/none/x",
+    }
+    assert [skill and skill.record.slug for _, skill in found.values()] == [
+        "ada/box/x",
+        "ada/box/x",
+        None,
+        None,
+    ]

@@ -12,6 +12,7 @@ from litestar import Litestar
 from tests.casts import a_skill_folder, a_submission
 from tests.people import NAMES, a_user
 from tests.unit.web.pages_cast import a_finding
+from vskill_platform.access.secret_texts import new_secret
 from vskill_platform.access.sessions import begin_session
 from vskill_platform.access.tokens import add_token
 from vskill_platform.access.users import find_user
@@ -29,7 +30,7 @@ from vskill_platform.stores.audit_store import AuditRecord, list_audit
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.submission_store import write_submission
-from vskill_platform.web.access.cookies import SESSION_COOKIE
+from vskill_platform.web.access.cookies import SESSION_COOKIE, VISIT_COOKIE
 from vskill_platform.web.access.visitor import csrf_token_for
 from vskill_platform.web.app import create_app
 from vskill_platform.web.live.broadcast import Broadcast, open_broadcast
@@ -102,6 +103,16 @@ async def browser_of(role: Role, *, name: str = "") -> dict[str, str]:
         "Accept": "text/html",
         "Cookie": f"{SESSION_COOKIE}={opened.secret}",
         "X-CSRF-Token": csrf_token_for(opened.secret),
+    }
+
+
+def a_stranger() -> dict[str, str]:
+    """Return the headers of a browser in which nobody has signed in, and that was shown a form."""
+    secret = new_secret()
+    return {
+        "Accept": "text/html",
+        "Cookie": f"{VISIT_COOKIE}={secret}",
+        "X-CSRF-Token": csrf_token_for(secret),
     }
 
 

@@ -19,7 +19,7 @@ from vskill_platform.publish.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
 
 SLUG = "ada/notes/tidy"
-NEXT = {"SKILL.md": MANIFEST.format(name="tidy"), "new.bin": b"\x00\xff"}
+NEXT: dict[str, str | bytes] = {"SKILL.md": MANIFEST.format(name="tidy"), "new.bin": b"\x00\xff"}
 DOWN = TakenDown(reason="it steals", by="cyd", at=NOON)
 
 

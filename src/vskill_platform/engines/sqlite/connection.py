@@ -50,6 +50,10 @@ def open_connection(path: Path) -> apsw.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cache_size = -32000")
+    # Pages that change with every commit are copied from the log to the file a quarter as often.
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    # The same plan whatever is bound: else a query with a range is planned anew for each one.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
 
 

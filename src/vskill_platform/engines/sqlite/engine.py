@@ -11,13 +11,21 @@ import apsw
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.doorbell import Doorbell
 from vskill_platform.engines.moments import to_micros
-from vskill_platform.engines.ports import Change, Operation, Release, Retry, Revive, Send
+from vskill_platform.engines.ports import (
+    Change,
+    ChangesPage,
+    Operation,
+    Release,
+    Retry,
+    Revive,
+    Send,
+)
 from vskill_platform.engines.sqlite.connection import (
     MIGRATIONS,
     migrate,
     open_connection,
 )
-from vskill_platform.engines.sqlite.feed import follow_changes
+from vskill_platform.engines.sqlite.feed import follow_changes, read_changes
 from vskill_platform.engines.sqlite.kv import SqliteKeyValueStore
 from vskill_platform.engines.sqlite.operations import apply_operations, check_operations
 from vskill_platform.engines.sqlite.queue import SqliteMessageQueue
@@ -30,7 +38,7 @@ LOOK_EVERY_SECONDS = 0.02
 #: How many expired records go in one transaction.
 PRUNE_AT_ONCE = 500
 #: After one of these there may be a message for whoever waits.
-_MAKES_READY = (Send, Retry, Release, Revive)
+_MAKES_READY = frozenset({Send, Retry, Release, Revive})
 
 
 class SqliteEngine:
@@ -38,7 +46,7 @@ class SqliteEngine:
         connection = open_connection(path)
         migrate(connection, path, MIGRATIONS)
         self._writer = SqliteWriter(connection, path, clock)
-        self._readers = SqliteReaders(path)
+        self._readers = SqliteReaders(path, clock)
         self._doorbell = Doorbell()
         # A bell of its own: a record that is written must not wake everyone who waits for work.
         self._queue_doorbell = Doorbell()
@@ -54,12 +62,15 @@ class SqliteEngine:
         )
         if revision is not None:
             self._doorbell.ring()
-            if any(isinstance(operation, _MAKES_READY) for operation in operations):
+            if not _MAKES_READY.isdisjoint(map(type, operations)):
                 self._queue_doorbell.ring()
         return revision
 
     def changes(self, *, after: int) -> AsyncIterator[Change]:
         return follow_changes(self._readers, self._doorbell, after)
+
+    async def read_changes(self, *, after: int) -> ChangesPage:
+        return await read_changes(self._readers, after)
 
     async def revision(self) -> int:
         ((revision, *_),) = await self._readers.rows("read_state")
@@ -81,7 +92,7 @@ class SqliteEngine:
             await self._watcher
         self._lookout.close()
         await self._writer.close()
-        self._readers.close()
+        await self._readers.close()
 
     async def _watch_other_processes(self) -> None:
         self._lookout.set_busy_timeout(

@@ -2,23 +2,22 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 import apsw
 
 from vskill_platform.base.clock import Clock
-from vskill_platform.engines.batcher import Batcher
-from vskill_platform.engines.checks import check_key, check_limit, check_text
+from vskill_platform.engines.checks import check_limit, check_marks, check_text
 from vskill_platform.engines.keys import after_key, end_of_prefix
 from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.ports import Entry, Page
-from vskill_platform.engines.sqlite.connection import SQL
-from vskill_platform.engines.sqlite.readers import READERS, SqliteReaders
+from vskill_platform.engines.sqlite.connection import SQL, snapshot
+from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.errors import InvalidInput
 
-#: How many gets one query answers at the most.
-MAX_GETS = 1024
 #: In SQLite every blob comes behind every text, so this is the end of all keys.
 _END_OF_ALL_KEYS = b""
 _BEFORE_ALL_MOMENTS = -(2**63)
@@ -30,19 +29,11 @@ class SqliteKeyValueStore:
     def __init__(self, readers: SqliteReaders, clock: Clock) -> None:
         self._readers = readers
         self._clock = clock
-        self._gets: Batcher[str, Entry | None] = Batcher(
-            self._get_many, max_batch=MAX_GETS, at_once=READERS
-        )
 
     def get(self, key: str) -> asyncio.Future[Entry | None]:
-        # The batcher's own future, with no coroutine around it: there are very many of them.
-        try:
-            check_key(key)
-        except InvalidInput as error:
-            return self._gets.refuse(error)
-        return self._gets.submit(key)
+        return self._readers.get(key)
 
-    async def list_keys(
+    def list_keys(
         self,
         prefix: str,
         *,
@@ -50,21 +41,30 @@ class SqliteKeyValueStore:
         limit: int = 1000,
         due_before: datetime | None = None,
         newest_first: bool = False,
-    ) -> Page:
-        check_limit(limit)
-        check_text(prefix + (after or ""))
+    ) -> Awaitable[Page]:
+        try:
+            check_limit(limit)
+            check_text(prefix + (after or ""))
+        except InvalidInput as error:
+            return self._readers.refuse(error)
         if due_before is not None:
-            return await self._list_due(prefix, after, limit, to_micros(due_before))
+            return self._list_due(prefix, after, limit, to_micros(due_before))
         first, end = _range(prefix, after, newest_first=newest_first)
         query = "list_newest_first" if newest_first else "list"
         bindings = {"first": first, "end": end, "now": self._now(), "limit": limit + 1}
+        return self._readers.read(partial(_read_page, query, bindings, limit))
 
-        def read(connection: apsw.Connection) -> list[str]:
-            # Not fetchall(): ten thousand rows at once are work for the garbage collector.
-            return [key for (key,) in connection.execute(SQL[query], bindings)]
-
-        keys = await self._readers.read(read)
-        return Page(keys[:limit], keys[limit - 1] if len(keys) > limit else None)
+    def find_marked(
+        self, words: Sequence[str], *, limit: int = 1000, last_first: bool = False
+    ) -> Awaitable[list[list[str]]]:
+        try:
+            check_limit(limit)
+            check_marks(words)
+        except InvalidInput as error:
+            return self._readers.refuse(error)
+        query = "find_marked_last_first" if last_first else "find_marked"
+        bindings = {"now": self._now(), "limit": limit}
+        return self._readers.read(partial(_find_marked, query, tuple(words), bindings))
 
     async def _list_due(self, prefix: str, after: str | None, limit: int, due_before: int) -> Page:
         """Return the undated keys, then the overdue ones; the cursor says in which part we are."""
@@ -91,13 +91,26 @@ class SqliteKeyValueStore:
         last = f"{rows[room - 1][0]} {rows[room - 1][1]}" if room else position
         return Page(keys, f"due {last}")
 
-    async def _get_many(self, keys: Sequence[str]) -> list[Entry | None]:
-        bindings = {"keys": apsw.carray(tuple(keys)), "now": self._now()}
-        rows = await self._readers.rows("get_many", **bindings)
-        return [None if value is None else Entry(value, revision) for value, revision in rows]
-
     def _now(self) -> int:
         return to_micros(self._clock.now())
+
+
+def _read_page(
+    query: str, bindings: dict[str, Any], limit: int, connection: apsw.Connection
+) -> Page:
+    # Not fetchall(): ten thousand rows at once are work for the garbage collector.
+    keys = [key for (key,) in connection.execute(SQL[query], bindings)]
+    return Page(keys[:limit], keys[limit - 1] if len(keys) > limit else None)
+
+
+def _find_marked(
+    query: str, words: Sequence[str], bindings: dict[str, Any], connection: apsw.Connection
+) -> list[list[str]]:
+    with snapshot(connection):  # one lock for all of them
+        return [
+            [key for (key,) in connection.execute(SQL[query], {**bindings, "word": word})]
+            for word in words
+        ]
 
 
 def _end(prefix: str) -> str | bytes:

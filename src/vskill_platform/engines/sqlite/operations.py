@@ -1,8 +1,12 @@
 """How each operation of a commit is written."""
 
+import json
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from vskill_platform.engines.checks import check_key
+import apsw
+
+from vskill_platform.engines.checks import check_key, check_marks
 from vskill_platform.engines.moments import micros_after, to_optional_micros
 from vskill_platform.engines.ports import (
     ABSENT,
@@ -22,49 +26,93 @@ from vskill_platform.engines.ports import (
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
 from vskill_platform.errors import InvalidInput
 
+#: What is about a record, and so about a key.
+_ON_RECORDS = (Put, Delete, Expect)
+OnRecord: TypeAlias = Put | Delete | Expect
+OnQueue: TypeAlias = Send | Acknowledge | Retry | Release | Bury | Revive | Drop
+
 
 def check_operations(operations: Sequence[Operation]) -> None:
     """Refuse what cannot be stored before anything is written."""
     for operation in operations:
-        match operation:
-            case Put(key=key) | Delete(key=key) | Expect(key=key):
-                check_key(key)
-            case Send(key=str(key)):
-                check_key(key)
-            case _:
-                pass
-        match operation:
-            case Put(value=content) | Send(body=content) if len(content) > MAX_VALUE_BYTES:
-                raise InvalidInput(
-                    f"{len(content):,} bytes are too many, {MAX_VALUE_BYTES:,} is the limit"
-                )
-            case _:
-                pass
+        if isinstance(operation, _ON_RECORDS):
+            check_key(operation.key)
+            if isinstance(operation, Put):
+                check_marks(operation.marks)
+        elif isinstance(operation, Send) and operation.key is not None:
+            check_key(operation.key)
+        content = (
+            operation.value
+            if isinstance(operation, Put)
+            else operation.body
+            if isinstance(operation, Send)
+            else b""
+        )
+        if len(content) > MAX_VALUE_BYTES:
+            raise InvalidInput(
+                f"{len(content):,} bytes are too many, {MAX_VALUE_BYTES:,} is the limit"
+            )
 
 
 def apply_operations(transaction: Transaction, operations: Sequence[Operation]) -> int:
     revision = transaction.next_revision()
+    part: dict[str, OnRecord] = {}
     for operation in operations:
-        _apply(transaction, operation, revision)
+        if not isinstance(operation, _ON_RECORDS):
+            _apply_to_queue(transaction, operation)
+            continue
+        if operation.key in part:  # it must find what the first one did
+            _apply_to_records(transaction, part, revision)
+            part = {}
+        part[operation.key] = operation
+    _apply_to_records(transaction, part, revision)
     return revision
 
 
-def _apply(at: Transaction, operation: Operation, revision: int) -> None:
-    match operation:
-        case Put():
-            _put(at, operation, revision)
-        case Delete():
-            _delete(at, operation, revision)
-        case Expect(key, expected):
-            _expect(at, key, expected)
-        case Send() | Acknowledge() | Retry() | Release() | Bury() | Revive() | Drop():
-            _apply_to_queue(at, operation)
+def _apply_to_records(at: Transaction, part: dict[str, OnRecord], revision: int) -> None:
+    """Apply what is about one key each, so that all of one kind can be done at once."""
+    if not part:
+        return
+    has_tombstones = _look(at, part)
+    if puts := [each for each in part.values() if isinstance(each, Put)]:
+        at.run_many("put", [_row(put, revision, at.now) for put in puts])
+        if has_tombstones:
+            at.run("forget_tombstones", keys=apsw.carray(tuple(put.key for put in puts)))
+        if marks := [_mark_row(put, word) for put in puts for word in dict.fromkeys(put.marks)]:
+            at.run_many("add_mark", marks)
+    for delete in part.values():
+        if isinstance(delete, Delete):
+            at.run("delete", key=delete.key)
+            at.run("add_tombstone", key=delete.key, revision=revision, now=at.now)
 
 
-def _apply_to_queue(
-    at: Transaction,
-    operation: Send | Acknowledge | Retry | Release | Bury | Revive | Drop,
-) -> None:
+def _look(at: Transaction, part: dict[str, OnRecord]) -> bool:
+    """Compare what is there with what is expected; say whether any of it was deleted once."""
+    rows = at.run("look", keys=apsw.carray(tuple(part)), now=at.now).fetchall()
+    for each, (revision, _) in zip(part.values(), rows, strict=True):
+        if each.expected is not None and each.expected != (revision or ABSENT):
+            raise Refused
+    return any(was_deleted for _, was_deleted in rows)
+
+
+def _row(put: Put, revision: int, now: int) -> dict[str, Any]:
+    return {
+        "key": put.key,
+        "value": put.value,
+        "revision": revision,
+        "due": to_optional_micros(put.due),
+        "expires_at": to_optional_micros(put.expires_at),
+        "now": now,
+        "marks": json.dumps(put.marks) if put.marks else None,
+        "rank": put.rank if put.marks else None,
+    }
+
+
+def _mark_row(put: Put, word: str) -> dict[str, Any]:
+    return {"word": word, "rank": put.rank, "key": put.key}
+
+
+def _apply_to_queue(at: Transaction, operation: OnQueue) -> None:
     match operation:
         case Send(body, key, delay):
             at.run("send", key=key, body=body, ready_at=micros_after(at.now, delay), now=at.now)
@@ -84,29 +132,6 @@ def _apply_to_queue(
             at.run("send", key=key, body=body, ready_at=at.now, now=at.now)
         case Drop(message_id):
             at.must("unbury", id=message_id)
-
-
-def _delete(at: Transaction, delete: Delete, revision: int) -> None:
-    _expect(at, delete.key, delete.expected)
-    at.run("delete", key=delete.key)
-    at.run("add_tombstone", key=delete.key, revision=revision, now=at.now)
-
-
-def _put(at: Transaction, put: Put, revision: int) -> None:
-    _expect(at, put.key, put.expected)
-    at.run(
-        "put", key=put.key, value=put.value, revision=revision, now=at.now,
-        due=to_optional_micros(put.due), expires_at=to_optional_micros(put.expires_at),
-    )  # fmt: skip
-    at.run("forget_tombstone", key=put.key)
-
-
-def _expect(at: Transaction, key: str, expected: int | None) -> None:
-    if expected is None:
-        return
-    rows = at.run("current_revision", key=key, now=at.now).fetchall()
-    if expected != (rows[0][0] if rows else ABSENT):
-        raise Refused
 
 
 def _bury(at: Transaction, message_id: int, token: int, reason: str) -> None:

@@ -34,18 +34,36 @@ WHERE due IS NOT NULL AND due < 253402300799999999
   AND key NOT IN (SELECT key FROM kv WHERE expires_at <= :now)
 ORDER BY due, key LIMIT :limit
 
--- name: current_revision
-SELECT revision FROM kv WHERE key = :key AND (expires_at IS NULL OR expires_at > :now)
+-- name: find_marked
+SELECT kv.key FROM mark JOIN kv ON kv.id = mark.record
+WHERE mark.word = :word AND (kv.expires_at IS NULL OR kv.expires_at > :now)
+ORDER BY mark.rank, mark.record LIMIT :limit
+
+-- name: find_marked_last_first
+SELECT kv.key FROM mark JOIN kv ON kv.id = mark.record
+WHERE mark.word = :word AND (kv.expires_at IS NULL OR kv.expires_at > :now)
+ORDER BY mark.rank DESC, mark.record DESC LIMIT :limit
+
+-- name: look
+-- One row for each wanted key, in their order; NULL where there is no record.
+SELECT kv.revision, EXISTS (SELECT 1 FROM tombstone WHERE tombstone.key = looked.value)
+FROM carray(:keys) AS looked
+LEFT JOIN kv ON kv.key = looked.value AND (kv.expires_at IS NULL OR kv.expires_at > :now)
 
 -- name: put
-INSERT INTO kv (key, value, revision, due, expires_at, written_at)
-VALUES (:key, :value, :revision, :due, :expires_at, :now)
+INSERT INTO kv (key, value, revision, due, expires_at, written_at, marks, rank)
+VALUES (:key, :value, :revision, :due, :expires_at, :now, :marks, :rank)
 ON CONFLICT (key) DO UPDATE SET
   value = excluded.value, revision = excluded.revision, due = excluded.due,
-  expires_at = excluded.expires_at, written_at = excluded.written_at
+  expires_at = excluded.expires_at, written_at = excluded.written_at,
+  marks = excluded.marks, rank = excluded.rank
 
--- name: forget_tombstone
-DELETE FROM tombstone WHERE key = :key
+-- name: add_mark
+INSERT INTO mark (word, rank, record)
+VALUES (:word, :rank, (SELECT id FROM kv WHERE key = :key))
+
+-- name: forget_tombstones
+DELETE FROM tombstone WHERE key IN carray(:keys)
 
 -- name: delete
 DELETE FROM kv WHERE key = :key

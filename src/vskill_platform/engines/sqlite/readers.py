@@ -1,48 +1,96 @@
-"""A small pool of read connections, each used by one thread at a time."""
+"""A few read connections: what waits at the same moment is read in one go.
+
+All gets become one query. A listing, like all else, is a query of its own, but it comes along: the
+way to a thread and back costs more than most of them.
+"""
 
 import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import apsw
 
-from vskill_platform.engines.sqlite.connection import SQL, errors_translated, open_connection
+from vskill_platform.base.clock import Clock
+from vskill_platform.engines.batcher import Batcher
+from vskill_platform.engines.checks import check_key
+from vskill_platform.engines.moments import to_micros
+from vskill_platform.engines.ports import Entry
+from vskill_platform.engines.sqlite.connection import SQL, open_connection, translate
+from vskill_platform.engines.sqlite.threads import ConnectionThreads
+from vskill_platform.errors import InvalidInput, VskillError
 
 Result = TypeVar("Result")
+Read = Callable[[apsw.Connection], Any]
 #: More would only wait for each other on the interpreter lock.
 READERS = 3
+#: How many gets one query answers at the most.
+MAX_GETS = 1024
 
 
 class SqliteReaders:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
-        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
-        self._connections: SimpleQueue[apsw.Connection] = SimpleQueue()
-        for _ in range(READERS):
-            self._connections.put(open_connection(path))
-
-    async def read(self, work: Callable[[apsw.Connection], Result]) -> Result:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._run, work)
-
-    async def rows(self, query: str, **bindings: Any) -> list[Any]:
-        """Return all rows of the named query."""
-        return await self.read(
-            lambda connection: connection.execute(SQL[query], bindings).fetchall()
+        self._clock = clock
+        self._threads = ConnectionThreads(
+            [open_connection(path) for _ in range(READERS)], name="sqlite-reader"
+        )
+        self._reads: Batcher[str | Read, Any] = Batcher(
+            self._run_group, max_batch=MAX_GETS, at_once=READERS
         )
 
-    def close(self) -> None:
-        self._threads.shutdown()
-        while not self._connections.empty():
-            self._connections.get().close()
-
-    def _run(self, work: Callable[[apsw.Connection], Result]) -> Result:
-        connection = self._connections.get()
+    def get(self, key: str) -> asyncio.Future[Entry | None]:
+        # The batcher's own future, with no coroutine around it: there are very many of them.
         try:
-            with errors_translated(self._path):
-                return work(connection)
-        finally:
-            self._connections.put(connection)
+            check_key(key)
+        except InvalidInput as error:
+            return self.refuse(error)
+        return self._reads.submit(key)
+
+    def refuse(self, error: InvalidInput) -> asyncio.Future[Any]:
+        return self._reads.refuse(error)
+
+    def read(self, work: Callable[[apsw.Connection], Result]) -> asyncio.Future[Result]:
+        return self._reads.submit(work)
+
+    def rows(self, query: str, **bindings: Any) -> asyncio.Future[list[Any]]:
+        """Return all rows of the named query."""
+        return self.read(lambda connection: connection.execute(SQL[query], bindings).fetchall())
+
+    async def close(self) -> None:
+        await self._reads.drain()
+        self._threads.close()
+
+    def _run_group(self, group: Sequence[str | Read]) -> asyncio.Future[list[Any]]:
+        now = to_micros(self._clock.now())
+        return self._threads.run(partial(self._read_group, group, now))
+
+    def _read_group(
+        self, group: Sequence[str | Read], now: int, connection: apsw.Connection
+    ) -> list[Any]:
+        """Return what each asked for, or the error that is its answer."""
+        keys = tuple([wanted for wanted in group if isinstance(wanted, str)])
+        entries = self._try(partial(_get_many, keys, now), connection) if keys else []
+        if isinstance(entries, Exception):
+            entries = [entries] * len(keys)
+        if len(keys) == len(group):
+            return entries
+        found = iter(entries)
+        return [
+            next(found) if isinstance(wanted, str) else self._try(wanted, connection)
+            for wanted in group
+        ]
+
+    def _try(self, read: Read, connection: apsw.Connection) -> Any:
+        try:
+            return read(connection)
+        except apsw.Error as error:
+            return translate(error, self._path)
+        except VskillError as error:
+            return error
+
+
+def _get_many(keys: tuple[str, ...], now: int, connection: apsw.Connection) -> list[Entry | None]:
+    rows = connection.execute(SQL["get_many"], {"keys": apsw.carray(keys), "now": now})
+    return [None if value is None else Entry(value, revision) for value, revision in rows]

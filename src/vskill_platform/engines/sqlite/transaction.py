@@ -1,5 +1,6 @@
 """One write transaction: the revision it hands out, the moment it happens, and a mended clock."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -30,6 +31,10 @@ class Transaction:
 
     def run(self, query: str, **bindings: Any) -> apsw.Cursor:
         return self._connection.execute(SQL[query], bindings)
+
+    def run_many(self, query: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Run a query that returns nothing once for each row of bindings."""
+        self._connection.executemany(SQL[query], rows)
 
     def one(self, query: str, **bindings: Any) -> Any:
         """Return the first row, which a query for one row must have."""

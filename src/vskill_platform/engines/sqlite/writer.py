@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from vskill_platform.engines.sqlite.connection import (
     translate,
     write_transaction,
 )
+from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
 from vskill_platform.errors import InvalidInput
 
@@ -24,17 +25,23 @@ Result = TypeVar("Result")
 MAX_GROUP = 512
 #: What Python and the driver raise for a value that no column can hold.
 _UNSTORABLE = (OverflowError, TypeError, ValueError)
+#: How one caller's work ends that is no concern of the others in its group.
+_CAN_FAIL = (Refused, apsw.Error, *_UNSTORABLE)
+
+Work = Callable[[Transaction], Any]
+Run = Callable[[Work, Transaction, apsw.Connection], Any]
+
+
+class _Stumbled(Exception):
+    """One of a group failed, and took with it what the others had written."""
 
 
 class SqliteWriter:
     def __init__(self, connection: apsw.Connection, path: Path, clock: Clock) -> None:
-        self._connection = connection
         self._path = path
         self._clock = clock
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
-        self._batcher: Batcher[Callable[[Transaction], Any], Any] = Batcher(
-            self._run_group, max_batch=MAX_GROUP, at_once=1
-        )
+        self._thread = ConnectionThreads([connection], name="sqlite-writer")
+        self._batcher: Batcher[Work, Any] = Batcher(self._run_group, max_batch=MAX_GROUP, at_once=1)
 
     async def write(self, work: Callable[[Transaction], Result]) -> Result | None:
         """Run *work* in a transaction; return when it is durable, or None if it was refused."""
@@ -43,31 +50,34 @@ class SqliteWriter:
 
     async def close(self) -> None:
         await self._batcher.drain()
-        self._thread.shutdown()
-        self._connection.close()
+        self._thread.close()
 
-    async def _run_group(self, group: Sequence[Callable[[Transaction], Any]]) -> Sequence[Any]:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._commit_group, group)
+    def _run_group(self, group: Sequence[Work]) -> asyncio.Future[list[Any]]:
+        return self._thread.run(partial(self._commit_group, group))
 
-    def _commit_group(self, group: Sequence[Callable[[Transaction], Any]]) -> list[Any]:
-        connection = self._connection
-        with errors_translated(self._path), write_transaction(connection):
+    def _commit_group(self, group: Sequence[Work], connection: apsw.Connection) -> list[Any]:
+        with errors_translated(self._path):
+            try:
+                return self._commit(group, _run, connection)
+            except _Stumbled:  # rarely: so most are spared the savepoints
+                return self._commit(group, self._run_alone, connection)
+
+    def _commit(self, group: Sequence[Work], run: Run, connection: apsw.Connection) -> list[Any]:
+        with write_transaction(connection):
             transaction = Transaction(connection, to_micros(self._clock.now()))
             before = connection.total_changes()
-            outcomes = [self._run_one(work, transaction) for work in group]
+            outcomes = [run(work, transaction, connection) for work in group]
             if connection.total_changes() != before:
                 transaction.finish()
         return outcomes
 
-    def _run_one(self, work: Callable[[Transaction], Any], transaction: Transaction) -> Any:
+    def _run_alone(self, work: Work, transaction: Transaction, connection: apsw.Connection) -> Any:
         """Run one caller's work in its own savepoint, standing or falling alone."""
-        connection = self._connection
         connection.execute("SAVEPOINT one")
         before = transaction.revision
         try:
             outcome = work(transaction)
-        except (Refused, apsw.Error, *_UNSTORABLE) as error:
+        except _CAN_FAIL as error:
             if not connection.in_transaction:  # a full disk takes the whole transaction with it
                 raise
             connection.execute("ROLLBACK TO one")
@@ -84,3 +94,10 @@ class SqliteWriter:
                 return translate(error, self._path)
             case _:
                 return InvalidInput(f"this cannot be stored: {error}")
+
+
+def _run(work: Work, transaction: Transaction, _connection: apsw.Connection) -> Any:
+    try:
+        return work(transaction)
+    except _CAN_FAIL as error:
+        raise _Stumbled from error

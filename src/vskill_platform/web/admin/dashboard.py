@@ -44,7 +44,7 @@ async def dashboard_page(request: AdminRequest) -> Template:
         check_health(),
         catalogue.count_all(visible=EVERYTHING),
         get_stuck_submissions(now),
-        catalogue.activity(since, Bucket.HOUR),
+        catalogue.activity(since, Bucket.HOUR, visible=EVERYTHING),
         get_cron_runs(),
     )
     jobs = _job_signs(runs, now)

@@ -15,11 +15,7 @@ from vskill_platform.model.access import Right
 from vskill_platform.queue.health import check_health
 from vskill_platform.settings import parse_duration
 from vskill_platform.stores.db import get_now, get_queue
-from vskill_platform.stores.submission_store import (
-    get_stuck_submissions,
-    get_submissions_fresh,
-    read_message,
-)
+from vskill_platform.stores.submission_store import get_stuck_submissions, get_submissions_fresh
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.admin.answers import AdminRequest, act, admin_page
 from vskill_platform.web.forms import read_fields
@@ -106,6 +102,9 @@ async def drop_form(request: AdminRequest, message_id: FromPath[int]) -> Redirec
 
 async def _with_names(letters: list[DeadLetter]) -> list[tuple[DeadLetter, str, str]]:
     """Return each with the id and the name of its submission."""
-    ids = [read_message(letter.body).submission_id for letter in letters]
+    ids = [letter.key or "" for letter in letters]
     names = {one.id: one.skill_name for one in await get_submissions_fresh(ids)}
-    return [(letter, one, names.get(one, one)) for letter, one in zip(letters, ids, strict=True)]
+    return [
+        (letter, one, names.get(one, one) or "(unknown)")
+        for letter, one in zip(letters, ids, strict=True)
+    ]

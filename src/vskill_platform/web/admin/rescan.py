@@ -16,9 +16,7 @@ from vskill_platform.publish.rescan_skills import (
     list_due_skills,
 )
 from vskill_platform.scan.data_files import ruleset_version
-from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.cron_store import get_cron_run
-from vskill_platform.stores.db import commit
 from vskill_platform.stores.rescan_store import get_rescan_done
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.admin.answers import AdminRequest, act, admin_page
@@ -52,9 +50,7 @@ async def rescan_page(request: AdminRequest) -> Template:
 @post("/admin/rescan/start", opt=_ADMINISTER, include_in_schema=False)
 async def start_rescan_form(request: AdminRequest) -> Redirect:
     async def work() -> str:
-        actor = visitor_of(request).name
-        await ask_for_run(RESCAN, actor=actor)
-        await commit([write_audit("rescan", "all", actor=actor, reason="")])
+        await ask_for_run(RESCAN, actor=visitor_of(request).name)
         return "It starts within seconds and takes nothing down by itself."
 
     return await act(_HERE, work)

@@ -13,7 +13,10 @@ from vskill_platform.model.access import Right
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.access.visitor import visitor_of
+from vskill_platform.web.addresses import public_source
+from vskill_platform.web.api.certificates import cert_tier
 from vskill_platform.web.api.cursors import offset_cursor, read_offset
+from vskill_platform.web.api.limits import Limit, Offset, Page, clamp
 from vskill_platform.web.api.skill_shapes import (
     Paging,
     SearchAnswer,
@@ -21,18 +24,15 @@ from vskill_platform.web.api.skill_shapes import (
     SkillListAnswer,
     Suggested,
 )
+from vskill_platform.web.api.slug_paths import slug_of
 from vskill_platform.web.catalogue_access import catalogue_of, visible_to
 
 ApiRequest = Request[Any, Any, Any]
 _READ = {"right": Right.ANYONE}
 _TAGS = ["Skills"]
-#: More results of a search are cut, and a header says so.
 MAX_RESULTS = 30
 _MAX_PAGE_SIZE = 100
 Words = Annotated[str, QueryParameter(max_length=200)]
-Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
-Page = Annotated[int, QueryParameter(ge=1, le=100_000)]
-Offset = Annotated[int, QueryParameter(ge=0, le=10_000_000)]
 
 
 @get("/skills/search", opt=_READ, tags=_TAGS)
@@ -46,7 +46,7 @@ async def search_skills(
     cursor: FromQuery[str | None] = None,
 ) -> Response[SearchAnswer]:
     """Search; the best match first. At most 30 at once, and `X-Limit-Clamped` says when it cut."""
-    size = min(limit, MAX_RESULTS)
+    size, headers = clamp(limit, MAX_RESULTS)
     start = read_offset(cursor, offset or (page - 1) * size)
     visible = await visible_to(visitor_of(request))
     query = SkillQuery(text=q, tag=category, offset=start, limit=size, visible=visible)
@@ -57,7 +57,6 @@ async def search_skills(
         pagination=_paging(query, found),
         next_cursor=offset_cursor(start, len(found.hits), found.total),
     )
-    headers = {"X-Limit-Clamped": str(MAX_RESULTS)} if limit > MAX_RESULTS else {}
     return Response(answer, headers=headers)
 
 
@@ -74,9 +73,9 @@ async def list_skills(
     page: Page = 1,
     limit: Limit = 25,
     cursor: FromQuery[str | None] = None,
-) -> SkillListAnswer:
-    """List what is published, with filters and true totals."""
-    size = min(limit, _MAX_PAGE_SIZE)
+) -> Response[SkillListAnswer]:
+    """List what is published, with filters and true totals; at most 100 at once."""
+    size, headers = clamp(limit, _MAX_PAGE_SIZE)
     start = read_offset(cursor, (page - 1) * size)
     query = SkillQuery(
         text=q,
@@ -91,12 +90,13 @@ async def list_skills(
         visible=await visible_to(visitor_of(request)),
     )
     found = await catalogue_of(request).search_skills(query)
-    return SkillListAnswer(
+    answer = SkillListAnswer(
         skills=[skill_item(hit) for hit in found.hits],
         pagination=_paging(query, found),
         facets=found.facets,
         next_cursor=offset_cursor(start, len(found.hits), found.total),
     )
+    return Response(answer, headers=headers)
 
 
 @get("/skills/suggest", opt=_READ, tags=_TAGS)
@@ -128,6 +128,16 @@ async def find_skill(connection: ASGIConnection[Any, Any, Any, Any], name: str) 
     return (await find_visible_skill(visitor, same[0].slug)).record
 
 
+async def find_listed(
+    connection: ASGIConnection[Any, Any, Any, Any], segment: str
+) -> PublishedSkill:
+    """Return the skill of a path, if it is offered; one that was taken down says why."""
+    skill = await find_skill(connection, slug_of(segment))
+    if skill.down:
+        raise NotFound(f"{skill.slug} was taken down: {skill.down.reason}")
+    return skill
+
+
 def skill_item(hit: SkillHit) -> SkillItem:
     owner, repo, skill = split_slug(hit.slug)
     return SkillItem(
@@ -136,7 +146,7 @@ def skill_item(hit: SkillHit) -> SkillItem:
         display_name=hit.name,
         author=hit.namespace,
         description=hit.description,
-        repo_url=hit.repo_url,
+        repo_url=public_source(hit.repo_url),
         owner_slug=owner,
         repo_slug=repo,
         skill_slug=skill,
@@ -160,11 +170,6 @@ def split_slug(slug: str) -> tuple[str, str, str]:
     if slug.startswith("@") or len(owner) == 1:
         return owner[0] if owner else "", "", skill
     return "/".join(owner[:-1]), owner[-1], skill
-
-
-def cert_tier(tier: TrustTier) -> str:
-    """Say the tier in the words of the original: who was looked at by a person is certified."""
-    return "CERTIFIED" if tier is TrustTier.CERTIFIED else "VERIFIED"
 
 
 def _paging(query: SkillQuery, found: SkillResults) -> Paging:

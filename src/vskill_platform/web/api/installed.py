@@ -11,7 +11,8 @@ from vskill_platform.model.access import Right
 from vskill_platform.model.skill import PublishedSkill, parse_version
 from vskill_platform.publish.trust_of_skill import trust_of_skill
 from vskill_platform.stores.install_store import add_installs
-from vskill_platform.web.api.find_skills import cert_tier, find_skill
+from vskill_platform.web.api.certificates import cert_tier
+from vskill_platform.web.api.find_skills import find_skill
 from vskill_platform.web.api.skill_shapes import (
     CheckUpdates,
     InstalledSkill,

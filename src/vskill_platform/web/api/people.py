@@ -13,6 +13,7 @@ from vskill_platform.access.users import (
     add_user,
     disable_user,
     enable_user,
+    find_user,
     set_role,
     sign_out_everywhere,
 )
@@ -198,7 +199,7 @@ async def add_user_over_api(request: ApiRequest, data: JSONBody[NewUser]) -> Use
 @patch("/users/{name:str}", opt=_ADMINISTER, tags=["Users"])
 async def change_user(
     request: ApiRequest, name: FromPath[str], data: JSONBody[UserChange]
-) -> UserList:
+) -> UserItem:
     """Change somebody's role, lock them out or let them in again."""
     actor = visitor_of(request).name
     if data.role is not None:
@@ -206,7 +207,7 @@ async def change_user(
     if data.is_disabled is not None:
         change = disable_user if data.is_disabled else enable_user
         await change(name, actor=actor, reason=data.reason)
-    return UserList(users=[_user_item(one) for one in await list_users() if one.name == name])
+    return _user_item(await find_user(name))
 
 
 @get("/audit", opt=_ADMINISTER, tags=["Audit"])

@@ -19,8 +19,7 @@ from vskill_platform.publish.rescan_skills import current_standard, list_changed
 from vskill_platform.publish.try_policy import try_policy
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.scan.data_files import ruleset_version
-from vskill_platform.stores.audit_store import write_audit
-from vskill_platform.stores.db import bound_env, commit, get_now
+from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.stores.rescan_store import get_rescan_done
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.api.shapes import Shape
@@ -136,7 +135,5 @@ async def show_rescan() -> RescanAnswer:
 @post("/rescan", opt=_ADMINISTER, tags=["Policy"], status_code=HTTP_202_ACCEPTED)
 async def start_rescan(request: ApiRequest) -> Ok:
     """Have everything published checked again; nothing is taken down by that."""
-    actor = visitor_of(request).name
-    await ask_for_run(RESCAN, actor=actor)
-    await commit([write_audit("rescan", "all", actor=actor, reason="")])
+    await ask_for_run(RESCAN, actor=visitor_of(request).name)
     return Ok()

@@ -14,7 +14,7 @@ from vskill_platform.publish.review_skill import Ruling, approve, recheck, rejec
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.api.shapes import ReasonGiven, ScanItem, Shape
 from vskill_platform.web.api.skill_shapes import FileItem
-from vskill_platform.web.api.submissions import scan_item
+from vskill_platform.web.api.submission_answers import scan_item
 
 ApiRequest = Request[Any, Any, Any]
 _REVIEW = {"right": Right.REVIEW}

@@ -10,12 +10,8 @@ from litestar.types import ControllerRouterHandler
 
 from vskill_platform import __version__
 from vskill_platform.model.access import Right
-from vskill_platform.web.api.blocklist import (
-    add_block,
-    check_blocklist,
-    remove_block,
-    show_blocklist,
-)
+from vskill_platform.web.api.blocklist import add_block, remove_block, show_blocklist
+from vskill_platform.web.api.check_block import check_blocklist
 from vskill_platform.web.api.find_skills import list_skills, search_skills, suggest_skills
 from vskill_platform.web.api.installed import check_updates, report_install, report_installs
 from vskill_platform.web.api.people import (
@@ -36,35 +32,39 @@ from vskill_platform.web.api.queue import (
     list_dead_letters,
     list_stuck,
     pause_over_api,
-    queue_health,
-    queue_stats,
     requeue_over_api,
     resume_over_api,
     revive_over_api,
 )
+from vskill_platform.web.api.queue_health import queue_health, queue_stats
 from vskill_platform.web.api.reviews import review_over_api, reviews_over_api, rule_over_api
+from vskill_platform.web.api.security import show_repo_health, show_security
+from vskill_platform.web.api.show_submissions import (
+    list_submissions,
+    retry_over_api,
+    show_positions,
+    show_submission,
+    withdraw_over_api,
+)
 from vskill_platform.web.api.skills import (
     change_visibility,
-    compare_versions,
     download_skill,
-    show_diff,
+    show_badge,
     show_files,
-    show_repo_health,
-    show_security,
     show_skill,
-    show_version,
-    show_versions,
     unyank_over_api,
     yank_over_api,
 )
 from vskill_platform.web.api.submissions import (
     create_submission,
     discover_skills,
-    list_submissions,
-    retry_over_api,
-    show_submission,
     upload_submission,
-    withdraw_over_api,
+)
+from vskill_platform.web.api.versions import (
+    compare_versions,
+    show_diff,
+    show_version,
+    show_versions,
 )
 
 HANDLERS: list[ControllerRouterHandler] = [
@@ -72,6 +72,7 @@ HANDLERS: list[ControllerRouterHandler] = [
     upload_submission,
     discover_skills,
     list_submissions,
+    show_positions,
     show_submission,
     retry_over_api,
     withdraw_over_api,
@@ -85,6 +86,7 @@ HANDLERS: list[ControllerRouterHandler] = [
     show_version,
     show_files,
     download_skill,
+    show_badge,
     show_security,
     show_repo_health,
     yank_over_api,

@@ -1,9 +1,11 @@
 """What the API takes and gives, in the words of its clients."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated, Any
 
 import msgspec
+from litestar.datastructures import UploadFile
 
 from vskill_platform.model.verdict import Finding
 
@@ -25,6 +27,14 @@ class ChosenSkill(Shape, frozen=True, kw_only=True):
     name: Text = ""
 
 
+class Privacy(StrEnum):
+    #: As it was, else for everybody.
+    UNSAID = ""
+    PUBLIC = "public"
+    #: For those of its namespace alone.
+    PRIVATE = "private"
+
+
 class NewSubmission(Shape, frozen=True, kw_only=True):
     """A git repo, perhaps one folder of it, perhaps several."""
 
@@ -32,14 +42,22 @@ class NewSubmission(Shape, frozen=True, kw_only=True):
     skill_path: Text = ""
     skill_name: Text = ""
     ref: Text = ""
-    #: `private` for those of its namespace alone.
-    privacy: Text = ""
+    privacy: Privacy = Privacy.UNSAID
     #: Several at once, each a submission of its own.
     skills: Annotated[tuple[ChosenSkill, ...], msgspec.Meta(max_length=1000)] = ()
     #: What the client calls itself; not kept.
     source: Text = ""
     email: Text = ""
     tenant_id: Text | None = None
+
+
+class UploadForm(Shape, frozen=True, kw_only=True):
+    """One archive, or each file of a folder with its path as its name."""
+
+    files: list[UploadFile]
+    #: Empty for the caller's own, or `@local` for nobody's.
+    namespace: Text = ""
+    privacy: Privacy = Privacy.UNSAID
 
 
 class SubmissionAnswer(Shape, frozen=True, kw_only=True, omit_defaults=True):
@@ -83,6 +101,7 @@ class SubmissionItem(Shape, frozen=True, kw_only=True):
     reason: str
     score: int | None
     submitter: str
+    is_private: bool
     created_at: datetime
     updated_at: datetime
     published_skill_name: str | None
@@ -94,6 +113,13 @@ class SubmissionList(Shape, frozen=True, kw_only=True):
     total: int
     queue_positions: dict[str, int]
     next_cursor: str | None = None
+
+
+class Positions(Shape, frozen=True, kw_only=True):
+    #: By the ids of submissions.
+    positions: dict[str, int]
+    #: How many messages are in the queue, whoever they are about.
+    total: int
 
 
 class EventItem(Shape, frozen=True, kw_only=True):
@@ -117,6 +143,11 @@ class ScanItem(Shape, frozen=True, kw_only=True):
     digest: str | None
 
 
+class BlockInfo(Shape, frozen=True, kw_only=True):
+    reason: str
+    blocked_at: datetime
+
+
 class SubmissionDetail(Shape, frozen=True, kw_only=True):
     id: str
     state: str
@@ -133,8 +164,13 @@ class SubmissionDetail(Shape, frozen=True, kw_only=True):
     set_id: str | None
     position: int | None
     next_step: str
+    #: What the caller may do with it now.
+    may_retry: bool
+    may_withdraw: bool
     attempts: int
     scan_result: ScanItem | None
+    #: There whenever it is blocked.
+    block_info: BlockInfo | None
     state_history: list[EventItem]
     #: When it came to each state, and for how long it was in each.
     stage_timings: dict[str, Any]

@@ -103,8 +103,10 @@ class VersionItem(Shape, frozen=True, kw_only=True):
     git_sha: str | None
     created_at: datetime
     cert_tier: str
-    cert_score: int
+    #: Known of the version that is offered alone.
+    cert_score: int | None
     cert_method: str
+    #: What it brought, against the version before it.
     diff_summary: str
     content: str | None = None
 
@@ -245,6 +247,11 @@ class YankRequest(Shape, frozen=True, kw_only=True):
 class VisibilityRequest(Shape, frozen=True, kw_only=True):
     private: bool
     reason: Text = ""
+
+
+class Visibility(Shape, frozen=True, kw_only=True):
+    slug: str
+    private: bool
 
 
 class Suggested(Shape, frozen=True, kw_only=True):

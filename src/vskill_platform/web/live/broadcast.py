@@ -58,8 +58,7 @@ class Broadcast:
     @asynccontextmanager
     async def listening(self, topics: Iterable[str]) -> AsyncIterator[Listener]:
         """Hear of these topics until this is left."""
-        if self._count >= MAX_LISTENERS:
-            raise TooMany("too many pages listen already", retry_after=_LOOK_AGAIN)
+        self.check_room()
         listener = Listener()
         topics = tuple(topics)
         self._count += 1
@@ -75,6 +74,10 @@ class Broadcast:
                 self._listeners[topic].discard(listener)
                 if not self._listeners[topic]:
                     del self._listeners[topic]
+
+    def check_room(self) -> None:
+        if self._count >= MAX_LISTENERS:
+            raise TooMany("too many pages listen already", retry_after=_LOOK_AGAIN)
 
     def listeners_of(self, topic: str) -> int:
         return len(self._listeners.get(topic, ()))

@@ -49,9 +49,11 @@ async def live_queue(request: Request[Any, Any, Any]) -> ServerSentEvent:
 
 
 def broadcast_of(request: Request[Any, Any, Any]) -> Broadcast:
+    """Return what pages listen to, if there is room for another: later it is too late to say no."""
     broadcast: Broadcast | None = request.app.state.broadcast
     if broadcast is None:
         raise NotReady("pages are not told of changes here; look again by yourself")
+    broadcast.check_room()
     return broadcast
 
 

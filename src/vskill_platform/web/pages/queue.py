@@ -5,17 +5,25 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
-from litestar import Request, get
-from litestar.response import Template
+from litestar import Request, Response, get
+from litestar.response import Redirect, Template
+from litestar.status_codes import HTTP_302_FOUND
 
-from vskill_platform.catalogue.query import SubmissionQuery, SubmissionRow, SubmissionSort
+from vskill_platform.catalogue.query import (
+    SubmissionQuery,
+    SubmissionRow,
+    SubmissionSort,
+    Visible,
+)
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.access import Right
 from vskill_platform.model.submission import STUCK_STATES, SubmissionState
 from vskill_platform.queue.health import check_health
 from vskill_platform.stores.db import get_queue
+from vskill_platform.stores.submission_set_store import get_submission_set
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.catalogue_access import catalogue_of, visible_to
+from vskill_platform.web.said import heard
 
 PageRequest = Request[Any, Any, Any]
 _S = SubmissionState
@@ -60,30 +68,24 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/queue", opt={"right": Right.ANYONE}, include_in_schema=False)
-async def queue_page(request: PageRequest) -> Template:
+async def queue_page(request: PageRequest) -> Response[Any]:
     asked = read_query(request)
-    catalogue, visitor = catalogue_of(request), visitor_of(request)
-    visible = await visible_to(visitor)
-    _, states, usual_sort, _ = GROUPS[asked.show]
-    query = SubmissionQuery(
-        text=asked.q,
-        states=tuple(states),
-        sort=SubmissionSort(asked.sort) if asked.sort else usual_sort,
-        offset=(asked.page - 1) * asked.size,
-        limit=asked.size,
-        set_id=asked.set,
-        visible=visible,
-    )
+    catalogue, visible = catalogue_of(request), await visible_to(visitor_of(request))
+    query = await _query(asked, visible)
     found, counts, health = await asyncio.gather(
         catalogue.list_submissions(query),
         catalogue.count_submissions(visible=visible),
         check_health(),
     )
-    context = {
+    pages = max(1, -(-found.total // asked.size))
+    if asked.page > pages:
+        return Redirect(asked.page_url(pages), status_code=HTTP_302_FOUND)
+    said, cookies = heard(request, on="/queue")
+    context = said | {
         "asked": asked,
         "rows": found.rows,
         "total": found.total,
-        "pages": max(1, -(-found.total // asked.size)),
+        "pages": pages,
         "positions": await positions_of(found.rows),
         "cards": _cards(asked, counts),
         "sizes": PAGE_SIZES,
@@ -92,7 +94,27 @@ async def queue_page(request: PageRequest) -> Template:
         "freshness": catalogue.freshness,
         "highlighted": frozenset(asked.highlight.split(",")),
     }
-    return Template("pages/queue.html", context=context)
+    return Template("pages/queue.html", context=context, cookies=cookies)
+
+
+async def _query(asked: Asked, visible: Visible) -> SubmissionQuery:
+    _, states, usual_sort, _ = GROUPS[asked.show]
+    return SubmissionQuery(
+        text=asked.q,
+        states=tuple(states),
+        sort=SubmissionSort(asked.sort) if asked.sort else usual_sort,
+        offset=(asked.page - 1) * asked.size,
+        limit=asked.size,
+        visible=visible,
+        **await of_set(asked.set),
+    )
+
+
+async def of_set(set_id: str) -> dict[str, Any]:
+    """Return what limits a list to a set: its members, also those that had come in before it."""
+    found = await get_submission_set(set_id) if set_id else None
+    ids = found.submission_ids if found else ()
+    return {"ids": ids} if ids else {"set_id": set_id}
 
 
 def read_query(request: PageRequest) -> Asked:
@@ -116,7 +138,7 @@ def _cards(asked: Asked, counts: dict[SubmissionState, int]) -> list[dict[str, A
     cards = []
     for name, (words, states, _, tone) in GROUPS.items():
         figure = sum(counts[state] for state in (states or SubmissionState))
-        href = Asked(q=asked.q, size=asked.size, set=asked.set).url(show=name)
+        href = Asked(size=asked.size).url(show=name)  # as many as it says, so without a search
         is_shown = name == asked.show
         cards.append(
             {"figure": figure, "words": words, "tone": tone if figure else "", "href": href,

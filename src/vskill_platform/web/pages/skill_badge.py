@@ -42,7 +42,7 @@ async def skill_badge(request: PageRequest, skill: PublishedSkill | None) -> Res
         "Cross-Origin-Resource-Policy": "cross-origin",
     }
     if skill and tag in request.headers.get("if-none-match", ""):
-        return Response(None, status_code=HTTP_304_NOT_MODIFIED, headers=headers)
+        return Response(b"", status_code=HTTP_304_NOT_MODIFIED, headers=headers)
     return Response(picture, status_code=status, media_type="image/svg+xml", headers=headers)
 
 

@@ -35,7 +35,7 @@ async def skill_download(request: PageRequest, opened: OpenSkill) -> Response[An
         "X-Skill-Version": version.version,
     }
     if version.archive_sha256 in request.headers.get("if-none-match", ""):
-        return Response(None, status_code=HTTP_304_NOT_MODIFIED, headers=headers)
+        return Response(b"", status_code=HTTP_304_NOT_MODIFIED, headers=headers)
     archive = await find_archive(opened.skill.slug, version.version)
     return Response(archive, media_type="application/gzip", headers=headers)
 

@@ -1,16 +1,25 @@
 """The way in for people: an address or files, and a choice if there are several skills."""
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from litestar import Request, Response, get, post
-from litestar.datastructures import FormMultiDict, UploadFile
+from litestar.datastructures import Cookie, FormMultiDict, UploadFile
 from litestar.response import Redirect, Template
-from litestar.status_codes import HTTP_303_SEE_OTHER
+from litestar.status_codes import (
+    HTTP_303_SEE_OTHER,
+    HTTP_400_BAD_REQUEST,
+    HTTP_403_FORBIDDEN,
+    HTTP_422_UNPROCESSABLE_ENTITY,
+    HTTP_429_TOO_MANY_REQUESTS,
+)
 
 from vskill_platform.errors import (
     InvalidInput,
     NotAllowed,
     SourceError,
+    SourceRefused,
     TooMany,
     VskillError,
 )
@@ -20,23 +29,31 @@ from vskill_platform.intake.submit_set import SubmittedSet
 from vskill_platform.model.access import Right
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.stores.db import get_settings
-from vskill_platform.stores.namespace_store import list_namespaces_of
+from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.hand_in import (
-    UploadedFile,
+    MAX_FORM_BYTES,
     looked_through,
+    read_uploads,
+    skill_folder,
     submit_chosen,
     submit_files,
     submit_source,
 )
+from vskill_platform.web.said import PROBLEM, say
 
 PageRequest = Request[Any, Any, Any]
-#: The largest that is taken, and a little for what stands between the files.
-MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
 _SUBMIT = {"right": Right.SUBMIT}
 #: What the form can say about what went wrong; all else is not about what was typed.
 _SAYABLE = (InvalidInput, NotAllowed, SourceError, TooMany)
-_STATUSES = {TooMany: 429, NotAllowed: 403}
+_STATUSES = {
+    TooMany: HTTP_429_TOO_MANY_REQUESTS,
+    NotAllowed: HTTP_403_FORBIDDEN,
+    SourceRefused: HTTP_422_UNPROCESSABLE_ENTITY,
+}
+_FIELDS = ("source", "path", "ref", "namespace", "private")
+#: So many of those that were not taken are told why.
+_MAX_REFUSED = 5
 
 
 @get("/submit", opt=_SUBMIT, include_in_schema=False)
@@ -51,17 +68,15 @@ async def submit_page(request: PageRequest) -> Template:
 async def submit_form(request: PageRequest) -> Response[Any]:
     """Take what was typed or dropped; a repo with several skills leads to a choice."""
     form = await request.form()
-    typed = {name: _text(form, name) for name in ("source", "path", "ref", "namespace", "private")}
+    typed = _typed(form)
     visitor, is_private = visitor_of(request), typed["private"] == "yes"
     try:
-        if files := await read_files(form):
+        if files := await read_uploads(_uploads(form)):
             submitted = await submit_files(
                 visitor, files, namespace=typed["namespace"], is_private=is_private
             )
             return _lead_to(submitted)
-        source = read_remote_source(
-            typed["source"], settings=get_settings(), path=typed["path"], ref=typed["ref"]
-        )
+        source = _source(typed)
         if source.path:
             result = await submit_source(visitor, source, is_private=is_private)
             return _see(f"/submissions/{result.submission.id}")
@@ -74,11 +89,9 @@ async def submit_form(request: PageRequest) -> Response[Any]:
 async def submit_chosen_form(request: PageRequest) -> Response[Any]:
     """Take the skills that were ticked."""
     form = await request.form()
-    typed = {name: _text(form, name) for name in ("source", "path", "ref", "namespace", "private")}
+    typed = _typed(form)
     try:
-        source = read_remote_source(
-            typed["source"], settings=get_settings(), path=typed["path"], ref=typed["ref"]
-        )
+        source = _source(typed)
         submitted = await submit_chosen(
             visitor_of(request),
             source,
@@ -110,15 +123,9 @@ async def _submit_repo(request: PageRequest, source: Source, *, is_private: bool
 async def _form_page(
     request: PageRequest, typed: dict[str, str], error: VskillError | None = None
 ) -> Template:
-    user = visitor_of(request).user
-    namespaces = [
-        name
-        for name in (await list_namespaces_of(user.name) if user else [LOCAL_NAMESPACE])
-        if name.startswith("@")
-    ]
     context = {
-        "typed": {"source": "", "path": "", "ref": "", "namespace": "", "private": ""} | typed,
-        "namespaces": namespaces,
+        "typed": dict.fromkeys(_FIELDS, "") | typed,
+        "namespaces": await _own_namespaces(request),
         "error": str(error) if error else "",
         "default_host": get_settings().default_host,
         "max_bytes": MAX_TOTAL_BYTES,
@@ -126,38 +133,59 @@ async def _form_page(
     return Template("pages/submit.html", context=context)
 
 
+async def _own_namespaces(request: PageRequest) -> list[str]:
+    """Return where this visitor's files may go: members see, and do not hand in."""
+    user = visitor_of(request).user
+    if user is None:
+        return [LOCAL_NAMESPACE]
+    found = [(await get_namespace(name)).record for name in await list_namespaces_of(user.name)]
+    return [one.name for one in found if one.name.startswith("@") and one.is_owner(user.name)]
+
+
 async def _say(request: PageRequest, typed: dict[str, str], error: VskillError) -> Response[Any]:
     """Show the form again as it was filled in, with what to do about it."""
     page = await _form_page(request, typed, error)
     page.status_code = next(
-        (code for kind, code in _STATUSES.items() if isinstance(error, kind)), 400
+        (code for kind, code in _STATUSES.items() if isinstance(error, kind)), HTTP_400_BAD_REQUEST
     )
+    if error.retry_after:
+        page.headers["Retry-After"] = str(math.ceil(error.retry_after.total_seconds()))
     return page
 
 
 def _lead_to(submitted: SubmittedSet) -> Redirect:
     """Lead to the one submission, or to the list of those that came in together."""
-    refused = [member for member in submitted.members if member.result is None]
-    if len(submitted.members) == 1 and refused:
-        raise InvalidInput(refused[0].error)
-    if len(submitted.submission_ids) == 1:
+    refused = [
+        f"{member.skill.path or member.skill.name}: {member.error}"
+        for member in submitted.members
+        if member.result is None
+    ]
+    if not submitted.submission_ids:
+        raise InvalidInput("; ".join(refused[:_MAX_REFUSED]))
+    if len(submitted.members) == 1:
         return _see(f"/submissions/{submitted.submission_ids[0]}")
-    return _see(f"/queue?set={submitted.set_id}")
+    words = f"Not taken: {'; '.join(refused[:_MAX_REFUSED])}" if refused else ""
+    cookies = [say(PROBLEM, words, on="/queue")] if words else []
+    return _see(f"/queue?set={submitted.set_id}", cookies)
 
 
-def _see(path: str) -> Redirect:
-    return Redirect(path, status_code=HTTP_303_SEE_OTHER)
+def _see(path: str, cookies: Sequence[Cookie] = ()) -> Redirect:
+    return Redirect(path, status_code=HTTP_303_SEE_OTHER, cookies=cookies)
 
 
-def _text(form: FormMultiDict, name: str) -> str:
-    value = form.get(name, "")
-    return value.strip() if isinstance(value, str) else ""
+def _source(typed: dict[str, str]) -> Source:
+    return read_remote_source(
+        typed["source"],
+        settings=get_settings(),
+        path=skill_folder(typed["path"]),
+        ref=typed["ref"],
+    )
 
 
-async def read_files(form: FormMultiDict) -> list[UploadedFile]:
-    """Return the files that were chosen; a browser sends an empty one if there was none."""
-    parts = [part for part in form.getall("files", []) if isinstance(part, UploadFile)]
-    files = [UploadedFile(part.filename, await part.read()) for part in parts if part.filename]
-    for part in parts:
-        await part.close()
-    return files
+def _typed(form: FormMultiDict) -> dict[str, str]:
+    values = {name: form.get(name, "") for name in _FIELDS}
+    return {name: value.strip() if isinstance(value, str) else "" for name, value in values.items()}
+
+
+def _uploads(form: FormMultiDict) -> list[UploadFile]:
+    return [part for part in form.getall("files", []) if isinstance(part, UploadFile)]

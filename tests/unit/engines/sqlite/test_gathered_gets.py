@@ -1,14 +1,16 @@
 """Gets that wait together are one query."""
 
 import asyncio
+from datetime import UTC, datetime
 
 from tests.unit.engines.sqlite.spied_connections import spied_connections
 from vskill_platform.base.settle import settle
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Put
-from vskill_platform.engines.sqlite.kv import MAX_GETS
+from vskill_platform.engines.ports import Delete, Entry, Page, Put
+from vskill_platform.engines.sqlite.readers import MAX_GETS
+from vskill_platform.errors import FeedTrimmed, InvalidInput
 
-GET = "carray"
+GET = "carray(:keys) AS wanted"
 
 
 async def test_gets_that_wait_together_are_one_query(url: str) -> None:
@@ -52,3 +54,25 @@ async def test_a_lone_get_is_a_query_of_its_own(url: str) -> None:
         await engine.close()
 
     assert spy.count(GET) == 3
+
+
+async def test_what_is_wrong_with_one_question_is_told_to_nobody_else(url: str) -> None:
+    engine = await open_engine(url)
+    await engine.commit([Put("sub:1", b"one"), Put("sub:2", b"two")])
+    await engine.commit([Delete("sub:2")])
+    await engine.prune(deleted_before=datetime.max.replace(tzinfo=UTC))
+
+    entry, trimmed, page, refused = await asyncio.gather(
+        engine.kv.get("sub:1"),
+        engine.read_changes(after=0),
+        engine.kv.list_keys("sub:"),
+        engine.kv.list_keys("sub:", limit=0),
+        return_exceptions=True,
+    )
+    await engine.close()
+
+    assert isinstance(entry, Entry)
+    assert isinstance(page, Page)
+    assert (entry.value, page.keys) == (b"one", ["sub:1"])
+    assert isinstance(trimmed, FeedTrimmed)
+    assert isinstance(refused, InvalidInput)

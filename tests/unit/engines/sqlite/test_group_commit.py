@@ -56,6 +56,20 @@ async def test_a_refused_commit_shares_the_transaction_of_the_others(url: str) -
         await engine.close()
 
 
+async def test_only_a_group_in_which_one_fails_needs_savepoints(url: str) -> None:
+    with spied_connections() as spy:
+        engine = await open_engine(url)
+
+        await asyncio.gather(*(engine.commit(put) for put in puts(10)))
+        assert spy.count("SAVEPOINT") == 0
+
+        taken = Put("k0001", b"", expected=ABSENT)
+        commits: list[list[Operation]] = [[Put("a", b"")], [taken, Put("b", b"")], [Put("c", b"")]]
+        assert await settle(engine.commit, commits) == [11, None, 12]
+        assert spy.count("SAVEPOINT") == 3
+        await engine.close()
+
+
 async def test_a_transaction_holds_no_more_than_the_limit(url: str) -> None:
     with spied_connections() as spy:
         engine = await open_engine(url)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.unit.engines.sqlite.spied_connections import spied_connections
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.ports import Delete, Put
 from vskill_platform.engines.sqlite.connection import (
     APPLICATION_ID,
     MIGRATIONS,
@@ -185,3 +185,41 @@ def test_the_scripts_are_numbered_without_gaps() -> None:
 
     assert len(names) == len(MIGRATIONS)
     assert [name[:5] for name in names] == [f"{n:04}_" for n in range(1, len(names) + 1)]
+
+
+async def test_records_of_the_first_schema_are_all_there_in_the_second(
+    connection: apsw.Connection, path: Path, url: str
+) -> None:
+    migrate(connection, path, MIGRATIONS[:1])
+    rows = [(f"k{number}", b"%d" % number, number, None, None, 1) for number in range(1, 6)]
+    connection.executemany("INSERT INTO kv VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.execute("DELETE FROM kv WHERE key = 'k2'")
+    connection.execute("UPDATE state SET revision = 5")
+
+    engine = await open_engine(url)
+    entries = await asyncio.gather(*(engine.kv.get(key) for key, *_ in rows))
+    changed = await engine.read_changes(after=0)
+    revision = await engine.commit([Put("k1", b"new", expected=1, marks=("w",))])
+    found = await engine.kv.find_marked(["w"])
+    await engine.close()
+
+    assert [entry and entry.value for entry in entries] == [b"1", None, b"3", b"4", b"5"]
+    assert [change.keys for change in changed.changes] == [("k1",), ("k3",), ("k4",), ("k5",)]
+    assert revision == 6
+    assert found == [["k1"]]
+
+
+async def test_marks_lead_to_the_same_records_after_a_vacuum(path: Path, url: str) -> None:
+    engine = await open_engine(url)
+    await engine.commit([Put(f"k{number}", b"", marks=(f"w{number}",)) for number in range(9)])
+    await engine.commit([Delete(f"k{number}") for number in range(0, 9, 2)])
+    await engine.close()
+
+    with closing(open_connection(path)) as connection:
+        connection.execute("VACUUM")
+
+    engine = await open_engine(url)
+    found = await engine.kv.find_marked(["w3", "w4", "w5"])
+    await engine.close()
+
+    assert found == [["k3"], [], ["k5"]]

@@ -1,0 +1,89 @@
+"""Threads that own a connection each: work goes in, and its outcome comes back to the event loop.
+
+An executor of the standard library would do, but its way there and back, with a lock and a second
+future for each piece of work, costs more than most of our queries.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+import apsw
+
+Result = TypeVar("Result")
+Work = Callable[[apsw.Connection], Result]
+
+
+class ConnectionThreads:
+    def __init__(self, connections: Sequence[apsw.Connection], *, name: str) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._todo: SimpleQueue[_Piece[Any] | None] = SimpleQueue()
+        self._connections = connections
+        # Daemons: who ends without closing the engine is not kept from it.
+        self._threads = [
+            Thread(target=self._work, args=(connection,), name=f"{name}_{number}", daemon=True)
+            for number, connection in enumerate(connections)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def run(self, work: Work[Result]) -> asyncio.Future[Result]:
+        """Run *work* on a connection that nobody else uses meanwhile."""
+        answer: asyncio.Future[Result] = self._loop.create_future()
+        self._todo.put(_Piece(work, answer, self._loop))
+        return answer
+
+    def close(self) -> None:
+        """Finish what was begun, then close the connections."""
+        for _ in self._threads:
+            self._todo.put(None)
+        for thread in self._threads:
+            thread.join()
+        for connection in self._connections:
+            connection.close()
+
+    def _work(self, connection: apsw.Connection) -> None:
+        while piece := self._todo.get():
+            with piece:
+                piece.result = piece.work(connection)
+            del piece  # else what it has read stays until there is something else to do
+
+
+class _Piece(Generic[Result]):
+    """One piece of work; whatever becomes of it, who waits for it is told."""
+
+    def __init__(
+        self,
+        work: Work[Result],
+        answer: asyncio.Future[Result],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self.work = work
+        self.result: Result | None = None
+        self._answer = answer
+        self._loop = loop
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> bool:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._tell, error)
+        return True
+
+    def _tell(self, error: BaseException | None) -> None:
+        if self._answer.done():  # who waited was cancelled
+            return
+        if error is None:
+            self._answer.set_result(self.result)  # type: ignore[arg-type]  # set by the work
+        else:
+            self._answer.set_exception(error)

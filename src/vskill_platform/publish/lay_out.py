@@ -1,0 +1,38 @@
+"""From a stored archive back to the files that it was made of."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.fetch.archive import unpack
+from vskill_platform.fetch.snapshot import Snapshot, take_snapshot
+from vskill_platform.fetch.workspace import open_workspace
+from vskill_platform.model.submission import Submission
+
+
+@asynccontextmanager
+async def laid_out(
+    archive: bytes, submission: Submission, *, commit_sha: str | None
+) -> AsyncIterator[Snapshot]:
+    """Lay out the files as they were fetched; whether these are the right ones is for the caller.
+
+    Nobody's word is taken for it, not even our own: the digest is that of what came out.
+    """
+    async with open_workspace() as workspace:
+        yield await work_in_thread(_lay_out, archive, workspace, submission, commit_sha)
+
+
+def _lay_out(
+    archive: bytes, workspace: Path, submission: Submission, commit_sha: str | None
+) -> Snapshot:
+    packed, tree = workspace / "packed.tar.gz", workspace / "tree"
+    packed.write_bytes(archive)
+    unpack(packed, tree)
+    return take_snapshot(
+        tree,
+        workspace / "skill",
+        folder_name=submission.source.folder_name,
+        commit_sha=commit_sha,
+        tree_sha=submission.tree_sha,
+    )

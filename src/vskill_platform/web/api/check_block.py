@@ -1,0 +1,185 @@
+"""Whether a skill may be installed: blocked, rejected, or nothing is known against it."""
+
+from contextlib import suppress
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, get
+from litestar.params import QueryParameter
+
+from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.catalogue.query import (
+    MAX_LIMIT,
+    SkillQuery,
+    SubmissionQuery,
+    SubmissionRow,
+    SubmissionSort,
+)
+from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.access import Right
+from vskill_platform.model.block import Block, BlockKind, BlockSubject, digest_subject, subjects_of
+from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.source import Source
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.publish.block_subject import read_blocked_source
+from vskill_platform.stores.block_store import find_block, get_blocks, list_blocks
+from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.submission_store import get_submissions_fresh
+from vskill_platform.web.access.visitor import visitor_of
+from vskill_platform.web.addresses import public_source
+from vskill_platform.web.api.blocklist import BlockItem, block_item
+from vskill_platform.web.api.shapes import Shape
+from vskill_platform.web.catalogue_access import catalogue_of
+
+ApiRequest = Request[Any, Any, Any]
+_S = SubmissionState
+Words = Annotated[str, QueryParameter(max_length=500)]
+
+
+class Rejection(Shape, frozen=True, kw_only=True):
+    skill_name: str
+    state: str
+    reason: str
+    score: int | None
+    rejected_at: datetime
+    repo_url: str
+
+
+class BlockCheck(Shape, frozen=True, kw_only=True):
+    blocked: bool
+    #: There whenever it is blocked.
+    entry: BlockItem | None
+    rejected: bool
+    #: There whenever it was rejected.
+    rejection: Rejection | None
+    submission_id: str | None = None
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody wants to install."""
+
+    name: str
+    source: Source | None
+    digest: str
+
+
+@get("/blocklist/check", opt={"right": Right.ANYONE}, tags=["Blocklist"])
+async def check_blocklist(
+    request: ApiRequest,
+    name: Words = "",
+    repo_url: Annotated[str, QueryParameter(name="repoUrl", max_length=500)] = "",
+    content_hash: Annotated[str, QueryParameter(name="hash", max_length=100)] = "",
+) -> BlockCheck:
+    """Say whether a skill is blocked or was rejected, by its name, source or content."""
+    if not (name or repo_url or content_hash):
+        raise InvalidInput("give a name, a repoUrl or a hash")
+    asked = await _read_asked(request, name, repo_url, content_hash)
+    found = await _find_block(request, asked)
+    rejected = await _find_rejection(request, asked)
+    return BlockCheck(
+        blocked=found is not None,
+        entry=block_item(found) if found else None,
+        rejected=rejected is not None,
+        rejection=_rejection(rejected) if rejected else None,
+        submission_id=rejected.id if rejected else None,
+    )
+
+
+async def _find_block(request: ApiRequest, asked: _Asked) -> Block | None:
+    subjects: list[BlockSubject] = []
+    if asked.digest:
+        subjects.append(digest_subject(asked.digest))
+    if asked.source:
+        subjects += subjects_of(asked.source, name=asked.name or None)
+    if found := await get_blocks(subjects):
+        return found[0].record
+    if not asked.name:
+        return None
+    if not asked.source:
+        named = next((one for one in await list_blocks() if _is_named(one, asked.name)), None)
+        if named:
+            return named
+    return await _block_that_ended(request, asked)
+
+
+def _is_named(one: Block, name: str) -> bool:
+    return one.subject.kind is BlockKind.NAME and one.subject.value.rpartition("#")[2] == name
+
+
+async def _block_that_ended(request: ApiRequest, asked: _Asked) -> Block | None:
+    """Return what ended a skill of that name: it may be about its folder, content or publisher."""
+    rows = await _ended(request, asked, (_S.BLOCKED,))
+    for submission in await get_submissions_fresh([row.id for row in rows]):
+        found = await find_block(
+            submission.source, name=submission.skill_name, digest=submission.digest
+        )
+        if found:
+            return found.record
+    return None
+
+
+async def _find_rejection(request: ApiRequest, asked: _Asked) -> SubmissionRow | None:
+    """Return the latest end of a skill of that name that was no publication.
+
+    A name alone is not enough where somebody publishes under it: else whoever sends in something
+    bad of the same name would have others warned of the good one.
+    """
+    if not asked.name or (not asked.source and await _is_published(request, asked.name)):
+        return None
+    rows = await _ended(request, asked, (_S.REJECTED, _S.TIER1_FAILED))
+    return rows[0] if rows else None
+
+
+async def _ended(
+    request: ApiRequest, asked: _Asked, states: tuple[SubmissionState, ...]
+) -> list[SubmissionRow]:
+    """Return the submissions of exactly that name that came to one of these ends.
+
+    Public ones alone, whoever asks: clients cache the answer.
+    """
+    query = SubmissionQuery(
+        text=asked.name,
+        states=states,
+        namespace=namespace_of(asked.source) if asked.source else "",
+        sort=SubmissionSort.UPDATED,
+        limit=MAX_LIMIT,
+    )
+    urls = {asked.source.url} if asked.source else None
+    rows = (await catalogue_of(request).list_submissions(query)).rows
+    return [
+        row for row in rows if row.skill_name == asked.name and (not urls or row.repo_url in urls)
+    ]
+
+
+async def _is_published(request: ApiRequest, name: str) -> bool:
+    found = await catalogue_of(request).search_skills(SkillQuery(text=name))
+    return any(hit.name == name for hit in found.hits)
+
+
+async def _read_asked(request: ApiRequest, name: str, repo_url: str, digest: str) -> _Asked:
+    """Take a name as it is, or the skill behind a slug; a source must lie elsewhere."""
+    source = read_blocked_source(repo_url, default_host=_host()) if repo_url else None
+    if source and not public_source(source.url):
+        raise InvalidInput(f"{repo_url!r} is neither owner/repo nor https://host/owner/repo")
+    if "/" in name and source is None:
+        with suppress(NotFound):
+            skill = (await find_visible_skill(visitor_of(request), name)).record
+            source = read_blocked_source(skill.repo_url, skill.skill_path, default_host=_host())
+            name = skill.name
+    return _Asked(name=name, source=source, digest=digest)
+
+
+def _host() -> str:
+    return get_settings().default_host
+
+
+def _rejection(row: SubmissionRow) -> Rejection:
+    return Rejection(
+        skill_name=row.skill_name,
+        state=row.state,
+        reason=row.reason,
+        score=row.score,
+        rejected_at=row.updated_at,
+        repo_url=public_source(row.repo_url),
+    )

@@ -1,0 +1,31 @@
+"""`withdraw`, `retry` and `requeue`: ending a walk by hand, and starting one again."""
+
+import msgspec
+
+from tests.acceptance.program import Platform
+from tests.casts import a_skill_folder
+
+
+def test_a_walk_is_ended_and_started_again_by_hand(platform: Platform) -> None:
+    submitted = platform.run("submit", a_skill_folder(platform.folder), "--json")
+    submission_id = msgspec.json.decode(submitted.out)["submission"]["id"]
+
+    unsaid = platform.run("withdraw", submission_id)
+    withdrawn = platform.run("withdraw", submission_id, "--reason", "wrong repo", "--json")
+    not_stuck = platform.run("requeue", submission_id, "sub_0")
+    retried = platform.run("retry", submission_id)
+    too_soon = platform.run("retry", submission_id)
+    none_stuck = platform.run("requeue", "--all")
+    unclear = platform.run("requeue")
+
+    assert unsaid.code == 2
+    (record,) = msgspec.json.decode(withdrawn.out)
+    assert (record["state"], record["reason"]) == ("DEQUEUED", "wrong repo")
+    assert not_stuck.code == 1
+    assert f"not requeued: {submission_id}: it does not stand still" in not_stuck.err
+    assert "not requeued: sub_0" in not_stuck.err
+    assert (retried.code, submission_id in retried.out) == (0, True)
+    assert too_soon.code == 1
+    assert "on its way already" in too_soon.err
+    assert (none_stuck.code, none_stuck.out.strip()) == (0, "Nothing stood still.")
+    assert unclear.code == 2

@@ -1,0 +1,122 @@
+"""Catalogues in several processes, and what is left of one that was killed."""
+
+import asyncio
+import json
+import random
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from subprocess import PIPE, Popen
+
+import msgspec
+import pytest
+
+from tests.tables import ROOT
+from tests.unit.catalogue.shelves import TAKEN_DOWN, a_published_skill, changed, found, published
+from vskill_platform.catalogue.catalogue import open_catalogue
+from vskill_platform.catalogue.query import SkillQuery
+from vskill_platform.engines.ports import Put
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.records import encode
+
+SCRIPT = Path(__file__).with_name("another_process.py")
+SKILLS = 3_000
+KILLS = 6
+
+
+class Other(msgspec.Struct, frozen=True):
+    process: Popen[str]
+
+    async def hear(self) -> str:
+        assert self.process.stdout
+        return (await asyncio.to_thread(self.process.stdout.readline)).strip()
+
+    async def ask(self, revision: int, text: str) -> list[object]:
+        """Return whether it got as far as that revision, and the slugs that it finds."""
+        assert self.process.stdin
+        self.process.stdin.write(f"{revision} {text}\n")
+        self.process.stdin.flush()
+        answer: list[object] = json.loads(await self.hear())
+        return answer
+
+
+@asynccontextmanager
+async def another_process(env: WorkerEnv) -> AsyncIterator[Other]:
+    command = [sys.executable, str(SCRIPT), env.settings.database_url]
+    start: Callable[[], Popen[str]] = partial(
+        Popen, command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True, cwd=ROOT
+    )
+    with start() as process:
+        try:
+            yield Other(process)
+        finally:
+            process.kill()
+
+
+async def test_what_one_process_writes_another_finds_within_a_second(bound: WorkerEnv) -> None:
+    await published("ada/r/one")
+    async with another_process(bound) as other, open_catalogue(bound) as ours:
+        assert [await other.hear(), await other.hear()] == ["started", "ready"]
+        await ours.wait_until_ready()
+
+        revision = await published("ada/r/two")
+        started = time.monotonic()
+        assert await other.ask(revision, "two") == [True, "ada/r/two"]
+        assert await found(ours, "two") == ["ada/r/two"]
+        assert time.monotonic() - started < 1
+
+        revision = await changed("ada/r/two", down=TAKEN_DOWN)
+        started = time.monotonic()
+        assert await other.ask(revision, "two") == [True]
+        assert await found(ours, "two") == []
+        assert time.monotonic() - started < 1
+
+    database = Path(bound.settings.database_url.removeprefix("sqlite:///"))
+    files = {file.name for file in database.parent.glob("*.catalogue-?")}
+    assert files == {f"{database.name}.catalogue-0", f"{database.name}.catalogue-1"}
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+async def test_a_process_killed_while_it_fills_leaves_nothing_wrong(
+    bound: WorkerEnv, seed: int
+) -> None:
+    for start in range(0, SKILLS, 1_000):
+        skills = [a_published_skill(f"a/r/skill-{n:05}") for n in range(start, start + 1_000)]
+        await bound.engine.commit([Put(f"skill:{skill.slug}", encode(skill)) for skill in skills])
+    async with another_process(bound) as other:
+        assert await other.hear() == "started"
+        # Somewhere between the first write and being done.
+        ready = asyncio.create_task(other.hear())
+        await asyncio.wait([ready], timeout=random.Random(seed).uniform(0.02, 0.7))
+        other.process.kill()
+        other.process.wait()
+        await ready
+
+    async with open_catalogue(bound) as catalogue:
+        await catalogue.wait_until_ready()
+        for text in ("", "skill"):
+            answer = await catalogue.search_skills(SkillQuery(text=text, limit=1))
+            assert answer.total == SKILLS
+        assert await found(catalogue, "skill-00042") == ["a/r/skill-00042"]
+
+
+async def test_a_process_killed_while_it_follows_reads_on_in_its_next_life(
+    bound: WorkerEnv,
+) -> None:
+    async with another_process(bound) as other:
+        assert [await other.hear(), await other.hear()] == ["started", "ready"]
+        revision = await published("ada/r/one")
+        assert await other.ask(revision, "one") == [True, "ada/r/one"]
+    await published("ada/r/two")
+
+    async with another_process(bound) as other:
+        assert [await other.hear(), await other.hear()] == ["started", "ready"]
+        revision = await published("ada/r/three")
+        assert (await other.ask(revision, ""))[0] is True
+        assert len(await other.ask(revision, "")) == 4
+        other.process.kill()
+        assert other.process.stderr
+        assert "catalogue filled" not in other.process.stderr.read()

@@ -1,0 +1,190 @@
+"""What open pages hear: a greeting, changes, signs of life, and the end."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from tests.unit.web.api_cast import Registry, browser_of, open_registry
+from tests.unit.web.pages_cast import put_submission
+from vskill_platform.access.namespaces import add_owner
+from vskill_platform.intake.submit import submit
+from vskill_platform.intake.withdraw import withdraw
+from vskill_platform.model.source import git_source
+from vskill_platform.model.submission import Submission, SubmissionState
+from vskill_platform.model.user import Role
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.web.app import create_app
+from vskill_platform.web.live import broadcast as broadcast_module
+from vskill_platform.web.live import events
+
+REPO = "https://github.com/ada/notes"
+_PATIENCE_SECONDS = 20
+_HELLO = ": listening\r\nretry: 5000\r\n\r\n"
+
+
+@pytest.fixture
+async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
+    async with open_registry(bound) as opened:
+        yield opened
+
+
+class Stream:
+    """One open page, event by event as the server sends them."""
+
+    def __init__(self) -> None:
+        self.sent: asyncio.Queue[Any] = asyncio.Queue()
+        self.to_read: asyncio.Queue[Any] = asyncio.Queue()
+        self.to_read.put_nowait({"type": "http.request", "body": b"", "more_body": False})
+
+    async def head(self) -> Any:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            return await self.sent.get()
+
+    async def hear(self) -> str:
+        """Return the next event; empty at the end."""
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            message = await self.sent.get()
+        return cast("str", message["body"].decode())
+
+    def hang_up(self) -> None:
+        self.to_read.put_nowait({"type": "http.disconnect"})
+
+
+@asynccontextmanager
+async def listening(registry: Registry, path: str) -> AsyncIterator[Stream]:
+    stream = Stream()
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
+        "scheme": "http", "path": path, "raw_path": path.encode(), "root_path": "",
+        "query_string": b"", "headers": [(b"host", b"registry")], "client": ("127.0.0.1", 1),
+        "server": ("registry", 80),
+    }  # fmt: skip
+    app = cast("Any", registry.app)
+    task = asyncio.create_task(app(scope, stream.to_read.get, stream.sent.put))
+    try:
+        yield stream
+    finally:
+        stream.hang_up()
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            await task
+
+
+async def sent_in(path: str = "tidy") -> Submission:
+    return (await submit(git_source(REPO, path), submitter="ada")).submission
+
+
+async def test_a_page_hears_hello_changes_and_the_end(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MIN_PACE_SECONDS", 0.0)
+    submission = await sent_in()
+
+    async with listening(registry, f"/live/submissions/{submission.id}") as page:
+        head = await page.head()
+        hello = await page.hear()
+        await sent_in("another")  # the queue has moved, so its place may have
+        changed = await page.hear()
+        await withdraw(submission.id, actor="ada", reason="wrong")
+        while (end := await page.hear()) == changed:  # the feed may be behind
+            pass
+        closed = await page.hear()
+
+    headers = dict(head["headers"])
+    assert head["status"] == 200
+    assert headers[b"content-type"].startswith(b"text/event-stream")
+    assert headers[b"cache-control"] == b"no-store"
+    assert headers[b"x-accel-buffering"] == b"no"
+    assert hello == _HELLO
+    assert changed == "event: changed\r\ndata: \r\n\r\n"
+    assert end == "event: end\r\ndata: \r\n\r\n"
+    assert closed == ""
+    assert registry.broadcast.count == 0
+
+
+async def test_what_has_ended_says_so_at_once(registry: Registry) -> None:
+    submission = await put_submission(registry.env, SubmissionState.REJECTED)
+
+    async with listening(registry, f"/live/submissions/{submission.id}") as page:
+        await page.head()
+        heard = [await page.hear() for _ in range(3)]
+
+    assert heard == [_HELLO, "event: end\r\ndata: \r\n\r\n", ""]
+
+
+async def test_the_queue_page_hears_of_all_and_nothing_but_that_it_moved(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MIN_PACE_SECONDS", 0.0)
+    async with listening(registry, "/live/queue") as page:
+        await page.head()
+        await page.hear()
+        await put_submission(registry.env, SubmissionState.REJECTED, is_private=True)
+        heard = await page.hear()
+
+    assert heard == "event: changed\r\ndata: \r\n\r\n"
+
+
+async def test_a_quiet_page_hears_that_somebody_is_there(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "KEEPALIVE_SECONDS", 0.01)
+
+    async with listening(registry, "/live/queue") as page:
+        await page.head()
+        await page.hear()
+        signs = [await page.hear() for _ in range(2)]
+
+    assert signs == [": still here\r\n\r\n"] * 2
+
+
+async def test_a_page_that_left_is_forgotten(registry: Registry) -> None:
+    async with listening(registry, "/live/queue") as page:
+        await page.head()
+        await page.hear()
+        assert registry.broadcast.count == 1
+
+    assert registry.broadcast.count == 0
+
+
+async def test_a_server_that_stops_ends_every_page(registry: Registry) -> None:
+    async with listening(registry, "/live/queue") as page:
+        await page.head()
+        await page.hear()
+
+        registry.broadcast.close()
+
+        assert await page.hear() == ""
+
+
+async def test_what_is_not_there_or_not_theirs_cannot_be_listened_to(registry: Registry) -> None:
+    ben = await browser_of(Role.READER)
+    await browser_of(Role.PUBLISHER)
+    await add_owner("ada", "ada", actor="test")
+    hidden = await put_submission(registry.env, SubmissionState.RECEIVED, is_private=True)
+
+    answers = [
+        await registry.get(f"/live/submissions/{submission_id}", headers=headers)
+        for submission_id in (hidden.id, "sub_0")
+        for headers in ({}, ben)
+    ]
+
+    assert {answer.status_code for answer in answers} == {404}
+
+
+async def test_where_there_is_no_room_or_no_feed_pages_look_by_themselves(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broadcast_module, "MAX_LISTENERS", 0)
+    full = await registry.get("/live/queue")
+    silent = Registry(
+        registry.env, registry.catalogue, registry.broadcast, create_app(registry.env),
+        registry.client,
+    )  # fmt: skip
+    async with listening(silent, "/live/queue") as page:
+        head = await page.head()
+
+    assert (full.status_code, full.headers["retry-after"]) == (429, "30")
+    assert head["status"] == 503

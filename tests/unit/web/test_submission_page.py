@@ -1,0 +1,112 @@
+"""The page of one submission: where it is, what was found, and what may be done with it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.unit.web.api_cast import Registry, a_stranger, audited, browser_of, open_registry
+from tests.unit.web.pages_cast import a_finding, put_submission
+from vskill_platform.access.namespaces import add_owner
+from vskill_platform.intake.submit import submit
+from vskill_platform.model.source import folder_source, git_source
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.user import Role
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.submission_store import get_submission
+from vskill_platform.web.submission_view import _NEXT_STEPS
+
+HTML = {"Accept": "text/html"}
+REPO = "https://github.com/ada/notes"
+_S = SubmissionState
+
+
+@pytest.fixture
+async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
+    async with open_registry(bound) as opened:
+        yield opened
+
+
+async def test_a_waiting_one_tells_its_place_and_listens_for_changes(registry: Registry) -> None:
+    await submit(git_source(REPO, "first"), submitter="ada")
+    submission = (await submit(git_source(REPO, "second"), submitter="ada")).submission
+    local = (await submit(folder_source("/srv/den"), submitter="ada")).submission
+
+    page = await registry.get(f"/submissions/{submission.id}", headers=HTML)
+    hidden = await registry.get(f"/submissions/{local.id}", headers=HTML)
+
+    assert "Number <b>2</b> in the queue" in page.text
+    assert f'data-live="/live/submissions/{submission.id}"' in page.text
+    assert f'href="{REPO}"' in page.text
+    assert "Try again" not in page.text
+    assert "Withdraw" not in page.text
+    assert "local files" in hidden.text
+    assert "/srv/den" not in hidden.text
+
+
+async def test_a_failed_one_tells_what_was_found_and_what_to_do(registry: Registry) -> None:
+    finding = a_finding(message="<img src=x> AKIAQ3EGRIFGTPLANTZO", file="run.sh", line=7)
+    failed = await put_submission(
+        registry.env, _S.TIER1_FAILED, name="<b>evil</b>", findings=(finding,)
+    )
+
+    page = await registry.get(f"/submissions/{failed.id}", headers=HTML)
+
+    assert "&lt;b&gt;evil&lt;/b&gt;" in page.text
+    assert "<img src=x>" not in page.text
+    assert "AKIAQ3EGRIFGTPLANTZO" not in page.text
+    assert "run.sh" in page.text
+    assert "Mend what is found below" in page.text
+    assert "Try again" in page.text
+    assert "data-live" not in page.text
+
+
+async def test_every_state_has_a_page_and_a_next_step(registry: Registry) -> None:
+    for state in SubmissionState:
+        submission = await put_submission(registry.env, state)
+
+        page = await registry.get(f"/submissions/{submission.id}", headers=HTML)
+
+        assert page.status_code == 200
+        assert _NEXT_STEPS[state] in page.text
+
+
+async def test_it_is_withdrawn_and_tried_again_by_who_may(registry: Registry) -> None:
+    submission = (await submit(git_source(REPO, "tidy"), submitter="ada")).submission
+    ada, ben = await browser_of(Role.PUBLISHER), await browser_of(Role.READER)
+    path = f"/submissions/{submission.id}"
+
+    offered = await registry.get(path, headers=ada)
+    not_theirs = await registry.post(f"{path}/withdraw", data={"reason": "x"}, headers=ben)
+    unsaid = await registry.post(f"{path}/withdraw", data={"reason": ""}, headers=ada)
+    done = await registry.post(f"{path}/withdraw", data={"reason": "wrong"}, headers=ada)
+    retried = await registry.post(f"{path}/retry", headers=a_stranger())
+    again = await registry.post(f"{path}/retry", headers=ben)
+
+    assert "Withdraw" in offered.text
+    assert (not_theirs.status_code, unsaid.status_code) == (403, 400)
+    assert (done.status_code, done.headers["location"]) == (303, path)
+    assert retried.status_code == 303
+    assert again.status_code == 409
+    assert await audited() == [("ada", "withdraw", submission.id)]
+    stored = await get_submission(submission.id)
+    assert stored
+    assert stored.record.state is _S.RECEIVED
+
+
+async def test_a_private_one_is_not_there_for_others(registry: Registry) -> None:
+    ada, ben = await browser_of(Role.PUBLISHER), await browser_of(Role.READER)
+    await add_owner("ada", "ada", actor="test")
+    hidden = await put_submission(registry.env, _S.REJECTED, name="hushed", is_private=True)
+    path = f"/submissions/{hidden.id}"
+
+    own = await registry.get(path, headers=ada)
+    others = [
+        await registry.get(path, headers=ben),
+        await registry.get(path, headers=HTML),
+        await registry.post(f"{path}/retry", headers=ben),
+        await registry.post(f"{path}/withdraw", data={"reason": "x"}, headers=ben),
+    ]
+
+    assert "those of its namespace" in own.text
+    assert {answer.status_code for answer in others} == {404}
+    assert not any("hushed" in answer.text for answer in others)

@@ -1,0 +1,136 @@
+"""A private skill: from the submission to the skill, hidden from those who copy it, shown again."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.casts import GOOD_MANIFEST, a_skill_folder
+from tests.walks.conftest import Journey, Walk
+from vskill_platform.cron.index_likeness import index_likenesses
+from vskill_platform.errors import NotAllowed, NotFound
+from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.take_upload import take_folder
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.publish.set_visibility import set_visibility
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.audit_store import list_audit
+from vskill_platform.stores.likeness_store import get_likeness
+from vskill_platform.stores.skill_store import enumerate_published_skills, get_skill
+from vskill_platform.stores.submission_store import get_submission
+
+SLUG = "@ada/tidy-notes"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return a_skill_folder(tmp_path)
+
+
+async def hand_in(walk: Walk, folder: Path, *, is_private: bool, to: str = "@ada") -> Journey:
+    upload = await take_folder(folder, namespace=to)
+    offer = Offer(source=upload.source, upload=upload.content, is_private=is_private)
+    journey = await walk(offer)
+    assert journey.submission.state is SubmissionState.PUBLISHED
+    return journey
+
+
+def change(folder: Path, text: str) -> None:
+    (folder / "SKILL.md").write_text(GOOD_MANIFEST.format(name="tidy-notes") + f"\n{text}\n")
+
+
+async def is_private(slug: str = SLUG) -> tuple[bool, bool]:
+    """Tell it of the skill and of its submission."""
+    skill = await get_skill(slug)
+    assert skill
+    submission = await get_submission(skill.record.submission_id)
+    assert submission
+    return skill.record.is_private, submission.record.is_private
+
+
+async def test_what_is_handed_in_privately_is_published_privately(walk: Walk, folder: Path) -> None:
+    await hand_in(walk, folder, is_private=True)
+
+    assert await is_private() == (True, True)
+    assert [(item.slug, item.is_private) for item in await enumerate_published_skills()] == [
+        (SLUG, True)
+    ]
+
+
+async def test_nothing_that_comes_later_shows_it_by_the_way(walk: Walk, folder: Path) -> None:
+    await hand_in(walk, folder, is_private=True)
+    await hand_in_again(walk, folder, "The next version.")
+    assert await is_private() == (True, True)
+
+    await set_visibility(SLUG, is_private=False, actor="ada")
+    await hand_in_again(walk, folder, "One more version.")
+
+    assert await is_private() == (False, False)
+
+
+async def hand_in_again(walk: Walk, folder: Path, text: str) -> None:
+    change(folder, text)
+    await hand_in(walk, folder, is_private=False)
+
+
+async def test_handing_it_in_privately_later_hides_it(walk: Walk, folder: Path) -> None:
+    await hand_in(walk, folder, is_private=False)
+    change(folder, "The next version, for us alone.")
+
+    await hand_in(walk, folder, is_private=True)
+
+    assert await is_private() == (True, True)
+    assert await get_likeness(SLUG) is None
+
+
+async def test_who_hands_in_the_same_learns_nothing_of_it(
+    walk: Walk, folder: Path, bound: WorkerEnv
+) -> None:
+    await hand_in(walk, folder, is_private=True)
+    await index_likenesses()
+
+    copy = await hand_in(walk, folder, is_private=False, to="@local")
+
+    assert await get_likeness(SLUG) is None
+    assert "@ada" not in str(copy.report)
+
+
+async def test_a_skill_that_is_hidden_is_compared_no_more_until_it_is_shown(
+    walk: Walk, folder: Path
+) -> None:
+    await hand_in(walk, folder, is_private=False)
+    assert await get_likeness(SLUG)
+
+    await set_visibility(SLUG, is_private=True, actor="ada", reason="not ready")
+    hidden = await get_likeness(SLUG)
+    await set_visibility(SLUG, is_private=False, actor="ada")
+    await index_likenesses()
+
+    assert hidden is None
+    assert await get_likeness(SLUG)
+
+
+async def test_hiding_and_showing_is_in_the_audit_once_each(walk: Walk, folder: Path) -> None:
+    await hand_in(walk, folder, is_private=False)
+
+    for _ in range(2):
+        await set_visibility(SLUG, is_private=True, actor="ada", reason="not ready")
+    await set_visibility(SLUG, is_private=False, actor="cyd")
+
+    said = [
+        (record.actor, record.subject, record.reason, record.outcome)
+        for record in (await list_audit()).records
+        if record.action == "visibility"
+    ]
+    assert sorted(said) == [
+        ("ada", SLUG, "not ready", "is private"),
+        ("cyd", SLUG, "", "is public"),
+    ]
+
+
+async def test_what_nobody_could_see_is_not_hidden(walk: Walk, folder: Path) -> None:
+    await hand_in(walk, folder, is_private=False, to="@local")
+
+    with pytest.raises(NotAllowed, match="nobody"):
+        await set_visibility("@local/tidy-notes", is_private=True, actor="cyd")
+    with pytest.raises(NotFound):
+        await set_visibility("@ada/none", is_private=True, actor="cyd")
