@@ -10,13 +10,14 @@ import tempfile
 import time
 import urllib.request
 from pathlib import Path
+from typing import Literal
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 ROOT = Path(__file__).parent.parent
 IMAGES = ROOT / "docs/images"
 PROGRAM = Path(sys.executable).with_name("vskill-platform")
-SIZE = {"width": 1280, "height": 860}
+SIZE: ViewportSize = {"width": 1280, "height": 860}
 _PATIENCE_SECONDS = 60
 #: Two skills that are not published: one is stopped, one waits for a person.
 _MANIFEST = (
@@ -78,13 +79,14 @@ def _take_all(browser: Browser, url: str, folder: Path, stopped: str) -> None:
         "trust": ("/trust", None),
         "admin": ("/admin", state),
     }
-    for scheme in ("light", "dark"):
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
         for name, (path, who) in pages.items():
             context = browser.new_context(
                 base_url=url,
                 viewport=SIZE,
                 color_scheme=scheme,
-                storage_state=who,  # type: ignore[arg-type]  # one of two words
+                storage_state=who,
             )
             page = context.new_page()
             page.goto(path)

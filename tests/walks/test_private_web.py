@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 from httpx import ASGITransport, AsyncClient
 
+from tests.apps import an_app
 from tests.casts import a_skill_folder
 from tests.people import a_user, let_in
 from tests.unit.web.route_access import EVERYBODY, ROUTES
@@ -19,7 +20,6 @@ from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.app import create_app
 
 HIDDEN, OPEN, ABSENT = "hushed-notes", "plainly-told", "absent-notes"
 #: What is there, and what is not, in the same number of letters.
@@ -73,7 +73,7 @@ async def client(hidden: Journey, bound: WorkerEnv) -> AsyncIterator[AsyncClient
     async with open_catalogue(bound) as catalogue:
         await catalogue.wait_until_ready()
         assert await catalogue.wait_until(await bound.engine.revision())
-        transport = ASGITransport(cast("Any", create_app(bound, catalogue=catalogue)))
+        transport = ASGITransport(cast("Any", an_app(bound, catalogue=catalogue)))
         async with AsyncClient(transport=transport, base_url="http://registry") as client:
             yield client
 

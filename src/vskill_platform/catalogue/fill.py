@@ -4,6 +4,7 @@ Everything is read page by page and what is there already is written over, so a 
 off is simply done again, and one over a full catalogue mends it while it goes on answering.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -34,19 +35,47 @@ async def fill(shelf: Shelf) -> None:
     """Read everything. What was committed before this began is in the catalogue when it ends."""
     if not shelf.progress.is_built:
         await shelf.gather()
-    async for page in compare(iterate_submission_ids(), shelf.submissions_between):
-        await shelf.write(submissions=SubmissionChanges(gone=page.ghosts))
-        for some in _slices(page.names):
-            await shelf.write(submissions=await read_submission_changes(some, ()))
+    await _write_all(shelf, _all_submissions(shelf))
     await shelf.forget_events()
-    async for events in iterate_events():
-        for some_events in _slices(events):
-            await shelf.write(submissions=await read_submission_changes((), some_events))
-    async for page in compare(iterate_slugs(), shelf.slugs_between):
-        await shelf.write(skills=SkillChanges(gone=page.ghosts))
-        for some in _slices(page.names):
-            await shelf.write(skills=await read_skill_changes(some))
+    await _write_all(shelf, _all_events())
+    await _write_all(shelf, _all_skills(shelf))
     await shelf.join()
+
+
+async def _write_all(shelf: Shelf, pieces: AsyncIterator[SkillChanges | SubmissionChanges]) -> None:
+    """Write piece by piece; while one is written, the next is read."""
+    writing: asyncio.Task[None] | None = None
+    try:
+        async for piece in pieces:
+            if writing:
+                await writing
+            is_skills = isinstance(piece, SkillChanges)
+            writing = asyncio.create_task(
+                shelf.write(skills=piece) if is_skills else shelf.write(submissions=piece)
+            )
+    finally:
+        if writing:
+            await writing
+
+
+async def _all_submissions(shelf: Shelf) -> AsyncIterator[SubmissionChanges]:
+    async for page in compare(iterate_submission_ids(), shelf.submissions_between):
+        yield SubmissionChanges(gone=page.ghosts)
+        for some in _slices(page.names):
+            yield await read_submission_changes(some, ())
+
+
+async def _all_events() -> AsyncIterator[SubmissionChanges]:
+    async for events in iterate_events():
+        for some in _slices(events):
+            yield await read_submission_changes((), some)
+
+
+async def _all_skills(shelf: Shelf) -> AsyncIterator[SkillChanges]:
+    async for page in compare(iterate_slugs(), shelf.slugs_between):
+        yield SkillChanges(gone=page.ghosts)
+        for some in _slices(page.names):
+            yield await read_skill_changes(some)
 
 
 async def compare(

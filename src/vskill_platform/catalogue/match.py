@@ -45,7 +45,10 @@ ANY_AGENT = ""
 class Expressions(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for: the answer, the better degrees of fit in it, and what to do without one."""
 
-    #: The name is exactly this; None where no words are asked for.
+    #: What is asked for, as one word; None where no words are.
+    whole: str | None = None
+    words: tuple[str, ...] = ()
+    #: The name is exactly this.
     exact: str | None = None
     #: The name begins with this.
     begins: str | None = None
@@ -108,6 +111,8 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
     whole = as_one_word(words)
     parts = [_quoted(part) for part in parts_of(words)]
     return Expressions(
+        whole=whole,
+        words=tuple(words),
         exact=limited(_quoted(_WHOLE + whole)),
         begins=limited(_start(whole, _WHOLE, _WHOLE_START)),
         named=limited(_named(words)),

@@ -40,16 +40,58 @@ CREATE TABLE skill_hit (
 ) STRICT;
 
 CREATE TABLE skill_tag (
-  id  INTEGER NOT NULL,
-  tag TEXT    NOT NULL,
+  id         INTEGER NOT NULL,
+  tag        TEXT    NOT NULL,
+  is_private INTEGER NOT NULL,
   PRIMARY KEY (id, tag)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE skill_agent (
-  id    INTEGER NOT NULL,
-  agent TEXT    NOT NULL,
+  id         INTEGER NOT NULL,
+  agent      TEXT    NOT NULL,
+  is_private INTEGER NOT NULL,
   PRIMARY KEY (id, agent)
 ) STRICT, WITHOUT ROWID;
+
+-- How many skills have each value of each filter, counted as they come and go: the first page, on
+-- which nothing is asked for yet, must not cost what there is. The agent '' is that of all agents.
+CREATE TABLE facet_count (
+  facet      TEXT    NOT NULL,
+  value      TEXT    NOT NULL,
+  is_private INTEGER NOT NULL,
+  count      INTEGER NOT NULL,
+  PRIMARY KEY (facet, value, is_private)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER skill_came AFTER INSERT ON skill BEGIN
+  INSERT INTO facet_count
+  SELECT 'namespace', NEW.namespace, NEW.is_private, 1
+  UNION ALL SELECT 'tier', NEW.tier, NEW.is_private, 1
+  UNION ALL SELECT 'agent', '', NEW.is_private, 1 WHERE NOT NEW.names_agents
+  ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+CREATE TRIGGER skill_went AFTER DELETE ON skill BEGIN
+  UPDATE facet_count SET count = count - 1
+  WHERE is_private = OLD.is_private AND (facet, value) IN (
+    VALUES ('namespace', OLD.namespace), ('tier', OLD.tier),
+      ('agent', iif(OLD.names_agents, NULL, ''))
+  );
+END;
+CREATE TRIGGER skill_tag_came AFTER INSERT ON skill_tag BEGIN
+  INSERT INTO facet_count VALUES ('tag', NEW.tag, NEW.is_private, 1)
+  ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+CREATE TRIGGER skill_tag_went AFTER DELETE ON skill_tag BEGIN
+  UPDATE facet_count SET count = count - 1
+  WHERE facet = 'tag' AND value = OLD.tag AND is_private = OLD.is_private;
+END;
+CREATE TRIGGER skill_agent_came AFTER INSERT ON skill_agent BEGIN
+  INSERT INTO facet_count VALUES ('agent', NEW.agent, NEW.is_private, 1)
+  ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+CREATE TRIGGER skill_agent_went AFTER DELETE ON skill_agent BEGIN
+  UPDATE facet_count SET count = count - 1
+  WHERE facet = 'agent' AND value = OLD.agent AND is_private = OLD.is_private;
+END;
 
 -- They are given words with spaces between (words.py) and marks (match.py), and nothing else.
 CREATE VIRTUAL TABLE skill_text USING fts5 (

@@ -11,50 +11,56 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY page.id), '') || ']' FROM 
 ) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: best_fitting
--- For answers with few skills in them: between those of the same degree of fit BM25 decides, then
--- the rank. Marks weigh nothing.
-WITH fitting (id, score) AS MATERIALIZED (
-  SELECT rowid, bm25(skill_text, 10.0, 4.0, 1.0, 0.0) FROM skill_text
+-- For answers with few skills in them: first who is called so, then whose name begins so, then whose
+-- name has all of the words. Between those of the same degree BM25 decides, then the rank. Marks
+-- weigh nothing.
+WITH page (id, degree, score) AS MATERIALIZED (
+  SELECT skill.id,
+    CASE
+      WHEN name_key = :whole THEN 0
+      WHEN substr(name_key, 1, length(:whole)) = :whole THEN 1
+      WHEN NOT EXISTS (
+        SELECT 1 FROM json_each(:words) WHERE instr(:joint || name_key, :joint || value) = 0
+      ) THEN 2
+      ELSE 3
+    END AS degree,
+    bm25(skill_text, 10.0, 4.0, 1.0, 0.0) AS score
+  FROM skill_text CROSS JOIN skill ON skill.id = skill_text.rowid
   WHERE skill_text MATCH :every
-),
-better (id, degree) AS MATERIALIZED (
-  SELECT id, min(degree) FROM (
-    SELECT rowid AS id, 0 AS degree FROM skill_text WHERE skill_text MATCH :exact
-    UNION ALL
-    SELECT rowid, 1 FROM skill_text WHERE skill_text MATCH :begins
-    UNION ALL
-    SELECT rowid, 2 FROM skill_text WHERE skill_text MATCH :named
-  ) GROUP BY id
-),
-page (id, degree, score) AS MATERIALIZED (
-  SELECT fitting.id, coalesce(degree, 3), score
-  FROM fitting LEFT JOIN better ON better.id = fitting.id
-  ORDER BY 2, score, fitting.id LIMIT :limit OFFSET :offset
+  ORDER BY degree, score, skill.id LIMIT :limit OFFSET :offset
 )
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, score, page.id), '') || ']'
 FROM page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: fitting_by_rank
--- For answers with many skills in them: of each degree of fit no more are read than could be shown,
--- and between those of the same degree the rank decides.
-WITH better (id, degree) AS MATERIALIZED (
-  SELECT * FROM (
-    SELECT rowid, 0 FROM skill_text WHERE skill_text MATCH :exact ORDER BY rowid LIMIT :end)
+-- For answers with many skills in them: the same degrees, but between those of one the rank decides.
+-- No more are read than could be shown, and of a lesser degree none if there are enough of better.
+WITH exact (id) AS MATERIALIZED (
+  SELECT rowid FROM skill_text WHERE skill_text MATCH :exact ORDER BY rowid LIMIT :end
+),
+begins (id, degree) AS MATERIALIZED (
+  SELECT id, 0 FROM exact
   UNION ALL
   SELECT * FROM (
-    SELECT rowid, 1 FROM skill_text WHERE skill_text MATCH :begins ORDER BY rowid LIMIT :end)
+    SELECT rowid, 1 FROM skill_text WHERE skill_text MATCH :begins ORDER BY rowid
+    LIMIT iif((SELECT count(*) FROM exact) < :end, :end, 0))
+),
+named (id, degree) AS MATERIALIZED (
+  SELECT id, degree FROM begins
   UNION ALL
   SELECT * FROM (
-    SELECT rowid, 2 FROM skill_text WHERE skill_text MATCH :named ORDER BY rowid LIMIT :end)
+    SELECT rowid, 2 FROM skill_text WHERE skill_text MATCH :named ORDER BY rowid
+    LIMIT iif((SELECT count(DISTINCT id) FROM begins) < :end, :end, 0))
+),
+every (id, degree) AS MATERIALIZED (
+  SELECT id, degree FROM named
+  UNION ALL
+  SELECT * FROM (
+    SELECT rowid, 3 FROM skill_text WHERE skill_text MATCH :every ORDER BY rowid
+    LIMIT iif((SELECT count(DISTINCT id) FROM named) < :end, :end, 0))
 ),
 page (id, degree) AS MATERIALIZED (
-  SELECT id, min(degree) FROM (
-    SELECT id, degree FROM better
-    UNION ALL
-    SELECT * FROM (
-      SELECT rowid, 3 FROM skill_text WHERE skill_text MATCH :every ORDER BY rowid
-      LIMIT iif((SELECT count(DISTINCT id) FROM better) < :end, :end, 0))
-  ) GROUP BY id ORDER BY 2, id LIMIT :limit OFFSET :offset
+  SELECT id, min(degree) FROM every GROUP BY id ORDER BY 2, id LIMIT :limit OFFSET :offset
 )
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, page.id), '') || ']'
 FROM page CROSS JOIN skill_hit ON skill_hit.id = page.id
@@ -92,7 +98,19 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || 
 ) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: count_skills
-SELECT count(*) FROM skill
+SELECT coalesce(sum(count), 0) FROM facet_count
+WHERE facet = 'tier' AND (is_private = 0 OR :is_all)
+
+-- name: facet_of_all
+-- What facet_tier and the others say where nothing is asked for, without looking at any skill.
+SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FROM (
+  SELECT value, sum(count) + iif(:facet = 'agent', (
+      SELECT coalesce(sum(count), 0) FROM facet_count
+      WHERE facet = 'agent' AND value = '' AND (is_private = 0 OR :is_all)
+    ), 0) AS count
+  FROM facet_count WHERE facet = :facet AND value != '' AND (is_private = 0 OR :is_all)
+  GROUP BY value HAVING sum(count) > 0 ORDER BY count DESC, value LIMIT :values
+)
 
 -- name: facet_namespace
 SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FROM (

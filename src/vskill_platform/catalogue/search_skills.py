@@ -17,10 +17,11 @@ from vskill_platform.catalogue.query import (
     Suggestion,
 )
 from vskill_platform.catalogue.sql import SEARCH, SEARCH_PARTS, one_value
+from vskill_platform.catalogue.words import JOINT
 
 #: In a larger answer BM25 would weigh words that half of all skills have: it takes long and says
 #: little. Its first pages are those whose names fit.
-WEIGHED = 200
+WEIGHED = 100
 #: Who lists more values than this helps nobody to choose.
 MAX_FACET_VALUES = 50
 #: By which column each order is, and by which index it is read.
@@ -36,6 +37,7 @@ _ORDERS = {
 _ONE_BY_ONE, _ALL_AT_ONCE = ("walk_one_by_one", 12.0), ("walk_all_at_once", 0.5)
 _MAX_OFFSET = 2**31
 
+_encode = msgspec.json.Encoder().encode
 _HITS = msgspec.json.Decoder(list[SkillHit])
 _SUGGESTIONS = msgspec.json.Decoder(list[Suggestion])
 _FACETS = msgspec.json.Decoder(list[tuple[str, int]])
@@ -84,9 +86,9 @@ def search(
 def suggest(connection: apsw.Connection, query: SkillQuery) -> list[Suggestion]:
     """Return the first hits without counting the others."""
     look_for = expressions_of(query)
-    if look_for.exact is None:
+    if look_for.whole is None:
         return []
-    found = _SUGGESTIONS.decode(_by_degree(connection, query, look_for, "fitting_by_rank"))
+    found = _SUGGESTIONS.decode(_by_degree(connection, query, look_for, is_weighed=False))
     for way in (Way.ANYWHERE, Way.PARTS):
         going = _go(look_for, way)
         if not found and going:
@@ -96,6 +98,8 @@ def suggest(connection: apsw.Connection, query: SkillQuery) -> list[Suggestion]:
 
 def _count_all(connection: apsw.Connection, query: SkillQuery) -> Known:
     """Find the way and count. Filters do not change the way: else facets would not add up."""
+    if _asks_for_nothing(query):
+        return Known(way=Way.WORDS, total=_count_skills(connection, is_all=query.visible.is_all))
     bare = msgspec.structs.replace(query, namespace="", tier="", tag="", agent="")
     look_for = expressions_of(bare)
     for way in Way:
@@ -130,10 +134,9 @@ def _find_page(
         return "[]"
     if query.sort is not SkillSort.RELEVANCE:
         return _by_sort(connection, query, going, known.total)
-    if going.look_for.exact is None:
+    if going.look_for.whole is None:
         return _by_rank(connection, query, going)
-    name = "best_fitting" if known.total <= WEIGHED else "fitting_by_rank"
-    return _by_degree(connection, query, look_for, name)
+    return _by_degree(connection, query, look_for, is_weighed=known.total <= WEIGHED)
 
 
 def _by_rank(connection: apsw.Connection, query: SkillQuery, going: _Search) -> Any:
@@ -142,23 +145,29 @@ def _by_rank(connection: apsw.Connection, query: SkillQuery, going: _Search) -> 
 
 
 def _by_degree(
-    connection: apsw.Connection, query: SkillQuery, look_for: Expressions, name: str
+    connection: apsw.Connection, query: SkillQuery, look_for: Expressions, *, is_weighed: bool
 ) -> Any:
     page = _page(query)
-    bindings = {
-        "exact": look_for.exact,
-        "begins": look_for.begins,
-        "named": look_for.named,
-        "every": look_for.every,
-        "end": page["offset"] + page["limit"],
-        **page,
-    }
-    return one_value(connection, SEARCH[name], bindings)
+    if is_weighed:
+        how = {
+            "whole": look_for.whole,
+            "words": _encode(look_for.words).decode(),
+            "joint": JOINT,
+        }
+    else:
+        how = {
+            "exact": look_for.exact,
+            "begins": look_for.begins,
+            "named": look_for.named,
+            "end": page["offset"] + page["limit"],
+        }
+    sql = SEARCH["best_fitting" if is_weighed else "fitting_by_rank"]
+    return one_value(connection, sql, {"every": look_for.every, **how, **page})
 
 
 def _by_sort(connection: apsw.Connection, query: SkillQuery, going: _Search, total: int) -> Any:
     page = _page(query)
-    skills = one_value(connection, SEARCH["count_skills"], {})
+    skills = _count_skills(connection, is_all=True)
     walked = (page["offset"] + page["limit"]) * skills / total
     walk, cost = _ALL_AT_ONCE if query.text.strip() else _ONE_BY_ONE
     sql = going.queries["sorted"]
@@ -173,11 +182,28 @@ def _count_values(
     connection: apsw.Connection, query: SkillQuery, known: Known, facet: Facet
 ) -> list[tuple[str, int]]:
     """Count what each value of a filter would leave, beside the other filters."""
+    if _asks_for_nothing(query):
+        of_all = {
+            "facet": facet.value,
+            "is_all": int(query.visible.is_all),
+            "values": MAX_FACET_VALUES,
+        }
+        return _FACETS.decode(one_value(connection, SEARCH["facet_of_all"], of_all))
     going = _go(expressions_of(query, without=facet), known.way)
     if going is None:
         return []
     bindings = {"every": going.look_for.every, "values": MAX_FACET_VALUES}
     return _FACETS.decode(one_value(connection, going.queries[f"facet_{facet}"], bindings))
+
+
+def _asks_for_nothing(query: SkillQuery) -> bool:
+    """Tell whether the answer is all that is public, or all there is: that is counted already."""
+    asked = (query.text.strip(), query.namespace, query.tier, query.tag, query.agent)
+    return not any(asked) and (query.visible.is_all or not query.visible.namespaces)
+
+
+def _count_skills(connection: apsw.Connection, *, is_all: bool) -> int:
+    return int(one_value(connection, SEARCH["count_skills"], {"is_all": int(is_all)}))
 
 
 def _page(query: SkillQuery) -> dict[str, int]:

@@ -20,7 +20,7 @@ _SPACELESS = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 #: Stands between the words of a name that is looked up as a whole; it is part of no word.
-_JOINT = "\u2010"
+JOINT = "\u2010"
 #: English words that end like a plural and are none, and plurals that end in more than an s.
 _NO_PLURAL = ("ss", "us", "is")
 _ES_PLURAL = ("sses", "shes", "ches", "xes", "zes")
@@ -59,7 +59,7 @@ def with_singulars(words: list[str]) -> list[str]:
 
 def as_one_word(words: list[str]) -> str:
     """Return a name as one word, so that a whole name or its beginning can be looked up."""
-    return _JOINT.join(words)
+    return JOINT.join(words)
 
 
 def parts_of(words: list[str]) -> list[str]:

@@ -27,10 +27,12 @@ ON CONFLICT (id) DO UPDATE SET
 INSERT OR REPLACE INTO skill_hit (id, hit) VALUES (:id, :hit)
 
 -- name: add_skill_tags
-INSERT OR IGNORE INTO skill_tag (id, tag) SELECT :id, value FROM json_each(:tags)
+INSERT OR IGNORE INTO skill_tag (id, tag, is_private)
+SELECT :id, value, :is_private FROM json_each(:tags)
 
 -- name: add_skill_agents
-INSERT OR IGNORE INTO skill_agent (id, agent) SELECT :id, value FROM json_each(:agents)
+INSERT OR IGNORE INTO skill_agent (id, agent, is_private)
+SELECT :id, value, :is_private FROM json_each(:agents)
 
 -- name: add_skill_text
 INSERT INTO skill_text (rowid, name, labels, description, marks)

@@ -73,12 +73,16 @@ def _put(connection: apsw.Connection, row: SkillRow, moved: _Moved) -> None:
     connection.execute(WRITE["put_skill_hit"], {"id": row_id, "hit": row.shown})
     if not is_new:
         return
+    labels = {
+        "id": row_id,
+        "is_private": int(row.hit.is_private),
+        "tags": _encode(row.hit.tags).decode(),
+        "agents": _encode(row.hit.agents).decode(),
+    }
     if row.hit.tags:
-        tags = _encode(row.hit.tags).decode()
-        connection.execute(WRITE["add_skill_tags"], {"id": row_id, "tags": tags})
+        connection.execute(WRITE["add_skill_tags"], labels)
     if row.hit.agents:
-        agents = _encode(row.hit.agents).decode()
-        connection.execute(WRITE["add_skill_agents"], {"id": row_id, "agents": agents})
+        connection.execute(WRITE["add_skill_agents"], labels)
     moved.learn.append((row_id, row.text))
 
 

@@ -14,8 +14,9 @@ from subprocess import PIPE, Popen
 import msgspec
 import pytest
 
+from tests.casts import a_published_skill
 from tests.tables import ROOT
-from tests.unit.catalogue.shelves import TAKEN_DOWN, a_published_skill, changed, found, published
+from tests.unit.catalogue.shelves import TAKEN_DOWN, changed, found, published
 from vskill_platform.catalogue.catalogue import open_catalogue
 from vskill_platform.catalogue.query import SkillQuery
 from vskill_platform.engines.ports import Put

@@ -45,7 +45,9 @@ from vskill_platform.stores.skill_store import get_skill, list_slugs, migrate_sk
 NAMES = ("tidy-notes", "pdf-forms", "map", "codebase-map")
 OWNERS = ("ada", "ben", "git.example/cyd")
 WORDS = ("notes", "forms", "reports", "entry", "entries", "tidy", "日本", "naïve")
-TABLES = ("skill", "skill_hit", "skill_tag", "skill_agent", "skill_down", "submission", "event")
+TABLES = (
+    "skill", "skill_hit", "skill_tag", "skill_agent", "skill_down", "submission", "event",
+)  # fmt: skip
 TEXTS = ("", "tidy", "notes", "form", "ent", "map", "odebas", "m", "日本", "ada", "nothing")
 STEPS, WALKS = 40, 12
 
@@ -143,7 +145,7 @@ async def add_event(dice: random.Random) -> None:
         from_state=from_state, timings=dice.choice(({}, {"check": 1.5, "fetch": 2.0})),
         at=NOON - timedelta(minutes=dice.randrange(10_000)),
     )  # fmt: skip
-    await committed([msgspec.structs.replace(event, expected=None)])  # type: ignore[type-var]
+    await committed([msgspec.structs.replace(event, expected=None)])
 
 
 async def break_a_record(dice: random.Random) -> None:
@@ -220,6 +222,8 @@ async def everything(catalogue: Catalogue) -> dict[str, list[Any]]:
             for table in TABLES
         }
         counted = "SELECT * FROM submission_count WHERE count != 0"
-        return {**rows, "counts": sorted(connection.execute(counted))}
+        by_value = "SELECT * FROM facet_count WHERE count != 0"
+        counts = {query: sorted(connection.execute(query)) for query in (counted, by_value)}
+        return rows | counts
 
     return await catalogue._keeper.ready_shelf().connections.read(read)

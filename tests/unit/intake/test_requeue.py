@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.casts import a_skill_folder
+from tests.casts import a_skill_folder, a_submission, stored
 from tests.clocks import ManualClock
 from vskill_platform.engines.ports import Acknowledge
 from vskill_platform.errors import InvalidTransition, NotFound
@@ -45,6 +45,25 @@ async def test_what_is_on_its_way_is_not_tried_again(bound: WorkerEnv) -> None:
         await retry(submission.id, actor="ada")
     with pytest.raises(NotFound):
         await retry("sub_0", actor="ada")
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (SubmissionState.BLOCKED, "it is blocked"),
+        (SubmissionState.PUBLISHED, "it is published"),
+        (SubmissionState.NEEDS_REVIEW, "it waits for a person"),
+    ],
+    ids=["blocked", "published", "in review"],
+)
+async def test_an_end_that_another_try_does_not_change_says_what_does(
+    bound: WorkerEnv, state: SubmissionState, words: str
+) -> None:
+    submission = a_submission(state)
+    await stored(bound.engine, submission)
+
+    with pytest.raises(InvalidTransition, match=words):
+        await retry(submission.id, actor="ada")
 
 
 async def test_files_that_are_gone_are_asked_for_again(

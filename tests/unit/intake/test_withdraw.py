@@ -1,5 +1,6 @@
 """Withdrawing: an end with a reason, for as long as there is none."""
 
+import msgspec
 import pytest
 
 from vskill_platform.errors import InvalidInput, InvalidTransition, NotFound
@@ -10,7 +11,7 @@ from vskill_platform.model.submission import SubmissionState
 from vskill_platform.queue.claim_submission import claim_submission
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
-from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.scan_store import get_report, write_report
 from vskill_platform.stores.submission_store import get_history, get_submission
 
 SOURCE = folder_source("/skills/tidy-notes")
@@ -49,6 +50,25 @@ async def test_it_can_be_submitted_again(bound: WorkerEnv) -> None:
     again = await submit(SOURCE, submitter="ada")
 
     assert (again.kind, again.submission.id) == (SubmitKind.REQUEUED, submission.id)
+
+
+async def test_what_was_found_so_far_is_kept_below_the_reason(bound: WorkerEnv) -> None:
+    submission = (await submit(SOURCE, submitter="ada")).submission
+    await withdraw(submission.id, actor="ada", reason="wrong repo")
+    await submit(SOURCE, submitter="ada")
+    found = await get_report(submission.id)
+    assert found
+    risky = msgspec.structs.replace(found.findings[0], rule="SKR-RUN-004")
+    report = msgspec.structs.replace(found, findings=(*found.findings, risky), verdict="block")
+    await bound.engine.commit([write_report(report)])
+
+    await withdraw(submission.id, actor="cyd", reason="once more")
+
+    kept = await get_report(submission.id)
+    assert kept
+    assert [finding.rule for finding in kept.findings] == ["RUN-WITHDRAWN", "SKR-RUN-004"]
+    assert "once more" in kept.findings[0].message
+    assert kept.verdict == "block"
 
 
 async def test_it_needs_a_reason_and_something_to_end(bound: WorkerEnv) -> None:

@@ -7,15 +7,15 @@ import pytest
 from httpx import ASGITransport, AsyncClient
 from litestar import Litestar
 
+from tests.apps import an_app
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.app import create_app
 
 HTML = {"Accept": "text/html"}
 
 
 @pytest.fixture
 def app(bound: WorkerEnv) -> Litestar:
-    return create_app(bound)
+    return an_app(bound)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 from httpx import ASGITransport, AsyncClient, Response
 
+from tests.apps import an_app
 from tests.casts import a_submission
 from tests.clocks import NOON
 from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
@@ -27,7 +28,6 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.skill_store import get_skill, write_skill, write_version
 from vskill_platform.stores.submission_store import write_submission
-from vskill_platform.web.app import create_app
 
 MANIFEST = """\
 ---
@@ -63,7 +63,7 @@ class Site:
 async def open_site(env: WorkerEnv) -> AsyncIterator[Site]:
     async with open_catalogue(env) as catalogue:
         await catalogue.wait_until_ready()
-        transport = ASGITransport(cast("Any", create_app(env, catalogue=catalogue)))
+        transport = ASGITransport(cast("Any", an_app(env, catalogue=catalogue)))
         async with AsyncClient(
             transport=transport, base_url="http://registry", headers={"Accept": "text/html"}
         ) as browser:

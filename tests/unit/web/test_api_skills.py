@@ -6,17 +6,20 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.clocks import NOON
 from tests.unit.web.api_cast import Registry, audited, open_registry, token_of
 from tests.unit.web.pages_cast import FILES, MANIFEST, a_finding, change_skill, put_skill
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.model.block import digest_subject
+from vskill_platform.model.scanner import ExternalScanStatus
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.user import Role
 from vskill_platform.model.verdict import Severity, Verdict
 from vskill_platform.publish.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.external_scan_store import ExternalScan, put_external_scan
 
 SLUG = "ada/notes/tidy"
 NEXT: dict[str, str | bytes] = {"SKILL.md": MANIFEST.format(name="tidy"), "new.bin": b"\x00\xff"}
@@ -294,6 +297,41 @@ async def test_security_says_what_each_scanner_says(registry: Registry, tmp_path
     assert doubtful["overallVerdict"] == "PASS"  # a person let it through
     assert older["overallVerdict"] == "PENDING"
     assert "not kept any more" in older["providers"][0]["note"]
+
+
+async def test_security_tells_what_other_scanners_say_of_the_same_content(
+    registry: Registry, tmp_path: Path
+) -> None:
+    skill = await put_skill(registry.env, tmp_path)
+    scans = [
+        ExternalScan(
+            subject=skill.submission_id,
+            provider=f"scanner-{status.lower()}",
+            status=status,
+            dispatched_at=NOON,
+            deadline=NOON,
+            digest=skill.digest,
+            findings=(a_finding(severity=Severity.CRITICAL),) if status == "FAIL" else (),
+        )
+        for status in ExternalScanStatus
+    ]
+    of_other_content = replace(scans[0], provider="another", digest="0" * 64)
+    for scan in (*scans, of_other_content):
+        assert await put_external_scan(scan)
+
+    answer = await registry.json(f"/skills/{SLUG}/security")
+
+    assert answer["overallVerdict"] == "FAIL"
+    assert {
+        one["provider"]: (one["status"], one["criticalCount"]) for one in answer["providers"][1:]
+    } == {
+        "scanner-pending": ("PENDING", 0),
+        "scanner-running": ("PENDING", 0),
+        "scanner-pass": ("PASS", 0),
+        "scanner-fail": ("FAIL", 1),
+        "scanner-error": ("TIMED_OUT", 0),
+        "scanner-timed_out": ("TIMED_OUT", 0),
+    }
 
 
 async def test_what_was_taken_down_has_failed_and_is_not_to_be_had(

@@ -28,10 +28,8 @@ async def operate() -> str:
 
 
 @pytest.fixture
-def app(app: Litestar) -> Litestar:
-    app.register(who)
-    app.register(operate)
-    return app
+def app(bound: WorkerEnv) -> Litestar:
+    return an_app(bound, who, operate)
 
 
 @pytest.fixture

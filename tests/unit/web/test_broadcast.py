@@ -1,10 +1,14 @@
 """Open pages: one reader of the feed wakes those who wait, and nobody else."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
-from vskill_platform.errors import TooMany
+from tests.probes import ProbingEngine
+from vskill_platform.engines.ports import Change, Engine
+from vskill_platform.errors import EngineError, FeedTrimmed, TooMany
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.source import folder_source
@@ -78,3 +82,33 @@ def test_the_more_listen_the_more_seldom_each_is_told() -> None:
     assert pace(1) == MIN_PACE_SECONDS
     assert pace(200) == pytest.approx(4.0)
     assert pace(10_000) == MAX_PACE_SECONDS
+
+
+class FailingFeed(ProbingEngine):
+    """An engine whose feed fails in each of these ways before it works."""
+
+    def __init__(self, engine: Engine, *failures: Exception) -> None:
+        super().__init__(engine)
+        self.failures = list(failures)
+
+    def changes(self, *, after: int) -> AsyncIterator[Change]:
+        if self.failures:
+            raise self.failures.pop(0)
+        return super().changes(after=after)
+
+
+async def test_after_an_outage_every_page_looks_again_and_hears_on(
+    bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_RETRY_SECONDS", 0.0)
+    engine = FailingFeed(bound.engine, EngineError("disk gone"), FeedTrimmed("too old"))
+
+    async with (
+        open_broadcast(replace(bound, engine=engine)) as broadcast,
+        broadcast.listening([QUEUE]) as listener,
+    ):
+        await asyncio.wait_for(listener.wait(), 10)  # it may have missed something
+        while engine.failures:
+            await asyncio.sleep(0)
+        await submit(folder_source("/skills/one"), submitter="ada")
+        await asyncio.wait_for(listener.wait(), 10)

@@ -30,11 +30,9 @@ async def a_form(request: Request[Any, Any, Any]) -> str:
 
 
 @pytest.fixture
-def app(app: Litestar) -> Litestar:
+def app(bound: WorkerEnv) -> Litestar:
     """The application, and some paths that change something."""
-    for handler in (for_anyone, for_accounts, a_form):
-        app.register(handler)
-    return app
+    return an_app(bound, for_anyone, for_accounts, a_form)
 
 
 async def test_a_form_of_ours_is_taken_from_somebody_unknown(browser: AsyncClient) -> None:

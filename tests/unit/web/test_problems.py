@@ -51,10 +51,8 @@ async def break_api(how: FromQuery[str], number: FromQuery[int] = 0) -> str:
 
 
 @pytest.fixture
-def app(app: Litestar) -> Litestar:
-    app.register(break_page)
-    app.register(break_api)
-    return app
+def app(bound: WorkerEnv) -> Litestar:
+    return an_app(bound, break_page, break_api)
 
 
 @pytest.mark.parametrize("code", list(ERRORS))
@@ -149,9 +147,7 @@ async def test_every_answer_has_an_id_of_its_own_and_the_headers(
     assert "chosen-by-somebody-else" not in ids
 
 
-async def test_what_is_logged_meanwhile_names_the_request(
-    app: Litestar, browser: AsyncClient
-) -> None:
+async def test_what_is_logged_meanwhile_names_the_request(bound: WorkerEnv) -> None:
     seen: list[Any] = []
 
     @get("/api/v1/look", opt={"right": Right.ANYONE})
@@ -159,9 +155,9 @@ async def test_what_is_logged_meanwhile_names_the_request(
         seen.append(structlog.contextvars.get_contextvars())
         return ""
 
-    app.register(look)
-
-    answer = await browser.get("/api/v1/look")
+    transport = ASGITransport(cast("Any", an_app(bound, look)))
+    async with AsyncClient(transport=transport, base_url="http://registry") as program:
+        answer = await program.get("/api/v1/look")
 
     assert seen == [{"request_id": answer.headers["x-request-id"]}]
     assert structlog.contextvars.get_contextvars() == {}
@@ -184,11 +180,12 @@ def test_what_is_more_special_stands_first() -> None:
         assert not any(issubclass(later, kind) for later in kinds[place + 1 :])
 
 
-async def test_a_handler_without_a_right_stops_the_start(app: Litestar) -> None:
+async def test_a_handler_without_a_right_stops_the_start(bound: WorkerEnv) -> None:
     @get("/forgotten")
     async def forgotten() -> str:
         return ""
 
+    app = create_app(bound)
     app.register(forgotten)
 
     with pytest.raises(errors.ConfigError, match="/forgotten"):

@@ -18,6 +18,7 @@ from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.web.pages import queue as queue_module
 
 HTML = {"Accept": "text/html"}
 _S = SubmissionState
@@ -101,8 +102,8 @@ async def test_what_cannot_be_meant_is_an_error(registry: Registry) -> None:
         assert "text/html" in page.headers["content-type"]
 
 
-async def test_a_pause_and_work_that_is_not_done_are_told(
-    registry: Registry, clock: ManualClock
+async def test_a_pause_work_that_is_not_done_and_places_are_told(
+    registry: Registry, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await submit(folder_source("/srv/den/x"), submitter="ada")
     clock.advance(seconds=registry.env.settings.stuck_threshold.total_seconds() + 1)
@@ -113,6 +114,8 @@ async def test_a_pause_and_work_that_is_not_done_are_told(
     assert "Work has been waiting for 301 s and no worker is alive." in waiting.text
     assert "The queue is paused until" in paused.text
     assert "number 1" in paused.text
+    monkeypatch.setattr(queue_module, "MAX_COUNTED", 0)
+    assert "number 1" not in (await registry.get("/queue", headers=HTML)).text
 
 
 async def test_private_ones_are_neither_listed_nor_counted(registry: Registry) -> None:

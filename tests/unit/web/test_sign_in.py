@@ -182,15 +182,15 @@ async def test_who_is_signed_in_already_goes_on(browser: AsyncClient) -> None:
     assert (answer.status_code, answer.headers["location"]) == (303, "/account")
 
 
-async def test_who_may_not_is_told_so_honestly(browser: AsyncClient, app: Any) -> None:
+async def test_who_may_not_is_told_so_honestly(bound: WorkerEnv) -> None:
     @get("/only-for-admins", opt={"right": Right.ADMINISTER})
     async def only_for_admins() -> str:
         return "secret"
 
-    app.register(only_for_admins)
-    await let_in(browser, await a_user(Role.REVIEWER))
-
-    page = await browser.get("/only-for-admins")
+    transport = ASGITransport(cast("Any", an_app(bound, only_for_admins)))
+    async with AsyncClient(transport=transport, base_url="http://registry", headers=HTML) as rae:
+        await let_in(rae, await a_user(Role.REVIEWER))
+        page = await rae.get("/only-for-admins")
 
     assert page.status_code == 403
     assert "administering is beyond what rae may as reviewer" in page.text

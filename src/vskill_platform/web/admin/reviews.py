@@ -11,8 +11,8 @@ from vskill_platform.model.access import Right
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.hold_skill import reopened
 from vskill_platform.publish.list_reviews import Case, get_case, list_reviews
+from vskill_platform.publish.read_files import text_of
 from vskill_platform.publish.review_skill import Ruling, approve, recheck, reject
-from vskill_platform.scan.show_text import show
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.admin.answers import AdminRequest, act, admin_page
 from vskill_platform.web.forms import read_fields
@@ -95,12 +95,12 @@ async def _read_file(submission: Submission, path: str, marked: frozenset[int]) 
             raw = await work_in_thread((snapshot.folder / path).read_bytes)
     except NotFound:
         return ShownFile(path=path, lines=[], note="its files are not kept any more")
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
+    text = text_of(raw)
+    if text is None:
         return ShownFile(path=path, lines=[], note="it is no text")
+    # At line feeds alone, as the scanner counts: else a mark could stand beside another line.
     lines = [
-        (number, show(line), number in marked)
-        for number, line in enumerate(text.splitlines(), start=1)
+        (number, line.removesuffix("\r"), number in marked)
+        for number, line in enumerate(text.split("\n"), start=1)
     ]
     return ShownFile(path=path, lines=lines)

@@ -7,6 +7,7 @@ from litestar.params import FromPath, QueryParameter
 
 from vskill_platform.errors import NotAllowed
 from vskill_platform.model.access import Right
+from vskill_platform.model.scanner import ExternalScanStatus
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.verdict import FindingKind, Severity, Verdict
 from vskill_platform.publish.open_version import open_version
@@ -23,8 +24,8 @@ from vskill_platform.web.api.submission_answers import scan_item
 ApiRequest = Request[Any, Any, Any]
 _READ = {"right": Right.ANYONE}
 _TAGS = ["Skills"]
-#: What a scanner may answer; whatever else it says means that it has not done so yet.
-_ANSWERS = frozenset({"PASS", "FAIL", "TIMED_OUT"})
+#: Where the original's clients know another word, or none: one that broke will not answer either.
+_WORDS = {ExternalScanStatus.RUNNING: "PENDING", ExternalScanStatus.ERROR: "TIMED_OUT"}
 
 
 @get("/skills/{slug:str}/security", opt=_READ, tags=_TAGS)
@@ -103,7 +104,7 @@ def _own_provider(found: SecurityReport) -> ProviderItem:
 def _provider(scan: ExternalScan) -> ProviderItem:
     return ProviderItem(
         provider=scan.provider,
-        status=scan.status if scan.status in _ANSWERS else "PENDING",
+        status=_WORDS.get(scan.status, scan.status),
         verdict=scan.status,
         critical_count=sum(item.severity is Severity.CRITICAL for item in scan.findings),
         note=scan.note,

@@ -30,6 +30,9 @@ _S = SubmissionState
 PAGE_SIZES = (25, 50, 100)
 _MAX_PAGE = 10_000
 _MAX_TEXT = 200
+#: Each place is counted from the front. Where more wait, lists do not tell places: that would cost
+#: seconds, and nobody minds whether it is 20,000 or 20,001. The submission's own page does tell.
+MAX_COUNTED = 10_000
 #: The cards: what each is called, which states it counts, and how its list is sorted by itself.
 GROUPS: dict[str, tuple[str, frozenset[SubmissionState], SubmissionSort, str]] = {
     "all": ("Total", frozenset(), SubmissionSort.NEWEST, ""),
@@ -148,7 +151,9 @@ def _cards(asked: Asked, counts: dict[SubmissionState, int]) -> list[dict[str, A
 
 
 async def positions_of(rows: list[SubmissionRow]) -> dict[str, int]:
-    """Return the places in the queue of those rows that wait in it."""
+    """Return the places in the queue of those rows that wait in it; none while it is very long."""
     waiting = [row.id for row in rows if row.state is SubmissionState.RECEIVED]
+    if not waiting or (await get_queue().stats()).ready > MAX_COUNTED:
+        return {}
     places = await asyncio.gather(*map(get_queue().position, waiting))
     return {row_id: place for row_id, place in zip(waiting, places, strict=True) if place}

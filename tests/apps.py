@@ -1,0 +1,49 @@
+"""The whole web application for a test, whose routes are registered once for all tests.
+
+To register them takes longer than most tests of a page. What differs from one application to the
+next is around the routes: the env, the limits, what is searched and who listens.
+"""
+
+from copy import copy
+from functools import cache
+from typing import Any, Never, cast
+
+from litestar import Litestar
+from litestar.datastructures import State
+from litestar.handlers import HTTPRouteHandler
+
+from vskill_platform.catalogue.catalogue import Catalogue
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.web.access.middleware import AccessMiddleware
+from vskill_platform.web.access.rate_limits import RateLimits
+from vskill_platform.web.app import create_app
+from vskill_platform.web.env_middleware import EnvMiddleware
+from vskill_platform.web.live.broadcast import Broadcast
+
+
+def an_app(
+    env: WorkerEnv,
+    *more: HTTPRouteHandler,
+    catalogue: Catalogue | None = None,
+    broadcast: Broadcast | None = None,
+) -> Litestar:
+    """Return what `create_app` would build, with some routes *more*."""
+    app = copy(_built(*more))
+    limits = RateLimits()
+    app.state = State({"limits": limits, "catalogue": catalogue, "broadcast": broadcast})
+    built: Any = app.asgi_handler
+    app.asgi_handler = EnvMiddleware(AccessMiddleware(built._app._app, limits), env)
+    app.register = _refuse  # type: ignore[method-assign] # it would be there in other tests too
+    return app
+
+
+@cache
+def _built(*more: HTTPRouteHandler) -> Litestar:
+    app = create_app(cast("WorkerEnv", None))
+    for handler in more:
+        app.register(handler)
+    return app
+
+
+def _refuse(_handler: object) -> Never:
+    raise AssertionError("these routes are shared: name yours to an_app, or use create_app")
