@@ -6,7 +6,7 @@ next is around the routes: the env, the limits, what is searched and who listens
 
 from copy import copy
 from functools import cache
-from typing import Any, Never, cast
+from typing import Any, cast
 
 from litestar import Litestar
 from litestar.datastructures import State
@@ -27,13 +27,15 @@ def an_app(
     catalogue: Catalogue | None = None,
     broadcast: Broadcast | None = None,
 ) -> Litestar:
-    """Return what `create_app` would build, with some routes *more*."""
+    """Return what `create_app` would build, with some routes *more*.
+
+    They are named here, not registered later: the routes are those of other tests too.
+    """
     app = copy(_built(*more))
     limits = RateLimits()
     app.state = State({"limits": limits, "catalogue": catalogue, "broadcast": broadcast})
     built: Any = app.asgi_handler
     app.asgi_handler = EnvMiddleware(AccessMiddleware(built._app._app, limits), env)
-    app.register = _refuse  # type: ignore[method-assign] # it would be there in other tests too
     return app
 
 
@@ -43,7 +45,3 @@ def _built(*more: HTTPRouteHandler) -> Litestar:
     for handler in more:
         app.register(handler)
     return app
-
-
-def _refuse(_handler: object) -> Never:
-    raise AssertionError("these routes are shared: name yours to an_app, or use create_app")

@@ -49,13 +49,17 @@ async def _write_all(shelf: Shelf, pieces: AsyncIterator[SkillChanges | Submissi
         async for piece in pieces:
             if writing:
                 await writing
-            is_skills = isinstance(piece, SkillChanges)
-            writing = asyncio.create_task(
-                shelf.write(skills=piece) if is_skills else shelf.write(submissions=piece)
-            )
+            writing = asyncio.create_task(_write(shelf, piece))
     finally:
         if writing:
             await writing
+
+
+async def _write(shelf: Shelf, piece: SkillChanges | SubmissionChanges) -> None:
+    if isinstance(piece, SkillChanges):
+        await shelf.write(skills=piece)
+    else:
+        await shelf.write(submissions=piece)
 
 
 async def _all_submissions(shelf: Shelf) -> AsyncIterator[SubmissionChanges]:

@@ -148,6 +148,7 @@ def _by_degree(
     connection: apsw.Connection, query: SkillQuery, look_for: Expressions, *, is_weighed: bool
 ) -> Any:
     page = _page(query)
+    how: dict[str, Any]
     if is_weighed:
         how = {
             "whole": look_for.whole,

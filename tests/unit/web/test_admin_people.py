@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from httpx import ASGITransport, AsyncClient
 
+from tests.apps import an_app
 from tests.people import a_user
 from tests.unit.web.admin_cast import an_operator
 from tests.unit.web.api_cast import Registry, audited, browser_of, open_registry
@@ -23,7 +24,6 @@ from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.token_store import list_tokens
-from vskill_platform.web.app import create_app
 from vskill_platform.web.said import DONE, say
 
 
@@ -124,7 +124,7 @@ async def test_what_is_said_fits_into_a_cookie_that_only_the_panel_sees(
     env = replace(registry.env, settings=settings)
 
     async def over_tls() -> str:
-        transport = ASGITransport(cast("Any", create_app(env)))
+        transport = ASGITransport(cast("Any", an_app(env)))
         async with AsyncClient(transport=transport, base_url="https://registry") as client:
             answer = await client.post("/admin/queue/resume", headers=cyd)
             return answer.headers["set-cookie"]

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
+from tests.apps import an_app
 from tests.unit.web.api_cast import Registry, open_registry, token_of
 from tests.unit.web.pages_cast import put_skill, put_submission
 from vskill_platform.errors import EngineError
@@ -15,7 +16,6 @@ from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.api.routes import describe_api
-from vskill_platform.web.app import create_app
 
 #: Where nothing is looked up for somebody who has not signed in.
 _NO_LOOK = {"/api/v1/account"}
@@ -80,7 +80,7 @@ def check_503(answer: Response, code: str) -> None:
 async def test_without_its_catalogue_nothing_is_listed_and_all_else_is_there(
     registry: Registry,
 ) -> None:
-    transport = ASGITransport(cast("Any", create_app(registry.env)))
+    transport = ASGITransport(cast("Any", an_app(registry.env)))
     async with AsyncClient(transport=transport, base_url="http://registry") as client:
         answers = {
             path: await client.get(path + _QUERIES.get(path, "")) for path in _NEED_CATALOGUE
@@ -101,7 +101,7 @@ async def test_without_its_database_nothing_looks_empty(registry: Registry) -> N
     await registry.get("/api/v1/skills")  # so that the catalogue knows all of it
     breakdown: list[EngineError] = []
     env = replace(registry.env, engine=cast("Any", Breakable(registry.env.engine, breakdown)))
-    app = create_app(env, catalogue=registry.catalogue)
+    app = an_app(env, catalogue=registry.catalogue)
     async with AsyncClient(
         transport=ASGITransport(cast("Any", app)), base_url="http://registry"
     ) as client:

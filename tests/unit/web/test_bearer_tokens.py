@@ -6,6 +6,7 @@ import pytest
 from httpx import AsyncClient
 from litestar import Litestar, Request, get, post
 
+from tests.apps import an_app
 from tests.clocks import ManualClock
 from tests.people import a_user, let_in
 from vskill_platform.access.tokens import NewToken, add_token, revoke_token

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
+from tests.apps import an_app
 from tests.clocks import NOON, ManualClock
 from tests.scanners import KEY, a_finding, an_answer, signed, used
 from vskill_platform.model.scanner import ExternalScanStatus, RemoteScanner
@@ -27,7 +28,6 @@ from vskill_platform.stores.external_scan_store import (
     get_external_scan,
     put_external_scan,
 )
-from vskill_platform.web.app import create_app
 
 S = ExternalScanStatus
 ACME = RemoteScanner(name="acme", url="http://127.0.0.1/scan", key=KEY)
@@ -38,7 +38,7 @@ OTHER = RemoteScanner(name="other", url="http://127.0.0.1/scan", key=Secret("the
 async def client(env: WorkerEnv) -> AsyncIterator[AsyncClient]:
     known = replace(env, scanners=(used(ACME), used(OTHER)))
     token = worker_env_storage.set(known)
-    transport = ASGITransport(cast("Any", create_app(known)))
+    transport = ASGITransport(cast("Any", an_app(known)))
     async with AsyncClient(transport=transport, base_url="http://registry") as client:
         yield client
     worker_env_storage.reset(token)

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.apps import an_app
 from tests.unit.web.api_cast import Registry, browser_of, open_registry
 from tests.unit.web.pages_cast import put_submission
 from vskill_platform.access.namespaces import add_owner
@@ -16,7 +17,6 @@ from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.app import create_app
 from vskill_platform.web.live import broadcast as broadcast_module
 from vskill_platform.web.live import events
 
@@ -180,7 +180,7 @@ async def test_where_there_is_no_room_or_no_feed_pages_look_by_themselves(
     monkeypatch.setattr(broadcast_module, "MAX_LISTENERS", 0)
     full = await registry.get("/live/queue")
     silent = Registry(
-        registry.env, registry.catalogue, registry.broadcast, create_app(registry.env),
+        registry.env, registry.catalogue, registry.broadcast, an_app(registry.env),
         registry.client,
     )  # fmt: skip
     async with listening(silent, "/live/queue") as page:

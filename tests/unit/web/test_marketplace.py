@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from httpx import ASGITransport, AsyncClient
 
+from tests.apps import an_app
 from tests.clocks import NOON
 from tests.unit.web.pages_cast import Site, change_skill, open_site, put_skill, put_submission
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.app import create_app
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ async def test_no_address_is_an_error(
 
 
 async def test_while_nothing_is_known_it_is_a_503_and_never_an_empty_page(env: WorkerEnv) -> None:
-    transport = ASGITransport(cast("Any", create_app(env)))
+    transport = ASGITransport(cast("Any", an_app(env)))
     async with AsyncClient(transport=transport, base_url="http://registry") as browser:
         pages = [
             await browser.get(address, headers={"Accept": "text/html"})

@@ -10,6 +10,7 @@ from litestar import Litestar, get
 from litestar.exceptions import HTTPException
 from litestar.params import FromQuery
 
+from tests.apps import an_app
 from tests.probes import ProbingEngine
 from vskill_platform import errors
 from vskill_platform.errors import (

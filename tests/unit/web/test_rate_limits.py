@@ -9,6 +9,7 @@ import pytest
 from httpx import ASGITransport, AsyncClient
 from litestar import Litestar, post
 
+from tests.apps import an_app
 from tests.clocks import NOON, ManualClock
 from tests.people import a_user, let_in
 from vskill_platform.access.tokens import add_token
@@ -18,7 +19,6 @@ from vskill_platform.model.user import Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.access import rate_limits
 from vskill_platform.web.access.rate_limits import RateLimits, household
-from vskill_platform.web.app import create_app
 
 
 @post("/api/v1/a-write", opt={"right": Right.ANYONE}, status_code=200)
@@ -29,9 +29,7 @@ async def a_write() -> str:
 @pytest.fixture
 def app(bound: WorkerEnv) -> Litestar:
     settings = msgspec.structs.replace(bound.settings, reads_per_minute=6, writes_per_minute=3)
-    app = create_app(replace(bound, settings=settings))
-    app.register(a_write)
-    return app
+    return an_app(replace(bound, settings=settings), a_write)
 
 
 def from_address(app: Any, address: str) -> AsyncClient:

@@ -2,15 +2,17 @@
 
 import asyncio
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 from litestar import get
 
+from tests.apps import an_app
 from tests.clocks import ManualClock
 from tests.people import PASSWORD, a_user, csrf_in, let_in
+from tests.unit.web.conftest import HTML
 from vskill_platform.access.sessions import find_session, list_open_sessions
 from vskill_platform.access.users import find_user
 from vskill_platform.model.access import Right

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from httpx import ASGITransport, AsyncClient
 
+from tests.apps import an_app
 from tests.clocks import NOON, ManualClock
 from tests.people import a_user, let_in
 from tests.unit.web.pages_cast import (
@@ -35,7 +36,6 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus, put_repo_health
 from vskill_platform.stores.skill_store import migrate_skill_slugs
-from vskill_platform.web.app import create_app
 
 PAGE = "/skills/ada/notes/tidy"
 PARTS = ("", "/files", "/files/SKILL.md", "/versions", "/security")
@@ -72,7 +72,7 @@ async def test_commands_name_the_public_address_if_there_is_one(
 ) -> None:
     await put_skill(env, tmp_path)
     settings = msgspec.structs.replace(env.settings, public_url="https://skills.example/")
-    transport = ASGITransport(cast("Any", create_app(replace(env, settings=settings))))
+    transport = ASGITransport(cast("Any", an_app(replace(env, settings=settings))))
 
     async with AsyncClient(transport=transport, base_url="http://registry") as own:
         page = await own.get(PAGE)
