@@ -30,8 +30,36 @@ _TAGS = 300
 #: One skill in so many is private.
 _PRIVATE = 100
 _SYLLABLES = (
-    "ka ro mi te lo sa ne vi do pu re sto gra pli con pro dat ser not tes an er in or al".split()
+    "ka",
+    "ro",
+    "mi",
+    "te",
+    "lo",
+    "sa",
+    "ne",
+    "vi",
+    "do",
+    "pu",
+    "re",
+    "sto",
+    "gra",
+    "pli",
+    "con",
+    "pro",
+    "dat",
+    "ser",
+    "not",
+    "tes",
+    "an",
+    "er",
+    "in",
+    "or",
+    "al",
 )
+#: The most frequent words are like "use", "when" and "the": in half of all descriptions, and seldom
+#: asked for.
+_FILLERS = 20
+_FILLER_SHARE = 0.05
 _TIMINGS = {"fetch": 0.412, "check": 0.018, "compare": 0.002, "publish": 0.003}
 
 
@@ -45,12 +73,23 @@ def a_vocabulary() -> tuple[list[str], list[float]]:
 
 
 _VOCABULARY, _FREQUENCIES = a_vocabulary()
+_FILLER_WORDS = frozenset(_VOCABULARY[:_FILLERS])
 _TAG_FREQUENCIES = list(accumulate(1 / (rank + 1) for rank in range(_TAGS)))
 _TAG_NAMES = _VOCABULARY[100 : 100 + _TAGS]
 
 
 def some_words(steady: random.Random, count: int) -> list[str]:
     return steady.choices(_VOCABULARY, cum_weights=_FREQUENCIES, k=count)
+
+
+def asked_words(steady: random.Random, count: int) -> list[str]:
+    """Return words as people ask for them: as often as they occur, but hardly ever a filler."""
+    words: list[str] = []
+    while len(words) < count:
+        (word,) = some_words(steady, 1)
+        if word not in _FILLER_WORDS or steady.random() < _FILLER_SHARE:
+            words.append(word)
+    return words
 
 
 def a_skill(number: int) -> PublishedSkill:
@@ -137,7 +176,7 @@ def questions(count: int) -> list[str]:
 
 
 def _a_common_word(steady: random.Random) -> dict[str, str]:
-    return {"q": some_words(steady, 1)[0]}
+    return {"q": asked_words(steady, 1)[0]}
 
 
 def _a_rare_word(steady: random.Random) -> dict[str, str]:
@@ -145,18 +184,18 @@ def _a_rare_word(steady: random.Random) -> dict[str, str]:
 
 
 def _two_words(steady: random.Random) -> dict[str, str]:
-    return {"q": " ".join(some_words(steady, 2))}
+    return {"q": " ".join(asked_words(steady, 2))}
 
 
 def _a_beginning(steady: random.Random) -> dict[str, str]:
     """Return a question as it is while somebody types."""
-    words = some_words(steady, steady.choice((1, 1, 2)))
+    words = asked_words(steady, steady.choice((1, 1, 2)))
     words[-1] = words[-1][: steady.randint(1, 6)]
     return {"q": " ".join(words)}
 
 
 def _a_misspelt_word(steady: random.Random) -> dict[str, str]:
-    (word,) = some_words(steady, 1)
+    (word,) = asked_words(steady, 1)
     at = steady.randrange(len(word))
     return {"q": f"{word[:at]}{steady.choice('qwxyz')}{word[at + 1 :]}"}
 
@@ -169,13 +208,13 @@ def _a_filter(steady: random.Random) -> dict[str, str]:
         "namespace": f"{_VOCABULARY[(owner := steady.randrange(5_000))]}{owner}",
     }
     chosen = steady.sample(sorted(filters), k=steady.choice((1, 1, 2)))
-    text = some_words(steady, 1)[0] if steady.random() < 0.7 else ""  # noqa: PLR2004 - two in three
+    text = asked_words(steady, 1)[0] if steady.random() < 0.7 else ""  # noqa: PLR2004 - two in three
     return {"q": text, **{name: filters[name] for name in chosen}}
 
 
 def _another_order(steady: random.Random) -> dict[str, str]:
     sort = steady.choice(("newest", "updated", "name", "trust"))
-    return {"q": some_words(steady, 1)[0], "sort": sort}
+    return {"q": asked_words(steady, 1)[0], "sort": sort}
 
 
 def _no_text(steady: random.Random) -> dict[str, str]:
