@@ -23,6 +23,8 @@ from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.skill_store import write_skill, write_version
 from vskill_platform.stores.submission_store import write_beginning, write_submission
 
+#: Words alone, and with filters and orders.
+SEARCH, LIST = "/api/v1/skills/search", "/api/v1/skills"
 _SKILLS_A_REPO = 20
 _A_COMMIT = 500
 _WORDS = 30_000
@@ -165,14 +167,15 @@ async def fill(engine: Engine, count: int) -> None:
 
 
 def questions(count: int) -> list[str]:
-    """Return query strings, nearly all of them different, of every kind that people ask."""
+    """Return paths of the API that ask whatever people ask, nearly all of them different."""
     steady = random.Random(11)
     kinds = (
-        (20, _a_common_word), (15, _a_rare_word), (20, _two_words), (20, _a_beginning),
-        (10, _a_misspelt_word), (10, _a_filter), (3, _another_order), (2, _no_text),
+        (20, SEARCH, _a_common_word), (15, SEARCH, _a_rare_word), (20, SEARCH, _two_words),
+        (20, SEARCH, _a_beginning), (10, SEARCH, _a_misspelt_word), (10, LIST, _a_filter),
+        (3, LIST, _another_order), (2, LIST, _no_text),
     )  # fmt: skip
-    chosen = steady.choices([kind for _, kind in kinds], [share for share, _ in kinds], k=count)
-    return [urlencode(kind(steady)) for kind in chosen]
+    chosen = steady.choices(kinds, [share for share, *_ in kinds], k=count)
+    return [f"{path}?{urlencode(ask(steady))}" for _, path, ask in chosen]
 
 
 def _a_common_word(steady: random.Random) -> dict[str, str]:

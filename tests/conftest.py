@@ -27,6 +27,14 @@ settings.register_profile("torture", max_examples=500, deadline=None)
 settings.register_profile("fuzz", max_examples=5_000, deadline=None)
 settings.load_profile("quick")
 
+# To draw a traceback with its code and all its variables takes longer than the test that made it.
+structlog.configure(
+    processors=[
+        *structlog.get_config()["processors"][:-1],
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
+
 #: How long a test may take.
 _SECONDS = pytest.StashKey[float]()
 #: How much of it all tests together need at a time, and many times as much.

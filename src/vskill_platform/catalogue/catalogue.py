@@ -38,8 +38,8 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 
 Result = TypeVar("Result")
-#: How many questions' counts are remembered until something changes.
-_REMEMBERED = 4_096
+#: How many questions' counts, and how many whole answers, are remembered until something changes.
+_COUNTS, _ANSWERS = 4_096, 256
 
 
 class Catalogue:
@@ -48,8 +48,9 @@ class Catalogue:
     def __init__(self, keeper: Keeper, now: Callable[[], datetime]) -> None:
         self._keeper = keeper
         self._now = now
-        self._known: WhileSame[SkillQuery, Known] = WhileSame(_REMEMBERED)
-        self._counts: WhileSame[Visible, Counts] = WhileSame(_REMEMBERED)
+        self._known: WhileSame[SkillQuery, Known] = WhileSame(_COUNTS)
+        self._answers: WhileSame[SkillQuery, SkillResults] = WhileSame(_ANSWERS)
+        self._counts: WhileSame[Visible, Counts] = WhileSame(_ANSWERS)
 
     @property
     def revision(self) -> int:
@@ -70,16 +71,20 @@ class Catalogue:
         return self._keeper.freshness
 
     async def search_skills(self, query: SkillQuery) -> SkillResults:
-        version = self._keeper.ready_shelf().skills_changed
+        shelf = self._keeper.ready_shelf()
+        changed, written = shelf.skills_changed, shelf.skills_written
+        if remembered := self._answers.get(query, written):
+            return remembered
         # However it is sorted and whichever page is shown, there are as many.
         question = msgspec.structs.replace(
             query, sort=SkillSort.RELEVANCE, offset=0, limit=0, with_facets=False
         )
-        known = self._known.get(question, version)
-        results, counted = await self._ask(partial(search, query=query, known=known))
+        known = self._known.get(question, changed)
+        answer, counted = await self._ask(partial(search, query=query, known=known))
         if counted is not known:
-            self._known.keep(question, counted, version)
-        return results
+            self._known.keep(question, counted, changed)
+        self._answers.keep(query, answer, written)
+        return answer
 
     async def suggest(
         self, text: str, *, limit: int = 8, visible: Visible = PUBLIC

@@ -27,9 +27,9 @@ FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFF
 _APPLICATION_ID = 0x76736B63  # "vskc"
 #: More would only wait for each other; SQLite works without the interpreter lock.
 READERS = min(4, max(2, os.cpu_count() or 2))
-#: In kilobytes. Filling writes all over the file. It is not mapped: that would be a little quicker,
-#: but a disk that fails, or a file that is cut off, would end the process.
-_WRITER_CACHE, _READER_CACHE = 64_000, 24_000
+#: In kilobytes. The file is not mapped: that would be a little quicker, but a disk that fails, or a
+#: file that is cut off, would end the process.
+CACHE, FILLING_CACHE = 32_000, 64_000
 #: How large the log may stay after a busy time.
 _LOG_BYTES = 64 * 1024 * 1024
 _BUSY_TIMEOUT_MS = 10_000
@@ -99,10 +99,10 @@ def _open_all(path: Path) -> list[apsw.Connection]:
     with _errors_translated(path):
         # Ours alone from its first byte on; SQLite's other files take over its permissions.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        connections = [_open(path, _WRITER_CACHE)]
+        connections = [_open(path)]
         _prepare(connections[0])
         for _ in range(READERS):
-            connections.append(_open(path, _READER_CACHE))
+            connections.append(_open(path))
             connections[-1].execute("PRAGMA query_only = ON")
         return connections
 
@@ -117,14 +117,14 @@ def _errors_translated(path: Path) -> Iterator[None]:
         raise EngineError(f"{path}: {error}") from error
 
 
-def _open(path: Path, cache_kilobytes: int) -> apsw.Connection:
+def _open(path: Path) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOMUTEX
     connection = apsw.Connection(str(path), flags=flags)
     connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
     # NORMAL: a power cut may take the last changes, which are read again, but breaks nothing.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute(f"PRAGMA cache_size = -{cache_kilobytes}")
+    connection.execute(f"PRAGMA cache_size = -{CACHE}")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
     return connection
 

@@ -36,6 +36,8 @@ log = get_logger(__name__)
 LOOK_EVERY_SECONDS = 1.0
 #: How long to wait when something does not work, before it is tried again.
 RETRY_SECONDS = 1.0
+#: A disk on which nothing lasts must not keep a processor busy.
+_AFTER_DAMAGE_SECONDS = 0.05
 CHECK_EVERY = timedelta(minutes=10)
 #: Answers that were current longer ago than this are shown with a warning.
 DEGRADED_AFTER = timedelta(seconds=10)
@@ -80,7 +82,7 @@ class Keeper:
 
     def report_damage(self, error: Damaged) -> None:
         """Tell that the file could not be read: it is made anew."""
-        log.error("catalogue damaged", error=str(error))
+        log.warning("catalogue is made anew", reason=str(error))
         self._is_damaged = True
 
     async def wait_for(self, revision: int) -> None:
@@ -98,7 +100,8 @@ class Keeper:
                 await self._throw_away()
             except FeedTrimmed as error:
                 log.warning("catalogue is filled anew", reason=str(error))
-                self._must_fill = True
+                # Should this process end before it is done, the next one begins at the beginning.
+                self.revision, self._must_fill = 0, True
             except EngineError as error:
                 if str(error) != self._problem:
                     log.error("catalogue is not current", error=str(error))
@@ -137,6 +140,7 @@ class Keeper:
             await work_in_thread(shelf.close)  # who asks just now is still answered
         if self._place:
             self._place.clear()
+        await asyncio.sleep(_AFTER_DAMAGE_SECONDS)
 
     async def _follow(self) -> None:
         if self._must_fill or not self.is_ready:

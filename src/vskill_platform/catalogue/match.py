@@ -95,7 +95,7 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
     words = question_words(query.text)
     limits = [
         _any_of([mark(facet, value) for value in values])
-        for facet, values in _filters(query)
+        for facet, values in filters_of(query)
         if facet is not without
     ]
     hidden = _hidden_from(query.visible)
@@ -146,7 +146,8 @@ def _anywhere(words: list[str]) -> str:
     return " AND ".join([*(_quoted(singular(word)) for word in before), _beginning(last)])
 
 
-def _filters(query: SkillQuery) -> list[tuple[Facet, tuple[str, ...]]]:
+def filters_of(query: SkillQuery) -> list[tuple[Facet, tuple[str, ...]]]:
+    """Return by which filters it is asked, each with the values of which one must be there."""
     chosen = [
         (Facet.NAMESPACE, (query.namespace,)),
         (Facet.TIER, (query.tier,)),

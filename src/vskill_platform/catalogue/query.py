@@ -84,6 +84,8 @@ class SkillHit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SkillResults(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer. Who asks the same may be given the same object: it is not to be changed."""
+
     hits: list[SkillHit]
     #: How many there are on all pages together; always exact.
     total: int

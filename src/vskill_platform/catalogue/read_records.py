@@ -95,7 +95,10 @@ async def read_submission_changes(
             )
             for submission_id, submission in submissions.items()
         ],
-        events=list(found.values()),
+        events=[
+            msgspec.structs.replace(event, submission_id=submission_id, number=number)
+            for (submission_id, number), event in found.items()
+        ],
         gone_events=[event for event in events if event not in found],
         gone=[known for known in submission_ids if known not in submissions],
     )

@@ -101,6 +101,11 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || 
 SELECT coalesce(sum(count), 0) FROM facet_count
 WHERE facet = 'tier' AND (is_private = 0 OR :is_all)
 
+-- name: count_value
+SELECT coalesce(sum(count), 0) FROM facet_count
+WHERE facet = :facet AND value IN (SELECT value FROM json_each(:any_of))
+  AND (is_private = 0 OR :is_all)
+
 -- name: facet_of_all
 -- What facet_tier and the others say where nothing is asked for, without looking at any skill.
 SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FROM (

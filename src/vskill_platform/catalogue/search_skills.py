@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from vskill_platform.catalogue.match import Expressions, Facet, expressions_of
+from vskill_platform.catalogue.match import Expressions, Facet, expressions_of, filters_of
 from vskill_platform.catalogue.query import (
     MAX_LIMIT,
     SkillHit,
@@ -15,13 +15,14 @@ from vskill_platform.catalogue.query import (
     SkillResults,
     SkillSort,
     Suggestion,
+    Visible,
 )
 from vskill_platform.catalogue.sql import SEARCH, SEARCH_PARTS, one_value
 from vskill_platform.catalogue.words import JOINT
 
 #: In a larger answer BM25 would weigh words that half of all skills have: it takes long and says
 #: little. Its first pages are those whose names fit.
-WEIGHED = 100
+WEIGHED = 50
 #: Who lists more values than this helps nobody to choose.
 MAX_FACET_VALUES = 50
 #: By which column each order is, and by which index it is read.
@@ -98,8 +99,8 @@ def suggest(connection: apsw.Connection, query: SkillQuery) -> list[Suggestion]:
 
 def _count_all(connection: apsw.Connection, query: SkillQuery) -> Known:
     """Find the way and count. Filters do not change the way: else facets would not add up."""
-    if _asks_for_nothing(query):
-        return Known(way=Way.WORDS, total=_count_skills(connection, is_all=query.visible.is_all))
+    if (total := _counted_already(connection, query)) is not None:
+        return Known(way=Way.WORDS, total=total)
     bare = msgspec.structs.replace(query, namespace="", tier="", tag="", agent="")
     look_for = expressions_of(bare)
     for way in Way:
@@ -198,9 +199,30 @@ def _count_values(
 
 
 def _asks_for_nothing(query: SkillQuery) -> bool:
-    """Tell whether the answer is all that is public, or all there is: that is counted already."""
-    asked = (query.text.strip(), query.namespace, query.tier, query.tag, query.agent)
-    return not any(asked) and (query.visible.is_all or not query.visible.namespaces)
+    """Tell whether the answer is all that is public, or all there is."""
+    return not query.text.strip() and not filters_of(query) and _sees_simply(query.visible)
+
+
+def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | None:
+    """Return how many there are if no more than one value of one filter is asked for."""
+    filters = filters_of(query)
+    if query.text.strip() or len(filters) > 1 or not _sees_simply(query.visible):
+        return None
+    is_all = query.visible.is_all
+    if not filters:
+        return _count_skills(connection, is_all=is_all)
+    ((facet, values),) = filters
+    asked = {
+        "facet": facet.value,
+        "any_of": _encode([value.encode(errors="replace").decode() for value in values]).decode(),
+        "is_all": int(is_all),
+    }
+    return int(one_value(connection, SEARCH["count_value"], asked))
+
+
+def _sees_simply(visible: Visible) -> bool:
+    """Tell whether it is all that is public, or all there is, that may be seen."""
+    return visible.is_all or not visible.namespaces
 
 
 def _count_skills(connection: apsw.Connection, *, is_all: bool) -> int:

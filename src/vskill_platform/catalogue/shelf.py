@@ -7,14 +7,16 @@ from typing import Any
 import apsw
 import msgspec
 
-from vskill_platform.catalogue.connections import Connections, open_connections
+from vskill_platform.catalogue.connections import (
+    CACHE,
+    FILLING_CACHE,
+    Connections,
+    open_connections,
+)
 from vskill_platform.catalogue.sql import WRITE, one_row
 from vskill_platform.catalogue.write_skills import SkillChanges, write_skills
 from vskill_platform.catalogue.write_submissions import SubmissionChanges, write_submissions
 
-#: After how much of it the log is worked into the file; while filling, the same pages are written
-#: again and again.
-_LOG_PAGES, _FILLING_LOG_PAGES = 1_000, 30_000
 _encode = msgspec.json.Encoder().encode
 
 
@@ -67,7 +69,7 @@ class Shelf:
         """Prepare for being filled."""
 
         def work(connection: apsw.Connection) -> None:
-            connection.wal_autocheckpoint(_FILLING_LOG_PAGES)
+            connection.execute(f"PRAGMA cache_size = -{FILLING_CACHE}")
             connection.execute(WRITE["gather"])
 
         await self.connections.write(work)
@@ -76,8 +78,9 @@ class Shelf:
         """Bring the indexes into their best shape for being searched."""
 
         def work(connection: apsw.Connection) -> None:
-            connection.wal_autocheckpoint(_LOG_PAGES)
             connection.execute(WRITE["join"])
+            connection.execute(f"PRAGMA cache_size = -{CACHE}")
+            connection.execute("PRAGMA shrink_memory")
 
         await self.connections.write(work)
 

@@ -1,10 +1,16 @@
 """The named queries of the catalogue, and what its writers share."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import apsw
+import msgspec
 
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.sql_file import load_queries
+
+log = get_logger(__name__)
 
 _PACKAGE = "vskill_platform.catalogue"
 
@@ -14,8 +20,23 @@ LISTS = load_queries(_PACKAGE, "lists.sql")
 #: The same questions, asked of parts of names instead of words.
 SEARCH_PARTS = {name: query.replace("skill_text", "skill_part") for name, query in SEARCH.items()}
 
-#: What Python says of a record that no row can be made of: one bad record costs only itself.
-UNFIT = (ArithmeticError, LookupError, TypeError, ValueError)
+#: What Python says of a record that no row can be made of.
+_UNFIT = (ArithmeticError, LookupError, TypeError, ValueError)
+
+
+class Attempt(msgspec.Struct):
+    has_failed: bool = False
+
+
+@contextmanager
+def left_out_if_unfit(**which: Any) -> Iterator[Attempt]:
+    """Write one record; if no row can be made of it, say so: it must cost only itself."""
+    attempt = Attempt()
+    try:
+        yield attempt
+    except _UNFIT as error:
+        attempt.has_failed = True
+        log.warning("record cannot be listed", **which, error=str(error))
 
 
 def one_row(connection: apsw.Connection, query: str, **bindings: Any) -> Any:

@@ -121,16 +121,22 @@ DELETE FROM event WHERE submission_key = :submission_key AND number = :number
 DELETE FROM event
 
 -- name: gather
--- While a catalogue is filled for the first time its index only gathers: large parts are written as
+-- While a catalogue is filled for the first time its indexes only gather: large parts are written as
 -- they come, and joined once at the end.
-INSERT INTO skill_text (skill_text, rank) VALUES ('automerge', 0), ('crisismerge', 2000), ('hashsize', 33554432);
-INSERT INTO skill_part (skill_part, rank) VALUES ('automerge', 0), ('crisismerge', 2000), ('hashsize', 33554432);
-INSERT INTO submission_text (submission_text, rank) VALUES ('automerge', 0), ('crisismerge', 2000), ('hashsize', 33554432)
+INSERT INTO skill_text (skill_text, rank)
+VALUES ('automerge', 0), ('crisismerge', 2000), ('hashsize', 16777216);
+INSERT INTO skill_part (skill_part, rank)
+VALUES ('automerge', 0), ('crisismerge', 2000), ('hashsize', 16777216);
+INSERT INTO submission_text (submission_text, rank)
+VALUES ('automerge', 0), ('crisismerge', 2000), ('hashsize', 16777216)
 
 -- name: join
-INSERT INTO skill_text (skill_text, rank) VALUES ('automerge', 4), ('crisismerge', 16), ('hashsize', 1048576);
-INSERT INTO skill_part (skill_part, rank) VALUES ('automerge', 4), ('crisismerge', 16), ('hashsize', 1048576);
-INSERT INTO submission_text (submission_text, rank) VALUES ('automerge', 4), ('crisismerge', 16), ('hashsize', 1048576);
+INSERT INTO skill_text (skill_text, rank)
+VALUES ('automerge', 4), ('crisismerge', 16), ('hashsize', 1048576);
+INSERT INTO skill_part (skill_part, rank)
+VALUES ('automerge', 4), ('crisismerge', 16), ('hashsize', 1048576);
+INSERT INTO submission_text (submission_text, rank)
+VALUES ('automerge', 4), ('crisismerge', 16), ('hashsize', 1048576);
 INSERT INTO skill_text (skill_text) VALUES ('optimize');
 INSERT INTO skill_part (skill_part) VALUES ('optimize');
 INSERT INTO submission_text (submission_text) VALUES ('optimize')

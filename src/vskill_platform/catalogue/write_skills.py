@@ -5,13 +5,10 @@ from collections.abc import Sequence
 import apsw
 import msgspec
 
-from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.query import DownSkill
 from vskill_platform.catalogue.skill_row import SkillFacts, SkillRow, SkillText, row_of
-from vskill_platform.catalogue.sql import UNFIT, WRITE, one_row
+from vskill_platform.catalogue.sql import WRITE, left_out_if_unfit, one_row
 from vskill_platform.engines.moments import to_micros
-
-log = get_logger(__name__)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -43,24 +40,18 @@ def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
         connection.execute(WRITE["delete_down"], {"slug": slug})
         _remove(connection, slug, moved)
     for skill in changes.down:
-        _put_down(connection, skill)
         _remove(connection, skill.slug, moved)
+        with left_out_if_unfit(slug=skill.slug):
+            _put_down(connection, skill)
     for facts in changes.listed:
-        connection.execute(WRITE["delete_down"], {"slug": facts.skill.slug})
-        if row := _row(facts):
-            _put(connection, row, moved)
-        else:
-            _remove(connection, facts.skill.slug, moved)
+        slug = facts.skill.slug
+        connection.execute(WRITE["delete_down"], {"slug": slug})
+        with left_out_if_unfit(slug=slug) as attempt:
+            _put(connection, row_of(facts), moved)
+        if attempt.has_failed:
+            _remove(connection, slug, moved)
     _tell_indexes(connection, moved)
     return bool(changes.down or moved.forget or moved.learn)
-
-
-def _row(facts: SkillFacts) -> SkillRow | None:
-    try:
-        return row_of(facts)
-    except UNFIT as error:
-        log.warning("skill cannot be listed", slug=facts.skill.slug, error=str(error))
-        return None
 
 
 def _put(connection: apsw.Connection, row: SkillRow, moved: _Moved) -> None:

@@ -1,16 +1,15 @@
 """Writing submissions, and the events that say how walks began and ended, into the catalogue."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
 import apsw
 import msgspec
 
-from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.query import SubmissionRow
-from vskill_platform.catalogue.sql import UNFIT, WRITE, one_row
+from vskill_platform.catalogue.sql import WRITE, left_out_if_unfit, one_row
 from vskill_platform.catalogue.words import as_one_word, words_of
 from vskill_platform.engines.moments import to_micros
 from vskill_platform.model.namespace import namespace_of
@@ -20,8 +19,6 @@ from vskill_platform.model.submission import (
     Submission,
     SubmissionState,
 )
-
-log = get_logger(__name__)
 
 _encode = msgspec.json.Encoder().encode
 #: A list shows the beginning of a reason; its page shows all of it.
@@ -62,26 +59,21 @@ class _Ready(msgspec.Struct, frozen=True):
 
 def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -> None:
     forget = [row_id for gone in changes.gone if (row_id := _remove(connection, gone)) is not None]
-    learn = []
-    for ready in sorted(_all_ready(changes.submissions), key=lambda ready: ready.wished_id):
-        row_id, is_known, is_new = _put(connection, ready)
-        forget += [row_id] if is_known and is_new else []
-        learn += [{"id": row_id, "words": ready.words}] if is_new else []
+    learn: list[dict[str, Any]] = []
+    for facts in changes.submissions:
+        with left_out_if_unfit(submission=facts.submission.id):
+            ready = _make_ready(facts)
+            row_id, is_known, is_new = _put(connection, ready)
+            forget += [row_id] if is_known and is_new else []
+            learn += [{"id": row_id, "words": ready.words}] if is_new else []
     for submission_id, number in changes.gone_events:
         _delete_event(connection, submission_id, number)
     for event in changes.events:
-        _put_event(connection, event)
+        with left_out_if_unfit(submission=event.submission_id, number=event.number):
+            _put_event(connection, event)
     # At the end and all at once, as in write_skills.py.
     connection.executemany(WRITE["delete_submission_text"], [{"id": old} for old in sorted(forget)])
     connection.executemany(WRITE["add_submission_text"], sorted(learn, key=itemgetter("id")))
-
-
-def _all_ready(submissions: Sequence[SubmissionFacts]) -> Iterator[_Ready]:
-    for facts in submissions:
-        try:
-            yield _make_ready(facts)
-        except UNFIT as error:
-            log.warning("submission cannot be listed", id=facts.submission.id, error=str(error))
 
 
 def _make_ready(facts: SubmissionFacts) -> _Ready:

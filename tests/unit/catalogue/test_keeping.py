@@ -11,11 +11,13 @@ import apsw
 import msgspec
 import pytest
 
+from tests.casts import a_submission
 from tests.clocks import NOON, ManualClock
 from tests.probes import ProbingEngine
 from tests.unit.catalogue.shelves import (
     TAKEN_DOWN,
     a_report,
+    an_event,
     changed,
     committed,
     current,
@@ -42,6 +44,7 @@ from vskill_platform.model.verdict import Verdict
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.stores.install_store import add_installs
+from vskill_platform.stores.records import encode
 from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.skill_store import get_skill, migrate_skill_slugs
 
@@ -441,14 +444,23 @@ async def test_nobody_else_on_the_machine_can_read_it(
         assert file.stat().st_mode & 0o077 == 0, file
 
 
-async def test_a_record_that_no_row_can_be_made_of_is_left_out_and_told(
+async def test_records_that_no_row_can_be_made_of_are_left_out_and_told(
     catalogue: Catalogue, logs: list[Any]
 ) -> None:
+    without_zone = NOON.replace(tzinfo=None)
+    down = msgspec.structs.replace(TAKEN_DOWN, at=without_zone)
     await published("ada/r/good")
-    await published("ada/r/odd", published_at=NOON.replace(tzinfo=None))
+    await published("ada/r/odd", published_at=without_zone)
+    await published("ada/r/down", down=down)
+    odd = a_submission(submission_id="sub_1", updated_at=without_zone)
+    await committed([Put("sub:sub_1", encode(odd))])
+    await committed([an_event("sub_2", 0, SubmissionState.REJECTED, at=without_zone)])
 
     assert await found(catalogue) == ["ada/r/good"]
-    assert {event["slug"] for event in logs if "slug" in event} == {"ada/r/odd"}
+    assert (await catalogue.list_taken_down()).total == 0
+    assert sum((await catalogue.count_submissions()).values()) == 0
+    told = {event.get("slug") or event.get("submission") for event in logs}
+    assert told >= {"ada/r/odd", "ada/r/down", "sub_1", "sub_2"}
 
 
 async def test_a_failure_that_nobody_thought_of_is_not_survived(

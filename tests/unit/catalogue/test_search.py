@@ -330,6 +330,13 @@ async def test_private_skills_are_there_only_for_who_may_see_them(catalogue: Cat
     assert len(await found(catalogue, visible=EVERYTHING)) == 3
 
 
+async def test_who_belongs_to_very_many_namespaces_is_answered(catalogue: Catalogue) -> None:
+    await published("ada/r/secret", is_private=True)
+    many = Visible(namespaces=frozenset({"ada", *(f"team-{number}" for number in range(3_000))}))
+
+    assert await found(catalogue, "secret", visible=many) == ["ada/r/secret"]
+
+
 async def test_a_count_is_remembered_only_while_it_is_true(catalogue: Catalogue) -> None:
     await published("a/r/one")
     assert (await results(catalogue, "tidies")).total == 1

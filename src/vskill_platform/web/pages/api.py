@@ -34,8 +34,7 @@ class Operation(msgspec.Struct, frozen=True):
 @get("/api", opt={"right": Right.ANYONE}, include_in_schema=False)
 async def api_page() -> Template:
     document = describe_api()
-    context = {"about": document["info"]["description"], "groups": groups_of(document)}
-    return Template("pages/api.html", context=context)
+    return Template("pages/api.html", context={"groups": groups_of(document)})
 
 
 def groups_of(document: dict[str, Any]) -> dict[str, list[Operation]]:
