@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from benchmarks.sample_records import NOW
 from vskill_platform.engines.ports import ABSENT, Engine, Operation
+from vskill_platform.model.judgement import Judgement, Opinion
 from vskill_platform.model.labels import KNOWN_AGENTS
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.model.source import git_source
@@ -31,6 +32,8 @@ _WORDS = 30_000
 _TAGS = 300
 #: One skill in so many is private.
 _PRIVATE = 100
+#: Which part of all skills a judge agreed with, and of which part the scan had doubts.
+_JUDGED, _DOUBTED = 0.35, 0.1
 _SYLLABLES = (
     "ka",
     "ro",
@@ -132,12 +135,7 @@ def records_of(skill: PublishedSkill) -> Iterator[Operation]:
         published_at=now,
     )  # fmt: skip
     yield from write_version(version, b"")
-    yield write_report(
-        Report(
-            submission_id=skill.submission_id, verdict=Verdict.PASS, findings=(),
-            digest=skill.digest, scanner="bench", checked_at=now, duration_seconds=0.02,
-        )
-    )  # fmt: skip
+    yield write_report(_a_report(skill))
     source = git_source(skill.repo_url, skill.skill_path)
     submission = Submission(
         id=skill.submission_id, source=source, repo_url=source.url, skill_name=skill.name,
@@ -151,6 +149,27 @@ def records_of(skill: PublishedSkill) -> Iterator[Operation]:
         events.append(event)
     yield from write_beginning(submission, first)
     yield from write_submission(submission, events, expected=ABSENT)
+
+
+def _a_report(skill: PublishedSkill) -> Report:
+    """Return a report by which the skill gets one of the tiers T1, T2 and T3."""
+    steady = random.Random(skill.digest)
+    is_judged = steady.random() < _JUDGED
+    judgement = Judgement(
+        opinion=Opinion.PUBLISH, confidence=0.9, summary="", reasons=(), unseen=(), model="bench",
+        answered_by="bench", prompt="1", asked_at=skill.published_at, duration_seconds=1.0,
+        tokens_in=1, tokens_out=1, cost=0.0,
+    )  # fmt: skip
+    return Report(
+        submission_id=skill.submission_id,
+        verdict=Verdict.REVIEW if steady.random() < _DOUBTED else Verdict.PASS,
+        findings=(),
+        digest=skill.digest,
+        scanner="bench",
+        checked_at=skill.published_at,
+        duration_seconds=0.02,
+        judgement=judgement if is_judged else None,
+    )
 
 
 def _cause(trigger: str) -> Cause:
@@ -205,7 +224,7 @@ def _a_misspelt_word(steady: random.Random) -> dict[str, str]:
 
 def _a_filter(steady: random.Random) -> dict[str, str]:
     filters = {
-        "tier": "T2",
+        "tier": steady.choice(("T1", "T2", "T3")),
         "tag": steady.choices(_TAG_NAMES, cum_weights=_TAG_FREQUENCIES)[0],
         "agent": steady.choice(sorted(KNOWN_AGENTS)),
         "namespace": f"{_VOCABULARY[(owner := steady.randrange(5_000))]}{owner}",

@@ -25,11 +25,11 @@ _FORMAT = 1
 FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFFFFFF
 #: Marks the file as ours.
 _APPLICATION_ID = 0x76736B63  # "vskc"
-#: More would only wait for each other; SQLite works without the interpreter lock.
-READERS = min(4, max(2, os.cpu_count() or 2))
+#: SQLite works without the interpreter lock; and a question that takes long holds up few others.
+READERS = 4
 #: In kilobytes. The file is not mapped: that would be a little quicker, but a disk that fails, or a
 #: file that is cut off, would end the process.
-CACHE, FILLING_CACHE = 32_000, 64_000
+CACHE, FILLING_CACHE = 24_000, 64_000
 #: How large the log may stay after a busy time.
 _LOG_BYTES = 64 * 1024 * 1024
 _BUSY_TIMEOUT_MS = 10_000
