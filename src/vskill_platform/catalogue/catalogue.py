@@ -1,7 +1,7 @@
 """The read model of a node: search, lists and counts, always with how current they are."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,8 +11,9 @@ import apsw
 import msgspec
 
 from vskill_platform.catalogue.activity import ActivityQuery, list_activity
-from vskill_platform.catalogue.connections import Damaged
+from vskill_platform.catalogue.connections import READERS, Damaged
 from vskill_platform.catalogue.count_all import count_all, list_down
+from vskill_platform.catalogue.find_pages import Known, Question
 from vskill_platform.catalogue.keeper import Keeper
 from vskill_platform.catalogue.list_submissions import count_by_state, list_submissions
 from vskill_platform.catalogue.query import (
@@ -30,8 +31,9 @@ from vskill_platform.catalogue.query import (
     Suggestion,
     Visible,
 )
-from vskill_platform.catalogue.search_skills import Known, search, suggest
+from vskill_platform.catalogue.search_skills import search_some
 from vskill_platform.catalogue.while_same import WhileSame
+from vskill_platform.engines.batcher import Batcher
 from vskill_platform.errors import NotReady
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.runtime.env import WorkerEnv
@@ -40,6 +42,9 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 Result = TypeVar("Result")
 #: How many questions' counts, and how many whole answers, are remembered until something changes.
 _COUNTS, _ANSWERS = 4_096, 256
+#: How many searches go to a thread together: the way there and back costs as much as an answer. Not
+#: more, because each waits for the slowest of them. Each thread finds the next ones waiting.
+_TOGETHER = 4
 
 
 class Catalogue:
@@ -48,6 +53,9 @@ class Catalogue:
     def __init__(self, keeper: Keeper, now: Callable[[], datetime]) -> None:
         self._keeper = keeper
         self._now = now
+        self._searches: Batcher[Question, tuple[SkillResults, Known]] = Batcher(
+            self._search_some, max_batch=_TOGETHER, at_once=READERS * 2
+        )
         self._known: WhileSame[SkillQuery, Known] = WhileSame(_COUNTS)
         self._answers: WhileSame[SkillQuery, SkillResults] = WhileSame(_ANSWERS)
         self._counts: WhileSame[Visible, Counts] = WhileSame(_ANSWERS)
@@ -80,7 +88,7 @@ class Catalogue:
             query, sort=SkillSort.RELEVANCE, offset=0, limit=0, with_facets=False
         )
         known = self._known.get(question, changed)
-        answer, counted = await self._ask(partial(search, query=query, known=known))
+        answer, counted = await self._searches.submit(Question(query, known))
         if counted is not known:
             self._known.keep(question, counted, changed)
         self._answers.keep(query, answer, written)
@@ -90,8 +98,13 @@ class Catalogue:
         self, text: str, *, limit: int = 8, visible: Visible = PUBLIC
     ) -> list[Suggestion]:
         """Return what somebody who types *text* may mean: names that begin with it first."""
-        query = SkillQuery(text=text, limit=limit, visible=visible)
-        return await self._ask(partial(suggest, query=query))
+        if not text.strip():
+            return []
+        found = await self.search_skills(SkillQuery(text=text, limit=limit, visible=visible))
+        return [
+            Suggestion(slug=hit.slug, name=hit.name, description=hit.description, tier=hit.tier)
+            for hit in found.hits
+        ]
 
     async def list_taken_down(
         self, *, offset: int = 0, limit: int = 25, visible: Visible = PUBLIC
@@ -140,6 +153,9 @@ class Catalogue:
 
     async def wait_until_ready(self) -> None:
         await self._keeper.wait_for(0)
+
+    async def _search_some(self, questions: Sequence[Question]) -> list[tuple[SkillResults, Known]]:
+        return await self._ask(partial(search_some, questions=questions))
 
     async def _ask(self, question: Callable[[apsw.Connection], Result]) -> Result:
         shelf = self._keeper.ready_shelf()

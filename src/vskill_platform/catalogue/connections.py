@@ -17,19 +17,21 @@ from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.errors import EngineError
 
 Result = TypeVar("Result")
+Work = Callable[[apsw.Connection], Result]
 
 _SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")
 #: Raised when the rows change and the schema does not.
-_FORMAT = 1
+_FORMAT = 2
 #: A file that another release has written is not read; it is made anew.
 FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFFFFFF
 #: Marks the file as ours.
 _APPLICATION_ID = 0x76736B63  # "vskc"
-#: SQLite works without the interpreter lock; and a question that takes long holds up few others.
-READERS = 4
-#: In kilobytes. The file is not mapped: that would be a little quicker, but a disk that fails, or a
-#: file that is cut off, would end the process.
-CACHE, FILLING_CACHE = 24_000, 64_000
+#: SQLite works without the interpreter lock, so each processor can answer a question; and one that
+#: takes long must not hold up all others.
+READERS = min(max(os.cpu_count() or 2, 2), 4)
+#: In kilobytes, of all readers together, and of the writer. The file is not mapped: that would be a
+#: little quicker, but a disk that fails, or a file that is cut off, would end the process.
+_READING_CACHE, CACHE, FILLING_CACHE = 96_000, 24_000, 64_000
 #: How large the log may stay after a busy time.
 _LOG_BYTES = 64 * 1024 * 1024
 _BUSY_TIMEOUT_MS = 10_000
@@ -57,11 +59,11 @@ class Connections:
         self._writer = ConnectionThreads([writing], name="catalogue-writer")
         self._readers = ConnectionThreads(reading, name="catalogue-reader")
 
-    async def write(self, work: Callable[[apsw.Connection], Result]) -> Result:
+    async def write(self, work: Work[Result]) -> Result:
         """Run *work* in one transaction: all of it is written or nothing."""
         return await self._writer.run(partial(self._write, work))
 
-    async def read(self, work: Callable[[apsw.Connection], Result]) -> Result:
+    async def read(self, work: Work[Result]) -> Result:
         return await self._readers.run(partial(self._read, work))
 
     def close(self) -> None:
@@ -69,9 +71,7 @@ class Connections:
         self._readers.close()
         self._writer.close()
 
-    def _write(
-        self, work: Callable[[apsw.Connection], Result], connection: apsw.Connection
-    ) -> Result:
+    def _write(self, work: Work[Result], connection: apsw.Connection) -> Result:
         with _errors_translated(self._path):
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -82,9 +82,7 @@ class Connections:
                     connection.execute("ROLLBACK")
             return result
 
-    def _read(
-        self, work: Callable[[apsw.Connection], Result], connection: apsw.Connection
-    ) -> Result:
+    def _read(self, work: Work[Result], connection: apsw.Connection) -> Result:
         with _errors_translated(self._path):
             return work(connection)
 
@@ -104,6 +102,7 @@ def _open_all(path: Path) -> list[apsw.Connection]:
         for _ in range(READERS):
             connections.append(_open(path))
             connections[-1].execute("PRAGMA query_only = ON")
+            connections[-1].execute(f"PRAGMA cache_size = -{_READING_CACHE // READERS}")
         return connections
 
 
@@ -126,6 +125,8 @@ def _open(path: Path) -> apsw.Connection:
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute(f"PRAGMA cache_size = -{CACHE}")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+    # The same plan whatever is bound: else a query with a limit is planned anew for each one.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
 
 

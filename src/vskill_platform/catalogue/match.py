@@ -15,20 +15,32 @@ import msgspec
 from vskill_platform.catalogue.query import SkillQuery, Visible
 from vskill_platform.catalogue.words import (
     as_one_word,
-    parts_of,
+    question_parts,
     question_words,
     singular,
     with_singulars,
 )
 
 _FILTER, _WHOLE, _NAMED, _LABELLED = "§", "‡", "¤", "†"
-#: The same of what begins so, in up to as many letters: an index would have to gather what begins
-#: with so few each time anew.
-_WHOLE_START, _NAMED_START, _LABELLED_START = "¶", "¦", "¬"
-_START = 3
+#: The same of what begins so: the index would have to gather that each time anew, from all words
+#: that do.
+_WHOLE_START, _NAMED_START, _LABELLED_START, _DESCRIBED_START = "¶", "¦", "¬", "¯"
+#: How many letters such a mark has. By one or two of a label nearly every skill would be found; and
+#: what begins with five is soon gathered from a description.
+_OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 13), range(3, 13), range(3, 5)
 #: Every skill has this one: what is asked for when nothing is.
 ANY = f"{_FILTER}any"
 PRIVATE = f"{_FILTER}private"
+#: An expression that no skill fits.
+NOTHING = f'"{_FILTER}nothing"'
+
+
+class Way(StrEnum):
+    """How it is looked for; each only if the one before finds nothing."""
+
+    WORDS = "words"
+    ANYWHERE = "anywhere"
+    PARTS = "parts"
 
 
 class Facet(StrEnum):
@@ -43,24 +55,25 @@ ANY_AGENT = ""
 
 
 class Expressions(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for: the answer, the better degrees of fit in it, and what to do without one."""
+    """What to look for, in each way and in each degree."""
 
-    #: What is asked for, as one word; None where no words are.
-    whole: str | None = None
-    words: tuple[str, ...] = ()
-    #: The name is exactly this.
-    exact: str | None = None
+    #: Every word is there, and the last may be the beginning of one in a name or a label.
+    words: str
+    #: The last word may be the beginning of any.
+    anywhere: str = NOTHING
+    #: Names in which each part of the question occurs.
+    parts: str = NOTHING
+    #: Of what the words find the best comes first: the name is exactly this.
+    exact: str = NOTHING
     #: The name begins with this.
-    begins: str | None = None
+    begins: str = NOTHING
     #: The name has all of the words.
-    named: str | None = None
-    #: All that fits: every word is there, and the last may be the beginning of one in a name or
-    #: a label.
-    every: str
-    #: For when nothing does: the last word may be the beginning of any.
-    anywhere: str | None = None
-    #: For when nothing does even so: names in which each part of the question occurs.
-    parts: str | None = None
+    named: str = NOTHING
+    #: The name and the labels have all of the words.
+    labelled: str = NOTHING
+
+    def by(self, way: Way) -> str:
+        return str(getattr(self, way))
 
 
 def mark(facet: Facet, value: str) -> str:
@@ -72,22 +85,24 @@ def mark(facet: Facet, value: str) -> str:
 def name_marks(words: list[str]) -> list[str]:
     """Return the marks by which a name is found as a whole, by its words, and while it is typed."""
     whole = as_one_word(words)
-    starts = {_NAMED_START + word[:length] for word in words for length in range(1, _START + 1)}
     return [
         _WHOLE + whole,
-        *(_WHOLE_START + whole[:length] for length in range(1, min(_START, len(whole)) + 1)),
+        *_starts([whole], _WHOLE_START, _OF_NAMES),
         *(_NAMED + word for word in with_singulars(words)),
-        *sorted(starts),
+        *_starts(words, _NAMED_START, _OF_NAMES),
     ]
 
 
 def label_marks(words: list[str]) -> list[str]:
-    """Return the marks by which tags, namespace and repo are found while they are typed.
+    """Return the marks by which name, tags, namespace and repo are found while they are typed."""
+    return [
+        *(_LABELLED + word for word in with_singulars(words)),
+        *_starts(words, _LABELLED_START, _OF_LABELS),
+    ]
 
-    Not by one or two letters: so nearly every skill would be.
-    """
-    starts = {_LABELLED_START + word[:_START] for word in words if len(word) >= _START}
-    return [*(_LABELLED + word for word in words), *sorted(starts)]
+
+def description_marks(words: list[str]) -> list[str]:
+    return _starts(words, _DESCRIBED_START, _OF_DESCRIPTIONS)
 
 
 def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expressions:
@@ -106,19 +121,23 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
 
     if not words:
         # A question without a single word is still one, and nothing fits it.
-        asked = _quoted(ANY) if not query.text.strip() else _quoted(f"{_FILTER}nothing")
-        return Expressions(every=limited(asked))
+        asked = _quoted(ANY) if not query.text.strip() else NOTHING
+        return Expressions(words=limited(asked))
     whole = as_one_word(words)
-    parts = [_quoted(part) for part in parts_of(words)]
+    last = words[-1]
+    named = _quoted(_NAMED_START + last[: _OF_NAMES[-1]])
+    # Names are among the labels.
+    is_label = len(last) in _OF_LABELS or len(last) > _OF_LABELS[-1]
+    labelled = _quoted(_LABELLED_START + last[: _OF_LABELS[-1]]) if is_label else named
+    parts = [_quoted(part) for part in question_parts(words)]
     return Expressions(
-        whole=whole,
-        words=tuple(words),
-        exact=limited(_quoted(_WHOLE + whole)),
-        begins=limited(_start(whole, _WHOLE, _WHOLE_START)),
-        named=limited(_named(words)),
-        every=limited(_every(words)),
+        words=limited(_all_of(words, "", labelled)),
         anywhere=limited(_anywhere(words)),
-        parts=limited(" AND ".join(parts)) if parts else None,
+        parts=limited(" AND ".join(parts)) if parts else NOTHING,
+        exact=limited(_quoted(_WHOLE + whole)),
+        begins=limited(_begins(whole, _WHOLE, _WHOLE_START, _OF_NAMES)),
+        named=limited(_all_of(words, _NAMED, named)),
+        labelled=limited(_all_of(words, _LABELLED, labelled)),
     )
 
 
@@ -127,23 +146,27 @@ def beginnings(words: list[str]) -> str:
     return " AND ".join(_beginning(word) for word in words)
 
 
-def _every(words: list[str]) -> str:
-    *before, last = words
-    ways = [_quoted(singular(last)), _start(last, _NAMED, _NAMED_START)]
-    if len(last) >= _START:
-        ways.append(_start(last, _LABELLED, _LABELLED_START))
-    return " AND ".join([*(_quoted(singular(word)) for word in before), f"({' OR '.join(ways)})"])
-
-
-def _named(words: list[str]) -> str:
-    *before, last = words
-    ways = f"({_quoted(_NAMED + singular(last))} OR {_start(last, _NAMED, _NAMED_START)})"
-    return " AND ".join([*(_quoted(_NAMED + singular(word)) for word in before), ways])
+def _all_of(words: list[str], mark: str, begun: str) -> str:
+    """Look for all words that have this mark; the last may be what *begun* finds."""
+    *before, last = (_quoted(mark + singular(word)) for word in words)
+    return " AND ".join([*before, f"({last} OR {begun})"])
 
 
 def _anywhere(words: list[str]) -> str:
+    """Look for what begins with the last word among all words, if that is enough to go by.
+
+    To gather what begins with one or two letters takes long: beside other words it is left out.
+    """
     *before, last = words
-    return " AND ".join([*(_quoted(singular(word)) for word in before), _beginning(last)])
+    known = [_quoted(singular(word)) for word in before]
+    if known and len(last) < _OF_DESCRIPTIONS[0]:
+        return " AND ".join(known)
+    begun = _begins(last, "", _DESCRIBED_START, _OF_DESCRIPTIONS)
+    return " AND ".join([*known, begun])
+
+
+def without_filters(query: SkillQuery) -> SkillQuery:
+    return msgspec.structs.replace(query, namespace="", tier="", tag="", agent="")
 
 
 def filters_of(query: SkillQuery) -> list[tuple[Facet, tuple[str, ...]]]:
@@ -170,8 +193,13 @@ def _any_of(marks: list[str]) -> str:
     return "(" + " OR ".join(_quoted(one) for one in marks) + ")"
 
 
-def _start(word: str, mark: str, start: str) -> str:
-    return _quoted(start + word) if len(word) <= _START else _beginning(mark + word)
+def _starts(words: list[str], start: str, lengths: range) -> list[str]:
+    return [start + word[:length] for word in words for length in lengths if length <= len(word)]
+
+
+def _begins(word: str, mark: str, start: str, lengths: range) -> str:
+    """Look for what begins so by its mark, or else by all words that do."""
+    return _quoted(start + word) if len(word) in lengths else _beginning(mark + word)
 
 
 def _beginning(word: str) -> str:

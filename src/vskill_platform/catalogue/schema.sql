@@ -95,8 +95,7 @@ END;
 
 -- They are given words with spaces between (words.py) and marks (match.py), and nothing else.
 CREATE VIRTUAL TABLE skill_text USING fts5 (
-  name, labels, description, marks,
-  content = '', contentless_delete = 1, tokenize = 'ascii'
+  words, content = '', contentless_delete = 1, tokenize = 'ascii', detail = none
 );
 CREATE VIRTUAL TABLE skill_part USING fts5 (
   parts, content = '', contentless_delete = 1, tokenize = 'ascii', detail = none

@@ -1,69 +1,80 @@
--- name: count
-SELECT count(*) FROM skill_text WHERE skill_text MATCH :every
-
--- name: has_any
-SELECT EXISTS (SELECT 1 FROM skill_text WHERE skill_text MATCH :every)
+-- name: find
+-- For each question the way, how many there are, and a page of them. A way is gone if anything is found
+-- by it, also what the filters then take away: else facets would not add up. What is known already is
+-- not counted again. All of it is one step: a thread waits for the interpreter lock after each.
+WITH asked (key, question) AS (SELECT key, value FROM json_each(:questions)),
+by_words AS MATERIALIZED (
+  SELECT key, question, CASE
+      WHEN question ->> 'way' = 'words' THEN question ->> 'total'
+      WHEN question ->> 'way' IS NULL THEN coalesce(
+        nullif((SELECT count(*) FROM skill_text WHERE skill_text MATCH question ->> 'words'), 0),
+        (SELECT 0 FROM skill_text WHERE skill_text MATCH question ->> 'words_unfiltered' LIMIT 1)
+      )
+    END AS words
+  FROM asked
+),
+by_anything AS MATERIALIZED (
+  SELECT key, question, words, CASE
+      WHEN words IS NOT NULL THEN NULL
+      WHEN question ->> 'way' = 'anywhere' THEN question ->> 'total'
+      WHEN question ->> 'way' IS NULL THEN coalesce(
+        nullif((SELECT count(*) FROM skill_text WHERE skill_text MATCH question ->> 'anywhere'), 0),
+        (SELECT 0 FROM skill_text WHERE skill_text MATCH question ->> 'anywhere_unfiltered' LIMIT 1)
+      )
+    END AS anywhere
+  FROM by_words
+),
+going AS MATERIALIZED (
+  SELECT key, question, words, anywhere, CASE
+      WHEN words IS NOT NULL OR anywhere IS NOT NULL THEN NULL
+      WHEN question ->> 'way' = 'parts' THEN question ->> 'total'
+      WHEN question ->> 'way' IS NULL THEN coalesce(
+        nullif((SELECT count(*) FROM skill_part WHERE skill_part MATCH question ->> 'parts'), 0),
+        (SELECT 0 FROM skill_part WHERE skill_part MATCH question ->> 'parts_unfiltered' LIMIT 1)
+      )
+    END AS parts
+  FROM by_anything
+)
+SELECT '[' || group_concat(CASE
+    WHEN words IS NOT NULL THEN
+      '["words",' || words || ',' || iif(words, ({by_words}), '[]') || ']'
+    WHEN anywhere IS NOT NULL THEN
+      '["anywhere",' || anywhere || ',' || iif(anywhere, ({by_anything}), '[]') || ']'
+    WHEN parts IS NOT NULL THEN
+      '["parts",' || parts || ',' || iif(parts, ({by_parts}), '[]') || ']'
+    ELSE '["words",0,[]]'
+  END, ',' ORDER BY key) || ']'
+FROM going
 
 -- name: first_ranked
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY page.id), '') || ']' FROM (
-  SELECT rowid AS id FROM skill_text WHERE skill_text MATCH :every
+  SELECT rowid AS id FROM {table} WHERE {table} MATCH question ->> '{way}'
   ORDER BY rowid LIMIT :limit OFFSET :offset
 ) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: best_fitting
--- For answers with few skills in them: first who is called so, then whose name begins so, then whose
--- name has all of the words. Between those of the same degree BM25 decides, then the rank. Marks
--- weigh nothing.
-WITH page (id, degree, score) AS MATERIALIZED (
-  SELECT skill.id,
-    CASE
-      WHEN name_key = :whole THEN 0
-      WHEN substr(name_key, 1, length(:whole)) = :whole THEN 1
-      WHEN NOT EXISTS (
-        SELECT 1 FROM json_each(:words) WHERE instr(:joint || name_key, :joint || value) = 0
-      ) THEN 2
-      ELSE 3
-    END AS degree,
-    bm25(skill_text, 10.0, 4.0, 1.0, 0.0) AS score
-  FROM skill_text CROSS JOIN skill ON skill.id = skill_text.rowid
-  WHERE skill_text MATCH :every
-  ORDER BY degree, score, skill.id LIMIT :limit OFFSET :offset
-)
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, score, page.id), '') || ']'
-FROM page CROSS JOIN skill_hit ON skill_hit.id = page.id
-
--- name: fitting_by_rank
--- For answers with many skills in them: the same degrees, but between those of one the rank decides.
--- No more are read than could be shown, and of a lesser degree none if there are enough of better.
-WITH exact (id) AS MATERIALIZED (
-  SELECT rowid FROM skill_text WHERE skill_text MATCH :exact ORDER BY rowid LIMIT :end
-),
-begins (id, degree) AS MATERIALIZED (
-  SELECT id, 0 FROM exact
-  UNION ALL
-  SELECT * FROM (
-    SELECT rowid, 1 FROM skill_text WHERE skill_text MATCH :begins ORDER BY rowid
-    LIMIT iif((SELECT count(*) FROM exact) < :end, :end, 0))
-),
-named (id, degree) AS MATERIALIZED (
-  SELECT id, degree FROM begins
-  UNION ALL
-  SELECT * FROM (
-    SELECT rowid, 2 FROM skill_text WHERE skill_text MATCH :named ORDER BY rowid
-    LIMIT iif((SELECT count(DISTINCT id) FROM begins) < :end, :end, 0))
-),
-every (id, degree) AS MATERIALIZED (
-  SELECT id, degree FROM named
-  UNION ALL
-  SELECT * FROM (
-    SELECT rowid, 3 FROM skill_text WHERE skill_text MATCH :every ORDER BY rowid
-    LIMIT iif((SELECT count(DISTINCT id) FROM named) < :end, :end, 0))
-),
-page (id, degree) AS MATERIALIZED (
-  SELECT id, min(degree) FROM every GROUP BY id ORDER BY 2, id LIMIT :limit OFFSET :offset
-)
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, page.id), '') || ']'
-FROM page CROSS JOIN skill_hit ON skill_hit.id = page.id
+-- First who is called so, then whose name begins so, then whose name has all of the words, then whose
+-- name and labels have them, then the others; among those of one degree the rank decides. Of each no
+-- more are read than could be shown. To stop at the first degree that fills the page would be slower:
+-- it takes more tables in between than it saves.
+SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, page.id), '') || ']' FROM (
+  SELECT id, min(degree) AS degree FROM (
+    SELECT * FROM (SELECT rowid AS id, 0 AS degree FROM skill_text
+      WHERE skill_text MATCH question ->> 'exact' ORDER BY rowid LIMIT :end)
+    UNION ALL
+    SELECT * FROM (SELECT rowid, 1 FROM skill_text
+      WHERE skill_text MATCH question ->> 'begins' ORDER BY rowid LIMIT :end)
+    UNION ALL
+    SELECT * FROM (SELECT rowid, 2 FROM skill_text
+      WHERE skill_text MATCH question ->> 'named' ORDER BY rowid LIMIT :end)
+    UNION ALL
+    SELECT * FROM (SELECT rowid, 3 FROM skill_text
+      WHERE skill_text MATCH question ->> 'labelled' ORDER BY rowid LIMIT :end)
+    UNION ALL
+    SELECT * FROM (SELECT rowid, 4 FROM skill_text
+      WHERE skill_text MATCH question ->> 'words' ORDER BY rowid LIMIT :end)
+  ) GROUP BY id ORDER BY degree, id LIMIT :limit OFFSET :offset
+) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: sorted
 -- For answers with few skills in them: all are looked at.

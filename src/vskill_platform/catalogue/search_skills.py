@@ -1,28 +1,28 @@
 """Searching skills: a page of hits, how many there are in all, and what filters would leave."""
 
-from collections.abc import Mapping
-from enum import StrEnum
-from typing import Any
+from collections.abc import Sequence
 
 import apsw
 import msgspec
 
-from vskill_platform.catalogue.match import Expressions, Facet, expressions_of, filters_of
+from vskill_platform.catalogue.find_pages import (
+    Found,
+    Known,
+    Page,
+    Question,
+    find_pages,
+    page_of,
+)
+from vskill_platform.catalogue.match import Facet, Way, expressions_of, filters_of
 from vskill_platform.catalogue.query import (
-    MAX_LIMIT,
     SkillHit,
     SkillQuery,
     SkillResults,
     SkillSort,
-    Suggestion,
     Visible,
 )
 from vskill_platform.catalogue.sql import SEARCH, SEARCH_PARTS, one_value
-from vskill_platform.catalogue.words import JOINT
 
-#: In a larger answer BM25 would weigh words that half of all skills have: it takes long and says
-#: little. Its first pages are those whose names fit.
-WEIGHED = 50
 #: Who lists more values than this helps nobody to choose.
 MAX_FACET_VALUES = 50
 #: By which column each order is, and by which index it is read.
@@ -36,148 +36,81 @@ _ORDERS = {
 #: Two ways to ask whether a skill fits, and as how many fits it costs to ask. One by one is quicker
 #: as long as no words are asked for; else what begins with the last one is gathered each time anew.
 _ONE_BY_ONE, _ALL_AT_ONCE = ("walk_one_by_one", 12.0), ("walk_all_at_once", 0.5)
-_MAX_OFFSET = 2**31
-
 _encode = msgspec.json.Encoder().encode
 _HITS = msgspec.json.Decoder(list[SkillHit])
-_SUGGESTIONS = msgspec.json.Decoder(list[Suggestion])
 _FACETS = msgspec.json.Decoder(list[tuple[str, int]])
 
 
-class Way(StrEnum):
-    """How it is looked for; each only if the one before finds nothing."""
-
-    WORDS = "words"
-    ANYWHERE = "anywhere"
-    PARTS = "parts"
-
-
-class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What was counted for a question: true until a skill comes, goes or changes its words."""
-
-    way: Way
-    total: int
-    facets: dict[str, list[tuple[str, int]]] | None = None
-
-
-class _Search(msgspec.Struct, frozen=True):
-    """Where to look, and for what."""
-
-    queries: Mapping[str, str]
-    look_for: Expressions
+def search_some(
+    connection: apsw.Connection, questions: Sequence[Question]
+) -> list[tuple[SkillResults, Known]]:
+    """Return for each a page, and what need not be counted again."""
+    questions = [_with_known(connection, question) for question in questions]
+    found: dict[SkillQuery, Found] = {}
+    best_first = [asked for asked in questions if asked.query.sort is SkillSort.RELEVANCE]
+    for page in {page_of(asked.query) for asked in best_first}:
+        group = [asked for asked in best_first if page_of(asked.query) == page]
+        pages = find_pages(connection, group, page)
+        found |= {asked.query: one for asked, one in zip(group, pages, strict=True)}
+    return [
+        _search(connection, asked, found.get(asked.query) or _find_sorted(connection, asked))
+        for asked in questions
+    ]
 
 
-def search(
-    connection: apsw.Connection, query: SkillQuery, known: Known | None
+def _with_known(connection: apsw.Connection, question: Question) -> Question:
+    if question.known is not None:
+        return question
+    total = _counted_already(connection, question.query)
+    known = Known(way=Way.WORDS, total=total) if total is not None else None
+    return Question(question.query, known)
+
+
+def _search(
+    connection: apsw.Connection, question: Question, found: Found
 ) -> tuple[SkillResults, Known]:
-    """Return a page, and what need not be counted again."""
-    look_for = expressions_of(query)
-    known = known or _count_all(connection, query)
+    query = question.query
+    known = question.known or Known(way=found.way, total=found.total)
     if query.with_facets and known.facets is None:
         facets = {facet.value: _count_values(connection, query, known, facet) for facet in Facet}
         known = msgspec.structs.replace(known, facets=facets)
-    results = SkillResults(
-        hits=_HITS.decode(_find_page(connection, query, look_for, known)),
-        total=known.total,
-        facets=known.facets if query.with_facets else None,
-    )
-    return results, known
+    facets_asked = known.facets if query.with_facets else None
+    return SkillResults(hits=found.hits, total=known.total, facets=facets_asked), known
 
 
-def suggest(connection: apsw.Connection, query: SkillQuery) -> list[Suggestion]:
-    """Return the first hits without counting the others."""
-    look_for = expressions_of(query)
-    if look_for.whole is None:
-        return []
-    found = _SUGGESTIONS.decode(_by_degree(connection, query, look_for, is_weighed=False))
-    for way in (Way.ANYWHERE, Way.PARTS):
-        going = _go(look_for, way)
-        if not found and going:
-            found = _SUGGESTIONS.decode(_by_rank(connection, query, going))
-    return found
-
-
-def _count_all(connection: apsw.Connection, query: SkillQuery) -> Known:
-    """Find the way and count. Filters do not change the way: else facets would not add up."""
-    if (total := _counted_already(connection, query)) is not None:
-        return Known(way=Way.WORDS, total=total)
-    bare = msgspec.structs.replace(query, namespace="", tier="", tag="", agent="")
-    look_for = expressions_of(bare)
-    for way in Way:
-        going = _go(look_for, way)
-        if going and (total := _count(connection, going, "count" if bare == query else "has_any")):
-            break
-    else:
-        return Known(way=Way.WORDS, total=0)
-    if bare != query and (going := _go(expressions_of(query), way)):
-        total = _count(connection, going, "count")
-    return Known(way=way, total=total)
-
-
-def _count(connection: apsw.Connection, going: _Search, name: str) -> int:
-    return int(one_value(connection, going.queries[name], {"every": going.look_for.every}))
-
-
-def _go(look_for: Expressions, way: Way) -> _Search | None:
-    """Return where to look for what, if that way is open."""
-    if way is Way.WORDS:
-        return _Search(SEARCH, look_for)
-    expression = look_for.anywhere if way is Way.ANYWHERE else look_for.parts
-    queries = SEARCH if way is Way.ANYWHERE else SEARCH_PARTS
-    return _Search(queries, Expressions(every=expression)) if expression else None
-
-
-def _find_page(
-    connection: apsw.Connection, query: SkillQuery, look_for: Expressions, known: Known
-) -> Any:
-    going = _go(look_for, known.way)
-    if not going or not known.total or not query.limit:
-        return "[]"
-    if query.sort is not SkillSort.RELEVANCE:
-        return _by_sort(connection, query, going, known.total)
-    if going.look_for.whole is None:
-        return _by_rank(connection, query, going)
-    return _by_degree(connection, query, look_for, is_weighed=known.total <= WEIGHED)
-
-
-def _by_rank(connection: apsw.Connection, query: SkillQuery, going: _Search) -> Any:
-    bindings = {"every": going.look_for.every, **_page(query)}
-    return one_value(connection, going.queries["first_ranked"], bindings)
-
-
-def _by_degree(
-    connection: apsw.Connection, query: SkillQuery, look_for: Expressions, *, is_weighed: bool
-) -> Any:
-    page = _page(query)
-    how: dict[str, Any]
-    if is_weighed:
-        how = {
-            "whole": look_for.whole,
-            "words": _encode(look_for.words).decode(),
-            "joint": JOINT,
-        }
-    else:
-        how = {
-            "exact": look_for.exact,
-            "begins": look_for.begins,
-            "named": look_for.named,
-            "end": page["offset"] + page["limit"],
-        }
-    sql = SEARCH["best_fitting" if is_weighed else "fitting_by_rank"]
-    return one_value(connection, sql, {"every": look_for.every, **how, **page})
-
-
-def _by_sort(connection: apsw.Connection, query: SkillQuery, going: _Search, total: int) -> Any:
-    page = _page(query)
+def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
+    """Return a page in another order than that of the best fit."""
+    query, known = question.query, question.known
+    if known is None:
+        (counted,) = find_pages(connection, [question], Page(limit=0, offset=0))
+        known = Known(way=counted.way, total=counted.total)
+    page = page_of(query)
+    if not known.total or not page.limit:
+        return Found(known.way, known.total, [])
+    bindings = {
+        "every": expressions_of(query).by(known.way),
+        "sort": query.sort.value,
+        "limit": page.limit,
+        "offset": page.offset,
+    }
     skills = _count_skills(connection, is_all=True)
-    walked = (page["offset"] + page["limit"]) * skills / total
+    hits = _HITS.decode(one_value(connection, _sorted_by(query, known, skills), bindings))
+    return Found(known.way, known.total, hits)
+
+
+def _sorted_by(query: SkillQuery, known: Known, skills: int) -> str:
+    """Return the quicker query: look at all that fit, or walk in that order until enough do."""
+    queries, page = _queries(known.way), page_of(query)
+    walked = (page.offset + page.limit) * skills / known.total
     walk, cost = _ALL_AT_ONCE if query.text.strip() else _ONE_BY_ONE
-    sql = going.queries["sorted"]
-    if walked * cost < total:
-        column, order, index = _ORDERS[query.sort]
-        sql = going.queries[walk].format(column=column, order=order, index=index)
-    bindings = {"every": going.look_for.every, "sort": query.sort.value, **page}
-    return one_value(connection, sql, bindings)
+    if walked * cost >= known.total:
+        return queries["sorted"]
+    column, order, index = _ORDERS[query.sort]
+    return queries[walk].format(column=column, order=order, index=index)
+
+
+def _queries(way: Way) -> dict[str, str]:
+    return SEARCH_PARTS if way is Way.PARTS else SEARCH
 
 
 def _count_values(
@@ -191,11 +124,9 @@ def _count_values(
             "values": MAX_FACET_VALUES,
         }
         return _FACETS.decode(one_value(connection, SEARCH["facet_of_all"], of_all))
-    going = _go(expressions_of(query, without=facet), known.way)
-    if going is None:
-        return []
-    bindings = {"every": going.look_for.every, "values": MAX_FACET_VALUES}
-    return _FACETS.decode(one_value(connection, going.queries[f"facet_{facet}"], bindings))
+    every = expressions_of(query, without=facet).by(known.way)
+    bindings = {"every": every, "values": MAX_FACET_VALUES}
+    return _FACETS.decode(one_value(connection, _queries(known.way)[f"facet_{facet}"], bindings))
 
 
 def _asks_for_nothing(query: SkillQuery) -> bool:
@@ -227,10 +158,3 @@ def _sees_simply(visible: Visible) -> bool:
 
 def _count_skills(connection: apsw.Connection, *, is_all: bool) -> int:
     return int(one_value(connection, SEARCH["count_skills"], {"is_all": int(is_all)}))
-
-
-def _page(query: SkillQuery) -> dict[str, int]:
-    return {
-        "limit": min(max(query.limit, 0), MAX_LIMIT),
-        "offset": min(max(query.offset, 0), _MAX_OFFSET),
-    }

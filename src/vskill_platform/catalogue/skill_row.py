@@ -12,12 +12,13 @@ from vskill_platform.catalogue.match import (
     ANY_AGENT,
     PRIVATE,
     Facet,
+    description_marks,
     label_marks,
     mark,
     name_marks,
 )
 from vskill_platform.catalogue.query import SkillHit
-from vskill_platform.catalogue.words import as_one_word, parts_of, with_singulars, words_of
+from vskill_platform.catalogue.words import as_one_word, name_parts, with_singulars, words_of
 from vskill_platform.engines.moments import to_micros
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
@@ -49,12 +50,9 @@ class SkillFacts(msgspec.Struct, frozen=True):
 
 
 class SkillText(msgspec.Struct, frozen=True):
-    """What finds a skill: a column each of the full-text indexes."""
+    """What finds a skill: one text for each of the full-text indexes."""
 
-    name: str
-    labels: str
-    description: str
-    marks: str
+    words: str
     parts: str
 
     @property
@@ -133,7 +131,8 @@ def _rank(hit: SkillHit) -> int:
 
 def _text(hit: SkillHit, name: list[str]) -> SkillText:
     source = hit.repo_url.partition("://")[2] or hit.repo_url
-    labels = list(dict.fromkeys(words_of(" ".join((hit.slug, source, *hit.tags)))))
+    labels = [*name, *words_of(" ".join((hit.slug, source, *hit.tags)))]
+    described = words_of(hit.description)
     filters = [
         ANY,
         *([PRIVATE] if hit.is_private else []),
@@ -143,9 +142,19 @@ def _text(hit: SkillHit, name: list[str]) -> SkillText:
         *(mark(Facet.AGENT, agent) for agent in hit.agents or (ANY_AGENT,)),
     ]
     return SkillText(
-        name=" ".join(with_singulars(name)),
-        labels=" ".join(with_singulars(labels)),
-        description=" ".join(with_singulars(words_of(hit.description))),
-        marks=" ".join([*name_marks(name), *label_marks(labels), *filters]),
-        parts=" ".join([*parts_of(name), *filters]),
+        words=_joined(
+            [
+                *with_singulars([*labels, *described]),
+                *name_marks(name),
+                *label_marks(labels),
+                *description_marks([*labels, *described]),
+                *filters,
+            ]
+        ),
+        parts=_joined([*name_parts(name), *filters]),
     )
+
+
+def _joined(words: list[str]) -> str:
+    """Return each once: where and how often it stands is not asked."""
+    return " ".join(dict.fromkeys(words))

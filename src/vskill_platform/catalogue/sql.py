@@ -51,5 +51,5 @@ def one_value(connection: apsw.Connection, query: str, bindings: dict[str, Any])
     A single step: between two of them a thread has to get the interpreter lock back, and waits
     for it longer than SQLite takes for the answer.
     """
-    ((value,),) = connection.execute(query, bindings).fetchall()
+    (value,) = next(connection.execute(query, bindings))
     return value

@@ -21,6 +21,8 @@ _SPACELESS = re.compile(
 )
 #: Stands between the words of a name that is looked up as a whole; it is part of no word.
 JOINT = "\u2010"
+#: How much of a name must be asked for if it is not the beginning of a word.
+_PART = 3
 #: English words that end like a plural and are none, and plurals that end in more than an s.
 _NO_PLURAL = ("ss", "us", "is")
 _ES_PLURAL = ("sses", "shes", "ches", "xes", "zes")
@@ -62,10 +64,20 @@ def as_one_word(words: list[str]) -> str:
     return JOINT.join(words)
 
 
-def parts_of(words: list[str]) -> list[str]:
-    """Return every three characters that follow each other in a name."""
+def name_parts(words: list[str]) -> list[str]:
+    """Return by which parts a name is found: every three and every four of its characters."""
     whole = as_one_word(words)
-    return list(dict.fromkeys(whole[at : at + 3] for at in range(len(whole) - 2)))
+    return [*_parts(whole, _PART), *_parts(whole, _PART + 1)]
+
+
+def question_parts(words: list[str]) -> list[str]:
+    """Return the parts of a question, longer ones if it has them: fewer names have each."""
+    whole = as_one_word(words)
+    return _parts(whole, _PART + 1) or _parts(whole, _PART)
+
+
+def _parts(whole: str, length: int) -> list[str]:
+    return list(dict.fromkeys(whole[at : at + length] for at in range(len(whole) - length + 1)))
 
 
 def _plain(text: str) -> str:

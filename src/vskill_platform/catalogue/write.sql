@@ -35,8 +35,7 @@ INSERT OR IGNORE INTO skill_agent (id, agent, is_private)
 SELECT :id, value, :is_private FROM json_each(:agents)
 
 -- name: add_skill_text
-INSERT INTO skill_text (rowid, name, labels, description, marks)
-VALUES (:id, :name, :labels, :description, :marks)
+INSERT INTO skill_text (rowid, words) VALUES (:id, :words)
 
 -- name: add_skill_part
 INSERT INTO skill_part (rowid, parts) VALUES (:id, :parts)

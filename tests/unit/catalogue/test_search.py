@@ -11,7 +11,6 @@ from tests.clocks import NOON
 from tests.unit.catalogue.shelves import committed, current, found, published, results, slugs
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, SkillQuery, SkillSort, Visible
-from vskill_platform.catalogue.search_skills import WEIGHED
 from vskill_platform.engines.ports import Put
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.stores.install_store import InstallCounts, add_installs
@@ -115,12 +114,22 @@ async def test_a_name_is_exact_however_it_is_written(catalogue: Catalogue) -> No
         assert (await found(catalogue, text))[0] == "a/r/pdf-forms", text
 
 
-async def test_among_equal_names_the_better_fit_comes_first(catalogue: Catalogue) -> None:
-    rare, often = "Handles invoices. " + "Also other things. " * 10, "Handles invoices, invoices."
-    await published("a/r/one", description=rare)
-    await published("a/r/two", description=often)
+async def test_a_label_comes_before_a_description(catalogue: Catalogue) -> None:
+    await published("a/r/one", description="Handles invoices.")
+    await published("a/r/two", tags=("invoices",), published_at=NOON - timedelta(days=700))
+    await published("b/invoice-tools/three", published_at=NOON - timedelta(days=800))
 
-    assert await found(catalogue, "invoices") == ["a/r/two", "a/r/one"]
+    assert await found(catalogue, "invoices") == ["a/r/two", "b/invoice-tools/three", "a/r/one"]
+    assert await found(catalogue, "invo") == ["a/r/two", "b/invoice-tools/three"]
+
+
+async def test_one_letter_more_does_not_lose_what_was_found(catalogue: Catalogue) -> None:
+    await published("a/r/one", description="Handles invoices for traders.")
+
+    assert await found(catalogue, "invoice t") == ["a/r/one"]
+    assert await found(catalogue, "invoice tr") == ["a/r/one"]
+    assert await found(catalogue, "invoice tra") == ["a/r/one"]
+    assert await found(catalogue, "invoice trax") == []
 
 
 async def test_what_fits_alike_is_in_the_order_of_trust_installs_and_freshness(
@@ -274,7 +283,7 @@ async def test_pages_hold_every_skill_once(
 
 
 async def test_large_answers_go_on_page_by_page_with_names_first(catalogue: Catalogue) -> None:
-    count = WEIGHED + 90
+    count = 140
     wanted = [f"a/r/{'report' if n % 50 == 0 else 'skill'}-{n:04}" for n in range(count)]
     await committed([a_skill_record(slug, number) for number, slug in enumerate(wanted)])
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from vskill_platform.catalogue.words import (
     MAX_QUESTION_WORDS,
     MAX_WORD,
-    parts_of,
+    name_parts,
+    question_parts,
     question_words,
     singular,
     words_of,
@@ -72,5 +73,15 @@ def test_of_a_long_question_only_the_beginning_is_read() -> None:
 
 
 def test_parts_go_over_the_ends_of_words() -> None:
-    assert parts_of(["ab", "cd"]) == ["ab\u2010", "b\u2010c", "\u2010cd"]
-    assert parts_of(["ab"]) == []
+    assert name_parts(["ab", "cd"]) == [
+        "ab\u2010", "b\u2010c", "\u2010cd", "ab\u2010c", "b\u2010cd",
+    ]  # fmt: skip
+    assert name_parts(["ab"]) == []
+
+
+def test_a_question_is_looked_for_by_the_longest_parts_it_has() -> None:
+    assert question_parts(["abcde"]) == ["abcd", "bcde"]
+    assert question_parts(["abc"]) == ["abc"]
+    assert question_parts(["ab"]) == []
+    for question in ("abc", "bcde", "cdef"):
+        assert set(question_parts([question])) <= set(name_parts(["abcdef"]))
