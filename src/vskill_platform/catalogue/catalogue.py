@@ -31,7 +31,7 @@ from vskill_platform.catalogue.query import (
     Suggestion,
     Visible,
 )
-from vskill_platform.catalogue.search_skills import search_some
+from vskill_platform.catalogue.search_skills import is_quick, search_some
 from vskill_platform.catalogue.while_same import WhileSame
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.errors import NotReady
@@ -88,7 +88,11 @@ class Catalogue:
             query, sort=SkillSort.RELEVANCE, offset=0, limit=0, with_facets=False
         )
         known = self._known.get(question, changed)
-        answer, counted = await self._searches.submit(Question(query, known))
+        asked = Question(query, known)
+        if is_quick(query):
+            answer, counted = await self._searches.submit(asked)
+        else:
+            ((answer, counted),) = await self._search_some([asked])
         if counted is not known:
             self._known.keep(question, counted, changed)
         self._answers.keep(query, answer, written)

@@ -26,8 +26,8 @@ _FILTER, _WHOLE, _NAMED, _LABELLED = "§", "‡", "¤", "†"
 #: that do.
 _WHOLE_START, _NAMED_START, _LABELLED_START, _DESCRIBED_START = "¶", "¦", "¬", "¯"
 #: How many letters such a mark has. By one or two of a label nearly every skill would be found; and
-#: what begins with five is soon gathered from a description.
-_OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 13), range(3, 13), range(3, 5)
+#: what begins with nine is soon gathered from all descriptions.
+_OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 13), range(3, 13), range(3, 9)
 #: Every skill has this one: what is asked for when nothing is.
 ANY = f"{_FILTER}any"
 PRIVATE = f"{_FILTER}private"

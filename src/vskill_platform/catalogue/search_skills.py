@@ -41,6 +41,12 @@ _HITS = msgspec.json.Decoder(list[SkillHit])
 _FACETS = msgspec.json.Decoder(list[tuple[str, int]])
 
 
+def is_quick(query: SkillQuery) -> bool:
+    """Tell whether it can be answered together with others without holding them up."""
+    is_plain = query.sort is SkillSort.RELEVANCE and not query.with_facets
+    return is_plain and not filters_of(query)
+
+
 def search_some(
     connection: apsw.Connection, questions: Sequence[Question]
 ) -> list[tuple[SkillResults, Known]]:

@@ -1,5 +1,6 @@
 """Searching: what is found, in which order, and that every number is true."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -304,6 +305,38 @@ def a_skill_record(slug: str, number: int) -> Put:
         slug, description="Writes a report.", published_at=NOON - timedelta(hours=number)
     )
     return Put(f"skill:{slug}", encode(skill))
+
+
+async def test_who_asks_at_the_same_moment_gets_their_own_answer(catalogue: Catalogue) -> None:
+    names = ("pdf-forms", "pdf-merge", "database-tools", "mail")
+    for name in names:
+        await published(f"a/r/{name}", tags=("t",), description=f"Knows {name[::-1]}.")
+    await published("a/r/hidden", is_private=True)
+    asked = {
+        "pdf": ["a/r/pdf-forms", "a/r/pdf-merge"],  # by words
+        "smrof": ["a/r/pdf-forms"],
+        "egr": ["a/r/pdf-merge"],  # by the beginning of any word
+        "abas": ["a/r/database-tools"],  # by a part of a name
+        "zzz": [],
+        "hidden": [],
+        "": [f"a/r/{name}" for name in names],
+    }
+    queries = [
+        SkillQuery(text=text, tag=tag, sort=sort, limit=limit, with_facets=with_facets)
+        for text in asked
+        for tag in ("", "t")
+        for sort in (SkillSort.RELEVANCE, SkillSort.NAME)
+        for limit in (7, 25)
+        for with_facets in (False, True)
+    ]
+
+    await found(catalogue)  # all of it is known now
+    answers = await asyncio.gather(*(catalogue.search_skills(query) for query in queries))
+
+    for query, answer in zip(queries, answers, strict=True):
+        assert sorted(slugs(answer)) == sorted(asked[query.text]), query
+        assert answer.total == len(answer.hits)
+        assert (answer.facets is not None) == query.with_facets
 
 
 async def test_odd_pages_are_answered(catalogue: Catalogue) -> None:
