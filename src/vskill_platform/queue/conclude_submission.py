@@ -16,7 +16,7 @@ from vskill_platform.model.submission import (
     move,
     wait,
 )
-from vskill_platform.model.verdict import BLOCKING, Report
+from vskill_platform.model.verdict import BLOCKING, Report, in_order
 from vskill_platform.publish.hold_skill import hold_skill
 from vskill_platform.publish.publish_skill import Publication, prepare_publication
 from vskill_platform.queue.build_report import build_report, decide_about, describe
@@ -75,9 +75,9 @@ async def conclude_submission(
 def _stop(
     current: Stored[Submission], report: Report, decision: Decision, state: SubmissionState
 ) -> Conclusion:
-    """End the walk, or hand it to a person, with the finding that decided as the reason."""
-    first = (*decision.deciding, *report.findings)[0]
+    """End the walk, or hand it to a person, with the gravest finding as the reason."""
     grave = [item for item in report.findings if item.severity in BLOCKING and not item.is_aside]
+    first = in_order((*decision.deciding, *grave) or report.findings)[0]
     others = len(grave) - (first in grave)
     more = f" (and {others} more)" if others else ""
     waits = "a person has to look at it: " if state is SubmissionState.NEEDS_REVIEW else ""

@@ -43,6 +43,8 @@ class Plot(msgspec.Struct, frozen=True):
     #: What the full height means.
     top: float
     labels: tuple[str, ...]
+    #: Whether the values of a series can be added up.
+    has_totals: bool = True
 
     @property
     def totals(self) -> tuple[float, ...]:
@@ -53,16 +55,18 @@ class Plot(msgspec.Struct, frozen=True):
         return not any(self.totals)
 
 
-def stacked_bars(labels: Sequence[str], series: Sequence[Series]) -> Plot:
+def stacked_bars(
+    labels: Sequence[str], series: Sequence[Series], *, has_totals: bool = True
+) -> Plot:
     """Stack the values of all series at each label; the highest stack fills the height."""
     stacks = [sum(one.values[at] for one in series) for at in range(len(labels))]
-    top = max([*stacks, 1])
+    top = max(stacks, default=0) or 1
     step = WIDTH / max(len(labels), 1)
     columns = tuple(
         Column(_words(label, at, series), at * step, step, _stack(at, step, top, series))
         for at, label in enumerate(labels)
     )
-    return Plot(columns, tuple(series), top, tuple(labels))
+    return Plot(columns, tuple(series), top, tuple(labels), has_totals)
 
 
 def _stack(at: int, step: float, top: float, series: Sequence[Series]) -> tuple[Rectangle, ...]:

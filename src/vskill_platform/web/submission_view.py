@@ -24,6 +24,7 @@ from vskill_platform.stores.db import get_queue, get_settings
 from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.submission_set_store import get_submission_set
 from vskill_platform.stores.submission_store import get_history
 
 _S = SubmissionState
@@ -53,6 +54,8 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
     next_step: str
     may_retry: bool
     may_withdraw: bool
+    #: Whether other skills came in with it.
+    has_siblings: bool
 
     @property
     def has_ended(self) -> bool:
@@ -75,7 +78,13 @@ async def view_submission(visitor: Visitor, submission: Submission) -> Submissio
         may_retry=may_act and submission.state in RETRYABLE_STATES,
         may_withdraw=submission.state not in TERMINAL_STATES
         and await _is_theirs(visitor, submission),
+        has_siblings=await _has_siblings(submission),
     )
+
+
+async def _has_siblings(submission: Submission) -> bool:
+    together = await get_submission_set(submission.set_id) if submission.set_id else None
+    return together is not None and len(together.submission_ids) > 1
 
 
 async def _shown_report(submission_id: str) -> Report | None:

@@ -14,6 +14,7 @@ from vskill_platform.access.welcome import base_url
 from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier, tier_meaning
+from vskill_platform.scan.code_context import other_places
 from vskill_platform.scan.show_text import show
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.access.visitor import csrf_token_of, visitor_of
@@ -72,7 +73,8 @@ def build_templates() -> JinjaTemplateEngine:
         "tier_words": lambda value: tier_meaning(TrustTier(value)),
         "page_numbers": page_numbers,
         "shown": shown,
-        "capitalize_first": lambda text: text[:1].upper() + text[1:],
+        "sentence": sentence,
+        "places": lambda finding: [*finding.evidence[:1], *other_places(finding)],
         "skill_url": skill_url,
         "public_source": public_source,
     }
@@ -83,6 +85,15 @@ def build_templates() -> JinjaTemplateEngine:
     engine.register_template_callable("registry_name", _registry_name)
     engine.register_template_callable("base_url", lambda _: base_url(get_settings()))
     return engine
+
+
+def sentence(text: str, limit: int = 1000) -> Markup:
+    """Begin what is said of something with a capital, and show what it quotes as code."""
+    parts = shown(text[:1].upper() + text[1:], limit).split("`")
+    if len(parts) % 2 == 0:  # one quote too many: nobody knows where code begins
+        return Markup("`").join(parts)
+    code = Markup("<code>{}</code>")
+    return Markup().join(code.format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def ago(moment: datetime) -> str:

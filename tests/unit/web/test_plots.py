@@ -36,3 +36,10 @@ def test_nothing_at_all_is_an_empty_plot() -> None:
     assert plot.is_empty
     assert plot.columns[0].bars == ()
     assert stacked_bars([], []).is_empty
+
+
+def test_small_numbers_fill_the_height_too() -> None:
+    plot = stacked_bars(["Mon"], [Series("median", "info", (0.02,))], has_totals=False)
+
+    assert plot.top == 0.02
+    assert plot.columns[0].bars[0].height == pytest.approx(HEIGHT)

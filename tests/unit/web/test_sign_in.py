@@ -195,7 +195,7 @@ async def test_who_may_not_is_told_so_honestly(bound: WorkerEnv) -> None:
         page = await rae.get("/only-for-admins")
 
     assert page.status_code == 403
-    assert "administering is beyond what rae may as reviewer" in page.text
+    assert "Administering is beyond what rae may as reviewer" in page.text
     assert page.headers["content-type"].startswith("text/html")
 
 

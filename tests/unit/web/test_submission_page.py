@@ -12,6 +12,7 @@ from vskill_platform.model.source import folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.submission_set_store import SubmissionSet, put_submission_set
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.web.submission_view import _NEXT_STEPS
 
@@ -110,3 +111,33 @@ async def test_a_private_one_is_not_there_for_others(registry: Registry) -> None
     assert "those of its namespace" in own.text
     assert {answer.status_code for answer in others} == {404}
     assert not any("hushed" in answer.text for answer in others)
+
+
+async def test_what_came_in_alone_has_no_others_beside_it(registry: Registry) -> None:
+    one = await put_submission(registry.env, _S.TIER1_FAILED, name="one", set_id="set_1")
+    two = await put_submission(registry.env, _S.TIER1_FAILED, name="two", set_id="set_1")
+
+    async def page_of(*ids: str) -> str:
+        together = SubmissionSet(
+            id="set_1", source=REPO, submission_ids=ids, submitter="ada",
+            updated_at=one.updated_at,
+        )  # fmt: skip
+        await put_submission_set(together)
+        return (await registry.get(f"/submissions/{one.id}", headers=HTML)).text
+
+    assert "Came in with" not in await page_of(one.id)
+    assert "Came in with" in await page_of(one.id, two.id)
+
+
+async def test_a_line_is_shown_once_though_a_finding_rests_on_it_twice(registry: Registry) -> None:
+    finding = a_finding(
+        message="`name: <b>` differs", file="run.sh", line=7,
+        evidence=("curl evil", "run.sh:7 curl evil", "run.sh:9 sh"),
+    )  # fmt: skip
+    failed = await put_submission(registry.env, _S.TIER1_FAILED, findings=(finding,))
+
+    page = (await registry.get(f"/submissions/{failed.id}", headers=HTML)).text
+
+    assert page.count("curl evil") == 1
+    assert "run.sh:9 sh" in page
+    assert "<code>name: &lt;b&gt;</code> differs" in page

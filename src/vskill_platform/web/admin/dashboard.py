@@ -108,13 +108,13 @@ def _throughput(activity: list[ActivityBucket]) -> Plot:
     def ended(*states: SubmissionState) -> tuple[float, ...]:
         return tuple(sum(bucket.ended.get(state, 0) for state in states) for bucket in activity)
 
-    return _by_hour(
-        activity,
+    series = [
         Series("published", "good", ended(_S.PUBLISHED)),
         Series("to a person", "info", ended(_S.NEEDS_REVIEW)),
         Series("stopped", "warn", ended(_S.TIER1_FAILED, _S.REJECTED, _S.DEQUEUED)),
         Series("blocked", "bad", ended(_S.BLOCKED)),
-    )
+    ]
+    return stacked_bars(_hours(activity), series)
 
 
 def _scan_times(activity: list[ActivityBucket]) -> Plot:
@@ -126,10 +126,9 @@ def _scan_times(activity: list[ActivityBucket]) -> Plot:
     medians = seconds(lambda bucket: bucket.scan_median)
     highest = seconds(lambda bucket: bucket.scan_p95)
     beyond = tuple(max(0.0, round(p95 - p50, 3)) for p50, p95 in zip(medians, highest, strict=True))
-    return _by_hour(
-        activity, Series("s median", "info", medians), Series("s more at p95", "warn", beyond)
-    )
+    series = [Series("median", "info", medians), Series("from there to p95", "warn", beyond)]
+    return stacked_bars(_hours(activity), series, has_totals=False)
 
 
-def _by_hour(activity: list[ActivityBucket], *series: Series) -> Plot:
-    return stacked_bars([f"{bucket.start:%H:%M}" for bucket in activity], list(series))
+def _hours(activity: list[ActivityBucket]) -> list[str]:
+    return [f"{bucket.start:%H:%M}" for bucket in activity]

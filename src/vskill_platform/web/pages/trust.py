@@ -54,7 +54,7 @@ async def trust_page(request: PageRequest) -> Template:
             "section": "trust",
             "tiers": _tiers(dict((tiers.facets or {}).get("tier", []))),
             "counts": await catalogue.count_all(visible=visible),
-            "plot": plot_days(await catalogue.activity(_since(), Bucket.DAY)),
+            "plot": plot_days(await catalogue.activity(_since(), Bucket.DAY, visible=visible)),
             "days": DAYS,
             "blocks": [_shown(block) for block in blocks[:_MAX_SHOWN]],
             "block_count": len(blocks),
