@@ -165,7 +165,7 @@ def test_the_admin_pauses_and_resumes(cyd: Page) -> None:
     cyd.goto("/admin/queue")
     cyd.get_by_label("because").fill("the disk is being changed")
     cyd.get_by_role("button", name="Pause").click()
-    expect(cyd.locator("#state")).to_contain_text("Paused until")
+    expect(cyd.locator("#state")).to_contain_text("Paused; it goes on")
     cyd.get_by_role("button", name="Resume now").click()
 
     expect(cyd.get_by_role("status")).to_contain_text("hands out work again")

@@ -100,12 +100,13 @@ def stuck(*, as_json: bool) -> None:
 @click.command()
 @click.option("--for", "duration", type=Duration(), default="1h", show_default=True,
               help="How long, such as 10m or 1h30m.")  # fmt: skip
+@click.option("--reason", default="", help="Why; kept in the audit.")
 @json_option
-def pause(*, duration: timedelta, as_json: bool) -> None:
+def pause(*, duration: timedelta, reason: str, as_json: bool) -> None:
     """Hand out no work for a while; what is running goes on, and it ends by itself."""
 
     async def work() -> None:
-        await pause_queue(duration, actor=getpass.getuser())
+        await pause_queue(duration, actor=getpass.getuser(), reason=reason)
         await _show_pause(as_json=as_json)
 
     run_command(work)

@@ -16,6 +16,7 @@ from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 MAX_MEMORY_BYTES = 1024 * 1024 * 1024
 MAX_CPU_SECONDS = 30
+_SHARE = f"{MAX_CPU_SECONDS} s of computing or {MAX_MEMORY_BYTES // 1024**3} GiB of memory"
 
 Result = TypeVar("Result")
 Scan = Callable[[Path, str | None], ScanResult]
@@ -53,7 +54,17 @@ async def run_in_process(
 
 
 def _broken_down(error: BaseException) -> ScanError:
-    return ScanError(f"the check broke down: {error!r}")
+    """Say in the submitter's words what the system or the interpreter put an end to."""
+    match error:
+        case BrokenWorkerProcess():
+            why = f"it was ended, most likely because it took more than {_SHARE}"
+        case MemoryError():
+            why = f"it would have taken more than {_SHARE}"
+        case RecursionError():
+            why = "something is nested too deep"
+        case _:
+            why = str(error)
+    return ScanError(f"the check broke down: {why}")
 
 
 def _within_limits(work: Callable[..., Result], *arguments: object) -> Result:

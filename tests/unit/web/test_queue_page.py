@@ -114,7 +114,7 @@ async def test_a_pause_work_that_is_not_done_and_places_are_told(
     paused = await registry.get("/queue", headers=HTML)
 
     assert "Work has been waiting for 301 s and no worker is alive." in waiting.text
-    assert "The queue is paused until" in paused.text
+    assert "The queue is paused and goes on" in paused.text
     assert "number 1" in paused.text
     monkeypatch.setattr(queue_module, "MAX_COUNTED", 0)
     assert "number 1" not in (await registry.get("/queue", headers=HTML)).text

@@ -1,7 +1,8 @@
 """One SQLite file: opening it, its pragmas, its schema, and its errors in our words."""
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -43,6 +44,10 @@ def errors_translated(path: Path) -> Iterator[None]:
 
 
 def open_connection(path: Path) -> apsw.Connection:
+    with suppress(OSError):  # what is wrong with the place SQLite says in the next line
+        # Ours alone from its first byte on: private skills and digests of passwords are in it.
+        # SQLite's other files take over its permissions; one that is there keeps its own.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOMUTEX
     connection = apsw.Connection(str(path), flags=flags)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)

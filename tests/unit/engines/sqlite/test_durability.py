@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import stat
 import subprocess
 import sys
 from datetime import timedelta
@@ -141,3 +142,25 @@ async def test_a_real_second_process_is_heard_and_loses_nothing(url: str) -> Non
     assert len(await list_all(engine, "ours:")) == len(await list_all(engine, "theirs:")) == 20
     assert len(await engine.queue.receive(100, lease=LEASE)) == 19
     await engine.close()
+
+
+async def test_a_new_file_is_for_its_owner_alone_and_an_old_one_keeps_its_mode(
+    url: str, path: Path
+) -> None:
+    engine = await open_engine(url)
+    await engine.commit([Put("sub:1", b"x")])
+    modes = [mode_of(Path(f"{path}{ending}")) for ending in ("", "-wal", "-shm")]
+    await engine.close()
+    set_mode(path, 0o640)
+    await (await open_engine(url)).close()
+
+    assert modes == [0o600] * 3
+    assert mode_of(path) == 0o640
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def set_mode(path: Path, mode: int) -> None:
+    path.chmod(mode)
