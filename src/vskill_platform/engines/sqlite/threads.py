@@ -8,11 +8,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 import apsw
+
+from vskill_platform.errors import EngineError
 
 Result = TypeVar("Result")
 Work = Callable[[apsw.Connection], Result]
@@ -23,6 +25,9 @@ class ConnectionThreads:
         self._loop = asyncio.get_running_loop()
         self._todo: SimpleQueue[_Piece[Any] | None] = SimpleQueue()
         self._connections = connections
+        #: What comes after the last piece of work would wait for ever.
+        self._door = Lock()
+        self._is_closed = False
         # Daemons: who ends without closing the engine is not kept from it.
         self._threads = [
             Thread(target=self._work, args=(connection,), name=f"{name}_{number}", daemon=True)
@@ -34,13 +39,19 @@ class ConnectionThreads:
     def run(self, work: Work[Result]) -> asyncio.Future[Result]:
         """Run *work* on a connection that nobody else uses meanwhile."""
         answer: asyncio.Future[Result] = self._loop.create_future()
-        self._todo.put(_Piece(work, answer, self._loop))
+        with self._door:
+            if self._is_closed:
+                answer.set_exception(EngineError("the database is closed"))
+            else:
+                self._todo.put(_Piece(work, answer, self._loop))
         return answer
 
     def close(self) -> None:
         """Finish what was begun, then close the connections."""
-        for _ in self._threads:
-            self._todo.put(None)
+        with self._door:
+            self._is_closed = True
+            for _ in self._threads:
+                self._todo.put(None)
         for thread in self._threads:
             thread.join()
         for connection in self._connections:

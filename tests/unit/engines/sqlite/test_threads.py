@@ -11,6 +11,7 @@ import pytest
 
 from tests.contracts.asking import GUARD_SECONDS
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
+from vskill_platform.errors import EngineError
 
 
 def double(number: int, connection: apsw.Connection) -> object:
@@ -86,3 +87,13 @@ async def test_closing_finishes_what_was_begun(connections: list[apsw.Connection
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("tested")]
     with pytest.raises(apsw.ConnectionClosedError):
         connections[0].execute("SELECT 1")
+
+
+async def test_work_that_comes_too_late_is_refused_and_does_not_wait_for_ever(
+    connections: list[apsw.Connection],
+) -> None:
+    threads = ConnectionThreads(connections, name="tested")
+    await asyncio.to_thread(threads.close)
+
+    with pytest.raises(EngineError, match="closed"):
+        await asyncio.wait_for(threads.run(partial(double, 1)), GUARD_SECONDS)
