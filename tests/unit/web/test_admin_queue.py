@@ -81,9 +81,24 @@ async def test_the_dashboard_sounds_an_alarm_for_all_that_is_wrong(
 
     assert "No worker is alive" in page
     assert "stand still" in page
-    assert "1 messages were given up" in page
+    assert "1 message was given up" in page
     assert f"Cron job {first.name}: failed: ValueError: &lt;b&gt;broken&lt;/b&gt;" in page
     assert f"Cron job {second.name}: has not run for long" in page
+    assert "All is well" not in page
+
+
+async def test_what_waits_for_the_end_of_a_pause_is_no_alarm_of_its_own(
+    registry: Registry, clock: ManualClock
+) -> None:
+    await submit(git_source(REPO, "b"), submitter="ada")
+    rae = await an_operator(registry, Role.REVIEWER)
+    await rae.act("/admin/queue/pause", duration="1h", reason="upgrade")
+    clock.advance(seconds=registry.env.settings.stuck_threshold.total_seconds())
+
+    page = await rae.see("/admin")
+
+    assert "The queue is paused until 13:00 UTC" in page
+    assert "submission stands still." not in page
     assert "All is well" not in page
 
 

@@ -70,10 +70,15 @@ def _alarms(
     ]
     if not health.workers:
         alarms.append(("No worker is alive: nothing that comes in is checked.", "/admin/queue"))
-    if stuck:
-        alarms.append((f"{stuck} submissions stand still.", "/admin/queue"))
-    if health.queue.dead:
-        alarms.append((f"{health.queue.dead} messages were given up.", "/admin/queue"))
+    if health.queue.paused_until:
+        until = f"{health.queue.paused_until:%H:%M} UTC"
+        alarms.append((f"The queue is paused until {until}: what comes in waits.", "/admin/queue"))
+    elif stuck:
+        those = "1 submission stands" if stuck == 1 else f"{stuck} submissions stand"
+        alarms.append((f"{those} still.", "/admin/queue"))
+    if dead := health.queue.dead:
+        those = "1 message was" if dead == 1 else f"{dead} messages were"
+        alarms.append((f"{those} given up.", "/admin/queue"))
     if freshness.is_degraded:
         why = freshness.problem or "it is catching up"
         alarms.append((f"Lists and searches may be out of date: {why}.", "/admin"))
