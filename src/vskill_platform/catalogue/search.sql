@@ -37,11 +37,11 @@ going AS MATERIALIZED (
 )
 SELECT '[' || group_concat(CASE
     WHEN words IS NOT NULL THEN
-      '["words",' || words || ',' || iif(words, ({by_words}), '[]') || ']'
+      '["words",' || words || ',' || iif(words > :offset, ({by_words}), '[]') || ']'
     WHEN anywhere IS NOT NULL THEN
-      '["anywhere",' || anywhere || ',' || iif(anywhere, ({by_anything}), '[]') || ']'
+      '["anywhere",' || anywhere || ',' || iif(anywhere > :offset, ({by_anything}), '[]') || ']'
     WHEN parts IS NOT NULL THEN
-      '["parts",' || parts || ',' || iif(parts, ({by_parts}), '[]') || ']'
+      '["parts",' || parts || ',' || iif(parts > :offset, ({by_parts}), '[]') || ']'
     ELSE '["words",0,[]]'
   END, ',' ORDER BY key) || ']'
 FROM going
