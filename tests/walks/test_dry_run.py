@@ -87,5 +87,5 @@ async def test_a_skill_without_a_report_of_its_content_is_said_to_be_unknown(
 
     result = await try_policy(STRICT)
 
-    assert result.unknown == ("@local/tidy-notes", "ada/box/lost")
+    assert result.unknown == ("ada/box/lost",)
     assert (result.published, result.in_review) == (2, 1)

@@ -21,7 +21,7 @@ from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.scan.scan_skill import ScanResult, rejudge
 from vskill_platform.stores.db import bound_env, get_now, get_settings
 from vskill_platform.stores.reject_submission import NO_SCANNER, unverified
-from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.scan_store import get_report_on
 from vskill_platform.stores.skill_store import get_archive
 
 log = get_logger(__name__)
@@ -55,8 +55,7 @@ async def check_version(submission: Submission, snapshot: Snapshot) -> CheckedVe
 
     A scanner that breaks means: not verified, so a person has to look.
     """
-    before = await get_report(submission.id)
-    known = before if before and before.digest == snapshot.digest else None
+    known = await get_report_on(submission.id, snapshot.digest)
     try:
         scanned = await _check_patiently(snapshot)
     except ScanError as error:

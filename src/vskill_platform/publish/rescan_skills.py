@@ -29,7 +29,7 @@ from vskill_platform.stores.rescan_store import (
     write_rescan,
     write_rescan_done,
 )
-from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.scan_store import get_report_on
 from vskill_platform.stores.skill_store import get_version, list_skills
 from vskill_platform.stores.submission_store import get_history, get_submission
 
@@ -72,7 +72,7 @@ async def list_due_skills() -> list[PublishedSkill]:
         for skill in await list_skills()
         if skill.digest and not _is_about(known.get(skill.slug), skill)
     ]
-    reports = await settle(lambda skill: get_report(skill.submission_id), skills)
+    reports = await settle(lambda skill: get_report_on(skill.submission_id, skill.digest), skills)
     today = get_now().date()
     return [
         skill
@@ -138,7 +138,8 @@ async def _rescan(skill: PublishedSkill) -> Rescan | None:
         log.warning("not rescanned: parts of it are missing", slug=skill.slug)
         return None
     old = Outcome.PUBLISH
-    if was_approved_by_a_person(await get_history(skill.submission_id)):
+    history = await get_history(skill.submission_id)
+    if was_approved_by_a_person(history, published_at=version.published_at):
         old = Outcome.REVIEW
     async with opened_version(version, submission.record) as snapshot:
         decision = (await check_version(submission.record, snapshot)).decision

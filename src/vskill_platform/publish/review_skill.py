@@ -21,7 +21,7 @@ from vskill_platform.stores.block_submission import why_blocked
 from vskill_platform.stores.db import bound_env, commit, get_now
 from vskill_platform.stores.held_store import let_go
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.scan_store import get_report, write_report
+from vskill_platform.stores.scan_store import get_report, write_report, write_report_of_published
 from vskill_platform.stores.submission_store import (
     get_history,
     get_submission,
@@ -59,7 +59,7 @@ async def approve(said: Ruling) -> Submission:
     report = msgspec.structs.replace(report, decided=decided)
     published, operations = _publish(stored, said, publication.slug, publication.version)
     operations += publication.operations
-    operations += [write_report(report), *await let_go(submission.id)]
+    operations += [*write_report_of_published(report), *await let_go(submission.id)]
     operations.append(_audit("reviews approve", said, outcome=published.reason))
     return await _commit(published, operations)
 

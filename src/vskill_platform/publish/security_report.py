@@ -11,7 +11,7 @@ from vskill_platform.model.verdict import Finding, FindingKind, Report, in_order
 from vskill_platform.publish.read_files import read_files, text_of
 from vskill_platform.scan.code_context import Line, lines_of, split_text, without_secrets
 from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
-from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.scan_store import get_report_on
 
 #: Of a larger file no lines are shown.
 _MAX_CONTEXT_BYTES = 1024 * 1024
@@ -38,8 +38,7 @@ class SecurityReport(msgspec.Struct, frozen=True, kw_only=True):
 
 async def security_report(version: SkillVersion) -> SecurityReport:
     """Gather it; a report or a scan of other content says nothing about this version."""
-    latest = await get_report(version.submission_id)
-    report = latest if latest and latest.digest == version.digest else None
+    report = await get_report_on(version.submission_id, version.digest)
     scans = await get_external_scans(version.submission_id)
     shown = await _in_context(version, in_order(report.findings)) if report else []
     return SecurityReport(

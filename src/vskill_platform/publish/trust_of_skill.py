@@ -1,6 +1,7 @@
 """Gathering what the trust in a skill is derived from."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.model.judgement import Opinion
@@ -9,7 +10,7 @@ from vskill_platform.model.submission import StateEvent, SubmissionState
 from vskill_platform.model.trust import Evidence, TrustScore, derive_trust
 from vskill_platform.model.verdict import Report
 from vskill_platform.stores.db import get_now
-from vskill_platform.stores.scan_store import ReportMark, get_report, read_report_marks
+from vskill_platform.stores.scan_store import ReportMark, get_report_on, read_report_marks_on
 from vskill_platform.stores.skill_store import VersionMark, get_version
 from vskill_platform.stores.submission_store import get_histories, get_history
 
@@ -21,7 +22,7 @@ _APPROVED = frozenset({SubmissionState.AUTO_APPROVED, SubmissionState.VENDOR_APP
 async def trust_of_skill(skill: PublishedSkill) -> TrustScore:
     """Say how far the version that is offered can be trusted, by what is known right now."""
     latest = await get_version(skill.slug, skill.offered) if skill.offered else None
-    report = await get_report(skill.submission_id)
+    report = await get_report_on(skill.submission_id, latest.digest) if latest else None
     history = await get_history(skill.submission_id)
     return derive_trust(_evidence(skill, latest, report, history))
 
@@ -34,11 +35,17 @@ async def trust_of_skills(
     A record of which nothing can be said is left out and logged: it must not cost the others.
     """
     submission_ids = list({skill.submission_id for skill in skills})
-    reports = await read_report_marks(submission_ids)
+    offered = {
+        skill.slug: (skill.submission_id, latest[skill.slug].digest)
+        for skill in skills
+        if skill.slug in latest
+    }
+    reports = await read_report_marks_on(set(offered.values()))
     histories = await get_histories(submission_ids)
     trusts = {}
     for skill in skills:
-        report, history = reports.get(skill.submission_id), histories[skill.submission_id]
+        report = reports.get(offered[skill.slug]) if skill.slug in offered else None
+        history = histories[skill.submission_id]
         try:
             trusts[skill.slug] = derive_trust(
                 _evidence(skill, latest.get(skill.slug), report, history)
@@ -48,9 +55,9 @@ async def trust_of_skills(
     return trusts
 
 
-def was_approved_by_a_person(history: Sequence[StateEvent]) -> bool:
-    """Tell whether a person let through what was published last."""
-    ways = [event for event in history if event.to_state in _APPROVED]
+def was_approved_by_a_person(history: Sequence[StateEvent], *, published_at: datetime) -> bool:
+    """Tell whether a person let through what was published at that moment."""
+    ways = [event for event in history if event.to_state in _APPROVED and event.at <= published_at]
     return bool(ways) and ways[-1].from_state is SubmissionState.NEEDS_REVIEW
 
 
@@ -60,14 +67,14 @@ def _evidence(
     report: Report | ReportMark | None,
     history: Sequence[StateEvent],
 ) -> Evidence:
-    # A report of other content, such as that of an update which did not pass, says nothing.
-    known = report if report and latest and report.digest == latest.digest else None
-    said = known.judgement if known else None
+    said = report.judgement if report else None
     return Evidence(
         is_down=skill.down is not None,
-        verdict=known.verdict if known else None,
+        verdict=report.verdict if report else None,
         agreement=said.confidence if said and said.opinion is Opinion.PUBLISH else 0.0,
-        is_reviewed=bool(known) and was_approved_by_a_person(history),
+        is_reviewed=report is not None
+        and latest is not None
+        and was_approved_by_a_person(history, published_at=latest.published_at),
         has_provenance=bool(latest and latest.commit_sha),
         published_for=get_now() - skill.published_at,
         yanked=len(skill.yanked),

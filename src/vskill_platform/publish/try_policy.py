@@ -20,7 +20,7 @@ from vskill_platform.model.submission import Submission
 from vskill_platform.model.verdict import Report
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.stores.held_store import get_held
-from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.scan_store import get_report, get_report_on
 from vskill_platform.stores.skill_store import get_latest_version, get_skill, list_slugs
 from vskill_platform.stores.submission_store import get_submission, get_waiting_reviews
 
@@ -90,8 +90,8 @@ async def _published(slug: str) -> _Known | str | None:
         return None
     skill = stored.record
     submission = await get_submission(skill.submission_id)
-    report = await get_report(skill.submission_id)
-    if submission is None or report is None or report.digest != skill.digest:
+    report = await get_report_on(skill.submission_id, skill.digest)
+    if submission is None or report is None:
         return slug
     latest = await get_latest_version(slug)
     return _Known(

@@ -26,7 +26,7 @@ from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.external_scan_store import ExternalScan, write_external_scan
 from vskill_platform.stores.held_store import let_go
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.scan_store import write_report
+from vskill_platform.stores.scan_store import write_report, write_report_of_published
 from vskill_platform.stores.submission_store import write_submission
 
 
@@ -68,7 +68,7 @@ async def conclude_submission(
     )  # fmt: skip
     stopwatch.lap("publish")
     published, operations = _publish(current, report, decision, publication)
-    operations += [write_report(report), *publication.operations, *held]
+    operations += [*write_report_of_published(report), *publication.operations, *held]
     return Conclusion(published, operations)
 
 

@@ -1,6 +1,10 @@
-"""What the checks found, one report a submission: always the latest."""
+"""What the checks found: the latest report of each submission, and those of what was published.
 
-from collections.abc import Sequence
+A submission goes on when its source changes. What was found in an update that did not pass says
+nothing about the version that is on offer, so that keeps its own.
+"""
+
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -10,6 +14,7 @@ from vskill_platform.model.verdict import Report, Verdict
 from vskill_platform.stores.records import encode, get_record, read_found
 
 _SCAN = "scan:"
+_PUBLISHED = "published-scan:"
 
 
 class _JudgementMark(msgspec.Struct, frozen=True):
@@ -39,6 +44,30 @@ async def get_report(submission_id: str) -> Report | None:
     return stored.record if stored else None
 
 
+async def get_report_on(submission_id: str, digest: str) -> Report | None:
+    """Return what was found in exactly this content: of late, or when it was published."""
+    latest = await get_report(submission_id)
+    if latest and latest.digest == digest:
+        return latest
+    stored = await get_record(_published_key(submission_id, digest), Report)
+    return stored.record if stored else None
+
+
+async def read_report_marks_on(
+    contents: Collection[tuple[str, str]],
+) -> dict[tuple[str, str], ReportMark]:
+    """Return the same of many, each a submission and a digest, all read at once."""
+    latest = await read_report_marks(list({submission_id for submission_id, _ in contents}))
+    known = {
+        (submission_id, digest): latest[submission_id]
+        for submission_id, digest in contents
+        if submission_id in latest and latest[submission_id].digest == digest
+    }
+    others = {_published_key(*one): one for one in contents if one not in known}
+    found = await read_found(list(others), lambda _, value: _MARK.decode(value))
+    return known | {others[key]: mark for key, mark in found.items()}
+
+
 async def read_report_marks(submission_ids: Sequence[str]) -> dict[str, ReportMark]:
     """Return the mark of the report of each submission that has one, all read at once."""
     keys = [_SCAN + submission_id for submission_id in submission_ids]
@@ -48,3 +77,13 @@ async def read_report_marks(submission_ids: Sequence[str]) -> dict[str, ReportMa
 
 def write_report(report: Report) -> Operation:
     return Put(_SCAN + report.submission_id, encode(report), due=NEVER)
+
+
+def write_report_of_published(report: Report) -> list[Operation]:
+    """Write the report by which content is published; it is kept as long as the version."""
+    key = _published_key(report.submission_id, report.digest or "")
+    return [write_report(report), Put(key, encode(report), due=NEVER)]
+
+
+def _published_key(submission_id: str, digest: str) -> str:
+    return f"{_PUBLISHED}{submission_id}:{digest}"

@@ -10,6 +10,7 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.access import Right
 from vskill_platform.model.skill import SkillVersion
+from vskill_platform.model.submission import StateEvent
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.publish.diff_versions import FileChange, VersionDiff
 from vskill_platform.publish.list_versions import (
@@ -116,20 +117,16 @@ async def read_manifest(version: SkillVersion) -> str:
 
 async def _items(listed: SkillVersions, places: Sequence[int]) -> list[VersionItem]:
     history = await get_history(listed.skill.submission_id)
-    is_reviewed = was_approved_by_a_person(history)
-    return [_item(listed, place, is_reviewed=is_reviewed) for place in places]
+    return [_item(listed, place, history) for place in places]
 
 
-def _item(listed: SkillVersions, place: int, *, is_reviewed: bool) -> VersionItem:
-    """Say what is known of a version.
-
-    How far it can be trusted is known of the one that is offered alone: of the others no report
-    is kept, only that they passed a check, else they would not have been published.
-    """
+def _item(listed: SkillVersions, place: int, history: Sequence[StateEvent]) -> VersionItem:
+    """Say what is known of a version; how far it can be trusted, of the offered one alone."""
     row = listed.versions[place]
     version = row.version
     before = listed.versions[place + 1].version if place + 1 < len(listed.versions) else None
     is_offered = row.standing is Standing.LATEST
+    is_reviewed = was_approved_by_a_person(history, published_at=version.published_at)
     is_down = row.standing in {Standing.BLOCKED, Standing.TAKEN_DOWN}
     tier = TrustTier.BLOCKED if is_down else TrustTier.SCANNED
     tier = listed.trust.tier if is_offered else tier
