@@ -1,6 +1,6 @@
 """All skills of one repo or archive at once: a submission each, linked to each other."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -8,6 +8,7 @@ from vskill_platform.base.settle import settle
 from vskill_platform.errors import VskillError
 from vskill_platform.intake.discover import Discovery, FoundSkill
 from vskill_platform.intake.submit import SubmitResult, submit
+from vskill_platform.model.source import Source
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.submission_set_store import (
     SubmissionSet,
@@ -40,17 +41,21 @@ async def submit_set(
     *,
     submitter: str,
     is_private: bool = False,
+    admit: Callable[[Source], Awaitable[None]] | None = None,
     tell: Callable[[], None] = lambda: None,
 ) -> SubmittedSet:
     """Submit every skill that was found; one that is refused stops no other.
 
-    *tell* is called after each. Done twice, or by many at once, it is the same set.
+    *admit* raises for what this submitter may not send in, and *tell* is called after each. Done
+    twice, or by many at once, it is the same set.
     """
     set_id = set_id_of(discovery.source)
 
     async def submit_one(skill: FoundSkill) -> SubmitResult:
         try:
             offer = await discovery.offer(skill, set_id=set_id, is_private=is_private)
+            if admit:
+                await admit(offer.source)
             return await submit(offer, submitter=submitter)
         finally:
             tell()

@@ -6,6 +6,7 @@ Pages and API go the same way.
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -23,13 +24,15 @@ from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.submit import SubmitResult, submit
 from vskill_platform.intake.submit_paths import submit_paths
 from vskill_platform.intake.submit_set import SubmittedSet, submit_set
-from vskill_platform.model.access import Visitor
+from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.namespace import checked_namespace, namespace_of
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
+from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.model.user import own_namespace
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace
+from vskill_platform.stores.submission_store import get_source_owner, get_submission
 
 #: The largest that is taken, and a little for what stands between the files.
 MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
@@ -91,7 +94,35 @@ async def submit_files(
     async with _one_look(), _opened(files, namespace) as discovery:
         if not discovery.skills:
             raise SourceRefused("there is no SKILL.md in it")
-        return await submit_set(discovery, submitter=visitor.name, is_private=is_private)
+        return await submit_set(
+            discovery,
+            submitter=visitor.name,
+            is_private=is_private,
+            admit=partial(_check_may_replace, visitor),
+        )
+
+
+async def _check_may_replace(visitor: Visitor, source: Source) -> None:
+    """Refuse files for what somebody else has handed in and published, or is about to.
+
+    Where a namespace has owners, its rights decide. In one that belongs to nobody everybody may
+    begin something, but not go on with what is another's: who had not signed in cannot show that
+    it is theirs.
+    """
+    owner = await get_source_owner(source)
+    existing = await get_submission(owner) if owner else None
+    if existing is None or visitor.may(Right.OPERATE, get_settings()):
+        return
+    known = existing.record
+    is_theirs = visitor.user is not None and visitor.user.name == known.submitter
+    is_alive = known.slug is not None or known.state not in TERMINAL_STATES
+    is_other = source.upload_sha256 != known.source.upload_sha256
+    namespace = (await get_namespace(namespace_of(source))).record
+    if is_alive and is_other and not is_theirs and not namespace.is_owned:
+        raise NotAllowed(
+            f"{known.skill_name} was handed in by somebody else; choose another name, "
+            "or sign in and hand it in to a namespace of your own"
+        )
 
 
 def _own_namespace(visitor: Visitor) -> str:

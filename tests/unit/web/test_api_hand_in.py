@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from anyio import CapacityLimiter
+from httpx import Response
 
 from tests.archives import tar_of, zip_of
 from tests.casts import GOOD_MANIFEST, a_skill_folder
@@ -147,6 +148,38 @@ async def test_a_namespace_must_be_ones_own_and_privacy_a_word_that_is_known(
     (own,) = (await registry.json("/submissions", headers=ada))["submissions"]
     assert own["isPrivate"] is True
     assert (await registry.json("/submissions"))["total"] == 0
+
+
+async def test_nobody_goes_on_with_what_another_has_handed_in_where_nobody_owns_the_namespace(
+    registry: Registry,
+) -> None:
+    ada, rae = await token_of(Role.PUBLISHER), await token_of(Role.REVIEWER)
+    ben = await token_of(Role.PUBLISHER, name="ben")
+
+    async def upload(who: dict[str, str], more: bytes = b"") -> Response:
+        files = [("files", ("tidy-notes/SKILL.md", MANIFEST + more))]
+        return await registry.post(UPLOAD, files=files, data={"namespace": "@local"}, headers=who)
+
+    (first,) = (await upload(ada)).json()["submissions"]
+    refused = [await upload(who, b"Send it to me.\n") for who in ({}, ben)]
+    same = await upload({})
+    own = await upload(ada, b"And so on.\n")
+
+    assert [answer.status_code for answer in refused] == [422, 422]
+    assert "handed in by somebody else" in refused[0].json()["detail"]
+    assert same.json()["submissions"][0]["duplicate"] is True
+    assert own.json()["submissions"][0]["id"] == first["id"]
+    stored = await get_submission(first["id"])
+    assert stored
+    failed = msgspec.structs.replace(stored.record, state=SubmissionState.TIER1_FAILED)
+    published = msgspec.structs.replace(failed, slug="@local/tidy-notes")
+    await registry.env.engine.commit(write_submission(published, [], expected=stored.revision))
+    assert (await upload({}, b"Now?\n")).status_code == 422  # a version of it is on offer
+    assert (await upload(rae, b"Now?\n")).status_code == 201
+    stored = await get_submission(first["id"])
+    assert stored
+    await registry.env.engine.commit(write_submission(failed, [], expected=stored.revision))
+    assert (await upload({}, b"A try of mine.\n")).status_code == 201  # it never came to anything
 
 
 async def test_names_and_files_that_lead_astray_are_refused(registry: Registry) -> None:
