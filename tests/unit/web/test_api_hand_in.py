@@ -169,17 +169,19 @@ async def test_nobody_goes_on_with_what_another_has_handed_in_where_nobody_owns_
     assert "handed in by somebody else" in refused[0].json()["detail"]
     assert same.json()["submissions"][0]["duplicate"] is True
     assert own.json()["submissions"][0]["id"] == first["id"]
-    stored = await get_submission(first["id"])
-    assert stored
-    failed = msgspec.structs.replace(stored.record, state=SubmissionState.TIER1_FAILED)
-    published = msgspec.structs.replace(failed, slug="@local/tidy-notes")
-    await registry.env.engine.commit(write_submission(published, [], expected=stored.revision))
+    await put_back(registry, first["id"], slug="@local/tidy-notes")
     assert (await upload({}, b"Now?\n")).status_code == 422  # a version of it is on offer
     assert (await upload(rae, b"Now?\n")).status_code == 201
-    stored = await get_submission(first["id"])
-    assert stored
-    await registry.env.engine.commit(write_submission(failed, [], expected=stored.revision))
+    await put_back(registry, first["id"], slug=None)
     assert (await upload({}, b"A try of mine.\n")).status_code == 201  # it never came to anything
+
+
+async def put_back(registry: Registry, submission_id: str, slug: str | None) -> None:
+    """Let its last walk have failed, with or without a version from before."""
+    stored = await get_submission(submission_id)
+    assert stored
+    ended = msgspec.structs.replace(stored.record, state=SubmissionState.TIER1_FAILED, slug=slug)
+    await registry.env.engine.commit(write_submission(ended, [], expected=stored.revision))
 
 
 async def test_names_and_files_that_lead_astray_are_refused(registry: Registry) -> None:
