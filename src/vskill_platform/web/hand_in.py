@@ -24,15 +24,18 @@ from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.submit import SubmitResult, submit
 from vskill_platform.intake.submit_paths import submit_paths
 from vskill_platform.intake.submit_set import SubmittedSet, submit_set
-from vskill_platform.model.access import Right, Visitor
+from vskill_platform.model.access import Visitor
 from vskill_platform.model.namespace import checked_namespace, namespace_of
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
-from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.model.user import own_namespace
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace
-from vskill_platform.stores.submission_store import get_source_owner, get_submission
+from vskill_platform.web.hand_in_rights import (
+    check_count,
+    check_may_name_ref,
+    check_may_replace,
+)
 
 #: The largest that is taken, and a little for what stands between the files.
 MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
@@ -72,6 +75,7 @@ async def looked_through(source: Source) -> AsyncIterator[Discovery]:
 async def submit_source(visitor: Visitor, source: Source, *, is_private: bool) -> SubmitResult:
     """Submit one skill of a repo."""
     await _check_namespace(visitor, namespace_of(source), is_private=is_private)
+    await check_may_name_ref(visitor, source)
     return await submit(Offer(source=source, is_private=is_private), submitter=visitor.name)
 
 
@@ -80,6 +84,9 @@ async def submit_chosen(
 ) -> SubmittedSet:
     """Submit several skills of a repo."""
     await _check_namespace(visitor, namespace_of(source), is_private=is_private)
+    check_count(visitor, len(paths))
+    for path in paths:
+        await check_may_name_ref(visitor, msgspec.structs.replace(source, path=path))
     return await submit_paths(source, paths, submitter=visitor.name, is_private=is_private)
 
 
@@ -94,34 +101,12 @@ async def submit_files(
     async with _one_look(), _opened(files, namespace) as discovery:
         if not discovery.skills:
             raise SourceRefused("there is no SKILL.md in it")
+        check_count(visitor, len(discovery.skills))
         return await submit_set(
             discovery,
             submitter=visitor.name,
             is_private=is_private,
-            admit=partial(_check_may_replace, visitor),
-        )
-
-
-async def _check_may_replace(visitor: Visitor, source: Source) -> None:
-    """Refuse files for what somebody else has handed in and published, or is about to.
-
-    Where a namespace has owners, its rights decide. In one that belongs to nobody everybody may
-    begin something, but not go on with what is another's: who had not signed in cannot show that
-    it is theirs.
-    """
-    owner = await get_source_owner(source)
-    existing = await get_submission(owner) if owner else None
-    if existing is None or visitor.may(Right.OPERATE, get_settings()):
-        return
-    known = existing.record
-    is_theirs = visitor.user is not None and visitor.user.name == known.submitter
-    is_alive = known.slug is not None or known.state not in TERMINAL_STATES
-    is_other = source.upload_sha256 != known.source.upload_sha256
-    namespace = (await get_namespace(namespace_of(source))).record
-    if is_alive and is_other and not is_theirs and not namespace.is_owned:
-        raise NotAllowed(
-            f"{known.skill_name} was handed in by somebody else; choose another name, "
-            "or sign in and hand it in to a namespace of your own"
+            admit=partial(check_may_replace, visitor),
         )
 
 

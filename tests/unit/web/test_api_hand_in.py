@@ -13,13 +13,17 @@ from tests.archives import tar_of, zip_of
 from tests.casts import GOOD_MANIFEST, a_skill_folder
 from tests.git_server import GitServer, a_git_server
 from tests.unit.web.api_cast import Registry, open_registry, token_of
+from vskill_platform.access.namespaces import add_owner
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
+from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.stores.submission_store import get_submission, write_submission
 from vskill_platform.web import hand_in
+from vskill_platform.web.hand_in_rights import MOST_UNSIGNED
 
 UPLOAD = "/api/v1/submissions/upload"
 MANIFEST = GOOD_MANIFEST.format(name="tidy-notes").encode()
@@ -174,6 +178,43 @@ async def test_nobody_goes_on_with_what_another_has_handed_in_where_nobody_owns_
     assert (await upload(rae, b"Now?\n")).status_code == 201
     await put_back(registry, first["id"], slug=None)
     assert (await upload({}, b"A try of mine.\n")).status_code == 201  # it never came to anything
+
+
+async def test_heaps_of_skills_need_a_sign_in(registry: Registry, tmp_path: Path) -> None:
+    for number in range(MOST_UNSIGNED + 1):
+        a_skill_folder(tmp_path / "all", f"skill-{number}")
+    files = [("files", ("all.tar.gz", tar_of(tmp_path / "all", under="all")))]
+
+    refused = await registry.post(UPLOAD, files=files)
+    taken = await registry.post(UPLOAD, files=files, headers=await token_of(Role.PUBLISHER))
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed")
+    assert "51 skills at once need a sign-in" in refused.json()["detail"]
+    assert taken.json()["count"] == MOST_UNSIGNED + 1
+
+
+async def test_another_branch_of_what_is_published_takes_an_owner_or_a_reviewer(
+    registry: Registry,
+) -> None:
+    ada, rae = await token_of(Role.PUBLISHER), await token_of(Role.REVIEWER)
+    url = "https://github.com/ada/notes"
+
+    async def submit(who: dict[str, str], ref: str = "") -> Response:
+        asked = {"repoUrl": url, "skillPath": "skills/tidy", "ref": ref}
+        return await registry.post("/api/v1/submissions", json=asked, headers=who)
+
+    own_branch = await submit({})
+    early = await submit({}, "early")  # nothing is published yet
+    await put_back(registry, own_branch.json()["submissionId"], slug="ada/notes/tidy")
+    refused = [await submit(who, "v2") for who in ({}, ada)]
+    by_reviewer = await submit(rae, "v2")
+    await add_owner(namespace_of(git_source(url)), "ada", actor="cyd")
+    by_owner = await submit(ada, "v3")
+
+    assert [answer.status_code for answer in (own_branch, early)] == [201, 201]
+    assert [answer.status_code for answer in refused] == [403, 403]
+    assert "only the owners of ada or a reviewer" in refused[0].json()["detail"]
+    assert [answer.status_code for answer in (by_reviewer, by_owner)] == [201, 201]
 
 
 async def put_back(registry: Registry, submission_id: str, slug: str | None) -> None:
