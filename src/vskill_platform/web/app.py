@@ -44,6 +44,7 @@ from vskill_platform.web.api.routes import api_router, openapi_document
 from vskill_platform.web.api.slug_paths import SlugPaths
 from vskill_platform.web.env_middleware import EnvMiddleware
 from vskill_platform.web.external_scans import external_scan_callback
+from vskill_platform.web.head_requests import HeadRequests
 from vskill_platform.web.health import healthz, readyz
 from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.live.events import live_queue, live_submission
@@ -173,6 +174,6 @@ def create_app(
     )
     check_every_handler(app)
     # Before the routing and its errors: a path that does not exist answers in the same dress.
-    inside = ETags(SlugPaths(app.asgi_handler))
+    inside = HeadRequests(ETags(SlugPaths(app.asgi_handler)))
     app.asgi_handler = EnvMiddleware(AccessMiddleware(inside, limits), env)
     return app

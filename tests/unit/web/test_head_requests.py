@@ -1,0 +1,64 @@
+"""HEAD is answered as GET is, without the body."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.web.api_cast import Registry, open_registry
+from tests.unit.web.pages_cast import put_skill
+from vskill_platform.runtime.env import WorkerEnv
+
+SLUG = "ada/notes/tidy"
+#: Each answer has an id of its own.
+_DIFFER = {"x-request-id"}
+
+
+@pytest.fixture
+async def registry(bound: WorkerEnv, tmp_path: Path) -> AsyncIterator[Registry]:
+    async with open_registry(bound) as opened:
+        await put_skill(bound, tmp_path)
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/", f"/skills/{SLUG}", "/queue", "/healthz", "/static/style.css", "/api/openapi.json",
+        f"/api/v1/skills/{SLUG}", "/api/v1/skills", f"/api/v1/skills/{SLUG}/download",
+        f"/api/v1/skills/{SLUG}/badge", "/api/v1/nothing", "/api/v1/tokens",
+    ],
+)  # fmt: skip
+async def test_a_head_is_that_of_the_get(registry: Registry, path: str) -> None:
+    whole = await registry.get(path)
+    head = await registry.ask("HEAD", path)
+
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    assert {name: value for name, value in head.headers.items() if name not in _DIFFER} == {
+        name: value for name, value in whole.headers.items() if name not in _DIFFER
+    }
+    assert int(head.headers["content-length"]) == len(whole.content) > 0
+
+
+async def test_who_asks_for_the_head_of_what_did_not_change_is_told_so(registry: Registry) -> None:
+    tag = (await registry.ask("HEAD", "/api/v1/skills")).headers["etag"]
+
+    again = await registry.ask("HEAD", "/api/v1/skills", headers={"If-None-Match": tag})
+
+    assert again.status_code == 304
+
+
+async def test_a_bad_token_gets_no_body_either(registry: Registry) -> None:
+    answer = await registry.ask(
+        "HEAD", "/api/v1/skills", headers={"Authorization": "Bearer vsk_no"}
+    )
+
+    assert (answer.status_code, answer.content) == (401, b"")
+
+
+async def test_a_stream_is_not_begun_for_its_head(registry: Registry) -> None:
+    assert (await registry.ask("HEAD", "/live/queue")).status_code == 405
+
+
+async def test_what_is_changed_by_post_alone_has_no_head(registry: Registry) -> None:
+    assert (await registry.ask("HEAD", "/api/v1/queue/requeue")).status_code == 405
