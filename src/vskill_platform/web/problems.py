@@ -5,89 +5,20 @@ from typing import Any
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, NotFoundException
+from litestar.exceptions import HTTPException
 from litestar.response import Redirect, Template
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.errors import (
-    DeadlineExceeded,
-    EngineError,
-    InvalidInput,
-    InvalidTransition,
-    NotAllowed,
-    NotFound,
-    NotReady,
-    NotSignedIn,
-    Overtaken,
-    RequestForged,
-    RightMissing,
-    SlugTaken,
-    SourceRefused,
-    SourceUnavailable,
-    TooMany,
-)
+from vskill_platform.errors import NotSignedIn
 from vskill_platform.web.access.paths import sign_in_url, wants_html
 from vskill_platform.web.access.request_id import request_id_of
+from vskill_platform.web.framework_errors import headers_of_refusal, words_of_refusal
+from vskill_platform.web.problem_kinds import OUTAGE, UNEXPECTED, Kind, kind_of
 
 log = get_logger(__name__)
 
 #: When to come back after an outage, if nobody knows better.
 RETRY_AFTER_SECONDS = 5
-_SERVER_ERROR = 500
-
-
-class Kind(msgspec.Struct, frozen=True):
-    """What all problems of one kind have in common."""
-
-    status: int
-    #: For programs; it never changes.
-    code: str
-    title: str
-    #: What to do about it.
-    hint: str = ""
-
-
-OUTAGE = Kind(
-    503,
-    "outage",
-    "The registry cannot reach its database",
-    "Nothing is lost. Please try again in a moment.",
-)
-UNEXPECTED = Kind(
-    500,
-    "unexpected",
-    "Something broke",
-    "It was written down. Please try again, or tell us the id.",
-)
-#: The first that fits is it, so what is more special stands first.
-KINDS: dict[type[Exception], Kind] = {
-    InvalidInput: Kind(400, "invalid_input", "That cannot be right", "Correct it and try again."),
-    NotSignedIn: Kind(
-        401, "not_signed_in", "Please sign in", "Programs send a token: Authorization: Bearer vsk_…"
-    ),
-    RequestForged: Kind(
-        403, "request_forged", "This did not come from our page", "Open the page again and resend."
-    ),
-    RightMissing: Kind(403, "right_missing", "You may not do this", "An admin can give the role."),
-    NotAllowed: Kind(403, "not_allowed", "This is not allowed"),
-    NotFound: Kind(404, "not_found", "There is nothing here", "Look for it from the first page."),
-    InvalidTransition: Kind(409, "wrong_state", "It is past that", "Look at where it is now."),
-    SlugTaken: Kind(409, "slug_taken", "The name is taken", "Choose another name."),
-    Overtaken: Kind(409, "overtaken", "Somebody else was faster", "Look again, then try again."),
-    SourceRefused: Kind(422, "source_refused", "The source cannot be used"),
-    TooMany: Kind(429, "too_many", "That was too often", "Wait a little."),
-    SourceUnavailable: Kind(424, "source_unavailable", "The source does not answer", "Try later."),
-    DeadlineExceeded: Kind(424, "too_slow", "It took too long", "Try again."),
-    NotReady: Kind(503, "not_ready", "The catalogue is being built", "Try again in a moment."),
-    EngineError: OUTAGE,
-}
-#: What the framework refuses by itself.
-_CODES = {
-    400: ("invalid_input", "That cannot be right"),
-    405: ("method_not_allowed", "That cannot be done here"),
-    413: ("too_large", "That is too large"),
-    415: ("wrong_media_type", "That is not of a kind that is understood"),
-}
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,10 +27,16 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     type: str = "about:blank"
     title: str
     status: int
+    #: What is wrong with this request.
     detail: str
+    #: For programs; it never changes.
     code: str
+    #: What to do about it.
     hint: str
+    #: Names the request in the registry's log.
     request_id: str
+    #: The title again, where clients of the original look for it.
+    error: str
 
 
 def answer_problem(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
@@ -107,14 +44,15 @@ def answer_problem(request: Request[Any, Any, Any], error: Exception) -> Respons
     is_page = wants_html(request)
     if isinstance(error, NotSignedIn) and is_page:
         return Redirect(sign_in_url(request), status_code=303)
-    kind = _kind_of(error)
+    kind = kind_of(error)
     problem = Problem(
         title=kind.title,
         status=kind.status,
-        detail=_detail_of(error, kind),
+        detail=_detail_of(request, error, kind),
         code=kind.code,
         hint=kind.hint,
         request_id=request_id_of(request.scope),
+        error=kind.title,
     )
     _write_down(request, error, kind)
     headers = _headers_of(error, kind)
@@ -127,34 +65,14 @@ def answer_problem(request: Request[Any, Any, Any], error: Exception) -> Respons
     )
 
 
-def _kind_of(error: Exception) -> Kind:
-    found = next((kind for type_, kind in KINDS.items() if isinstance(error, type_)), None)
-    if found:
-        return found
-    if isinstance(error, NotFoundException):
-        return KINDS[NotFound]
-    if isinstance(error, HTTPException) and error.status_code < _SERVER_ERROR:
-        code, title = _CODES.get(error.status_code, ("refused", "That was refused"))
-        return Kind(error.status_code, code, title)
-    return UNEXPECTED
-
-
-def _detail_of(error: Exception, kind: Kind) -> str:
-    if kind.status >= _SERVER_ERROR and kind in {OUTAGE, UNEXPECTED}:
-        return kind.hint
-    if isinstance(error, NotFoundException):
-        return "No page and no answer has this address."
-    if isinstance(error, HTTPException):
-        extra = error.extra if isinstance(error.extra, list) else []
-        parts = [f"{item.get('key', '')}: {item.get('message', '')}" for item in extra]
-        return "; ".join(parts) or error.detail
-    return str(error)
+def _detail_of(request: Request[Any, Any, Any], error: Exception, kind: Kind) -> str:
+    if kind.detail:
+        return kind.detail
+    return words_of_refusal(request, error) if isinstance(error, HTTPException) else str(error)
 
 
 def _headers_of(error: Exception, kind: Kind) -> dict[str, str]:
-    headers = {}
-    if isinstance(error, HTTPException) and error.headers:
-        headers.update(error.headers)
+    headers = headers_of_refusal(error) if isinstance(error, HTTPException) else {}
     if isinstance(error, NotSignedIn):
         headers["WWW-Authenticate"] = 'Bearer realm="vskill-platform"'
     wait = getattr(error, "retry_after", None)

@@ -246,18 +246,19 @@ async def test_forms_that_are_none_are_refused(registry: Registry) -> None:
 
     answers = [
         await registry.post(UPLOAD),
-        await registry.post(UPLOAD, json={"files": []}),
         await registry.post(UPLOAD, content=b"x", headers=form),
         await registry.post(UPLOAD, content=part, headers=form),
         await registry.post(UPLOAD, data={"files": "x"}, files=[("other", ("y", b""))]),
         await registry.post(UPLOAD, content=b"x", headers={"Content-Type": "multipart/form-data"}),
     ]
+    other = await registry.post(UPLOAD, json={"files": []})
     empty = await registry.post(UPLOAD, files=[("files", ("", b""))])
     large = await registry.post(
         UPLOAD, content=b"x", headers={**form, "Content-Length": str(2 * MAX_TOTAL_BYTES)}
     )
 
     assert [answer.status_code for answer in answers] == [400] * len(answers)
+    assert (other.status_code, other.json()["code"]) == (415, "wrong_media_type")
     assert empty.status_code in {400, 422}
     assert (large.status_code, large.json()["code"]) == (413, "too_large")
 

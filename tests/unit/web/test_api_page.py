@@ -67,6 +67,6 @@ async def test_what_is_not_there_and_what_cannot_be_done_are_problems(registry: 
         assert answer.headers["content-type"] == "application/problem+json"
         problem = answer.json()
         assert set(problem) == {
-            "type", "title", "status", "detail", "code", "hint", "request_id",
+            "type", "title", "status", "detail", "code", "hint", "request_id", "error",
         }  # fmt: skip
         assert problem["request_id"] == answer.headers["x-request-id"]

@@ -27,7 +27,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.access.cookies import SESSION_COOKIE
 from vskill_platform.web.access.guard import check_every_handler
 from vskill_platform.web.app import create_app
-from vskill_platform.web.problems import KINDS
+from vskill_platform.web.problem_kinds import KINDS
 
 ERRORS: dict[str, Exception] = {
     "invalid_input": InvalidInput("the name is <b>odd</b>"),
@@ -64,11 +64,14 @@ async def test_a_program_gets_a_problem_with_code_and_request_id(
 
     problem = answer.json()
     assert answer.headers["content-type"] == "application/problem+json"
-    assert set(problem) == {"type", "title", "status", "detail", "code", "hint", "request_id"}
+    assert set(problem) == {
+        "type", "title", "status", "detail", "code", "hint", "request_id", "error",
+    }  # fmt: skip
     assert (problem["code"], problem["status"]) == (code, answer.status_code)
     assert problem["request_id"] == answer.headers["x-request-id"]
-    assert problem["title"]
+    assert problem["title"] == problem["error"] != ""
     assert problem["detail"]
+    assert problem["hint"] not in {"", problem["detail"]}
 
 
 @pytest.mark.parametrize("code", list(ERRORS))
@@ -119,8 +122,10 @@ async def test_a_method_that_a_path_does_not_know_names_those_it_does(program: A
     answer = await program.delete("/healthz")
 
     assert answer.status_code == 405
-    assert "GET" in answer.headers["allow"]
+    assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
     assert answer.json()["code"] == "method_not_allowed"
+    assert "DELETE" in answer.json()["detail"]
+    assert "Allow" in answer.json()["hint"]
 
 
 async def test_a_wrong_parameter_is_named(program: AsyncClient) -> None:

@@ -14,6 +14,7 @@ from vskill_platform.web.api.blocklist import add_block, remove_block, show_bloc
 from vskill_platform.web.api.check_block import check_blocklist
 from vskill_platform.web.api.find_skills import list_skills, search_skills, suggest_skills
 from vskill_platform.web.api.installed import check_updates, report_install, report_installs
+from vskill_platform.web.api.media_types import check_media_type
 from vskill_platform.web.api.people import (
     add_user_over_api,
     audit_over_api,
@@ -135,7 +136,7 @@ _ABOUT = (
 
 
 def api_router() -> Router:
-    return Router("/api/v1", route_handlers=HANDLERS)
+    return Router("/api/v1", route_handlers=HANDLERS, guards=[check_media_type])
 
 
 @cache
