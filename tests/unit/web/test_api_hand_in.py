@@ -110,8 +110,9 @@ async def test_archives_and_folders_are_taken_and_known_again(
     assert (by_archive.status_code, by_archive.json()["count"]) == (201, 1)
     assert (taken["skillName"], taken["state"]) == ("tidy-notes", "RECEIVED")
     assert stored.record.source.namespace == "@ada"
-    assert by_file.json()["submissions"][0]["duplicate"] is True
+    assert (by_file.status_code, by_file.json()["submissions"][0]["duplicate"]) == (200, True)
     assert nobodys.json()["submissions"][0]["id"] != taken["id"]
+    assert verified.status_code == 200
     (answer,) = verified.json()["submissions"]
     assert (answer["alreadyVerified"], answer["skillId"]) == (True, "@ada/tidy-notes")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -94,7 +95,7 @@ async def test_what_cannot_be_right_is_refused(registry: Registry) -> None:
 
 
 async def test_several_are_submitted_at_once_and_linked(registry: Registry) -> None:
-    body = {
+    body: dict[str, Any] = {
         "repoUrl": REPO,
         "skills": [{"path": "a", "name": "a"}, {"path": "b/SKILL.md"}, {"path": "a/"}],
     }
@@ -102,8 +103,13 @@ async def test_several_are_submitted_at_once_and_linked(registry: Registry) -> N
     answer = await registry.post(SUBMISSIONS, json=body)
     members = await registry.json(f"/submissions?set={answer.json()['setId']}")
     unknown = await registry.json("/submissions?set=set_0")
+    again = await registry.post(SUBMISSIONS, json=body)
+    partly = await registry.post(
+        SUBMISSIONS, json={**body, "skills": [*body["skills"], {"path": "c"}]}
+    )
 
-    assert answer.status_code == 201
+    assert (answer.status_code, again.status_code, partly.status_code) == (201, 200, 201)
+    assert all(one["duplicate"] for one in again.json()["submissions"])
     assert {name: answer.json()[name] for name in ("count", "skipped", "repoUrl")} == {
         "count": 2, "skipped": [], "repoUrl": REPO,
     }  # fmt: skip
@@ -266,18 +272,21 @@ async def test_a_private_one_is_not_there_for_others(registry: Registry) -> None
     assert {answer.status_code for answer in (*asked, *retried)} == {404}
 
 
-def test_timings_are_named_as_clients_read_them_and_never_negative() -> None:
-    moves = [
-        (_S.RECEIVED, 0), (_S.TIER1_SCANNING, 2), (_S.TIER2_SCANNING, 5), (_S.AUTO_APPROVED, 9),
-        (_S.RECEIVED, 8), (_S.TIER1_SCANNING, 10), (_S.AUTO_APPROVED, 11), (_S.PUBLISHED, 12),
-    ]  # fmt: skip
-    history = [
+def a_history(*moves: tuple[SubmissionState, int]) -> list[StateEvent]:
+    return [
         StateEvent(
             submission_id="sub_1", number=number, from_state=None, to_state=state,
             trigger="walk", actor="node-1", reason="", at=NOON + timedelta(seconds=seconds),
         )
         for number, (state, seconds) in enumerate(moves)
     ]  # fmt: skip
+
+
+def test_timings_are_named_as_clients_read_them_and_never_negative() -> None:
+    history = a_history(
+        (_S.RECEIVED, 0), (_S.TIER1_SCANNING, 2), (_S.TIER2_SCANNING, 5), (_S.AUTO_APPROVED, 9),
+        (_S.RECEIVED, 8), (_S.TIER1_SCANNING, 10), (_S.AUTO_APPROVED, 11), (_S.PUBLISHED, 12),
+    )  # fmt: skip
 
     timings = stage_timings(history)
 
@@ -288,3 +297,18 @@ def test_timings_are_named_as_clients_read_them_and_never_negative() -> None:
     assert timings["publishedAt"] == NOON + timedelta(seconds=12)
     assert timings["tier1ScanningAt"] == NOON + timedelta(seconds=10)
     assert stage_timings([]) == {}
+
+
+def test_how_long_it_lay_at_an_end_is_no_part_of_the_walk() -> None:
+    first = [(_S.RECEIVED, 0), (_S.TIER1_SCANNING, 2), (_S.TIER1_FAILED, 5)]
+    second = [(_S.RECEIVED, 5000), (_S.TIER1_SCANNING, 5001), (_S.PUBLISHED, 5003)]
+
+    anew = stage_timings(a_history(*first, *second[:2]))
+    done = stage_timings(a_history(*first, *second))
+    blocked = stage_timings(a_history(*first, *second, (_S.BLOCKED, 9000)))
+
+    assert (anew["totalMs"], anew["msInReceived"]) == (1000, 1000)
+    assert "msInTier1Failed" not in anew
+    assert anew["rejectedAt"] == NOON + timedelta(seconds=5)
+    assert (done["totalMs"], blocked["totalMs"]) == (3000, 3000)
+    assert blocked["msInScanning"] == 2000

@@ -1,14 +1,14 @@
 """From records of submissions to what the API says of them."""
 
 from datetime import datetime
-from itertools import zip_longest
+from itertools import pairwise
 from typing import Any
 
 from vskill_platform.catalogue.query import SubmissionRow
 from vskill_platform.errors import SourceRefused
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.intake.submit_set import SubmittedSet
-from vskill_platform.model.submission import StateEvent, SubmissionState
+from vskill_platform.model.submission import TERMINAL_STATES, StateEvent, SubmissionState
 from vskill_platform.model.verdict import Report
 from vskill_platform.scan.code_context import without_secrets
 from vskill_platform.web.addresses import public_source
@@ -132,24 +132,39 @@ def scan_item(report: Report) -> ScanItem:
 
 
 def stage_timings(history: list[StateEvent]) -> dict[str, Any]:
-    """Say when it last came to each state, and how many milliseconds it was in each; never < 0."""
+    """Say when it last came to each state, and how long the present walk took; never < 0.
+
+    How long it lay at an end before it was opened again says nothing about the walk.
+    """
     timings: dict[str, Any] = {}
-    spent: dict[str, float] = {}
-    for event, following in zip_longest(history, history[1:]):
-        name = _camel(event.to_state)
-        timings[f"{name}At"] = event.at
+    for event in history:
+        timings[f"{_camel(event.to_state)}At"] = event.at
         if event.to_state is SubmissionState.TIER1_FAILED:
             timings["rejectedAt"] = event.at  # the original had no word for who rejects
-        if following:
-            state = name[:1].upper() + name[1:]
-            spent[state] = spent.get(state, 0) + _milliseconds(event.at, following.at)
+    walk = _present_walk(history)
+    spent: dict[str, float] = {}
+    for event, following in pairwise(walk):
+        name = _camel(event.to_state)
+        state = name[:1].upper() + name[1:]
+        spent[state] = spent.get(state, 0) + _milliseconds(event.at, following.at)
     timings |= {f"msIn{state}": round(value) for state, value in spent.items()}
     for span, states in _SPANS.items():
         if parts := [spent[state] for state in states if state in spent]:
             timings[span] = round(sum(parts))
-    if history:
-        timings["totalMs"] = round(_milliseconds(history[0].at, history[-1].at))
+    if walk:
+        timings["totalMs"] = round(_milliseconds(walk[0].at, walk[-1].at))
     return timings
+
+
+def _present_walk(history: list[StateEvent]) -> list[StateEvent]:
+    """Return the events from the last time that it began, until it came to an end."""
+    ends = [event.to_state in TERMINAL_STATES for event in history]
+    begins = [
+        place for place, is_end in enumerate(ends) if not is_end and (place == 0 or ends[place - 1])
+    ]
+    start = begins[-1] if begins else 0
+    end = next((place for place in range(start, len(ends)) if ends[place]), len(ends))
+    return history[start : end + 1]
 
 
 def _event(event: StateEvent) -> EventItem:

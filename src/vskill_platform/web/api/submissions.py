@@ -10,7 +10,8 @@ from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
 
 from vskill_platform.errors import SourceRefused
 from vskill_platform.intake.read_source import read_remote_source
-from vskill_platform.intake.submit import SubmitKind
+from vskill_platform.intake.submit import SubmitKind, SubmitResult
+from vskill_platform.intake.submit_set import SubmittedSet
 from vskill_platform.model.access import Right
 from vskill_platform.model.source import Source
 from vskill_platform.stores.db import get_settings
@@ -51,12 +52,11 @@ async def create_submission(
     if data.skills:
         paths = [skill_folder(skill.path) for skill in data.skills]
         done = await submit_chosen(visitor, source, paths, is_private=is_private)
-        return Response(set_answer(done, source.url), status_code=HTTP_201_CREATED)
+        return Response(set_answer(done, source.url), status_code=_status_of_set(done))
     if not source.path:
         source = await _only_skill(source, data.skill_name)
     result = await submit_source(visitor, source, is_private=is_private)
-    is_new = result.kind is SubmitKind.CREATED
-    return Response(submit_answer(result), status_code=HTTP_201_CREATED if is_new else HTTP_200_OK)
+    return Response(submit_answer(result), status_code=_status(result))
 
 
 @post(
@@ -66,15 +66,18 @@ async def create_submission(
 async def upload_submission(
     request: ApiRequest,
     data: Annotated[UploadForm, Body(media_type=RequestEncodingType.MULTI_PART)],
-) -> SubmissionsAnswer:
-    """Submit files: one archive, or each file of a folder under its path in it."""
+) -> Response[SubmissionsAnswer]:
+    """Submit files: one archive, or each file of a folder under its path in it.
+
+    200 if nothing of it was new.
+    """
     done = await submit_files(
         visitor_of(request),
         await read_uploads(data.files),
         namespace=data.namespace,
         is_private=data.privacy is Privacy.PRIVATE,
     )
-    return set_answer(done, "")
+    return Response(set_answer(done, ""), status_code=_status_of_set(done))
 
 
 @post("/submissions/discover", opt=_SUBMIT, tags=_TAGS, status_code=HTTP_200_OK)
@@ -93,6 +96,16 @@ async def discover_skills(data: JSONBody[DiscoverRequest]) -> Discovered:
             for skill in discovery.skills
         ]
     return Discovered(repo_url=source.url, commit_sha=discovery.commit_sha, skills=found)
+
+
+def _status_of_set(done: SubmittedSet) -> int:
+    """Return 201 if something new came of it."""
+    made = [_status(member.result) for member in done.members if member.result]
+    return max(made, default=HTTP_200_OK)
+
+
+def _status(result: SubmitResult) -> int:
+    return HTTP_201_CREATED if result.kind is SubmitKind.CREATED else HTTP_200_OK
 
 
 def _read_source(url: str, path: str, ref: str) -> Source:
