@@ -147,6 +147,7 @@ async def test_the_audit_is_read_page_by_page(registry: Registry) -> None:
 
     first = await registry.json("/audit?limit=2", headers=cyd)
     rest = await registry.json(f"/audit?limit=100&cursor={first['nextCursor']}", headers=cyd)
+    many = await registry.get(f"{AUDIT}?limit=500", headers=cyd)
     odd = [
         await registry.get(f"{AUDIT}?cursor={cursor}", headers=cyd)
         for cursor in ("%00", "dXNlcjo", "AAAA", "é")
@@ -158,4 +159,5 @@ async def test_the_audit_is_read_page_by_page(registry: Registry) -> None:
     assert (await registry.get(AUDIT, headers=rae)).status_code == 403
     assert (await registry.get(AUDIT)).status_code == 401
     assert all(answer.status_code in {200, 400} for answer in odd)
+    assert (many.status_code, many.headers["x-limit-clamped"]) == (200, "100")
     assert not any("password" in answer.text or "argon2" in answer.text for answer in odd)

@@ -168,8 +168,10 @@ async def test_dead_letters_are_revived_and_dropped_also_if_nobody_can_read_them
     rae = await token_of(Role.REVIEWER, Scope.OPERATE)
 
     page = await registry.json("/queue/dead-letters?limit=2", headers=rae)
+    many = await registry.get(f"{QUEUE}/dead-letters?limit=500", headers=rae)
+    odd = await registry.get(f"{QUEUE}/dead-letters?cursor=7", headers=rae)
     rest = await registry.json(
-        f"/queue/dead-letters?limit=2&after={page['nextAfter']}", headers=rae
+        f"/queue/dead-letters?limit=1&cursor={page['nextCursor']}", headers=rae
     )
     done = [
         await registry.post(f"{QUEUE}/dead-letters/{revived}/revive", headers=rae),
@@ -180,10 +182,25 @@ async def test_dead_letters_are_revived_and_dropped_also_if_nobody_can_read_them
     letter = page["deadLetters"][0]
     assert (letter["id"], letter["submissionId"], letter["reason"]) == (revived, first.id, "no net")
     assert [one["submissionId"] for one in rest["deadLetters"]] == [None]
-    assert rest["nextAfter"] is None
+    assert rest["nextCursor"] is None
+    assert many.headers["x-limit-clamped"] == "100"
+    assert (len(many.json()["deadLetters"]), many.json()["nextCursor"]) == (3, None)
+    assert odd.status_code == 400
     assert [one.status_code for one in done] == [200, 200]
     assert missing.status_code == 404
     assert [(who, what) for who, what, _ in await audited()] == [
         ("rae", "dead-letters drop"),
         ("rae", "dead-letters revive"),
     ]
+
+
+@pytest.mark.parametrize(
+    "path", ["/queue/stats", "/submissions/stats", "/stats", "/queue/health", "/queue/stuck"]
+)
+async def test_what_names_its_moment_carries_no_tag(registry: Registry, path: str) -> None:
+    rae = await token_of(Role.REVIEWER, Scope.OPERATE)
+
+    answer = await registry.get(f"/api/v1{path}", headers=rae)
+
+    assert (answer.status_code, answer.headers.get("etag")) == (200, None)
+    assert answer.headers["cache-control"] == "no-store"

@@ -47,7 +47,7 @@ async def test_what_waits_is_listed_shown_and_decided(
 
     assert refused.status_code == 403
     assert listed["reviews"][0]["id"] == kept.id
-    assert (listed["count"], listed["reviews"][0]["waitsForMs"]) == (3, 3_600_000)
+    assert (listed["count"], listed["reviews"][0]["since"]) == (3, "2026-03-14T12:00:00Z")
     assert listed["reviews"][0]["rule"] == "SKR-RUN-004"
     assert shown["report"]["verdict"] == "review"
     assert [file["path"] for file in shown["files"]] == ["SKILL.md", "run.sh"]
@@ -111,3 +111,16 @@ async def test_a_rescan_is_asked_for_once_at_a_time(
     assert (asked.status_code, asked.json()) == (202, {"ok": True})
     assert (busy.status_code, busy.json()["code"]) == (409, "overtaken")
     assert await audited() == [("cyd", "rescan", "all")]
+
+
+async def test_a_list_in_which_nothing_moved_is_not_sent_again(
+    registry: Registry, clock: ManualClock, tmp_path: Path
+) -> None:
+    await put_review(tmp_path, "keep-notes")
+    rae = await token_of(Role.REVIEWER, Scope.REVIEW)
+    first = await registry.get(REVIEWS, headers=rae)
+
+    clock.advance(minutes=5)
+    again = await registry.get(REVIEWS, headers={**rae, "If-None-Match": first.headers["etag"]})
+
+    assert (again.status_code, again.content) == (304, b"")

@@ -6,6 +6,7 @@ import binascii
 from vskill_platform.errors import InvalidInput
 
 _MAX_OFFSET = 10_000_000
+_MAX_NUMBER = 2**62
 
 
 def offset_cursor(offset: int, count: int, total: int) -> str | None:
@@ -16,15 +17,17 @@ def offset_cursor(offset: int, count: int, total: int) -> str | None:
 
 def read_offset(cursor: str | None, offset: int) -> int:
     """Return how many come before the page: as the cursor says, else as was asked."""
-    if cursor is None:
-        return offset
-    try:
-        found = int(_decode(cursor))
-    except ValueError as error:
-        raise _no_cursor() from error
-    if not 0 <= found <= _MAX_OFFSET:
-        raise _no_cursor()
-    return found
+    return offset if cursor is None else _number(cursor, _MAX_OFFSET)
+
+
+def number_cursor(number: int | None) -> str | None:
+    """Return where the page behind the one with this number begins; None after the last."""
+    return None if number is None else _encode(str(number))
+
+
+def read_number(cursor: str | None) -> int:
+    """Return the number behind which the page begins."""
+    return 0 if cursor is None else _number(cursor, _MAX_NUMBER)
 
 
 def key_cursor(key: str | None) -> str | None:
@@ -33,6 +36,16 @@ def key_cursor(key: str | None) -> str | None:
 
 def read_key(cursor: str | None) -> str | None:
     return _decode(cursor) if cursor else None
+
+
+def _number(cursor: str, most: int) -> int:
+    try:
+        found = int(_decode(cursor))
+    except ValueError as error:
+        raise _no_cursor() from error
+    if not 0 <= found <= most:
+        raise _no_cursor()
+    return found
 
 
 def _encode(text: str) -> str:

@@ -3,12 +3,14 @@
 import hashlib
 from typing import Any
 
+from litestar.datastructures import CacheControlHeader
 from litestar.enums import ScopeType
 from litestar.status_codes import HTTP_200_OK, HTTP_304_NOT_MODIFIED
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
+#: For handlers whose answer names the moment it was made: a tag could never match.
+NEVER_THE_SAME = CacheControlHeader(no_store=True)
 _API = "/api/"
-_READS = frozenset({"GET", "HEAD"})
 #: A larger answer is sent as it comes.
 _MAX_BYTES = 1024 * 1024
 _WANTED = b"if-none-match"
@@ -22,7 +24,7 @@ class ETags:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_read = scope["type"] == ScopeType.HTTP and scope.get("method") in _READS
+        is_read = scope["type"] == ScopeType.HTTP and scope.get("method") == "GET"
         if is_read and scope["path"].startswith(_API):
             send = _Holding(scope, send)
         await self._app(scope, receive, send)
@@ -62,7 +64,8 @@ def _is_small_json(start: Any) -> bool:
     is_json = headers.get(b"content-type", b"").startswith(b"application/json")
     length = int(headers.get(b"content-length", b"0") or 0)
     is_ok = start["status"] == HTTP_200_OK
-    return is_ok and is_json and b"etag" not in headers and length <= _MAX_BYTES
+    has_none = b"etag" not in headers and b"no-store" not in headers.get(b"cache-control", b"")
+    return is_ok and is_json and has_none and length <= _MAX_BYTES
 
 
 def _wanted(scope: Scope) -> set[str]:

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, delete, get, patch, post
-from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
+from litestar import Request, Response, delete, get, patch, post
+from litestar.params import FromPath, FromQuery, JSONBody
 from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
 
 from vskill_platform.access.tokens import add_token, revoke_token
@@ -27,12 +27,14 @@ from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.stores.user_store import list_users
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.api.cursors import key_cursor, read_key
+from vskill_platform.web.api.limits import Limit, clamp
 from vskill_platform.web.api.shapes import Shape, Text
 from vskill_platform.web.api.skill_shapes import Ok
 
 ApiRequest = Request[Any, Any, Any]
 _ANYONE, _ACCOUNT = {"right": Right.ANYONE}, {"right": Right.ACCOUNT}
 _ADMINISTER = {"right": Right.ADMINISTER}
+_MAX_RECORDS = 100
 
 
 class WhoAmI(Shape, frozen=True, kw_only=True):
@@ -212,12 +214,12 @@ async def change_user(
 
 @get("/audit", opt=_ADMINISTER, tags=["Audit"])
 async def audit_over_api(
-    cursor: FromQuery[str | None] = None,
-    limit: Annotated[int, QueryParameter(ge=1, le=100)] = 50,
-) -> AuditList:
-    """List who did what, the newest first."""
-    page = await list_audit(after=read_key(cursor), limit=limit)
-    return AuditList(
+    cursor: FromQuery[str | None] = None, limit: Limit = 50
+) -> Response[AuditList]:
+    """List who did what, the newest first; at most 100 at once."""
+    size, headers = clamp(limit, _MAX_RECORDS)
+    page = await list_audit(after=read_key(cursor), limit=size)
+    answer = AuditList(
         records=[
             AuditItem(
                 at=one.at,
@@ -231,6 +233,7 @@ async def audit_over_api(
         ],
         next_cursor=key_cursor(page.cursor),
     )
+    return Response(answer, headers=headers)
 
 
 def _user(request: ApiRequest) -> User:

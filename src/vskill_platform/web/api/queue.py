@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, delete, get, post
-from litestar.params import JSONBody, PathParameter, QueryParameter
+from litestar import Request, Response, delete, get, post
+from litestar.params import FromQuery, JSONBody, PathParameter
 from litestar.status_codes import HTTP_200_OK
 
 from vskill_platform.errors import InvalidInput
@@ -16,12 +16,16 @@ from vskill_platform.model.access import Right
 from vskill_platform.stores.db import get_now, get_queue
 from vskill_platform.stores.submission_store import get_stuck_submissions
 from vskill_platform.web.access.visitor import visitor_of
+from vskill_platform.web.api.cursors import number_cursor, read_number
+from vskill_platform.web.api.etags import NEVER_THE_SAME
+from vskill_platform.web.api.limits import Limit, clamp
 from vskill_platform.web.api.shapes import Shape, Text
 from vskill_platform.web.api.skill_shapes import Ok
 
 ApiRequest = Request[Any, Any, Any]
 _OPERATE = {"right": Right.OPERATE}
 _TAGS = ["Queue"]
+_MAX_LETTERS = 100
 
 
 class StuckItem(Shape, frozen=True, kw_only=True):
@@ -70,10 +74,10 @@ class LetterItem(Shape, frozen=True, kw_only=True):
 
 class LetterList(Shape, frozen=True, kw_only=True):
     dead_letters: list[LetterItem]
-    next_after: int | None
+    next_cursor: str | None
 
 
-@get("/queue/stuck", opt=_OPERATE, tags=_TAGS)
+@get("/queue/stuck", opt=_OPERATE, tags=_TAGS, cache_control=NEVER_THE_SAME)
 async def list_stuck() -> StuckList:
     """List what stands still."""
     found = await get_stuck_submissions(get_now())
@@ -123,12 +127,14 @@ async def resume_over_api(request: ApiRequest) -> Paused:
 
 @get("/queue/dead-letters", opt=_OPERATE, tags=_TAGS)
 async def list_dead_letters(
-    after: Annotated[int, QueryParameter(ge=0, le=2**62)] = 0,
-    limit: Annotated[int, QueryParameter(ge=1, le=100)] = 50,
-) -> LetterList:
-    """List messages that were given up."""
-    letters = await get_queue().dead_letters(after=after, limit=limit)
-    return LetterList(
+    cursor: FromQuery[str | None] = None, limit: Limit = 50
+) -> Response[LetterList]:
+    """List messages that were given up; at most 100 at once."""
+    size, headers = clamp(limit, _MAX_LETTERS)
+    # One more than is shown tells whether there is another page.
+    found = await get_queue().dead_letters(after=read_number(cursor), limit=size + 1)
+    letters = found[:size]
+    answer = LetterList(
         dead_letters=[
             LetterItem(
                 id=letter.message_id,
@@ -139,8 +145,9 @@ async def list_dead_letters(
             )
             for letter in letters
         ],
-        next_after=letters[-1].message_id if len(letters) == limit else None,
+        next_cursor=number_cursor(letters[-1].message_id if len(found) > size else None),
     )
+    return Response(answer, headers=headers)
 
 
 @post(

@@ -24,6 +24,7 @@ from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.db import get_now, get_queue, get_settings
 from vskill_platform.stores.submission_store import get_stuck_submissions, read_submissions
 from vskill_platform.web.access.visitor import visitor_of
+from vskill_platform.web.api.etags import NEVER_THE_SAME
 from vskill_platform.web.api.shapes import Shape
 from vskill_platform.web.catalogue_access import catalogue_of, visible_to
 
@@ -114,7 +115,12 @@ class QueueHealth(Shape, frozen=True, kw_only=True):
     cached: bool = False
 
 
-@get(["/queue/stats", "/submissions/stats", "/stats"], opt=_READ, tags=_TAGS)
+@get(
+    ["/queue/stats", "/submissions/stats", "/stats"],
+    opt=_READ,
+    tags=_TAGS,
+    cache_control=NEVER_THE_SAME,
+)
 async def queue_stats(request: ApiRequest) -> QueueNumbers:
     """Count submissions and messages."""
     catalogue, visible = catalogue_of(request), await visible_to(visitor_of(request))
@@ -145,7 +151,7 @@ async def queue_stats(request: ApiRequest) -> QueueNumbers:
     )
 
 
-@get("/queue/health", opt=_READ, tags=_TAGS)
+@get("/queue/health", opt=_READ, tags=_TAGS, cache_control=NEVER_THE_SAME)
 async def queue_health(request: ApiRequest) -> QueueHealth:
     """Say whether work gets done: alive is not enough."""
     catalogue, visitor, now = catalogue_of(request), visitor_of(request), get_now()

@@ -36,8 +36,8 @@ class ReviewItem(Shape, frozen=True, kw_only=True):
     repo_url: str
     skill_path: str
     submitter: str
+    #: Since when it waits; for how long that is, the reader's clock says.
     since: datetime
-    waits_for_ms: int
     decided: str
     rule: str | None
 
@@ -82,7 +82,6 @@ async def reviews_over_api() -> ReviewList:
                 skill_path=one.path,
                 submitter=one.submitter,
                 since=one.since,
-                waits_for_ms=round(one.waits_for.total_seconds() * 1000),
                 decided=one.decided,
                 rule=one.finding.rule if one.finding else None,
             )
