@@ -42,6 +42,7 @@ from vskill_platform.web.admin.skills import manage_page, visibility_form, yank_
 from vskill_platform.web.api.etags import ETags
 from vskill_platform.web.api.routes import api_router, openapi_document
 from vskill_platform.web.api.slug_paths import SlugPaths
+from vskill_platform.web.catalogue_access import warn_if_stale
 from vskill_platform.web.env_middleware import EnvMiddleware
 from vskill_platform.web.external_scans import external_scan_callback
 from vskill_platform.web.head_requests import HeadRequests
@@ -165,7 +166,7 @@ def create_app(
         route_handlers=[api_router(), external_scan_callback, *_HEALTH, pages],
         guards=[check_right],
         exception_handlers={Exception: answer_problem},
-        before_send=[add_headers],
+        before_send=[add_headers, warn_if_stale],
         template_config=TemplateConfig(instance=build_templates()),
         state=State({"limits": limits, "catalogue": catalogue, "broadcast": broadcast}),
         multipart_form_part_limit=MAX_FILES + _OTHER_PARTS,

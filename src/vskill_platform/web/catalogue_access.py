@@ -1,8 +1,10 @@
-"""How handlers reach the catalogue, and what of it a visitor may see."""
+"""How handlers reach the catalogue, what of it a visitor may see, and whether it is current."""
 
 from typing import Any
 
 from litestar.connection import ASGIConnection
+from litestar.datastructures import MutableScopeHeaders
+from litestar.types import Message, Scope
 
 from vskill_platform.access.visibility import list_seen_namespaces
 from vskill_platform.catalogue.catalogue import Catalogue
@@ -10,13 +12,33 @@ from vskill_platform.catalogue.query import EVERYTHING, Visible
 from vskill_platform.errors import NotReady
 from vskill_platform.model.access import Visitor
 
+#: RFC 7234: the answer was true once, and nobody could ask whether it still is.
+STALE = '110 - "Response is Stale"'
+#: Where in the state of a connection it stands that its answer comes from the catalogue.
+_ASKED = "vskill_catalogue"
+
 
 def catalogue_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Catalogue:
     """Return what is searched and listed; NotReady if this process has none."""
     catalogue: Catalogue | None = connection.app.state.catalogue
     if catalogue is None:
         raise NotReady("nothing can be searched or listed here")
+    connection.scope["state"][_ASKED] = catalogue
     return catalogue
+
+
+async def warn_if_stale(message: Message, scope: Scope) -> None:
+    """Say in the head of an answer that what was listed or searched may be out of date."""
+    catalogue: Catalogue | None = scope["state"].get(_ASKED)
+    if catalogue is None or message["type"] != "http.response.start":
+        return
+    freshness = catalogue.freshness
+    if not freshness.is_degraded:
+        return
+    headers = MutableScopeHeaders.from_message(message)
+    headers["Warning"] = STALE
+    if freshness.age is not None:
+        headers["Age"] = str(int(freshness.age.total_seconds()))
 
 
 async def visible_to(visitor: Visitor) -> Visible:

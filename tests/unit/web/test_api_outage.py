@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
@@ -119,3 +121,22 @@ async def test_without_its_database_nothing_looks_empty(registry: Registry) -> N
         elif path not in _NO_LOOK and answer.status_code not in {400, 401}:
             check_503(answer, "outage")
     assert "secret" not in "".join(answer.text for answer in answers.values())
+
+
+async def test_while_the_catalogue_cannot_read_along_its_answers_say_so(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [*_FROM_CATALOGUE, "/api/v1/skills/tidy"]
+    fresh = [await registry.get(path + _QUERIES.get(path, "")) for path in asked]
+    behind = msgspec.structs.replace(
+        registry.catalogue.freshness, is_degraded=True, age=timedelta(minutes=5)
+    )
+    monkeypatch.setattr(type(registry.catalogue), "freshness", property(lambda _: behind))
+
+    old = [await registry.get(path + _QUERIES.get(path, "")) for path in asked]
+    direct = await registry.get("/api/v1/skills/ada/notes/tidy")
+
+    for answer in old:
+        assert (answer.status_code, answer.headers["age"]) == (200, "300"), answer.request.url
+        assert answer.headers["warning"] == '110 - "Response is Stale"'
+    assert not any("warning" in answer.headers for answer in (*fresh, direct))
