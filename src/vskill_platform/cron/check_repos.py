@@ -102,7 +102,7 @@ def weigh_look(
         )
     known = last or RepoHealth(status=RepoStatus.UNKNOWN, checked_at=now)
     unknown = msgspec.structs.replace(
-        known, status=RepoStatus.UNKNOWN, checked_at=now, note=look.note
+        known, status=RepoStatus.UNKNOWN, checked_at=now, note=look.note, was_looked=True
     )
     if look.answer is Answer.NONE:  # says nothing, not even against what was seen before
         return unknown

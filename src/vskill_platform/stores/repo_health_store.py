@@ -46,14 +46,16 @@ class RepoHealth(Record, frozen=True, kw_only=True):
     misses: int = 0
     #: Why nothing is known, in words.
     note: str = ""
+    #: False while somebody has asked for the first look and nobody has taken it.
+    was_looked: bool = True
 
 
 async def get_repo_health(slug: str) -> RepoHealth:
     """Return what was last seen of a skill's source; UNKNOWN when nobody looked lately."""
     last = await get_last_look(slug)
     now = get_now()
-    if last is None:
-        return RepoHealth(status=RepoStatus.UNKNOWN, checked_at=now)
+    if last is None or not last.was_looked:
+        return RepoHealth(status=RepoStatus.UNKNOWN, checked_at=now, was_looked=False)
     if now - last.checked_at > REPO_HEALTH_TTL:
         note = f"nobody has looked since {last.checked_at:%Y-%m-%d %H:%M} UTC"
         return msgspec.structs.replace(last, status=RepoStatus.UNKNOWN, note=note)
@@ -100,7 +102,7 @@ async def _ask_for_look(slug: str) -> None:
     now = get_now()
     stored = await get_record(_REPO_HEALTH + slug, RepoHealth)
     if stored is None:
-        unknown = RepoHealth(status=RepoStatus.UNKNOWN, checked_at=now)
+        unknown = RepoHealth(status=RepoStatus.UNKNOWN, checked_at=now, was_looked=False)
         await commit([_put(slug, unknown, due=now, expected=ABSENT)])
     elif now - stored.record.checked_at > _TRY_AGAIN:
         await commit([_put(slug, stored.record, due=now, expected=stored.revision)])

@@ -54,6 +54,9 @@ async def test_the_list_tells_clients_what_not_to_install(registry: Registry) ->
     assert answer.json()["lastUpdated"]
     assert entries["name"]["skillName"] == "evil"
     assert entries["name"]["sourceUrl"] == REPO
+    assert {kind: entry["sourceRegistry"] for kind, entry in entries.items()} == {
+        "name": "github.com", "source": None, "publisher": None, "digest": None,
+    }  # fmt: skip
     assert entries["digest"]["contentHash"] == DIGEST
     assert entries["publisher"]["publisher"] == "github.com/eve"
     for entry in entries.values():

@@ -1,6 +1,7 @@
 """What clients have installed: newer versions, and counts of what they took."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ async def registry(bound: WorkerEnv, tmp_path: Path) -> AsyncIterator[Registry]:
     """A registry with a skill in its second version, one that was taken down, and a yanked one."""
     async with open_registry(bound) as opened:
         await put_skill(bound, tmp_path)
-        await put_skill(bound, tmp_path, files=NEXT)
+        await put_skill(bound, tmp_path, files=NEXT, at=NOON + timedelta(days=1))
         await put_skill(bound, tmp_path, "ada/notes/gone")
         await change_skill(bound, "ada/notes/gone", down=TakenDown(reason="bad", by="cyd", at=NOON))
         await put_skill(bound, tmp_path, "ada/notes/pulled")
@@ -70,6 +71,7 @@ async def test_clients_hear_of_newer_versions(registry: Registry) -> None:
     assert {name: results[0][name] for name in ("certTier", "certScore", "slug")} == {
         "certTier": "SCANNED", "certScore": 45, "slug": SLUG,
     }  # fmt: skip
+    assert results[0]["publishedAt"] == "2026-03-15T12:00:00Z"
     assert (results[0]["trackedForUpdates"], results[6]["trackedForUpdates"]) == (True, False)
 
 

@@ -20,6 +20,7 @@ from vskill_platform.model.verdict import Severity, Verdict
 from vskill_platform.publish.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.external_scan_store import ExternalScan, put_external_scan
+from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus, put_repo_health
 
 SLUG = "ada/notes/tidy"
 NEXT: dict[str, str | bytes] = {"SKILL.md": MANIFEST.format(name="tidy"), "new.bin": b"\x00\xff"}
@@ -219,13 +220,16 @@ async def test_a_diff_is_text_and_never_null(registry: Registry, tmp_path: Path)
     await put_skill(registry.env, tmp_path, files=NEXT)
 
     diff = await registry.json(f"/skills/{SLUG}/versions/diff?from=1.0.0&to=1.0.1")
-    latest = await registry.json(f"/skills/{SLUG}/versions/diff")
     same = await registry.json(f"/skills/{SLUG}/versions/diff?from=1.0.0&to=1.0.0")
     compared = await registry.json(f"/skills/{SLUG}/versions/compare?from=1.0.0&to=1.0.1")
     unknown = await registry.get(f"/api/v1/skills/{SLUG}/versions/diff?from=1.0.0&to=7.0.0")
+    unsaid = [
+        await registry.get(f"/api/v1/skills/{SLUG}/versions/{way}{query}")
+        for way in ("diff", "compare")
+        for query in ("", "?from=1.0.0", "?to=1.0.1")
+    ]
     no_skill = await registry.get("/api/v1/skills/ada/x/y/versions/diff?from=1.0.0&to=1.0.1")
 
-    assert diff == latest
     assert (diff["from"], diff["to"]) == ("1.0.0", "1.0.1")
     assert diff["diffSummary"] == "1 added, 1 removed, 0 changed"
     assert "--- scripts/run.py\n+++ /dev/null\n" in diff["contentDiff"]
@@ -239,6 +243,10 @@ async def test_a_diff_is_text_and_never_null(registry: Registry, tmp_path: Path)
     ] == [("new.bin", "added", 0, 0), ("scripts/run.py", "removed", 0, 2)]
     assert all(isinstance(file["patch"], str) for file in compared["files"])
     assert (unknown.status_code, no_skill.status_code) == (400, 404)
+    for answer in unsaid:
+        assert answer.status_code == 400
+        assert "?from=1.0.0&to=1.0.1" in answer.json()["detail"]
+        assert answer.json()["hint"]
 
 
 async def test_files_are_listed_read_and_downloaded_as_they_were_checked(
@@ -377,6 +385,10 @@ async def test_badge_suggestions_and_the_health_of_a_source(
     no_badge = await registry.get("/api/v1/skills/nothing/badge")
     suggested = await registry.json("/skills/suggest?q=ti")
     health = await registry.json(f"/skills/{SLUG}/repo-health")
+    still = await registry.json(f"/skills/{SLUG}/repo-health")
+    looked = RepoHealth(status=RepoStatus.ONLINE, checked_at=NOON)
+    await put_repo_health(SLUG, looked)
+    after = await registry.json(f"/skills/{SLUG}/repo-health")
 
     assert badge.headers["content-type"].startswith("image/svg+xml")
     assert "t2 scanned" in badge.text
@@ -386,6 +398,8 @@ async def test_badge_suggestions_and_the_health_of_a_source(
         {"slug": SLUG, "name": "tidy", "description": "Tidies notes.", "tier": "T2"}
     ]
     assert (health["status"], health["lastCommitAt"]) == ("UNKNOWN", None)
+    assert health["checkedAt"] is still["checkedAt"] is None
+    assert (after["status"], after["checkedAt"]) == ("ONLINE", "2026-03-14T12:00:00Z")
 
 
 async def test_owners_and_reviewers_yank_and_nobody_else(
@@ -402,14 +416,17 @@ async def test_owners_and_reviewers_yank_and_nobody_else(
     unsaid = await registry.post(f"{path}/yank", json={**body, "reason": ""}, headers=ada)
     yanked = await registry.post(f"{path}/yank", json=body, headers=ada)
     shown = (await registry.json(f"/skills/{SLUG}"))["skill"]
+    (listed,) = (await registry.json("/skills"))["skills"]
+    (found,) = (await registry.json("/skills/search?q=tidy"))["results"]
     nothing = await registry.get(f"{path}/download")
     unyanked = await registry.post(f"{path}/unyank", json=body, headers=rae)
 
     assert [one.status_code for one in (nobody, another, unsaid)] == [403, 403, 400]
     assert yanked.json()["versions"][0]["standing"] == "yanked"
     assert (shown["currentVersion"], shown["version"], shown["yanked"]) == (
-        "", "1.0.0", "it breaks",
+        None, "1.0.0", "it breaks",
     )  # fmt: skip
+    assert [(one["currentVersion"], one["yanked"]) for one in (listed, found)] == [(None, True)] * 2
     assert nothing.status_code == 404
     assert unyanked.json()["versions"][0]["standing"] == "latest"
     assert await audited() == [

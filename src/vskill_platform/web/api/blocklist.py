@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from litestar import Request, Response, delete, get, post
 from litestar.params import FromPath, JSONBody, QueryParameter
@@ -29,6 +30,8 @@ class BlockItem(Shape, frozen=True, kw_only=True):
     kind: str
     skill_name: str
     source_url: str | None
+    #: The host that its source is on.
+    source_registry: str | None
     content_hash: str | None
     publisher: str | None
     threat_type: str = "blocked"
@@ -121,11 +124,13 @@ def block_item(one: Block) -> BlockItem:
     subject, value = one.subject, one.subject.value
     source, _, name = value.rpartition("#") if subject.kind is BlockKind.NAME else (value, "", "")
     has_source = subject.kind in {BlockKind.NAME, BlockKind.SOURCE}
+    url = public_source(source) if has_source else ""
     return BlockItem(
         id=subject.id,
         kind=subject.kind,
         skill_name=name,
-        source_url=(public_source(source) or None) if has_source else None,
+        source_url=url or None,
+        source_registry=urlsplit(url).hostname,
         content_hash=value if subject.kind is BlockKind.DIGEST else None,
         publisher=value if subject.kind is BlockKind.PUBLISHER else None,
         reason=one.reason,

@@ -11,6 +11,7 @@ from vskill_platform.model.access import Right
 from vskill_platform.model.skill import PublishedSkill, parse_version
 from vskill_platform.publish.trust_of_skill import trust_of_skill
 from vskill_platform.stores.install_store import add_installs
+from vskill_platform.stores.skill_store import get_latest_version
 from vskill_platform.web.api.certificates import cert_tier
 from vskill_platform.web.api.find_skills import find_skill
 from vskill_platform.web.api.skill_shapes import (
@@ -66,7 +67,7 @@ async def _update(request: ApiRequest, item: InstalledSkill) -> UpdateItem:
         return UpdateItem(
             name=item.name, installed=item.current_version, latest=None, update_available=False
         )
-    trust = await trust_of_skill(skill)
+    trust, latest = await trust_of_skill(skill), await get_latest_version(skill.slug)
     return UpdateItem(
         name=item.name,
         installed=item.current_version,
@@ -77,7 +78,7 @@ async def _update(request: ApiRequest, item: InstalledSkill) -> UpdateItem:
         cert_score=trust.score,
         tracked_for_updates=True,
         slug=skill.slug,
-        published_at=skill.published_at,
+        published_at=latest.published_at if latest else None,
     )
 
 

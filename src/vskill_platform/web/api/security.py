@@ -59,7 +59,7 @@ async def show_repo_health(request: ApiRequest, slug: FromPath[str]) -> HealthAn
     health = await view_repo_health((await find_listed(request, slug)).slug)
     return HealthAnswer(
         status=health.status,
-        checked_at=health.checked_at,
+        checked_at=health.checked_at if health.was_looked else None,
         last_commit_at=health.last_commit_at,
         has_moved=health.has_moved,
         note=health.note,

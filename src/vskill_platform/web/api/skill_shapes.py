@@ -20,7 +20,9 @@ class SkillItem(Shape, frozen=True, kw_only=True):
     owner_slug: str
     repo_slug: str
     skill_slug: str
-    current_version: str
+    #: None if every version was yanked.
+    current_version: str | None
+    yanked: bool
     cert_tier: str
     trust_tier: str
     trust_score: int
@@ -66,7 +68,8 @@ class SkillDetail(Shape, frozen=True, kw_only=True):
     description: str
     repo_url: str
     skill_path: str
-    current_version: str
+    #: None if every version was yanked.
+    current_version: str | None
     version: str
     #: Names the content of the version.
     sha: str
@@ -87,6 +90,7 @@ class SkillDetail(Shape, frozen=True, kw_only=True):
     agents: tuple[str, ...]
     published_at: datetime
     updated_at: datetime
+    #: Why the version was yanked; None if it was not.
     yanked: str | None = None
 
 
@@ -179,7 +183,8 @@ class SecurityAnswer(Shape, frozen=True, kw_only=True):
 
 class HealthAnswer(Shape, frozen=True, kw_only=True):
     status: str
-    checked_at: datetime
+    #: None if nobody has looked yet.
+    checked_at: datetime | None
     last_commit_at: datetime | None
     has_moved: bool
     note: str
@@ -207,6 +212,7 @@ class UpdateItem(Shape, frozen=True, kw_only=True):
     cert_score: int | None = None
     tracked_for_updates: bool = False
     slug: str | None = None
+    #: When the latest version was published.
     published_at: datetime | None = None
 
 

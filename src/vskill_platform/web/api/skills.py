@@ -159,7 +159,7 @@ async def _detail(skill: PublishedSkill, found: FoundVersion) -> SkillDetail:
         description=skill.description,
         repo_url=public_source(skill.repo_url),
         skill_path=skill.skill_path,
-        current_version=skill.version,
+        current_version=skill.version or None,
         version=version.version,
         sha=version.digest,
         archive_sha256=version.archive_sha256,

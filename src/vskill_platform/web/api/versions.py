@@ -62,7 +62,7 @@ async def show_versions(
 async def show_diff(
     request: ApiRequest, slug: FromPath[str], old: Old = "", new: New = ""
 ) -> DiffAnswer:
-    """Say what changed from one version to another, as one text; by itself the latest change."""
+    """Say what changed from one version to another, as one text."""
     diff = await _diff(request, slug, old, new)
     kinds = [file.kind for file in diff.files]
     return DiffAnswer(
@@ -78,7 +78,7 @@ async def show_diff(
 async def compare_versions(
     request: ApiRequest, slug: FromPath[str], old: Old = "", new: New = ""
 ) -> CompareAnswer:
-    """Say what changed from one version to another, file by file; by itself the latest change."""
+    """Say what changed from one version to another, file by file."""
     diff = await _diff(request, slug, old, new)
     return CompareAnswer(source="local-content", files=[_compared(file) for file in diff.files])
 
@@ -163,8 +163,10 @@ def _in_words(added: int, removed: int, changed: int) -> str:
 
 async def _diff(request: ApiRequest, slug: str, old: str, new: str) -> VersionDiff:
     skill = await find_listed(request, slug)
+    if not (old and new):
+        raise InvalidInput("say which versions, such as ?from=1.0.0&to=1.0.1; versions lists them")
     try:
-        return await diff_of_skill(skill.slug, old or None, new or None)
+        return await diff_of_skill(skill.slug, old, new)
     except NotFound as error:  # the skill is there: it is the version that cannot be meant
         raise InvalidInput(str(error)) from error
 
