@@ -1,4 +1,4 @@
-"""The API against its own document: whatever is asked, no answer is a fault of ours."""
+"""The API against its own document: whatever is asked, the answer is described, and no fault."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,6 +9,8 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from schemathesis.core.failures import FailureGroup
+from schemathesis.specs.openapi import checks
 
 from tests.acceptance.ports import free_port
 from tests.acceptance.program import Platform
@@ -16,6 +18,11 @@ from tests.casts import a_skill_folder
 from vskill_platform.web.api.routes import describe_api
 
 _EXAMPLES = 8
+_CONFORM = [
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_schema_conformance,
+]
 _OFTEN = "1000000"
 _SLUG = "@local/tidy-notes"
 
@@ -75,6 +82,7 @@ def operations() -> list[Any]:
 def test_no_request_is_answered_with_a_fault(served: Served) -> None:
     """In one test, so that the program starts once."""
     faults: dict[str, str] = {}
+    undescribed: dict[str, str] = {}
     statuses: set[int] = set()
 
     def ask_all(operation: Any) -> None:
@@ -94,6 +102,12 @@ def test_no_request_is_answered_with_a_fault(served: Served) -> None:
             statuses.add(answer.status_code)
             if answer.status_code >= 500:
                 faults[f"{case.method} {case.formatted_path}"] = answer.text
+            try:
+                case.validate_response(answer, checks=_CONFORM)
+            except FailureGroup as failures:
+                undescribed[f"{case.method} {case.path} {answer.status_code}"] = str(
+                    failures.exceptions
+                )
 
         ask()
 
@@ -101,4 +115,5 @@ def test_no_request_is_answered_with_a_fault(served: Served) -> None:
         ask_all(operation)
 
     assert faults == {}
+    assert undescribed == {}
     assert {200, 400, 401, 404} <= statuses  # it has not asked for nothing

@@ -19,6 +19,7 @@ log = get_logger(__name__)
 
 #: When to come back after an outage, if nobody knows better.
 RETRY_AFTER_SECONDS = 5
+PROBLEM_TYPE = "application/problem+json"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,9 +61,7 @@ def answer_problem(request: Request[Any, Any, Any], error: Exception) -> Respons
         return Template(
             "error.html", context={"problem": problem}, status_code=kind.status, headers=headers
         )
-    return Response(
-        problem, status_code=kind.status, headers=headers, media_type="application/problem+json"
-    )
+    return Response(problem, status_code=kind.status, headers=headers, media_type=PROBLEM_TYPE)
 
 
 def _detail_of(request: Request[Any, Any, Any], error: Exception, kind: Kind) -> str:

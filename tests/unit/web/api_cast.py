@@ -9,6 +9,7 @@ import msgspec
 from httpx import ASGITransport, AsyncClient, Response
 from litestar import Litestar
 
+from tests.api_document import check_described
 from tests.apps import an_app
 from tests.casts import a_skill_folder, a_submission
 from tests.people import NAMES, a_user
@@ -64,7 +65,9 @@ class Registry:
 
     async def ask(self, method: str, path: str, **options: Any) -> Response:
         assert await self.catalogue.wait_until(await self.env.engine.revision())
-        return await self.client.request(method, path, **options)
+        answer = await self.client.request(method, path, **options)
+        check_described(answer)
+        return answer
 
     async def get(self, path: str, **options: Any) -> Response:
         return await self.ask("GET", path, **options)

@@ -64,7 +64,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
 
-@get("/blocklist/check", opt={"right": Right.ANYONE}, tags=["Blocklist"])
+@get("/blocklist/check", opt={"right": Right.ANYONE, "is_listed": True}, tags=["Blocklist"])
 async def check_blocklist(
     request: ApiRequest,
     name: Words = "",

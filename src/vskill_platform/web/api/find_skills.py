@@ -28,7 +28,7 @@ from vskill_platform.web.api.slug_paths import slug_of
 from vskill_platform.web.catalogue_access import catalogue_of, visible_to
 
 ApiRequest = Request[Any, Any, Any]
-_READ = {"right": Right.ANYONE}
+_READ = {"right": Right.ANYONE, "is_listed": True}
 _TAGS = ["Skills"]
 MAX_RESULTS = 30
 _MAX_PAGE_SIZE = 100

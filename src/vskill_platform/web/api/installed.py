@@ -26,12 +26,13 @@ from vskill_platform.web.api.skill_shapes import (
 from vskill_platform.web.api.slug_paths import slug_of
 
 ApiRequest = Request[Any, Any, Any]
-_READ = {"right": Right.ANYONE}
+_READ = {"right": Right.ANYONE, "is_listed": True}
+_CHECK = {**_READ, "changes": False}
 _TAGS = ["Installed skills"]
 _PARTS = ("major", "minor", "patch")
 
 
-@post("/skills/check-updates", opt=_READ, tags=_TAGS, status_code=HTTP_200_OK)
+@post("/skills/check-updates", opt=_CHECK, tags=_TAGS, status_code=HTTP_200_OK)
 async def check_updates(request: ApiRequest, data: JSONBody[CheckUpdates]) -> UpdatesAnswer:
     """Say for up to 100 installed skills whether there is a newer version."""
     return UpdatesAnswer(results=[await _update(request, item) for item in data.skills])

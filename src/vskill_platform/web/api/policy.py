@@ -81,7 +81,12 @@ async def show_policy() -> PolicyAnswer:
     return PolicyAnswer(digest=digest_of(policy), words=describe_policy(policy, get_now().date()))
 
 
-@post("/policy/dry-run", opt=_ADMINISTER, tags=["Policy"], status_code=HTTP_200_OK)
+@post(
+    "/policy/dry-run",
+    opt={**_ADMINISTER, "changes": False},
+    tags=["Policy"],
+    status_code=HTTP_200_OK,
+)
 async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
     """Say what another policy would change; nothing is scanned and nothing changes."""
     try:

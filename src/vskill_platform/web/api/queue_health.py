@@ -29,7 +29,7 @@ from vskill_platform.web.api.shapes import Shape
 from vskill_platform.web.catalogue_access import catalogue_of, visible_to
 
 ApiRequest = Request[Any, Any, Any]
-_READ = {"right": Right.ANYONE}
+_READ = {"right": Right.ANYONE, "is_listed": True}
 _TAGS = ["Queue"]
 _S = SubmissionState
 _HOUR = timedelta(hours=1)

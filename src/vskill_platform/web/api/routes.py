@@ -5,13 +5,13 @@ from typing import Any
 
 from litestar import Litestar, Router, get
 from litestar.openapi.config import OpenAPIConfig
-from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ControllerRouterHandler
 
 from vskill_platform import __version__
 from vskill_platform.model.access import Right
 from vskill_platform.web.api.blocklist import add_block, remove_block, show_blocklist
 from vskill_platform.web.api.check_block import check_blocklist
+from vskill_platform.web.api.describe_answers import describe_answers
 from vskill_platform.web.api.find_skills import list_skills, search_skills, suggest_skills
 from vskill_platform.web.api.installed import check_updates, report_install, report_installs
 from vskill_platform.web.api.media_types import check_media_type
@@ -151,13 +151,11 @@ def describe_api() -> dict[str, Any]:
         version=__version__,
         description=_ABOUT,
         use_handler_docstrings=True,
-        components=Components(
-            security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}
-        ),
-        security=[{}, {"token": []}],
     )
     described = Litestar(route_handlers=[api_router()], openapi_config=config, logging_config=None)
-    return described.openapi_schema.to_schema()
+    document = described.openapi_schema.to_schema()
+    describe_answers(document, described)
+    return document
 
 
 @get("/api/openapi.json", opt={"right": Right.ANYONE}, include_in_schema=False)

@@ -32,13 +32,14 @@ from vskill_platform.web.submission_view import (
 
 ApiRequest = Request[Any, Any, Any]
 _READ, _SUBMIT = {"right": Right.ANYONE}, {"right": Right.SUBMIT}
+_LIST = {**_READ, "is_listed": True}
 _TAGS = ["Submissions"]
 _MAX_ROWS = 100
 _MAX_IDS = 100
 Words = Annotated[str, QueryParameter(max_length=200)]
 
 
-@get(["/submissions", "/submissions/search"], opt=_READ, tags=_TAGS)
+@get(["/submissions", "/submissions/search"], opt=_LIST, tags=_TAGS)
 async def list_submissions(
     request: ApiRequest,
     states: Annotated[list[SubmissionState] | None, QueryParameter(name="state")] = None,
@@ -76,7 +77,7 @@ async def list_submissions(
     return Response(answer, headers=headers)
 
 
-@get("/submissions/positions", opt=_READ, tags=_TAGS)
+@get("/submissions/positions", opt=_LIST, tags=_TAGS)
 async def show_positions(
     request: ApiRequest, ids: Annotated[str, QueryParameter(max_length=5000)] = ""
 ) -> Positions:

@@ -4,8 +4,9 @@ import base64
 from typing import Annotated, Any
 
 from litestar import Request, Response, get, post
+from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
-from litestar.status_codes import HTTP_200_OK
+from litestar.status_codes import HTTP_200_OK, HTTP_404_NOT_FOUND
 
 from vskill_platform.access.manage import check_may_manage
 from vskill_platform.errors import NotFound
@@ -43,11 +44,14 @@ from vskill_platform.web.pages.skill_head import OpenSkill
 ApiRequest = Request[Any, Any, Any]
 #: Whose skill it is that is changed, the handlers ask.
 _READ, _CHANGE = {"right": Right.ANYONE}, {"right": Right.SUBMIT}
+#: A version that is blocked is not shown.
+_OPEN = {**_READ, "also": (403,)}
 _TAGS = ["Skills"]
+_PICTURE = "image/svg+xml"
 VersionName = Annotated[str | None, QueryParameter(max_length=100)]
 
 
-@get("/skills/{slug:str}", opt=_READ, tags=_TAGS)
+@get("/skills/{slug:str}", opt=_OPEN, tags=_TAGS)
 async def show_skill(
     request: ApiRequest, slug: FromPath[str], version: VersionName = None
 ) -> SkillAnswer:
@@ -56,7 +60,7 @@ async def show_skill(
     return SkillAnswer(skill=await _detail(skill, await open_version(skill, version)))
 
 
-@get("/skills/{slug:str}/files", opt=_READ, tags=_TAGS)
+@get("/skills/{slug:str}/files", opt=_OPEN, tags=_TAGS)
 async def show_files(
     request: ApiRequest,
     slug: FromPath[str],
@@ -86,7 +90,7 @@ async def show_files(
     )
 
 
-@get("/skills/{slug:str}/download", opt=_READ, tags=_TAGS, media_type="application/gzip")
+@get("/skills/{slug:str}/download", opt=_OPEN, tags=_TAGS, media_type="application/gzip")
 async def download_skill(
     request: ApiRequest, slug: FromPath[str], version: VersionName = None
 ) -> Response[Any]:
@@ -97,7 +101,17 @@ async def download_skill(
     )
 
 
-@get("/skills/{slug:str}/badge", opt=_READ, tags=_TAGS, media_type="image/svg+xml")
+@get(
+    "/skills/{slug:str}/badge",
+    opt=_READ,
+    tags=_TAGS,
+    media_type=_PICTURE,
+    responses={
+        HTTP_404_NOT_FOUND: ResponseSpec(
+            str, media_type=_PICTURE, description="A picture that says so", generate_examples=False
+        )
+    },
+)
 async def show_badge(request: ApiRequest, slug: FromPath[str]) -> Response[Any]:
     """Draw how far a skill can be trusted, for a README."""
     try:

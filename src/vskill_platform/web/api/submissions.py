@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Request, Response, post
 from litestar.enums import RequestEncodingType
+from litestar.openapi import ResponseSpec
 from litestar.params import Body, JSONBody
 from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
 
@@ -38,11 +39,25 @@ from vskill_platform.web.hand_in import (
 )
 
 ApiRequest = Request[Any, Any, Any]
-_SUBMIT = {"right": Right.SUBMIT}
+#: Without a SKILL.md, or from a host that does not answer, nothing can be submitted.
+_FETCH = {"right": Right.SUBMIT, "also": (422, 424)}
 _TAGS = ["Submissions"]
+_NOTHING_NEW = "All of it was known already; a flag of each says how"
 
 
-@post("/submissions", opt=_SUBMIT, tags=_TAGS, status_code=HTTP_201_CREATED)
+@post(
+    "/submissions",
+    opt=_FETCH,
+    tags=_TAGS,
+    status_code=HTTP_201_CREATED,
+    responses={
+        HTTP_200_OK: ResponseSpec(
+            SubmissionAnswer | SubmissionsAnswer,
+            description=_NOTHING_NEW,
+            generate_examples=False,
+        )
+    },
+)
 async def create_submission(
     request: ApiRequest, data: JSONBody[NewSubmission]
 ) -> Response[SubmissionAnswer | SubmissionsAnswer]:
@@ -60,9 +75,17 @@ async def create_submission(
 
 
 @post(
-    "/submissions/upload", opt=_SUBMIT, tags=_TAGS, request_max_body_size=MAX_FORM_BYTES,
+    "/submissions/upload",
+    opt={"right": Right.SUBMIT, "also": (422,)},
+    tags=_TAGS,
+    request_max_body_size=MAX_FORM_BYTES,
     status_code=HTTP_201_CREATED,
-)  # fmt: skip
+    responses={
+        HTTP_200_OK: ResponseSpec(
+            SubmissionsAnswer, description=_NOTHING_NEW, generate_examples=False
+        )
+    },
+)
 async def upload_submission(
     request: ApiRequest,
     data: Annotated[UploadForm, Body(media_type=RequestEncodingType.MULTI_PART)],
@@ -80,7 +103,9 @@ async def upload_submission(
     return Response(set_answer(done, ""), status_code=_status_of_set(done))
 
 
-@post("/submissions/discover", opt=_SUBMIT, tags=_TAGS, status_code=HTTP_200_OK)
+@post(
+    "/submissions/discover", opt={**_FETCH, "changes": False}, tags=_TAGS, status_code=HTTP_200_OK
+)
 async def discover_skills(data: JSONBody[DiscoverRequest]) -> Discovered:
     """Look which skills a repo holds; nothing is submitted."""
     source = _read_source(data.repo_url, data.path, data.ref)

@@ -38,6 +38,8 @@ from vskill_platform.web.api.skill_shapes import (
 
 ApiRequest = Request[Any, Any, Any]
 _READ = {"right": Right.ANYONE}
+#: A version that is blocked is not shown.
+_OPEN = {**_READ, "also": (403,)}
 _TAGS = ["Skills"]
 _MAX_VERSIONS = 100
 Old = Annotated[str, QueryParameter(name="from", max_length=100)]
@@ -58,7 +60,7 @@ async def show_versions(
     return Response(answer, headers=headers)
 
 
-@get("/skills/{slug:str}/versions/diff", opt=_READ, tags=_TAGS)
+@get("/skills/{slug:str}/versions/diff", opt=_OPEN, tags=_TAGS)
 async def show_diff(
     request: ApiRequest, slug: FromPath[str], old: Old = "", new: New = ""
 ) -> DiffAnswer:
@@ -74,7 +76,7 @@ async def show_diff(
     )
 
 
-@get("/skills/{slug:str}/versions/compare", opt=_READ, tags=_TAGS)
+@get("/skills/{slug:str}/versions/compare", opt=_OPEN, tags=_TAGS)
 async def compare_versions(
     request: ApiRequest, slug: FromPath[str], old: Old = "", new: New = ""
 ) -> CompareAnswer:
@@ -83,7 +85,7 @@ async def compare_versions(
     return CompareAnswer(source="local-content", files=[_compared(file) for file in diff.files])
 
 
-@get("/skills/{slug:str}/versions/{version:str}", opt=_READ, tags=_TAGS)
+@get("/skills/{slug:str}/versions/{version:str}", opt=_OPEN, tags=_TAGS)
 async def show_version(
     request: ApiRequest, slug: FromPath[str], version: FromPath[str]
 ) -> VersionItem:

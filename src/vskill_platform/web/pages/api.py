@@ -1,5 +1,6 @@
 """The API for readers: its document as a page, made here, so that nothing comes from elsewhere."""
 
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ from litestar.response import Template
 
 from vskill_platform.model.access import Right
 from vskill_platform.web.api.routes import describe_api
+from vskill_platform.web.problems import PROBLEM_TYPE
 
 _METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -26,9 +28,11 @@ class Operation(msgspec.Struct, frozen=True):
     title: str
     words: str
     fields: tuple[Field, ...]
-    #: The name of the shape that is sent, and what is answered by status.
+    #: The fields of what is sent.
     body: tuple[Field, ...]
+    #: By status, in words; and by status, the codes of problems.
     answers: tuple[tuple[str, str], ...]
+    problems: tuple[tuple[str, str], ...]
 
 
 @get("/api", opt={"right": Right.ANYONE}, include_in_schema=False)
@@ -61,10 +65,9 @@ def _operation(
         )
         for one in operation.get("parameters", [])
     ]
-    answers = tuple(
-        (status, answer.get("description", ""))
-        for status, answer in sorted(operation.get("responses", {}).items())
-    )
+    answers = [
+        (status, _resolved(answer, document)) for status, answer in operation["responses"].items()
+    ]
     words = operation.get("description") or operation.get("summary", "")
     return Operation(
         method=method.upper(),
@@ -73,7 +76,18 @@ def _operation(
         words=words,
         fields=tuple(parameters),
         body=_body(operation, document),
-        answers=answers,
+        answers=_in_words(answers, is_problem=False),
+        problems=_in_words(answers, is_problem=True),
+    )
+
+
+def _in_words(
+    answers: list[tuple[str, dict[str, Any]]], *, is_problem: bool
+) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (status, answer["description"])
+        for status, answer in sorted(answers, key=itemgetter(0))
+        if (PROBLEM_TYPE in answer.get("content", {})) is is_problem
     )
 
 
@@ -93,8 +107,8 @@ def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any
     reference = schema.get("$ref")
     if not reference:
         return schema
-    name = reference.rpartition("/")[2]
-    found: dict[str, Any] = document["components"]["schemas"][name]
+    kind, _, name = reference.removeprefix("#/components/").partition("/")
+    found: dict[str, Any] = document["components"][kind][name]
     return found
 
 
