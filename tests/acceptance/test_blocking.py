@@ -177,6 +177,7 @@ async def test_a_rescan_reports_then_takes_down_what_the_operator_wants(
 
     ticked = platform.run("tick", policy=str(policy))
     same = platform.run("rescan", "--report", policy=str(policy))
+    wanted = platform.run("rescan", policy=str(policy))
     report = platform.run("rescan")
     before = await listed(platform)
     place = "vskill_platform.publish.apply_rescan:commit"
@@ -186,7 +187,10 @@ async def test_a_rescan_reports_then_takes_down_what_the_operator_wants(
     again = platform.run("rescan", "--apply")
 
     assert "rescan: 0 rescanned, 0 got worse, 0 left" in ticked.out
+    assert "0 rescanned." in same.out
     assert "No verdict has changed." in same.out
+    assert "2 rescanned." in wanted.out
+    assert "No verdict has changed." in wanted.out
     assert report.code == 0, report
     assert f"{SLUG}" in report.out
     assert "publish → reject" in report.out

@@ -14,6 +14,7 @@ from tests.casts import a_skill_folder
 from tests.clocks import NOON, ManualClock
 from tests.walks.conftest import Walk
 from vskill_platform.cron import schedule
+from vskill_platform.cron.ask_for_rescan import ask_for_rescan
 from vskill_platform.cron.rescan import rescan_published
 from vskill_platform.cron.schedule import RESCAN, run_due_jobs, run_job_now
 from vskill_platform.engines.ports import Put
@@ -31,7 +32,8 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.scan.scan_skill import ScanResult
 from vskill_platform.stores.audit_store import list_audit
-from vskill_platform.stores.cron_store import CronRun, put_cron_run
+from vskill_platform.stores.cron_store import CronRun, get_cron_run, put_cron_run
+from vskill_platform.stores.rescan_store import get_rescan_done
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.skill_store import (
     enumerate_published_skills,
@@ -92,6 +94,65 @@ async def test_another_policy_is_reported_and_nothing_is_taken_down(
     assert stored
     assert stored.record.state is SubmissionState.PUBLISHED
     assert await rescan_published() == "rules and policy are those of the last rescan"
+
+
+async def test_who_asks_for_a_rescan_gets_one_though_nothing_has_changed(
+    bound: WorkerEnv, published: str, clock: ManualClock
+) -> None:
+    same = lenient(bound)
+    await run_due_jobs(same, jobs=(RESCAN,))
+    before = await get_cron_run(RESCAN.name)
+    clock.advance(minutes=2)
+
+    await ask_for_rescan(actor="cyd")
+    asked = await get_cron_run(RESCAN.name)
+    clock.advance(seconds=5)
+    due = await within(same, list_due_skills)
+    (run,) = await run_due_jobs(same, jobs=(RESCAN,))
+    done = await get_rescan_done()
+    clock.advance(minutes=10)
+    (next_run,) = await run_due_jobs(same, jobs=(RESCAN,))
+
+    assert before
+    assert asked
+    assert (asked.record.started_at, asked.record.outcome) == (
+        before.record.started_at,
+        before.record.outcome,
+    )
+    assert len(due) == 2
+    assert run.outcome == "2 rescanned, 0 got worse, 0 left"
+    assert done
+    assert done.at == run.started_at
+    assert next_run.outcome == "rules and policy are those of the last rescan"
+    assert [(one.actor, one.action) for one in (await list_audit()).records] == [("cyd", "rescan")]
+
+
+async def test_a_rescan_that_was_asked_for_goes_on_where_it_was(
+    bound: WorkerEnv, published: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vskill_platform.cron.rescan.A_RUN", 1)
+    await within(lenient(bound), rescan_published)
+    clock.advance(minutes=2)
+    await ask_for_rescan(actor="cyd")
+    clock.advance(seconds=5)
+
+    outcomes = [await within(lenient(bound), rescan_published) for _ in range(3)]
+
+    assert [outcome.rsplit(",", 1)[-1] for outcome in outcomes[:2]] == [" 1 left", " 0 left"]
+    assert outcomes[2] == "rules and policy are those of the last rescan"
+
+
+async def test_what_was_published_after_somebody_asked_was_checked_already(
+    bound: WorkerEnv, published: str, clock: ManualClock, walk: Walk, tmp_path: Path
+) -> None:
+    clock.advance(minutes=2)
+    await ask_for_rescan(actor="cyd")
+    clock.advance(seconds=5)
+    await walk(folder_source(str(a_skill_folder(tmp_path, "news"))), env=lenient(bound))
+
+    due = await within(lenient(bound), list_due_skills)
+
+    assert {skill.slug for skill in due} == {SLUG, "@local/weather"}
 
 
 async def test_other_rules_make_all_be_held_to_them(

@@ -17,10 +17,14 @@ from vskill_platform.errors import NotFound, ScanError
 from vskill_platform.publish.apply_rescan import Consequence, apply_rescan
 from vskill_platform.publish.rescan_skills import (
     RescanRun,
+    get_open_wish,
     list_changed,
     list_due_skills,
     rescan_skills,
+    write_wish,
 )
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit
 from vskill_platform.stores.rescan_store import Rescan
 
 _COLUMNS = (TextColumn("rescanning"), BarColumn(), MofNCompleteColumn())
@@ -35,7 +39,11 @@ class Rescanned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.option("--report", is_flag=True, help="Only say what would change; so it is unless told.")
+@click.option(
+    "--report",
+    is_flag=True,
+    help="Check only what was never held to the rules and the policy of today.",
+)
 @click.option(
     "--apply",
     "consequence",
@@ -56,9 +64,10 @@ def rescan(
     slugs: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Check what is published again, from its archives, when rules or policy have changed.
+    """Check everything published again, from its archives, and say what would change.
 
-    The exit code is 1 if something could not be checked.
+    With --report and --apply what was held to the rules and the policy of today is not checked
+    once more. The exit code is 1 if something could not be checked.
     """
     if report and consequence:
         raise click.UsageError("give --report or --apply, not both")
@@ -66,7 +75,7 @@ def rescan(
         raise click.UsageError("--skill stands with --apply")
 
     async def work() -> Rescanned:
-        run = await _rescan_all(quiet=as_json)
+        run = await _rescan_all(quiet=as_json, is_whole=not (report or consequence))
         changed = await list_changed()
         applied = await _apply(changed, Consequence(consequence), slugs) if consequence else ()
         return Rescanned(run=run, changed=tuple(changed), applied=applied)
@@ -80,15 +89,19 @@ def rescan(
         context.exit(1)
 
 
-async def _rescan_all(*, quiet: bool) -> RescanRun:
+async def _rescan_all(*, quiet: bool, is_whole: bool) -> RescanRun:
     """Rescan in rounds, each under the lease of the cron job, until nothing is left."""
     total = RescanRun()
     with Progress(*_COLUMNS, console=Console(stderr=True, quiet=quiet), transient=True) as bar:
-        task = bar.add_task("", total=len(await list_due_skills()))
+        task = bar.add_task("", total=None)
 
         async def one_round() -> str:
-            nonlocal total
+            nonlocal total, is_whole
+            if is_whole:
+                await _want_all()
+                is_whole = False
             due = await list_due_skills()
+            bar.update(task, total=total.checked + len(due))
             run = await rescan_skills(due, limit=A_RUN, tell=lambda: bar.advance(task))
             total = RescanRun(
                 checked=total.checked + run.checked,
@@ -105,6 +118,14 @@ async def _rescan_all(*, quiet: bool) -> RescanRun:
                 raise ScanError(f"the rescan broke off: {ended.outcome}")
             if not total.left or total.checked == before.checked:
                 return total
+
+
+async def _want_all() -> None:
+    """Ask for everything; a rescan that was asked for and was stopped goes on where it was."""
+    if await get_open_wish() is None:
+        actor = getpass.getuser()
+        audit = write_audit(RESCAN.name, "all", actor=actor, reason="")
+        await commit([write_wish(actor), audit])
 
 
 async def _apply(

@@ -1,7 +1,7 @@
 """What the clock starts: each job with its interval, its budget and its own failure."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -15,12 +15,17 @@ from vskill_platform.cron.prune import prune
 from vskill_platform.cron.recover_stuck import recover_stuck_submissions
 from vskill_platform.cron.remind_reviews import remind_reviews
 from vskill_platform.cron.rescan import rescan_published
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.audit_store import write_audit
-from vskill_platform.stores.cron_store import CronRun, get_cron_run, put_cron_run
+from vskill_platform.stores.cron_store import (
+    CronRun,
+    expect_no_cron_run,
+    get_cron_run,
+    put_cron_run,
+)
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.external_scan_dispatch import release_dead_external_scans
 
@@ -108,21 +113,19 @@ async def run_job_now(job: Job) -> CronRun:
     return ended
 
 
-async def ask_for_run(job: Job, *, actor: str) -> None:
+async def ask_for_run(job: Job, *, actor: str, also: Sequence[Operation] = ()) -> None:
     """Make a job due, so that whichever node looks next runs it; the audit keeps who asked."""
     now, last = get_now(), await get_cron_run(job.name)
-    if last and last.record.ended_at is None and abs(now - last.record.started_at) < job.budget:
+    operations = [write_audit(job.name, "all", actor=actor, reason=""), *also]
+    if last is None:  # then it is due anyway
+        is_asked = await commit([expect_no_cron_run(job.name), *operations])
+    elif last.record.ended_at is None and abs(now - last.record.started_at) < job.budget:
         raise _is_running(last.record, job)
-    due = CronRun(
-        job=job.name,
-        node=get_settings().node,
-        started_at=now - job.every,
-        ended_at=now - job.every,
-        outcome=f"asked for by {actor}",
-    )
-    if await put_cron_run(due, expected=last.revision if last else ABSENT) is None:
+    else:
+        asked = msgspec.structs.replace(last.record, asked_at=now)
+        is_asked = await put_cron_run(asked, expected=last.revision, also=operations)
+    if is_asked is None:
         raise Overtaken(f"{job.name} has just been started; wait for it")
-    await commit([write_audit(job.name, "all", actor=actor, reason="")])
 
 
 def _is_running(run: CronRun, job: Job) -> Overtaken:
@@ -138,7 +141,8 @@ async def _claim(job: Job) -> tuple[CronRun, int] | None:
     now = get_now()
     last = await get_cron_run(job.name)
     # The absolute distance: after the clock jumped back, the last start lies in the future.
-    if last and abs(now - last.record.started_at) < job.every:
+    is_recent = last and abs(now - last.record.started_at) < job.every
+    if last and is_recent and not last.record.asked_at:
         return None
     run = CronRun(job=job.name, node=get_settings().node, started_at=now)
     revision = await put_cron_run(run, expected=last.revision if last else ABSENT)

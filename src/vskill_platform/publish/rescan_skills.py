@@ -1,16 +1,18 @@
 """Published skills held to the rules and the policy of today: what would end otherwise, and why.
 
 Nothing is taken down here. What was found is kept for each skill by the standard that it was held
-to, so a run that was stopped goes on where it was, and doing it twice does nothing twice.
+to, so a run that was stopped goes on where it was, and doing it twice does nothing twice; unless
+somebody asks for it: then everything is checked once more.
 """
 
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 import msgspec
 
 from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import Operation
 from vskill_platform.model.decision import Outcome
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.skill import PublishedSkill
@@ -22,11 +24,14 @@ from vskill_platform.scan.scan_skill import SCANNER
 from vskill_platform.stores.db import bound_env, commit, get_now, get_settings
 from vskill_platform.stores.rescan_store import (
     Rescan,
+    RescanAsked,
     RescanDone,
+    get_rescan_asked,
     get_rescan_done,
     get_rescans,
     standard_id,
     write_rescan,
+    write_rescan_asked,
     write_rescan_done,
 )
 from vskill_platform.stores.scan_store import get_report_on
@@ -59,25 +64,46 @@ def current_standard() -> str:
 
 
 async def is_rescanned() -> bool:
-    """Tell whether everything was held to the standard of today already."""
+    """Tell whether everything was held to the standard of today, and nobody waits for more."""
     done = await get_rescan_done()
-    return done is not None and done.standard == current_standard()
+    if done is None or done.standard != current_standard():
+        return False
+    return await get_open_wish() is None
+
+
+def write_wish(actor: str) -> Operation:
+    """Say what to write down when somebody wants everything checked again."""
+    return write_rescan_asked(RescanAsked(by=actor, at=get_now()))
+
+
+async def get_open_wish() -> RescanAsked | None:
+    """Return who asked for a rescan that has not come to its end yet."""
+    asked, done = await get_rescan_asked(), await get_rescan_done()
+    return asked if asked and (done is None or done.at <= asked.at) else None
 
 
 async def list_due_skills() -> list[PublishedSkill]:
-    """Return the listed skills that were never held to the standard of today."""
-    known = await get_rescans(current_standard())
+    """Return the listed skills that were never held to the standard of today.
+
+    Once somebody has asked for a rescan, these are all that were not checked since.
+    """
+    known, wish = await get_rescans(current_standard()), await get_open_wish()
+    since = wish.at if wish else None
     skills = [
         skill
         for skill in await list_skills()
-        if skill.digest and not _is_about(known.get(skill.slug), skill)
+        if skill.digest and not _is_known(known.get(skill.slug), skill, since)
     ]
     reports = await settle(lambda skill: get_report_on(skill.submission_id, skill.digest), skills)
     today = get_now().date()
     return [
         skill
         for skill, report in zip(skills, reports, strict=True)
-        if not (isinstance(report, Report) and _is_current(report, skill, today))
+        if not (
+            isinstance(report, Report)
+            and _is_current(report, skill, today)
+            and _is_after(report.checked_at, since)
+        )
     ]
 
 
@@ -165,6 +191,14 @@ def _at_once() -> int:
 
 def _is_about(rescan: Rescan | None, skill: PublishedSkill) -> bool:
     return rescan is not None and rescan.digest == skill.digest
+
+
+def _is_known(rescan: Rescan | None, skill: PublishedSkill, since: datetime | None) -> bool:
+    return rescan is not None and _is_about(rescan, skill) and _is_after(rescan.checked_at, since)
+
+
+def _is_after(checked_at: datetime, since: datetime | None) -> bool:
+    return since is None or checked_at > since
 
 
 def _is_current(report: Report, skill: PublishedSkill, today: date) -> bool:

@@ -1,8 +1,9 @@
 """When each cron job ran and how it ended: the claim that makes one node run it."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Expect, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.records import (
@@ -25,6 +26,8 @@ class CronRun(Record, frozen=True, kw_only=True):
     #: What it did, in words; what went wrong if it failed.
     outcome: str = ""
     is_failure: bool = False
+    #: When somebody asked for the next run; None if the clock alone starts it.
+    asked_at: datetime | None = None
 
 
 async def get_cron_run(job: str) -> Stored[CronRun] | None:
@@ -36,6 +39,13 @@ async def get_cron_runs() -> list[CronRun]:
     return await read_each(keys, lambda key, value: decode(key, value, CronRun))
 
 
-async def put_cron_run(run: CronRun, *, expected: int = ABSENT) -> int | None:
+async def put_cron_run(
+    run: CronRun, *, expected: int = ABSENT, also: Sequence[Operation] = ()
+) -> int | None:
     """Write a run down unless another node was faster; return its revision."""
-    return await commit([Put(_CRON + run.job, encode(run), expected=expected, due=NEVER)])
+    return await commit([Put(_CRON + run.job, encode(run), expected=expected, due=NEVER), *also])
+
+
+def expect_no_cron_run(job: str) -> Operation:
+    """Let a commit stand only while that job was never started."""
+    return Expect(_CRON + job, ABSENT)

@@ -17,6 +17,7 @@ from vskill_platform.stores.records import (
 
 _RESCAN = "rescan:"
 _DONE = "rescan-done"
+_ASKED = "rescan-asked"
 #: What was found is looked at soon, or found again.
 KEPT_FOR = timedelta(days=90)
 _ORDER = {outcome: place for place, outcome in enumerate(Outcome)}
@@ -51,6 +52,13 @@ class RescanDone(Record, frozen=True, kw_only=True):
     at: datetime
 
 
+class RescanAsked(Record, frozen=True, kw_only=True):
+    """Somebody wanted everything published to be checked again."""
+
+    by: str
+    at: datetime
+
+
 def standard_id(*parts: object) -> str:
     """Name a standard by all that makes it up."""
     return hashlib.sha256(encode(parts)).hexdigest()[:16]
@@ -58,6 +66,11 @@ def standard_id(*parts: object) -> str:
 
 async def get_rescan_done() -> RescanDone | None:
     stored = await get_record(_DONE, RescanDone)
+    return stored.record if stored else None
+
+
+async def get_rescan_asked() -> RescanAsked | None:
+    stored = await get_record(_ASKED, RescanAsked)
     return stored.record if stored else None
 
 
@@ -79,3 +92,7 @@ def write_rescan(rescan: Rescan) -> Operation:
 
 def write_rescan_done(done: RescanDone) -> Operation:
     return Put(_DONE, encode(done), due=NEVER)
+
+
+def write_rescan_asked(asked: RescanAsked) -> Operation:
+    return Put(_ASKED, encode(asked), due=NEVER)

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.clocks import ManualClock
 from tests.unit.web.admin_cast import an_operator
 from tests.unit.web.api_cast import Registry, audited, open_registry
 from tests.unit.web.pages_cast import a_finding, put_skill
-from vskill_platform.cron.schedule import RESCAN
+from vskill_platform.cron.schedule import RESCAN, run_due_jobs
 from vskill_platform.model.user import Role
 from vskill_platform.model.verdict import Severity, Verdict
-from vskill_platform.publish.rescan_skills import list_changed, list_due_skills, rescan_skills
+from vskill_platform.publish.rescan_skills import list_changed
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.cron_store import get_cron_run
 from vskill_platform.stores.skill_store import get_skill
 
 SLUG = "ada/notes/tidy"
@@ -54,15 +54,16 @@ async def test_another_policy_is_tried_and_what_was_typed_stays(
 
 
 async def test_a_rescan_is_asked_for_and_only_what_got_worse_is_taken_down(
-    registry: Registry, tmp_path: Path
+    registry: Registry, clock: ManualClock, tmp_path: Path
 ) -> None:
     await put_skill(registry.env, tmp_path, files={"SKILL.md": MANIFEST, "run.sh": ATTACK})
     cyd = await an_operator(registry, Role.ADMIN)
 
     before = await cyd.see("/admin/rescan")
     started = await cyd.act("/admin/rescan/start")
-    asked = await get_cron_run(RESCAN.name)
-    await rescan_skills(await list_due_skills(), limit=10)
+    asked = await cyd.see("/admin/rescan")
+    clock.advance(seconds=5)
+    (run,) = await run_due_jobs(registry.env, jobs=(RESCAN,))
     changed = await list_changed()
     after = await cyd.see("/admin/rescan")
     nothing = await cyd.act("/admin/rescan/apply", consequence="review")
@@ -72,8 +73,9 @@ async def test_a_rescan_is_asked_for_and_only_what_got_worse_is_taken_down(
 
     assert "1 skills" in before
     assert started[0] == "done"
-    assert asked
-    assert asked.record.outcome == "asked for by cyd"
+    assert "by cyd: it starts within seconds" in asked
+    assert "<dt>Last run</dt><dd>none</dd>" in asked
+    assert run.outcome.startswith("1 rescanned")
     assert [one.slug for one in changed] == [SLUG]
     assert "1 verdicts have changed" in after
     assert (nothing[0], unclear[0], wrong[0]) == ("problem",) * 3
@@ -82,3 +84,25 @@ async def test_a_rescan_is_asked_for_and_only_what_got_worse_is_taken_down(
     assert stored
     assert stored.record.down
     assert ("cyd", "rescan", "all") in await audited()
+
+
+async def test_start_now_checks_everything_again_though_nothing_has_changed(
+    registry: Registry, clock: ManualClock, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    cyd = await an_operator(registry, Role.ADMIN)
+    await run_due_jobs(registry.env, jobs=(RESCAN,))
+    clock.advance(minutes=3)
+
+    await cyd.act("/admin/rescan/start")
+    asked = await cyd.see("/admin/rescan")
+    clock.advance(seconds=5)
+    (run,) = await run_due_jobs(registry.env, jobs=(RESCAN,))
+    after = await cyd.see("/admin/rescan")
+
+    assert "by cyd: it starts within seconds" in asked
+    assert "1 rescanned, 0 got worse, 0 left" in asked  # what the run before came to
+    assert "1 skills" in asked
+    assert run.outcome == "1 rescanned, 0 got worse, 0 left"
+    assert "Asked for" not in after
+    assert "0 skills" in after

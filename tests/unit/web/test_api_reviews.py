@@ -8,7 +8,7 @@ import pytest
 from tests.clocks import ManualClock
 from tests.unit.web.api_cast import Registry, audited, open_registry, put_review, token_of
 from tests.unit.web.pages_cast import put_skill
-from vskill_platform.cron.schedule import RESCAN
+from vskill_platform.cron.schedule import RESCAN, run_due_jobs
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.cron_store import CronRun, get_cron_run, put_cron_run
@@ -100,6 +100,10 @@ async def test_a_rescan_is_asked_for_once_at_a_time(
 
     shown = await registry.json("/rescan", headers=cyd)
     asked = await registry.post(RESCANS, headers=cyd)
+    waiting = await registry.json("/rescan", headers=cyd)
+    clock.advance(seconds=5)
+    (run,) = await run_due_jobs(registry.env, jobs=(RESCAN,))
+    ended = await registry.json("/rescan", headers=cyd)
     clock.advance(hours=1)
     stored = await get_cron_run(RESCAN.name)
     assert stored
@@ -108,6 +112,11 @@ async def test_a_rescan_is_asked_for_once_at_a_time(
     busy = await registry.post(RESCANS, headers=cyd)
 
     assert (shown["left"], shown["doneAt"], shown["changed"]) == (1, None, [])
+    assert (waiting["left"], waiting["doneAt"]) == (1, None)
+    assert waiting["askedAt"] is not None
+    assert run.outcome.startswith("1 rescanned")
+    assert (ended["left"], ended["askedAt"]) == (0, None)
+    assert ended["doneAt"] is not None
     assert (asked.status_code, asked.json()) == (202, {"ok": True})
     assert (busy.status_code, busy.json()["code"]) == (409, "overtaken")
     assert await audited() == [("cyd", "rescan", "all")]

@@ -5,12 +5,14 @@ import asyncio
 from litestar import get, post
 from litestar.response import Redirect, Template
 
-from vskill_platform.cron.schedule import RESCAN, ask_for_run
+from vskill_platform.cron.ask_for_rescan import ask_for_rescan
+from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.access import Right
 from vskill_platform.publish.apply_rescan import Consequence, apply_rescan
 from vskill_platform.publish.rescan_skills import (
     current_standard,
+    get_open_wish,
     is_rescanned,
     list_changed,
     list_due_skills,
@@ -28,12 +30,13 @@ _HERE = "/admin/rescan"
 
 @get("/admin/rescan", opt=_ADMINISTER, include_in_schema=False)
 async def rescan_page(request: AdminRequest) -> Template:
-    due, changed, last, done, is_done = await asyncio.gather(
+    due, changed, last, done, is_done, wish = await asyncio.gather(
         list_due_skills(),
         list_changed(),
         get_cron_run(RESCAN.name),
         get_rescan_done(),
         is_rescanned(),
+        get_open_wish(),
     )
     context = {
         "due": len(due),
@@ -41,6 +44,7 @@ async def rescan_page(request: AdminRequest) -> Template:
         "last": last.record if last else None,
         "done_at": done.at if done else None,
         "is_done": is_done,
+        "wish": wish,
         "standard": current_standard(),
         "ruleset": ruleset_version(),
     }
@@ -50,8 +54,11 @@ async def rescan_page(request: AdminRequest) -> Template:
 @post("/admin/rescan/start", opt=_ADMINISTER, include_in_schema=False)
 async def start_rescan_form(request: AdminRequest) -> Redirect:
     async def work() -> str:
-        await ask_for_run(RESCAN, actor=visitor_of(request).name)
-        return "It starts within seconds and takes nothing down by itself."
+        await ask_for_rescan(actor=visitor_of(request).name)
+        return (
+            "Everything published is checked again. It starts within seconds and takes nothing "
+            "down by itself."
+        )
 
     return await act(_HERE, work)
 

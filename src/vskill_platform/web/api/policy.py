@@ -9,13 +9,18 @@ from litestar import Request, get, post
 from litestar.params import JSONBody
 from litestar.status_codes import HTTP_200_OK, HTTP_202_ACCEPTED
 
-from vskill_platform.cron.schedule import RESCAN, ask_for_run
+from vskill_platform.cron.ask_for_rescan import ask_for_rescan
 from vskill_platform.errors import ConfigError, InvalidInput
 from vskill_platform.model.access import Right
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.read_policy import read_policy
 from vskill_platform.publish.policy_words import describe_policy
-from vskill_platform.publish.rescan_skills import current_standard, list_changed, list_due_skills
+from vskill_platform.publish.rescan_skills import (
+    current_standard,
+    get_open_wish,
+    list_changed,
+    list_due_skills,
+)
 from vskill_platform.publish.try_policy import try_policy
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.scan.data_files import ruleset_version
@@ -71,6 +76,8 @@ class RescanAnswer(Shape, frozen=True, kw_only=True):
     ruleset: str
     left: int
     done_at: datetime | None
+    #: When somebody asked for one that has not come to its end yet.
+    asked_at: datetime | None
     changed: list[RescanItem]
 
 
@@ -116,12 +123,15 @@ async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
 @get("/rescan", opt=_ADMINISTER, tags=["Policy"])
 async def show_rescan() -> RescanAnswer:
     """Say which verdicts changed by the rules and the policy of today."""
-    due, changed, done = await asyncio.gather(list_due_skills(), list_changed(), get_rescan_done())
+    due, changed, done, wish = await asyncio.gather(
+        list_due_skills(), list_changed(), get_rescan_done(), get_open_wish()
+    )
     return RescanAnswer(
         standard=current_standard(),
         ruleset=ruleset_version(),
         left=len(due),
         done_at=done.at if done else None,
+        asked_at=wish.at if wish else None,
         changed=[
             RescanItem(
                 slug=one.slug,
@@ -140,5 +150,5 @@ async def show_rescan() -> RescanAnswer:
 @post("/rescan", opt=_ADMINISTER, tags=["Policy"], status_code=HTTP_202_ACCEPTED)
 async def start_rescan(request: ApiRequest) -> Ok:
     """Have everything published checked again; nothing is taken down by that."""
-    await ask_for_run(RESCAN, actor=visitor_of(request).name)
+    await ask_for_rescan(actor=visitor_of(request).name)
     return Ok()
