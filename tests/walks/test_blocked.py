@@ -12,7 +12,7 @@ from tests.clocks import ManualClock
 from tests.probes import ProbingEngine
 from tests.walks.conftest import Walk
 from vskill_platform.engines.ports import Acknowledge, Engine, Operation
-from vskill_platform.errors import NotAllowed, NotFound
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.intake.submit import SubmitKind, submit
 from vskill_platform.model.block import (
@@ -26,6 +26,7 @@ from vskill_platform.model.lookalike import name_marks
 from vskill_platform.model.source import Source, folder_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.block_skill import block, unblock
+from vskill_platform.publish.block_subject import read_blocked_source
 from vskill_platform.publish.find_version import find_archive, find_version
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
@@ -333,3 +334,17 @@ async def test_an_older_version_whose_content_is_blocked_cannot_be_had(
     assert await find_archive(SLUG)
     with pytest.raises(NotAllowed, match=r"1\.0\.0 is blocked .* steals keys"):
         await find_archive(SLUG, "1.0.0")
+
+
+async def test_a_slug_that_was_not_handed_in_is_refused_with_what_to_block(
+    bound: WorkerEnv, walk: Walk, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path)
+    await walk(folder_source(str(folder)))
+    handed_in = read_blocked_source(SLUG, default_host="github.com")
+
+    with pytest.raises(InvalidInput, match="was not handed in") as told:
+        await block(source_subject(handed_in), reason="x", actor="cyd")
+
+    assert str(folder) in str(told.value)
+    assert await list_blocks() == []

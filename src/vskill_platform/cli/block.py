@@ -27,7 +27,7 @@ def _subject_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command name what a block is about, in one of four ways."""
     options = (
         click.option("--digest", help="This very content, wherever it comes from."),
-        click.option("--source", help="A git URL, owner/repo, folder, or upload:@space/name."),
+        click.option("--source", help="A git URL, owner/repo, folder, or @space/name."),
         click.option("--path", default="", help="Only this folder of the source."),
         click.option("--name", help="Only the skill of this name in the source."),
         click.option("--publisher", help="All of somebody's, such as git.example/ada or @local."),
@@ -57,6 +57,8 @@ def add(*, reason: str, as_json: bool, **about: str | None) -> None:
         click.echo(f"  taken down: {slug}")
     for submission_id in done.ended:
         click.echo(f"  ended: {submission_id}")
+    if not done.taken_down:
+        click.echo(done.in_words())
 
 
 @block_group.command()

@@ -6,7 +6,7 @@ import msgspec
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Operation
-from vskill_platform.errors import NotFound, Overtaken
+from vskill_platform.errors import InvalidInput, NotFound, Overtaken
 from vskill_platform.model.block import Block, BlockKind, BlockSubject, subjects_of
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import (
@@ -54,6 +54,25 @@ class Blocked(msgspec.Struct, frozen=True, kw_only=True):
     #: Submissions that ended with it.
     ended: tuple[str, ...] = ()
 
+    def in_words(self) -> str:
+        """Say what came of it, and plainly if nothing did: a slip of the pen looks like that."""
+        if self.taken_down:
+            ended = f", {_count(len(self.ended), 'submission')} ended" if self.ended else ""
+            return f"{_count(len(self.taken_down), 'skill')} taken down{ended}."
+        if self.block.subject.kind is BlockKind.DIGEST:
+            nothing = (
+                "It is the latest version of nothing published; an older version with this content "
+                "cannot be had any more, and nothing with it is published from now on."
+            )
+        else:
+            nothing = "Nothing published is concerned; what comes of it from now on is refused."
+        ended = f" {_count(len(self.ended), 'submission')} ended." if self.ended else ""
+        return f"{nothing}{ended}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
 
 class Unblocked(msgspec.Struct, frozen=True, kw_only=True):
     block: Block
@@ -70,12 +89,27 @@ async def block(subject: BlockSubject, *, reason: str, actor: str) -> Blocked:
     What a worker holds is ended afterwards, each alone: from the first commit on none of it can
     be published, so a crash in between leaves nothing that does not end by itself.
     """
+    await _refuse_wrong_slug(subject)
     for _ in range(_MAX_ROUNDS):
         done = await _block_at_rest(subject, reason=reason, actor=actor)
         if done:
             ended = await _end_moving(subject, actor=actor)
             return msgspec.structs.replace(done, ended=(*done.ended, *ended))
     raise Overtaken(f"{subject.in_words()} is being changed by too many others; try again")
+
+
+async def _refuse_wrong_slug(subject: BlockSubject) -> None:
+    """Refuse to block an upload where its slug is that of a skill which lies in a folder here.
+
+    Both are called `@local/name`: it would look blocked and still be offered.
+    """
+    if subject.kind is not BlockKind.SOURCE or not subject.value.startswith("upload:"):
+        return
+    slug = subject.value.removeprefix("upload:")
+    skill = await get_skill(slug)
+    if skill and skill.record.down is None and not _may_concern(subject, skill.record):
+        source = skill.record.source_key.removesuffix("#")
+        raise InvalidInput(f"{slug} was not handed in: block its source, {source}")
 
 
 async def _block_at_rest(subject: BlockSubject, *, reason: str, actor: str) -> Blocked | None:

@@ -1,5 +1,7 @@
 """What a block is about, from what an operator typed."""
 
+import re
+
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.block import (
     BlockSubject,
@@ -11,6 +13,8 @@ from vskill_platform.model.block import (
 from vskill_platform.model.source import Source, SourceKind, folder_source, git_source, inner_path
 
 _UPLOAD = "upload:"
+_SLUG = re.compile(r"@[^/\s]+/[^/]+")
+_OWNER_AND_REPO = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
 
 
 def read_subject(
@@ -38,11 +42,21 @@ def read_subject(
 
 
 def read_blocked_source(text: str, path: str = "", *, default_host: str) -> Source:
-    """Read a source as it is stored; unlike one to submit, it need not be there any more."""
-    if text.startswith(_UPLOAD):
-        return Source(kind=SourceKind.UPLOAD, url=text, path=inner_path(path))
+    """Read a source as it is stored; unlike one to submit, it need not be there any more.
+
+    `@space/name` is what pages call a skill that was handed in.
+    """
+    text = text.strip()
+    handed_in = text.removeprefix(_UPLOAD)
+    if _SLUG.fullmatch(handed_in) and handed_in.isprintable():
+        return Source(kind=SourceKind.UPLOAD, url=f"{_UPLOAD}{handed_in}", path=inner_path(path))
     if "://" in text:
         return git_source(text, path)
     if text.startswith("/"):
         return folder_source(text, path)
-    return git_source(f"https://{default_host}/{text}", path)
+    if _OWNER_AND_REPO.fullmatch(text):
+        return git_source(f"https://{default_host}/{text}", path)
+    raise InvalidInput(
+        f"{text!r} is no source: write owner/repo, https://host/owner/repo, @space/name for what "
+        "was handed in, or the absolute path of a folder; one skill of a repo is its name in it"
+    )

@@ -20,7 +20,7 @@ from vskill_platform.engines.ports import ABSENT
 from vskill_platform.fetch.pack import pack
 from vskill_platform.fetch.snapshot import take_snapshot
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
-from vskill_platform.model.source import git_source
+from vskill_platform.model.source import Source, SourceKind, git_source
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict
 from vskill_platform.runtime.env import WorkerEnv
@@ -155,7 +155,8 @@ async def put_submission(
 
     async def put() -> Submission:
         plain = a_submission(state, **{"reason": "It is what it is.", **fields})
-        source = git_source(url, "skills/tidy")
+        is_upload = url.startswith("upload:")
+        source = a_source(url) if is_upload else git_source(url, "skills/tidy")
         sent = msgspec.structs.replace(plain, source=source, repo_url=url, skill_name=name)
         report = Report(
             submission_id=sent.id,
@@ -181,6 +182,12 @@ async def put_submission(
         return sent
 
     return await run_with_worker_env(env, put)
+
+
+def a_source(url: str) -> Source:
+    if url.startswith("upload:"):
+        return Source(kind=SourceKind.UPLOAD, url=url, upload_sha256="ab" * 32)
+    return git_source(url)
 
 
 def _pack(
@@ -214,10 +221,11 @@ def _submission_id(slug: str) -> str:
 
 def _submission(slug: str, version: SkillVersion) -> Submission:
     plain = a_submission(SubmissionState.PUBLISHED, submission_id=version.submission_id, slug=slug)
+    url = f"upload:{slug}" if slug.startswith("@") else "https://github.com/ada/notes"
     return msgspec.structs.replace(
         plain,
-        source=git_source("https://github.com/ada/notes"),
-        repo_url="https://github.com/ada/notes",
+        source=a_source(url),
+        repo_url=url,
         skill_name=slug.rsplit("/", 1)[-1],
         digest=version.digest,
     )

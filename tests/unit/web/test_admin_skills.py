@@ -124,16 +124,23 @@ async def test_something_is_blocked_and_unblocked_with_a_reason(
     why = await rae.act(remove, id=subject, reason="")
     unblocked = await rae.act(remove, id=subject, reason="mistake")
     again = await rae.act(remove, id=subject, reason="mistake")
+    nothing = await rae.act(add, source="@local/none", reason="x")
+    odd = await rae.act(add, source="@local", reason="x")
 
     assert "<script>" not in typed.partition("<main")[2]
     assert 'value="ada/notes"' in typed
     assert (unsaid[0], unclear[0], why[0]) == ("problem", "problem", "problem")
     assert blocked[0] == "done"
-    assert "1 skills taken down, 1 submissions ended" in blocked[1]
+    assert "1 skill taken down, 1 submission ended." in blocked[1]
     assert "it &lt;b&gt;steals&lt;/b&gt;" in page
     assert unblocked[0] == "done"
     assert again == ("problem", "that is not blocked any more")
-    assert [(who, what) for who, what, _ in await audited()] == [
+    assert nothing[0] == "done"
+    assert "Blocked: source upload:@local/none. Nothing published is concerned" in nothing[1]
+    assert odd[0] == "problem"
+    assert "@space/name" in odd[1]
+    assert sorted((who, what) for who, what, _ in await audited()) == [
+        ("rae", "block add"),
         ("rae", "block add"),
         ("rae", "block remove"),
     ]

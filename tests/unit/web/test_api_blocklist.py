@@ -190,3 +190,26 @@ async def test_reviewers_block_and_unblock_and_the_audit_keeps_who(
         ("rae", "block add"),
         ("rae", "block remove"),
     ]
+
+
+async def test_a_block_by_the_slug_that_pages_show_is_about_that_skill(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path, "@local/k30")
+    rae = await token_of(Role.REVIEWER)
+
+    done = await registry.post(LIST, json={"source": "@local/k30", "reason": "x"}, headers=rae)
+    none = await registry.post(LIST, json={"source": "@local/k31", "reason": "x"}, headers=rae)
+    content = await registry.post(LIST, json={"digest": "cd" * 32, "reason": "x"}, headers=rae)
+    odd = await registry.post(LIST, json={"source": "@local", "reason": "x"}, headers=rae)
+
+    assert done.json()["takenDown"] == ["@local/k30"]
+    assert done.json()["entry"]["sourceUrl"] == "upload:@local/k30"
+    assert done.json()["message"] == "1 skill taken down, 1 submission ended."
+    assert (none.status_code, none.json()["takenDown"]) == (201, [])
+    assert none.json()["message"] == (
+        "Nothing published is concerned; what comes of it from now on is refused."
+    )
+    assert "the latest version of nothing published" in content.json()["message"]
+    assert odd.status_code == 400
+    assert "@space/name" in odd.json()["detail"]

@@ -41,10 +41,8 @@ async def block_form(request: AdminRequest) -> Redirect:
             default_host=get_settings().default_host,
         )
         done = await block(subject, reason=_reason(fields), actor=actor)
-        return (
-            f"Blocked: {subject.in_words()}. {len(done.taken_down)} skills taken down, "
-            f"{len(done.ended)} submissions ended."
-        )
+        blocked = "Blocked" if done.is_new else "Blocked already"
+        return f"{blocked}: {subject.in_words()}. {done.in_words()}"
 
     return await act(_HERE, work)
 

@@ -63,6 +63,8 @@ class BlockDone(Shape, frozen=True, kw_only=True):
     is_new: bool
     taken_down: tuple[str, ...]
     ended: tuple[str, ...]
+    #: What came of it, in words.
+    message: str
 
 
 class UnblockDone(Shape, frozen=True, kw_only=True):
@@ -100,6 +102,7 @@ async def add_block(request: ApiRequest, data: JSONBody[NewBlock]) -> BlockDone:
         is_new=done.is_new,
         taken_down=done.taken_down,
         ended=done.ended,
+        message=done.in_words(),
     )
 
 
