@@ -69,8 +69,8 @@ def test_one_subject_is_read(typed: dict[str, str], kind: BlockKind, value: str)
     ],
     ids=[
         "nothing", "two", "two others", "digest with name", "publisher with path",
-        "name and path", "outside", "no repo", "a slug of three", "a sentence", "a space", "no name",
-        "too much", "an empty upload", "an upload without a space", "no digest",
+        "name and path", "outside", "no repo", "a slug of three", "a sentence", "a space",
+        "no name", "too much", "an empty upload", "an upload without a space", "no digest",
     ],
 )  # fmt: skip
 def test_anything_else_is_refused(typed: dict[str, str]) -> None:

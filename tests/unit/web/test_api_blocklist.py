@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.web.api_cast import Registry, audited, open_registry, token_of
-from tests.unit.web.pages_cast import put_skill, put_submission
+from tests.unit.web.pages_cast import a_source, put_skill, put_submission
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.model.block import (
     digest_subject,
@@ -213,3 +213,41 @@ async def test_a_block_by_the_slug_that_pages_show_is_about_that_skill(
     assert "the latest version of nothing published" in content.json()["message"]
     assert odd.status_code == 400
     assert "@space/name" in odd.json()["detail"]
+
+
+async def test_what_failed_and_was_blocked_afterwards_is_told_by_name_and_by_slug(
+    registry: Registry,
+) -> None:
+    env, uploads = registry.env, "upload:@local/"
+    await put_submission(env, _S.TIER1_FAILED, name="bad1", url=f"{uploads}bad1")
+    await put_submission(env, _S.REJECTED, name="evil", url=f"{uploads}evil")
+    await put_submission(env, _S.REJECTED, name="shady", url="https://git.example/eve/x")
+    await block(source_subject(a_source(f"{uploads}bad1")), reason="first", actor="cyd")
+    await block(source_subject(a_source(f"{uploads}ghost")), reason="never came", actor="cyd")
+
+    async def told(name: str) -> tuple[bool, bool]:
+        answer = await registry.json(f"/blocklist/check?name={name}")
+        return answer["blocked"], answer["rejected"]
+
+    assert await told("bad1") == (True, True)
+    assert await told("@local/bad1") == (True, True)
+    assert await told("@local/ghost") == await told("ghost") == (True, False)
+    assert await told("evil") == await told("@local/evil") == (False, True)
+    assert await told("git.example/eve/x/shady") == (False, True)
+    for other in ("@ben/bad1", "@ben/evil", "@local/good", "eve/x/shady", "a/b", "@/x", "/x", "x/"):
+        assert await told(other) == (False, False)
+
+
+async def test_a_failed_namesake_that_was_blocked_says_nothing_of_what_is_published(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    await put_submission(registry.env, _S.TIER1_FAILED, name="tidy", url="upload:@eve/tidy")
+    await block(source_subject(a_source("upload:@eve/tidy")), reason="fake", actor="cyd")
+
+    named = await registry.json("/blocklist/check?name=tidy")
+    good = await registry.json("/blocklist/check?name=ada/notes/tidy")
+    fake = await registry.json("/blocklist/check?name=@eve/tidy")
+
+    assert [one["blocked"] for one in (named, good, fake)] == [False, False, True]
+    assert [one["rejected"] for one in (named, good, fake)] == [False, False, True]

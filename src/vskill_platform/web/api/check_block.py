@@ -20,7 +20,7 @@ from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.access import Right
 from vskill_platform.model.block import Block, BlockKind, BlockSubject, digest_subject, subjects_of
 from vskill_platform.model.namespace import namespace_of
-from vskill_platform.model.source import Source
+from vskill_platform.model.source import Source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.block_subject import read_blocked_source
 from vskill_platform.stores.block_store import find_block, get_blocks, list_blocks
@@ -34,6 +34,7 @@ from vskill_platform.web.catalogue_access import catalogue_of
 
 ApiRequest = Request[Any, Any, Any]
 _S = SubmissionState
+_REJECTED = (SubmissionState.REJECTED, SubmissionState.TIER1_FAILED)
 Words = Annotated[str, QueryParameter(max_length=500)]
 
 
@@ -62,6 +63,12 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     source: Source | None
     digest: str
+    #: What stands before the name in a slug that nothing was ever published under.
+    space: str = ""
+
+    @property
+    def is_name_alone(self) -> bool:
+        return bool(self.name) and self.source is None and not self.space
 
 
 @get("/blocklist/check", opt={"right": Right.ANYONE, "is_listed": True}, tags=["Blocklist"])
@@ -96,21 +103,33 @@ async def _find_block(request: ApiRequest, asked: _Asked) -> Block | None:
         return found[0].record
     if not asked.name:
         return None
-    if not asked.source:
-        named = next((one for one in await list_blocks() if _is_named(one, asked.name)), None)
-        if named:
-            return named
-    return await _block_that_ended(request, asked)
+    is_anothers = asked.is_name_alone and await _is_published(request, asked.name)
+    if asked.is_name_alone:
+        for one in await list_blocks():
+            if _is_named(one, asked.name) or (not is_anothers and _is_upload(one, asked.name)):
+                return one
+    # What failed its check may have been blocked later: it stays in the state that it ended in.
+    states = (_S.BLOCKED,) if is_anothers else (_S.BLOCKED, *_REJECTED)
+    return await _block_of_ended(request, asked, states)
 
 
 def _is_named(one: Block, name: str) -> bool:
     return one.subject.kind is BlockKind.NAME and one.subject.value.rpartition("#")[2] == name
 
 
-async def _block_that_ended(request: ApiRequest, asked: _Asked) -> Block | None:
-    """Return what ended a skill of that name: it may be about its folder, content or publisher."""
-    rows = await _ended(request, asked, (_S.BLOCKED,))
-    for submission in await get_submissions_fresh([row.id for row in rows]):
+def _is_upload(one: Block, name: str) -> bool:
+    value = one.subject.value
+    is_whole = one.subject.kind is BlockKind.SOURCE and value.startswith("upload:")
+    return is_whole and value.rpartition("/")[2] == name
+
+
+async def _block_of_ended(
+    request: ApiRequest, asked: _Asked, states: tuple[SubmissionState, ...]
+) -> Block | None:
+    """Return what blocks a skill that ended: it may be about its folder, content or publisher."""
+    for submission in await get_submissions_fresh(
+        [row.id for row in await _ended(request, asked, states)]
+    ):
         found = await find_block(
             submission.source, name=submission.skill_name, digest=submission.digest
         )
@@ -125,9 +144,9 @@ async def _find_rejection(request: ApiRequest, asked: _Asked) -> SubmissionRow |
     A name alone is not enough where somebody publishes under it: else whoever sends in something
     bad of the same name would have others warned of the good one.
     """
-    if not asked.name or (not asked.source and await _is_published(request, asked.name)):
+    if not asked.name or (asked.is_name_alone and await _is_published(request, asked.name)):
         return None
-    rows = await _ended(request, asked, (_S.REJECTED, _S.TIER1_FAILED))
+    rows = await _ended(request, asked, _REJECTED)
     return rows[0] if rows else None
 
 
@@ -145,11 +164,18 @@ async def _ended(
         sort=SubmissionSort.UPDATED,
         limit=MAX_LIMIT,
     )
-    urls = {asked.source.url} if asked.source else None
-    rows = (await catalogue_of(request).list_submissions(query)).rows
-    return [
-        row for row in rows if row.skill_name == asked.name and (not urls or row.repo_url in urls)
-    ]
+    found = (await catalogue_of(request).list_submissions(query)).rows
+    rows = [row for row in found if row.skill_name == asked.name]
+    if asked.space:
+        return await _within(asked.space, rows)
+    return [row for row in rows if not asked.source or row.repo_url == asked.source.url]
+
+
+async def _within(space: str, rows: list[SubmissionRow]) -> list[SubmissionRow]:
+    """Return those whose slug would begin like that; an upload and a folder may share one."""
+    submissions = await get_submissions_fresh([row.id for row in rows])
+    inside = {one.id for one in submissions if one.source.namespace.lower() == space}
+    return [row for row in rows if row.id in inside]
 
 
 async def _is_published(request: ApiRequest, name: str) -> bool:
@@ -162,12 +188,27 @@ async def _read_asked(request: ApiRequest, name: str, repo_url: str, digest: str
     source = read_blocked_source(repo_url, default_host=_host()) if repo_url else None
     if source and not public_source(source.url):
         raise InvalidInput(f"{repo_url!r} is neither owner/repo nor https://host/owner/repo")
-    if "/" in name and source is None:
-        with suppress(NotFound):
-            skill = (await find_visible_skill(visitor_of(request), name)).record
-            source = read_blocked_source(skill.repo_url, skill.skill_path, default_host=_host())
-            name = skill.name
-    return _Asked(name=name, source=source, digest=digest)
+    if "/" not in name:
+        return _Asked(name=name, source=source, digest=digest)
+    space, _, last = name.rpartition("/")
+    if source:
+        return _Asked(name=last, source=source, digest=digest)
+    with suppress(NotFound):
+        skill = (await find_visible_skill(visitor_of(request), name)).record
+        source = read_blocked_source(skill.repo_url, skill.skill_path, default_host=_host())
+        return _Asked(name=skill.name, source=source, digest=digest)
+    source = _source_of_slug(space.lower(), last)
+    return _Asked(name=last, source=source, digest=digest, space=space.lower() or "/")
+
+
+def _source_of_slug(space: str, name: str) -> Source | None:
+    """Return where the skill of a slug would come from; None if the slug does not tell."""
+    with suppress(InvalidInput):
+        if space.startswith("@"):
+            return read_blocked_source(f"{space}/{name}", default_host=_host())
+        host, _, repo = space.partition("/") if space.count("/") > 1 else ("github.com", "", space)
+        return git_source(f"https://{host.replace('_', ':')}/{repo.replace(',', '/')}")
+    return None
 
 
 def _host() -> str:
