@@ -1,6 +1,8 @@
 """`versions`, `diff`, `yank` and `unyank` as a person calls them."""
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,28 @@ def test_a_diff_shows_lines_and_new_capabilities(platform: Platform, published: 
     assert first.out == shown.out
     assert "has no version 9.9.9" in wrong.err
     assert printed(platform, "diff", SLUG)["files"][0]["path"] == "run.sh"
+
+
+def test_what_a_diff_prints_is_taken_by_git(
+    platform: Platform, published: Path, tmp_path: Path
+) -> None:
+    (published / "Makefile").write_text("all:\n\techo " + "long " * 60 + "\n")
+    (published / "open.md").write_text("no end")
+    platform.submit(published)
+    assert platform.run("work", "--drain").code == 0
+    copy = tmp_path / "copy"
+    shutil.copytree(published, copy)
+    for name in ("Makefile", "open.md"):
+        (copy / name).unlink()
+
+    (copy / "a.patch").write_text(platform.run("diff", SLUG).out)
+    done = subprocess.run(
+        ["git", "apply", "a.patch"], cwd=copy, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    for name in ("Makefile", "open.md"):
+        assert (copy / name).read_bytes() == (published / name).read_bytes()
 
 
 def test_yanking_all_leaves_nothing_to_install_and_says_so(

@@ -16,6 +16,7 @@ from vskill_platform.publish.list_versions import (
     diff_of_skill,
     list_versions,
 )
+from vskill_platform.publish.patch_text import patch_of
 from vskill_platform.publish.yank_version import Yanked, unyank_version, yank_version
 from vskill_platform.scan.show_text import show
 
@@ -155,6 +156,12 @@ def _show_change(console: Console, change: FileChange) -> None:
     colour = {"added": "green", "removed": "red"}.get(change.kind, "yellow")
     note = f" [dim]({escape(change.note)})[/]" if change.note else ""
     console.print(f"[{colour}]{change.kind}[/] [bold]{escape(show(change.path))}[/]{note}")
-    for line in change.lines:
-        style = _LINE_COLOURS.get(line[:1], "dim")
-        console.print(f"  [{style}]{escape(show(line))}[/]", highlight=False)
+    # Not by the console: it would break long lines, and nobody could apply what is left.
+    for line in patch_of(change).split("\n")[:-1]:
+        click.secho(_show_line(line), fg=_LINE_COLOURS.get(line[:1]), dim=line[:1] == " ")
+
+
+def _show_line(line: str) -> str:
+    """Spell out what a terminal would obey, but for what a patch needs: tabs and ends of lines."""
+    text = line.removesuffix("\r")
+    return "\t".join(map(show, text.split("\t"))) + line[len(text) :]

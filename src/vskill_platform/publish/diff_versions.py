@@ -17,9 +17,8 @@ from vskill_platform.stores.skill_store import get_archive
 #: Of a larger file no lines are shown: comparing takes time that grows with the square.
 MAX_BYTES = 256 * 1024
 MAX_LINES = 5_000
-#: More changed lines of one file make no reader wiser.
-MAX_SHOWN = 500
-_MAX_LINE = 500
+#: Stands below a line that its file ends with.
+NO_NEWLINE = "\\ No newline at end of file"
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +28,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     new: SkillFile | None
     #: A unified diff without its head; empty where there is none to show.
     lines: tuple[str, ...] = ()
-    #: Why no lines are shown, or not all of them.
+    #: Why there are no lines.
     note: str = ""
 
     @property
@@ -104,7 +103,7 @@ async def _archive(version: SkillVersion) -> bytes:
 def compare_archives(old: bytes, new: bytes, paths: list[str]) -> dict[str, _Compared]:
     """Compare the files at these paths; what is no text or too large says so."""
     before, after = _read(old, paths), _read(new, paths)
-    return {path: _compare_texts(before.get(path, b""), after.get(path, b"")) for path in paths}
+    return {path: _compare_files(before, after, path) for path in paths}
 
 
 def _read(archive: bytes, paths: list[str]) -> dict[str, bytes | None]:
@@ -119,31 +118,38 @@ def _read(archive: bytes, paths: list[str]) -> dict[str, bytes | None]:
     return found
 
 
-def _compare_texts(old: bytes | None, new: bytes | None) -> _Compared:
+def _compare_files(
+    before: dict[str, bytes | None], after: dict[str, bytes | None], path: str
+) -> _Compared:
+    """Compare what is at a path; a file that is not there has no lines."""
     texts = []
-    for raw in (old, new):
-        lines = _lines(raw)
+    for files in (before, after):
+        lines = _lines(files.get(path, b""))
         if isinstance(lines, str):
             return _Compared(note=lines)
         texts.append(lines)
-    shown = list(_changed_lines(texts[0], texts[1]))
-    left = len(shown) - MAX_SHOWN
-    note = f"{left} more lines" if left > 0 else "" if shown else "the mode has changed"
-    return _Compared(tuple(shown[:MAX_SHOWN]), note)
+    shown = tuple(_changed_lines(texts[0], texts[1]))
+    if shown:
+        return _Compared(shown)
+    is_in_both = path in before and path in after
+    return _Compared(note="the mode has changed" if is_in_both else "an empty file")
 
 
 def _lines(raw: bytes | None) -> list[str] | str:
+    """Return the lines of a text; the last says so if nothing ends it."""
     if raw is None:
         return "too large to show its lines"
     try:
-        lines = raw.decode().split("\n")
+        *lines, rest = raw.decode().split("\n")
     except UnicodeDecodeError:
         return "not a text"
     if b"\0" in raw:
         return "not a text"
+    if rest:
+        lines.append(f"{rest}\n{NO_NEWLINE}")
     return lines if len(lines) <= MAX_LINES else "too many lines to show them"
 
 
 def _changed_lines(old: list[str], new: list[str]) -> Iterator[str]:
     for line in list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
-        yield line[:_MAX_LINE]
+        yield from line.split("\n")

@@ -232,9 +232,9 @@ async def test_a_diff_is_text_and_never_null(registry: Registry, tmp_path: Path)
 
     assert (diff["from"], diff["to"]) == ("1.0.0", "1.0.1")
     assert diff["diffSummary"] == "1 added, 1 removed, 0 changed"
-    assert "--- scripts/run.py\n+++ /dev/null\n" in diff["contentDiff"]
+    assert "--- a/scripts/run.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n" in diff["contentDiff"]
     assert "-print('tidy')" in diff["contentDiff"]
-    assert "(not a text)" in diff["contentDiff"]
+    assert "(added new.bin: not a text)" in diff["contentDiff"]
     assert (same["diffSummary"], same["contentDiff"]) == ("nothing changed", "")
     assert compared["source"] == "local-content"
     assert [

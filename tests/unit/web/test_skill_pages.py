@@ -316,6 +316,27 @@ async def test_a_diff_shows_lines_and_what_the_skill_can_do_now(
     assert "\u202e" not in unknown.text
 
 
+async def test_a_diff_shows_no_line_that_is_not_there(
+    client: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    more = {"new.md": "hello\n", "open.md": "no end", "empty.md": "", "long.md": "y\n" * 600}
+    await put_skill(env, tmp_path)
+    await put_skill(env, tmp_path, files={**FILES, **more})
+
+    page = (await client.get(f"{PAGE}/diff")).text
+    parts = {
+        name: page.partition(f'<span class="mono">{name}</span>')[2].partition("</section>")[0]
+        for name in more
+    }
+
+    assert parts["new.md"].count("<tr") == 2  # the gap and the line
+    assert parts["open.md"].count("<tr") == 3
+    assert "No newline at end of file" in parts["open.md"]
+    assert (parts["empty.md"].count("<tr"), "an empty file" in parts["empty.md"]) == (0, True)
+    assert parts["long.md"].count("<tr") == 500
+    assert "101 more lines" in parts["long.md"]
+
+
 async def test_the_first_version_has_nothing_before_it(
     client: Site, env: WorkerEnv, tmp_path: Path
 ) -> None:

@@ -20,6 +20,7 @@ from vskill_platform.publish.list_versions import (
     list_versions,
 )
 from vskill_platform.publish.open_version import open_version
+from vskill_platform.publish.patch_text import patch_text
 from vskill_platform.publish.read_files import read_file, text_of
 from vskill_platform.publish.trust_of_skill import was_approved_by_a_person
 from vskill_platform.scan.manifest import MANIFEST
@@ -71,7 +72,7 @@ async def show_diff(
         from_=diff.old,
         to=diff.new,
         diff_summary=_in_words(*(kinds.count(kind) for kind in ("added", "removed", "changed"))),
-        content_diff="\n".join(_patch(file) for file in diff.files),
+        content_diff=patch_text(diff.files),
         gained=diff.gained,
     )
 
@@ -171,12 +172,6 @@ async def _diff(request: ApiRequest, slug: str, old: str, new: str) -> VersionDi
         return await diff_of_skill(skill.slug, old, new)
     except NotFound as error:  # the skill is there: it is the version that cannot be meant
         raise InvalidInput(str(error)) from error
-
-
-def _patch(file: FileChange) -> str:
-    before, after = (file.path if side else "/dev/null" for side in (file.old, file.new))
-    head = f"--- {before}\n+++ {after}"
-    return "\n".join([head, *file.lines, *([f"({file.note})"] if file.note else [])])
 
 
 def _compared(file: FileChange) -> ComparedFile:

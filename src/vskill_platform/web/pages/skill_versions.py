@@ -6,13 +6,15 @@ from collections.abc import Iterator
 import msgspec
 from litestar.response import Template
 
-from vskill_platform.publish.diff_versions import FileChange
+from vskill_platform.publish.diff_versions import NO_NEWLINE, FileChange
 from vskill_platform.publish.list_versions import diff_of_skill, list_versions
 from vskill_platform.web.pages.skill_head import OpenSkill, skill_page
 from vskill_platform.web.pages.skill_places import PageRequest, asked_version
 
-#: More changed lines on one page make no reader wiser, and a browser slow.
+#: More changed lines of one file, or on one page, make no reader wiser, and a browser slow.
+MAX_FILE_ROWS = 500
 MAX_ROWS = 4_000
+_MAX_LINE = 500
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _CLASSES = {"+": "add", "-": "del", "@": "gap"}
 
@@ -59,9 +61,9 @@ def shown_changes(files: tuple[FileChange, ...]) -> list[ShownChange]:
     """Give every line its numbers, as many as one page takes."""
     room, shown = MAX_ROWS, []
     for change in files:
-        rows = tuple(_rows(change.lines[:room]))
+        rows = tuple(_rows(change.lines[: min(room, MAX_FILE_ROWS)]))
         left = len(change.lines) - len(rows)
-        note = f"{left} more lines; the page is long enough" if left else change.note
+        note = f"{left:,} more lines; the page is long enough" if left else change.note
         shown.append(ShownChange(change, rows, note))
         room -= len(rows)
     return shown
@@ -75,7 +77,10 @@ def _rows(lines: tuple[str, ...]) -> Iterator[DiffRow]:
             old, new = int(found[1]), int(found[2])
             yield DiffRow(None, None, "⋯", "gap")
             continue
+        if line == NO_NEWLINE:
+            yield DiffRow(None, None, line.removeprefix("\\ "), "gap")
+            continue
         is_old, is_new = not line.startswith("+"), not line.startswith("-")
         kind = _CLASSES.get(line[:1], "")
-        yield DiffRow(old if is_old else None, new if is_new else None, line[1:], kind)
+        yield DiffRow(old if is_old else None, new if is_new else None, line[1:_MAX_LINE], kind)
         old, new = old + is_old, new + is_new
