@@ -144,6 +144,9 @@ def test_the_admin_reviews_blocks_and_unblocks(
     page.get_by_role("link", name=name).click()
     expect(page.locator(".code tr.it")).to_contain_text("get.unknown-tool.dev")
     page.get_by_label("Your reason").fill("I know that host")
+    page.get_by_label("Your reason").press("Enter")  # decides nothing
+    expect(page.get_by_label("Your reason")).to_have_value("I know that host")
+    expect(page.get_by_role("button", name="Approve and publish")).to_be_visible()
     page.get_by_role("button", name="Reject").click()
     expect(page.get_by_role("status")).to_contain_text("is rejected")
 
@@ -152,7 +155,7 @@ def test_the_admin_reviews_blocks_and_unblocks(
     page.get_by_role("link", name="This skill").click()
     page.get_by_label("Reason", exact=True).first.fill("seen stealing")
     page.get_by_role("button", name="Block it").click()
-    expect(page.get_by_role("status")).to_contain_text("1 skills taken down")
+    expect(page.get_by_role("status")).to_contain_text("1 skill taken down")
     page.goto(f"/skills/{slug}")
     expect(page.locator("main")).to_contain_text("seen stealing")
 

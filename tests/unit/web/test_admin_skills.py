@@ -108,6 +108,41 @@ async def test_a_review_is_decided_once_and_with_a_reason(
     ]
 
 
+async def test_after_a_ruling_the_page_says_what_was_decided_and_leads_to_the_next(
+    registry: Registry, tmp_path: Path
+) -> None:
+    kept = await put_review(tmp_path, "keep-notes")
+    dropped = await put_review(tmp_path, "drop-notes")
+    again = await put_review(tmp_path, "again-notes")
+    rae = await an_operator(registry, Role.REVIEWER)
+
+    async def rule(submission_id: str, ruling: str) -> str:
+        page = f"/admin/reviews/{submission_id}"
+        await rae.act(f"{page}/{ruling}", reason="<i>fine</i>")
+        return await rae.see(page)
+
+    before = await rae.see(f"/admin/reviews/{kept.id}")
+    approved = await rule(kept.id, "approve")
+    rejected = await rule(dropped.id, "reject")
+    sent_back = await rule(again.id, "recheck")
+
+    assert "handed to a person" in before
+    for page, words in (
+        (approved, "Approved by rae"),
+        (rejected, "Rejected by rae"),
+        (sent_back, "Sent back by rae to be checked again"),
+    ):
+        assert words in page
+        assert "&lt;i&gt;fine&lt;/i&gt;" in page
+        assert "handed to a person" not in page
+    assert 'href="/skills/@local/keep-notes"' in approved
+    assert "Against" not in approved
+    assert "Next review" in approved
+    assert re.search(rf'href="/admin/reviews/({dropped.id}|{again.id})"', approved)
+    assert f'href="/admin/reviews/{again.id}"' in rejected
+    assert "Nothing else waits" in sent_back
+
+
 async def test_something_is_blocked_and_unblocked_with_a_reason(
     registry: Registry, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ from litestar.response import Redirect, Template
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import NotFound
 from vskill_platform.model.access import Right
-from vskill_platform.model.submission import Submission, SubmissionState
+from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
 from vskill_platform.publish.hold_skill import reopened
 from vskill_platform.publish.list_reviews import Case, get_case, list_reviews
 from vskill_platform.publish.read_files import text_of
@@ -44,9 +44,13 @@ async def review_page(request: AdminRequest, submission_id: FromPath[str]) -> Te
     """Show the report on one side and the very files that were checked on the other."""
     case = await get_case(submission_id)
     path = request.query_params.get("file") or _first_file(case)
+    waits = case.submission.state is SubmissionState.NEEDS_REVIEW
+    others = [] if waits else [one for one in await list_reviews() if one.id != submission_id]
     context = {
         "case": case,
-        "waits": case.submission.state is SubmissionState.NEEDS_REVIEW,
+        "waits": waits,
+        "decided": None if waits else _last_decision(case),
+        "next": others[0] if others else None,
         "file": await _read_file(case.submission, path, _marked(case, path)) if path else None,
     }
     return admin_page(request, "admin/review.html", context)
@@ -68,6 +72,12 @@ async def ruling_form(
         return f"{(await decide(saying)).skill_name} {words}."
 
     return await act(f"/admin/reviews/{submission_id}", work)
+
+
+def _last_decision(case: Case) -> StateEvent | None:
+    """Return how it left the desk; None if it never lay there."""
+    waiting = SubmissionState.NEEDS_REVIEW
+    return next((one for one in reversed(case.history) if one.from_state is waiting), None)
 
 
 def _first_file(case: Case) -> str:
