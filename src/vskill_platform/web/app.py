@@ -12,6 +12,7 @@ from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.fetch.snapshot import MAX_FILES
 from vskill_platform.model.access import Right
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.web.access.bodies import MAX_BODY_BYTES, BoundedRequest
 from vskill_platform.web.access.guard import check_every_handler, check_right
 from vskill_platform.web.access.headers import add_headers
 from vskill_platform.web.access.middleware import AccessMiddleware
@@ -169,6 +170,8 @@ def create_app(
         before_send=[add_headers, warn_if_stale],
         template_config=TemplateConfig(instance=build_templates()),
         state=State({"limits": limits, "catalogue": catalogue, "broadcast": broadcast}),
+        request_class=BoundedRequest,
+        request_max_body_size=MAX_BODY_BYTES,
         multipart_form_part_limit=MAX_FILES + _OTHER_PARTS,
         openapi_config=None,
         logging_config=None,

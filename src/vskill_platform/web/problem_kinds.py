@@ -18,6 +18,7 @@ from vskill_platform.errors import (
     SlugTaken,
     SourceRefused,
     SourceUnavailable,
+    TooLarge,
     TooMany,
 )
 
@@ -75,6 +76,9 @@ KINDS: dict[type[Exception], Kind] = {
         "The source cannot be used",
         "Correct the source or name another one, then submit again.",
     ),
+    TooLarge: Kind(
+        413, "too_large", "That is too large", "Send less at once; a skill has its files alone."
+    ),
     TooMany: Kind(429, "too_many", "That was too often", "Wait a little."),
     SourceUnavailable: Kind(424, "source_unavailable", "The source does not answer", "Try later."),
     DeadlineExceeded: Kind(424, "too_slow", "It took too long", "Try again."),
@@ -95,9 +99,7 @@ REFUSALS: dict[int, Kind] = {
             "That cannot be done here",
             "Use one of the methods in the header Allow.",
         ),
-        Kind(
-            413, "too_large", "That is too large", "Send less at once; a skill has its files alone."
-        ),
+        KINDS[TooLarge],
         Kind(
             415,
             "wrong_media_type",

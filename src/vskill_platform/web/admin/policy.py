@@ -13,6 +13,7 @@ from vskill_platform.publish.policy_words import describe_policy
 from vskill_platform.publish.try_policy import DryRun, try_policy
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.stores.db import bound_env, get_now
+from vskill_platform.web.access.bodies import MAX_POLICY_BYTES
 from vskill_platform.web.admin.answers import AdminRequest, admin_page
 
 _ADMINISTER = {"right": Right.ADMINISTER}
@@ -24,7 +25,13 @@ async def policy_page(request: AdminRequest) -> Template:
     return await _show(request)
 
 
-@post("/admin/policy/dry-run", opt=_ADMINISTER, include_in_schema=False, status_code=200)
+@post(
+    "/admin/policy/dry-run",
+    opt=_ADMINISTER,
+    include_in_schema=False,
+    request_max_body_size=MAX_POLICY_BYTES,
+    status_code=200,
+)
 async def dry_run_form(request: AdminRequest) -> Template:
     """Say what the policy that was typed would change; nothing does change."""
     text = str((await request.form()).get("policy", ""))[:_MAX_CHARACTERS]

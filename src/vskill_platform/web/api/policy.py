@@ -26,6 +26,7 @@ from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.stores.rescan_store import get_rescan_done
+from vskill_platform.web.access.bodies import MAX_POLICY_BYTES
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.api.shapes import Shape
 from vskill_platform.web.api.skill_shapes import Ok
@@ -92,6 +93,7 @@ async def show_policy() -> PolicyAnswer:
     "/policy/dry-run",
     opt={**_ADMINISTER, "changes": False},
     tags=["Policy"],
+    request_max_body_size=MAX_POLICY_BYTES,
     status_code=HTTP_200_OK,
 )
 async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:

@@ -16,6 +16,7 @@ from vskill_platform.intake.submit_set import SubmittedSet
 from vskill_platform.model.access import Right
 from vskill_platform.model.source import Source
 from vskill_platform.stores.db import get_settings
+from vskill_platform.web.access.bodies import MAX_PATHS_BYTES, TAKES_FILES
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.api.shapes import (
     Discovered,
@@ -49,6 +50,7 @@ _NOTHING_NEW = "All of it was known already; a flag of each says how"
     "/submissions",
     opt=_FETCH,
     tags=_TAGS,
+    request_max_body_size=MAX_PATHS_BYTES,
     status_code=HTTP_201_CREATED,
     responses={
         HTTP_200_OK: ResponseSpec(
@@ -76,7 +78,7 @@ async def create_submission(
 
 @post(
     "/submissions/upload",
-    opt={"right": Right.SUBMIT, "also": (422,)},
+    opt={"right": Right.SUBMIT, "also": (422,), TAKES_FILES: True},
     tags=_TAGS,
     request_max_body_size=MAX_FORM_BYTES,
     status_code=HTTP_201_CREATED,

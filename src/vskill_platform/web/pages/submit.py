@@ -30,6 +30,7 @@ from vskill_platform.model.access import Right
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
+from vskill_platform.web.access.bodies import MAX_PATHS_BYTES, TAKES_FILES
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.hand_in import (
     MAX_FORM_BYTES,
@@ -62,9 +63,12 @@ async def submit_page(request: PageRequest) -> Template:
 
 
 @post(
-    "/submit", opt=_SUBMIT, include_in_schema=False, request_max_body_size=MAX_FORM_BYTES,
+    "/submit",
+    opt={**_SUBMIT, TAKES_FILES: True},
+    include_in_schema=False,
+    request_max_body_size=MAX_FORM_BYTES,
     status_code=HTTP_303_SEE_OTHER,
-)  # fmt: skip
+)
 async def submit_form(request: PageRequest) -> Response[Any]:
     """Take what was typed or dropped; a repo with several skills leads to a choice."""
     form = await request.form()
@@ -85,7 +89,13 @@ async def submit_form(request: PageRequest) -> Response[Any]:
         return await _say(request, typed, error)
 
 
-@post("/submit/chosen", opt=_SUBMIT, include_in_schema=False, status_code=HTTP_303_SEE_OTHER)
+@post(
+    "/submit/chosen",
+    opt=_SUBMIT,
+    include_in_schema=False,
+    request_max_body_size=MAX_PATHS_BYTES,
+    status_code=HTTP_303_SEE_OTHER,
+)
 async def submit_chosen_form(request: PageRequest) -> Response[Any]:
     """Take the skills that were ticked."""
     form = await request.form()
