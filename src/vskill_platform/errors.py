@@ -11,6 +11,7 @@ VskillError
 │   ├── RightMissing       the caller's role or token is for less     403
 │   └── RequestForged      it may come from somebody else's page      403
 ├── TooMany                the caller asks too often                  429
+├── Busy                   too many want the same at this moment      503
 ├── TooLarge               the caller sends more than is read         413
 ├── SourceError            the skill's source could not be fetched
 │   ├── SourceUnavailable  try again later                            retried
@@ -83,6 +84,11 @@ class TooMany(VskillError):
     def __init__(self, message: str, *, retry_after: dt.timedelta) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class Busy(VskillError):
+    retryable = True
+    retry_after = dt.timedelta(seconds=5)
 
 
 class TooLarge(VskillError):

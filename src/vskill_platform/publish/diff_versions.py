@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from functools import partial
 
 import msgspec
+from anyio import CapacityLimiter
 
 from vskill_platform.base.bounded_process import BROKE_DOWN, run_bounded
+from vskill_platform.base.recent import Recent
+from vskill_platform.base.short_queue import ShortQueue
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import SkillFile, SkillVersion
 from vskill_platform.scan.capabilities import Capabilities, new_capabilities
@@ -19,6 +22,14 @@ MAX_BYTES = 256 * 1024
 MAX_LINES = 5_000
 #: Stands below a line that its file ends with.
 NO_NEWLINE = "\\ No newline at end of file"
+#: Of all files together, so that the whole takes a second or two.
+MAX_COMPARED_FILES = 300
+MAX_COMPARED_LINES = 50_000
+_MAX_SECONDS = 5
+#: Anybody may ask, so this has one process of its own: those that take uploads are not for it.
+_TURNS = ShortQueue(at_once=1, waiting=8, busy="other versions are being compared")
+_BEYOND = "not compared: so much has changed that only the first files are"
+_ROOM_CHARACTERS = 8 * 1024 * 1024
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +61,13 @@ class VersionDiff(msgspec.Struct, frozen=True, kw_only=True):
 class _Compared(msgspec.Struct, frozen=True):
     lines: tuple[str, ...] = ()
     note: str = ""
+
+
+def _weigh(compared: dict[str, _Compared]) -> int:
+    return sum(100 + len(path) + sum(map(len, one.lines)) for path, one in compared.items())
+
+
+_recent: Recent[tuple[str, str], dict[str, _Compared]] = Recent(room=_ROOM_CHARACTERS, weigh=_weigh)
 
 
 async def diff_versions(old: SkillVersion, new: SkillVersion) -> VersionDiff:
@@ -85,10 +103,26 @@ def _differ(one: SkillFile | None, other: SkillFile | None) -> bool:
 
 
 async def _compare(old: SkillVersion, new: SkillVersion, paths: list[str]) -> dict[str, _Compared]:
-    """Compare the texts in a process that can be killed: a file may be made to take for ever."""
+    """Compare the texts, unless that was done lately, in a process that can be killed."""
+    key = (old.archive_sha256, new.archive_sha256)
+    if kept := _recent.get(key):
+        return kept
+    async with _TURNS.turn():
+        if kept := _recent.get(key):  # somebody else asked the same
+            return kept
+        compared = await _compare_elsewhere(old, new, paths)
+    # Also if it took too long: a file may be made to take for ever, and would do so each time.
+    _recent.keep(key, compared)
+    return compared
+
+
+async def _compare_elsewhere(
+    old: SkillVersion, new: SkillVersion, paths: list[str]
+) -> dict[str, _Compared]:
     archives = [await _archive(version) for version in (old, new)]
+    work = partial(compare_archives, archives[0], archives[1], paths)
     try:
-        return await run_bounded(partial(compare_archives, archives[0], archives[1], paths))
+        return await run_bounded(work, limiter=CapacityLimiter(1), seconds=_MAX_SECONDS)
     except BROKE_DOWN:
         return dict.fromkeys(paths, _Compared(note="comparing its lines takes too long"))
 
@@ -103,7 +137,16 @@ async def _archive(version: SkillVersion) -> bytes:
 def compare_archives(old: bytes, new: bytes, paths: list[str]) -> dict[str, _Compared]:
     """Compare the files at these paths; what is no text or too large says so."""
     before, after = _read(old, paths), _read(new, paths)
-    return {path: _compare_files(before, after, path) for path in paths}
+    compared: dict[str, _Compared] = {}
+    room = MAX_COMPARED_LINES
+    for place, path in enumerate(paths):
+        texts = before.get(path), after.get(path)
+        room -= sum(text.count(b"\n") for text in texts if text)
+        is_beyond = place >= MAX_COMPARED_FILES or room < 0
+        compared[path] = (
+            _Compared(note=_BEYOND) if is_beyond else _compare_files(before, after, path)
+        )
+    return compared
 
 
 def _read(archive: bytes, paths: list[str]) -> dict[str, bytes | None]:

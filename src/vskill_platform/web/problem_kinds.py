@@ -4,6 +4,7 @@ import msgspec
 from litestar.exceptions import HTTPException
 
 from vskill_platform.errors import (
+    Busy,
     DeadlineExceeded,
     EngineError,
     InvalidInput,
@@ -82,6 +83,7 @@ KINDS: dict[type[Exception], Kind] = {
     TooMany: Kind(429, "too_many", "That was too often", "Wait a little."),
     SourceUnavailable: Kind(424, "source_unavailable", "The source does not answer", "Try later."),
     DeadlineExceeded: Kind(424, "too_slow", "It took too long", "Try again."),
+    Busy: Kind(503, "busy", "Too many want this at once", "Retry-After says when to come back."),
     NotReady: Kind(
         503, "not_ready", "The catalogue is being built", "Retry-After says when to come back."
     ),

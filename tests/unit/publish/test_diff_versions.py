@@ -8,6 +8,12 @@ import pytest
 from tests.casts import a_skill_folder
 from tests.unit.publish.test_publish import publish
 from vskill_platform.base.bounded_process import BROKE_DOWN
+from vskill_platform.base.recent import Recent
+from vskill_platform.base.short_queue import ShortQueue
+from vskill_platform.errors import Busy
+from vskill_platform.fetch.pack import pack
+from vskill_platform.fetch.snapshot import take_snapshot
+from vskill_platform.model.skill import SkillVersion
 from vskill_platform.publish import diff_versions as module
 from vskill_platform.publish.diff_versions import FileChange, diff_versions
 from vskill_platform.runtime.env import WorkerEnv
@@ -15,6 +21,11 @@ from vskill_platform.stores.skill_store import get_versions
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 SLUG = "@local/tidy-notes"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_recent", Recent(room=10_000, weigh=len))
 
 
 async def changes(folder: Path, env: WorkerEnv) -> dict[str, FileChange]:
@@ -116,7 +127,7 @@ async def test_what_it_can_do_that_it_could_not_is_told(bound: WorkerEnv, tmp_pa
 async def test_files_made_to_take_for_ever_cost_only_their_lines(
     bound: WorkerEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(_: object) -> None:
+    async def broken(*_: object, **__: object) -> None:
         raise BROKE_DOWN[0]
 
     monkeypatch.setattr(module, "run_bounded", broken)
@@ -127,6 +138,65 @@ async def test_files_made_to_take_for_ever_cost_only_their_lines(
     found = await changes(folder, bound)
 
     assert found["more.md"].note == "comparing its lines takes too long"
+
+
+async def two_versions(env: WorkerEnv, folder: Path) -> list[SkillVersion]:
+    await publish(a_skill_folder(folder), env)
+    (folder / "tidy-notes" / "more.md").write_text("more")
+    await publish(folder / "tidy-notes", env)
+    return await get_versions(SLUG)
+
+
+async def test_who_asks_while_many_others_wait_comes_back_later(
+    bound: WorkerEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = ShortQueue(at_once=1, waiting=0, busy="busy")
+    monkeypatch.setattr(module, "_TURNS", turns)
+    old, new = await two_versions(bound, tmp_path)
+
+    async with turns.turn():
+        with pytest.raises(Busy):
+            await diff_versions(old, new)
+
+
+async def test_what_was_compared_lately_is_not_compared_again(
+    bound: WorkerEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = await two_versions(bound, tmp_path)
+    first = await diff_versions(old, new)
+    turns = ShortQueue(at_once=1, waiting=0, busy="busy")
+    monkeypatch.setattr(module, "_TURNS", turns)
+
+    async with turns.turn():  # else it would have to wait
+        second = await diff_versions(old, new)
+
+    assert first == second
+    assert [change.path for change in second.files] == ["more.md"]
+
+
+def test_only_so_many_files_and_lines_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archives = []
+    for name in ("old", "new"):
+        folder = tmp_path / name
+        for number in range(4):
+            place = folder / f"{number}.txt"
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(f"{name}\n" * 10)
+        taken = take_snapshot(folder, tmp_path / f"{name} taken", folder_name=None)
+        archives.append(pack(folder, taken.files))
+    paths = [f"{number}.txt" for number in range(4)]
+    old, new = (packed.content for packed in archives)
+
+    monkeypatch.setattr(module, "MAX_COMPARED_LINES", 60)
+    by_lines = [bool(one.lines) for one in module.compare_archives(old, new, paths).values()]
+    monkeypatch.setattr(module, "MAX_COMPARED_FILES", 2)
+    compared = module.compare_archives(old, new, paths)
+
+    assert by_lines == [True, True, True, False]
+    assert [bool(one.lines) for one in compared.values()] == [True, True, False, False]
+    assert "only the first files" in compared["3.txt"].note
 
 
 async def test_a_version_differs_from_itself_by_nothing(bound: WorkerEnv, tmp_path: Path) -> None:

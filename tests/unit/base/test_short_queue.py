@@ -1,0 +1,44 @@
+"""Some at once, a few wait, the others come back."""
+
+import asyncio
+
+import pytest
+
+from vskill_platform.base.short_queue import ShortQueue
+from vskill_platform.errors import Busy
+
+
+async def test_who_comes_when_enough_others_wait_is_told_to_come_back() -> None:
+    queue = ShortQueue(at_once=1, waiting=1, busy="others do this")
+    order: list[str] = []
+
+    async def come(name: str) -> None:
+        async with queue.turn():
+            order.append(name)
+
+    async with queue.turn():
+        second = asyncio.create_task(come("second"))
+        await asyncio.sleep(0)
+        with pytest.raises(Busy, match="others do this") as refused:
+            await come("third")
+        assert order == []
+    await second
+    await come("fourth")
+
+    assert order == ["second", "fourth"]
+    assert refused.value.retry_after
+
+
+async def test_who_gives_up_waiting_leaves_the_place_to_others() -> None:
+    queue = ShortQueue(at_once=1, waiting=1, busy="others do this")
+    async with queue.turn():
+        waiting = asyncio.create_task(queue.turn().__aenter__())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+
+        again = asyncio.create_task(queue.turn().__aenter__())
+        await asyncio.sleep(0)
+        assert not again.done()
+        again.cancel()
+        await asyncio.wait([again])
