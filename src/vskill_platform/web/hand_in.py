@@ -10,11 +10,10 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-from anyio import CapacityLimiter, WouldBlock
 from litestar.datastructures import UploadFile
 
 from vskill_platform.access.namespaces import check_may_act_in
-from vskill_platform.errors import InvalidInput, NotAllowed, SourceRefused, TooMany
+from vskill_platform.errors import InvalidInput, NotAllowed, SourceRefused
 from vskill_platform.fetch.archive import is_archive
 from vskill_platform.fetch.reach import reach_of
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
@@ -31,6 +30,7 @@ from vskill_platform.model.user import own_namespace
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace
+from vskill_platform.web.access.shares import Shares, holder
 from vskill_platform.web.hand_in_rights import (
     check_count,
     check_may_name_ref,
@@ -39,24 +39,17 @@ from vskill_platform.web.hand_in_rights import (
 
 #: The largest that is taken, and a little for what stands between the files.
 MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
-#: Looking through a repo or an archive takes a process and a folder each.
-_LOOKS_AT_ONCE = 4
-_looks = CapacityLimiter(_LOOKS_AT_ONCE)
 _LOOK_AGAIN = timedelta(seconds=5)
+#: Looking through a repo or an archive takes a process and a folder each. A host may answer as
+#: slowly as it likes, so that who waits for one keeps nobody from handing in files.
+_looks = Shares(in_all=4, each=1, what="looking through a repo", retry_after=_LOOK_AGAIN)
+_uploads = Shares(in_all=4, each=1, what="handing in files", retry_after=_LOOK_AGAIN)
 
 
 class UploadedFile(msgspec.Struct, frozen=True):
     #: As the sender calls it; a path if it is one of a folder.
     name: str
     content: bytes
-
-
-async def read_uploads(parts: Sequence[UploadFile]) -> list[UploadedFile]:
-    """Return the files of a form; a browser sends an empty one if none was chosen."""
-    files = [UploadedFile(part.filename, await part.read()) for part in parts if part.filename]
-    for part in parts:
-        await part.close()
-    return files
 
 
 def skill_folder(path: str) -> str:
@@ -66,10 +59,11 @@ def skill_folder(path: str) -> str:
 
 
 @asynccontextmanager
-async def looked_through(source: Source) -> AsyncIterator[Discovery]:
+async def looked_through(visitor: Visitor, source: Source) -> AsyncIterator[Discovery]:
     """Look which skills a repo holds; only some at once, the others come back later."""
-    async with _one_look(), discovered(source, reach_of(get_settings())) as discovery:
-        yield discovery
+    with _looks.held_by(holder(visitor)):
+        async with discovered(source, reach_of(get_settings())) as discovery:
+            yield discovery
 
 
 async def submit_source(visitor: Visitor, source: Source, *, is_private: bool) -> SubmitResult:
@@ -91,14 +85,14 @@ async def submit_chosen(
 
 
 async def submit_files(
-    visitor: Visitor, files: Sequence[UploadedFile], *, namespace: str = "", is_private: bool
+    visitor: Visitor, parts: Sequence[UploadFile], *, namespace: str = "", is_private: bool
 ) -> SubmittedSet:
     """Submit every skill in an archive, or in the files of a folder."""
     namespace = checked_namespace(namespace or _own_namespace(visitor))
     if not namespace.startswith("@"):
         raise InvalidInput(f"{namespace!r}: files are handed in to a namespace such as @ada")
     await _check_namespace(visitor, namespace, is_private=is_private)
-    async with _one_look(), _opened(files, namespace) as discovery:
+    async with _read(visitor, parts) as files, _opened(files, namespace) as discovery:
         if not discovery.skills:
             raise SourceRefused("there is no SKILL.md in it")
         check_count(visitor, len(discovery.skills))
@@ -108,6 +102,17 @@ async def submit_files(
             is_private=is_private,
             admit=partial(check_may_replace, visitor),
         )
+
+
+@asynccontextmanager
+async def _read(visitor: Visitor, parts: Sequence[UploadFile]) -> AsyncIterator[list[UploadedFile]]:
+    """Read the files of a form once it is this visitor's turn: until then they lie on the disk."""
+    try:
+        with _uploads.held_by(holder(visitor)):
+            yield [UploadedFile(part.filename, await part.read()) for part in parts]
+    finally:
+        for part in parts:
+            await part.close()
 
 
 def _own_namespace(visitor: Visitor) -> str:
@@ -122,18 +127,6 @@ def _opened(
         return discovered_archive(archive.content, filename=archive.name, namespace=namespace)
     pairs = [(file.name.lstrip("/"), file.content) for file in files]
     return discovered_files(pairs, namespace=namespace)
-
-
-@asynccontextmanager
-async def _one_look() -> AsyncIterator[None]:
-    try:
-        _looks.acquire_nowait()
-    except WouldBlock as error:
-        raise TooMany("others are handing in at this moment", retry_after=_LOOK_AGAIN) from error
-    try:
-        yield
-    finally:
-        _looks.release()
 
 
 async def _check_namespace(visitor: Visitor, namespace: str, *, is_private: bool) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from anyio import CapacityLimiter
 from httpx import Response
 
 from tests.archives import tar_of, zip_of
@@ -267,8 +266,27 @@ async def test_forms_that_are_none_are_refused(registry: Registry) -> None:
 async def test_only_some_are_looked_through_at_once(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hand_in, "_looks", CapacityLimiter(0))
+    monkeypatch.setattr(hand_in._uploads, "in_all", 0)
 
     answer = await registry.post(UPLOAD, files=[("files", ("a/SKILL.md", MANIFEST))])
 
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "5")
+
+
+async def test_one_visitor_looks_at_one_repo_at_a_time_and_keeps_nobody_from_handing_in(
+    registry: Registry,
+) -> None:
+    files = [("files", ("a/SKILL.md", MANIFEST))]
+    with hand_in._looks.held_by("address 127.0.0.1"):
+        again = await registry.post(
+            "/api/v1/submissions/discover", json={"repoUrl": "https://github.com/ada/notes"}
+        )
+        upload = await registry.post(UPLOAD, files=files)
+    with hand_in._uploads.held_by("address 127.0.0.1"):
+        second = await registry.post(UPLOAD, files=files)
+        of_another = await registry.post(
+            UPLOAD, files=files, headers=await token_of(Role.PUBLISHER)
+        )
+
+    assert [one.status_code for one in (again, upload, second, of_another)] == [429, 201, 429, 201]
+    assert "one visitor" in again.json()["detail"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from anyio import CapacityLimiter
 from httpx import Response
 
 from tests.archives import zip_of
@@ -160,7 +159,7 @@ async def test_what_did_not_work_is_said_in_the_form_as_it_was_filled_in(
     no_skill = await send(registry, stranger, data={"source": empty})
     not_theirs = await send(registry, stranger, data={"source": "ada/notes", "path": "x"})
     bad_file = await send(registry, stranger, files=[("files", ("x.exe", b"MZ"))])
-    monkeypatch.setattr(hand_in, "_looks", CapacityLimiter(0))
+    monkeypatch.setattr(hand_in._looks, "in_all", 0)
     busy = await send(registry, stranger, data={"source": empty})
 
     statuses = [one.status_code for one in (nothing, odd, no_skill, not_theirs, bad_file, busy)]

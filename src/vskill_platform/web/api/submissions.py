@@ -13,7 +13,7 @@ from vskill_platform.errors import SourceRefused
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.intake.submit_set import SubmittedSet
-from vskill_platform.model.access import Right
+from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.source import Source
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.access.bodies import MAX_PATHS_BYTES, TAKES_FILES
@@ -32,7 +32,6 @@ from vskill_platform.web.api.submission_answers import set_answer, submit_answer
 from vskill_platform.web.hand_in import (
     MAX_FORM_BYTES,
     looked_through,
-    read_uploads,
     skill_folder,
     submit_chosen,
     submit_files,
@@ -71,7 +70,7 @@ async def create_submission(
         done = await submit_chosen(visitor, source, paths, is_private=is_private)
         return Response(set_answer(done, source.url), status_code=_status_of_set(done))
     if not source.path:
-        source = await _only_skill(source, data.skill_name)
+        source = await _only_skill(visitor, source, data.skill_name)
     result = await submit_source(visitor, source, is_private=is_private)
     return Response(submit_answer(result), status_code=_status(result))
 
@@ -98,7 +97,7 @@ async def upload_submission(
     """
     done = await submit_files(
         visitor_of(request),
-        await read_uploads(data.files),
+        [part for part in data.files if part.filename],
         namespace=data.namespace,
         is_private=data.privacy is Privacy.PRIVATE,
     )
@@ -108,10 +107,10 @@ async def upload_submission(
 @post(
     "/submissions/discover", opt={**_FETCH, "changes": False}, tags=_TAGS, status_code=HTTP_200_OK
 )
-async def discover_skills(data: JSONBody[DiscoverRequest]) -> Discovered:
+async def discover_skills(request: ApiRequest, data: JSONBody[DiscoverRequest]) -> Discovered:
     """Look which skills a repo holds; nothing is submitted."""
     source = _read_source(data.repo_url, data.path, data.ref)
-    async with looked_through(source) as discovery:
+    async with looked_through(visitor_of(request), source) as discovery:
         found = [
             FoundItem(
                 name=skill.name,
@@ -139,9 +138,9 @@ def _read_source(url: str, path: str, ref: str) -> Source:
     return read_remote_source(url, settings=get_settings(), path=skill_folder(path), ref=ref)
 
 
-async def _only_skill(source: Source, name: str) -> Source:
+async def _only_skill(visitor: Visitor, source: Source, name: str) -> Source:
     """Return the one skill of a repo, or the one of that name; else say what there is."""
-    async with looked_through(source) as discovery:
+    async with looked_through(visitor, source) as discovery:
         skills = [skill for skill in discovery.skills if not name or skill.name == name]
     if not skills:
         what = f"skill {name!r}" if name else "SKILL.md"

@@ -35,7 +35,6 @@ from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.hand_in import (
     MAX_FORM_BYTES,
     looked_through,
-    read_uploads,
     skill_folder,
     submit_chosen,
     submit_files,
@@ -75,7 +74,7 @@ async def submit_form(request: PageRequest) -> Response[Any]:
     typed = _typed(form)
     visitor, is_private = visitor_of(request), typed["private"] == "yes"
     try:
-        if files := await read_uploads(_uploads(form)):
+        if files := _uploads(form):
             submitted = await submit_files(
                 visitor, files, namespace=typed["namespace"], is_private=is_private
             )
@@ -115,7 +114,7 @@ async def submit_chosen_form(request: PageRequest) -> Response[Any]:
 
 async def _submit_repo(request: PageRequest, source: Source, *, is_private: bool) -> Response[Any]:
     """Submit the one skill of a repo; let the visitor choose if there are more."""
-    async with looked_through(source) as discovery:
+    async with looked_through(visitor_of(request), source) as discovery:
         skills = discovery.skills
     if not skills:
         raise InvalidInput(
@@ -198,4 +197,6 @@ def _typed(form: FormMultiDict) -> dict[str, str]:
 
 
 def _uploads(form: FormMultiDict) -> list[UploadFile]:
-    return [part for part in form.getall("files", []) if isinstance(part, UploadFile)]
+    """Return the files of a form; a browser sends an empty one if none was chosen."""
+    parts = [part for part in form.getall("files", []) if isinstance(part, UploadFile)]
+    return [part for part in parts if part.filename]

@@ -1,0 +1,53 @@
+"""What visitors hold for a while: so much in all, and of that no more than a share each."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from vskill_platform.errors import TooMany
+from vskill_platform.model.access import Visitor
+from vskill_platform.web.access.rate_limits import household
+
+
+class Shares:
+    """Counted in memory, by each node for itself, and never waited for."""
+
+    def __init__(self, *, in_all: int, each: int, what: str, retry_after: timedelta) -> None:
+        self.in_all = in_all
+        self.each = each
+        self._what = what
+        self._retry_after = retry_after
+        self._held: Counter[str] = Counter()
+
+    @property
+    def count(self) -> int:
+        return self._held.total()
+
+    @contextmanager
+    def held_by(self, who: str) -> Iterator[None]:
+        """Hold one until this is left; raise if this visitor, or all together, hold enough."""
+        self.take(who)
+        try:
+            yield
+        finally:
+            self.give_back(who)
+
+    def take(self, who: str) -> None:
+        if self._held[who] >= self.each:
+            most = f"{self.each} at a time for one visitor"
+            raise TooMany(f"{self._what}: {most}", retry_after=self._retry_after)
+        if self.count >= self.in_all:
+            raise TooMany(
+                f"{self._what}: too many others at this moment", retry_after=self._retry_after
+            )
+        self._held[who] += 1
+
+    def give_back(self, who: str) -> None:
+        self._held[who] -= 1
+        self._held += Counter()  # who holds nothing is forgotten
+
+
+def holder(visitor: Visitor) -> str:
+    """Name who holds: a user with all tokens and sessions, or the address of somebody unknown."""
+    return f"user {visitor.user.name}" if visitor.user else household(visitor.address)
