@@ -9,7 +9,16 @@ import msgspec
 from vskill_platform.model.user import Namespace, Role, Scope, User
 from vskill_platform.settings import Settings
 
-__all__ = ["RIGHTS", "SCOPES_OF", "SCOPE_RIGHTS", "Right", "Role", "Scope", "Visitor"]
+__all__ = [
+    "RIGHTS",
+    "SCOPES_OF",
+    "SCOPE_RIGHTS",
+    "Right",
+    "Role",
+    "Scope",
+    "Visitor",
+    "read_address",
+]
 
 
 class Right(StrEnum):
@@ -114,13 +123,24 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
         return self.via == "session" or not _SEEING.isdisjoint(self.scopes)
 
 
+def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address of a visitor; None if it is none.
+
+    A server that listens for both kinds calls 203.0.113.7 `::ffff:203.0.113.7`.
+    """
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(found, "ipv4_mapped", None) or found
+
+
 def _label(address: str) -> str:
     """Leave out the part of an address that names one household."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
+    found = read_address(address)
+    if found is None:
         return "nowhere"
-    if found.version == 4:  # noqa: PLR2004 - the version of the protocol
-        return f"{address.rpartition('.')[0]}.x"
+    if isinstance(found, ipaddress.IPv4Address):
+        return f"{str(found).rpartition('.')[0]}.x"
     network = ipaddress.ip_network((found, 48), strict=False)
     return f"{network.network_address}x"

@@ -108,6 +108,7 @@ def test_only_the_scope_admin_makes_other_tokens() -> None:
     [
         ("203.0.113.7", "anonymous@203.0.113.x"),
         ("2001:db8:85a3:8d3:1319:8a2e:370:7348", "anonymous@2001:db8:85a3::x"),
+        ("::ffff:203.0.113.7", "anonymous@203.0.113.x"),
         ("", "anonymous@nowhere"),
         ("<script>", "anonymous@nowhere"),
     ],

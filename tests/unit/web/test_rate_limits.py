@@ -158,5 +158,10 @@ def test_it_remembers_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> No
         limits.take("read", "loud", per_minute=3, now=NOON)
 
 
+def test_an_older_address_in_the_clothes_of_a_newer_one_is_the_older_one() -> None:
+    assert household("::ffff:203.0.113.7") == household("203.0.113.7")
+    assert household("::ffff:203.0.113.7") != household("::ffff:198.51.100.1")
+
+
 def test_addresses_that_are_none_are_one_visitor() -> None:
     assert household("") == household("not an address")

@@ -8,7 +8,7 @@ from typing import Any
 from litestar.connection import ASGIConnection
 
 from vskill_platform.errors import TooMany
-from vskill_platform.model.access import Visitor
+from vskill_platform.model.access import Visitor, read_address
 
 _MINUTE = 60.0
 #: Visitors who are remembered at the same time; who has been quiet is forgotten first.
@@ -62,9 +62,8 @@ def who_asks(visitor: Visitor) -> str:
 
 def household(address: str) -> str:
     """Return what one visitor has of addresses: of the newer kind that is a whole network."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
+    found = read_address(address)
+    if found is None:
         return "address unknown"
     if isinstance(found, ipaddress.IPv6Address):
         return f"address {ipaddress.ip_network((found, 64), strict=False)}"
