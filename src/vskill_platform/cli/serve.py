@@ -12,6 +12,7 @@ import click
 import uvicorn
 
 from vskill_platform.access.first_admin import invite_first_admin, link_file
+from vskill_platform.cli.patience import PatientProtocol
 from vskill_platform.cli.session import run_worker
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cron.schedule import run_cron
@@ -30,6 +31,11 @@ from vskill_platform.stores.submission_store import get_source_owner
 if TYPE_CHECKING:
     from vskill_platform.catalogue.catalogue import Catalogue
     from vskill_platform.web.live.broadcast import Broadcast
+
+#: All open pages, and as many who do something; who comes then is told so with a 503.
+_MAX_CONNECTIONS = 4_000
+_KEEP_ALIVE_SECONDS = 5
+_MAX_HEAD_BYTES = 32 * 1024
 
 
 @click.command()
@@ -80,6 +86,10 @@ async def _run_parts(
         access_log=False,
         server_header=False,
         forwarded_allow_ips=env.settings.trusted_proxies,
+        http=PatientProtocol,
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
     )
     server = _Server(config)
     await run_with_worker_env(env, partial(_invite_first_admin, env.settings))

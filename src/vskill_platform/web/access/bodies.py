@@ -11,7 +11,10 @@ from urllib.parse import parse_qsl
 from litestar import Request
 from litestar.datastructures import FormMultiDict
 from litestar.enums import RequestEncodingType
-from litestar.exceptions.http_exceptions import RequestEntityTooLarge
+from litestar.exceptions.http_exceptions import (
+    InternalServerException,
+    RequestEntityTooLarge,
+)
 from litestar.types import Empty
 
 from vskill_platform.errors import InvalidInput, TooLarge
@@ -53,6 +56,10 @@ class BoundedRequest(Request[Any, Any, Any]):
                 yield chunk
         except RequestEntityTooLarge as error:
             raise _too_large(most) from error
+        except InternalServerException as error:
+            if not self.is_connected:  # it was read before, which is a mistake of ours
+                raise
+            raise InvalidInput("the request ended before all of it had come") from error
 
     async def form(self) -> FormMultiDict:
         if self._form is Empty and self.content_type[0] == RequestEncodingType.URL_ENCODED:

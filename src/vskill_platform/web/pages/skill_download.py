@@ -7,9 +7,11 @@ from urllib.parse import quote
 from litestar import Response
 from litestar.status_codes import HTTP_304_NOT_MODIFIED
 
+from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.publish.find_version import find_archive, find_version
 from vskill_platform.publish.read_files import read_file, text_of
+from vskill_platform.web.downloads import Download, Loaded
 from vskill_platform.web.pages.skill_head import OpenSkill
 from vskill_platform.web.pages.skill_install import archive_name
 from vskill_platform.web.pages.skill_places import PageRequest
@@ -36,24 +38,31 @@ async def skill_download(request: PageRequest, opened: OpenSkill) -> Response[An
     }
     if version.archive_sha256 in request.headers.get("if-none-match", ""):
         return Response(b"", status_code=HTTP_304_NOT_MODIFIED, headers=headers)
-    archive = await find_archive(opened.skill.slug, version.version)
-    return Response(archive, media_type="application/gzip", headers=headers)
+
+    async def load() -> Loaded:
+        archive = await find_archive(opened.skill.slug, version.version)
+        return Loaded(archive, "application/gzip")
+
+    return Download(request, load, headers)
 
 
-async def skill_raw_file(_: PageRequest, opened: OpenSkill) -> Response[Any]:
+async def skill_raw_file(request: PageRequest, opened: OpenSkill) -> Response[Any]:
     """Send one file, as a download and as nothing that a browser would run."""
     if not opened.path:
         raise NotFound("name a file, as /skills/SLUG/raw/PATH")
-    raw = await read_file(opened.version, opened.path)
-    is_text = text_of(raw) is not None
+    if all(file.path != opened.path for file in opened.version.files):
+        raise NotFound(f"{opened.skill.slug} {opened.version.version} has no file {opened.path!r}")
+
+    async def load() -> Loaded:
+        raw = await read_file(opened.version, opened.path)
+        is_text = await in_few_threads(text_of, raw) is not None
+        return Loaded(raw, "text/plain; charset=utf-8" if is_text else "application/octet-stream")
+
     name = quote(opened.path.rsplit("/", 1)[-1], safe="")
-    return Response(
-        raw,
-        media_type="text/plain" if is_text else "application/octet-stream",
-        headers={
-            "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
-            "Content-Security-Policy": _SANDBOX,
-            "X-Content-Type-Options": "nosniff",
-            "Cache-Control": _FOR_EVER if opened.is_named else _ASK_AGAIN,
-        },
-    )
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
+        "Content-Security-Policy": _SANDBOX,
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": _FOR_EVER if opened.is_named else _ASK_AGAIN,
+    }
+    return Download(request, load, headers)

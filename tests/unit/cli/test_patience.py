@@ -1,0 +1,129 @@
+"""Who keeps the server waiting is hung up on, and who is only slow is not."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+
+from vskill_platform.cli import patience
+from vskill_platform.cli.patience import PatientProtocol
+from vskill_platform.cli.serve import _Server
+
+_PATIENCE_SECONDS = 20
+ANSWER = b"x" * 16 * 1024 * 1024
+
+
+async def app(_: Any, receive: Any, send: Any) -> None:
+    """Read all of a request and answer with more than a connection holds."""
+    while (message := await receive())["type"] == "http.request":
+        if not message["more_body"]:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            for start in range(0, len(ANSWER), 65536):
+                piece = ANSWER[start : start + 65536]
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+            return
+
+
+@asynccontextmanager
+async def a_server() -> AsyncIterator[tuple[str, int]]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(
+            app, http=PatientProtocol, lifespan="off", log_config=None, timeout_keep_alive=60
+        )
+        server = _Server(config)
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            yield listener.getsockname()
+        finally:
+            server.should_exit = True
+            server.force_exit = True
+            await task
+
+
+async def what_remains(reader: asyncio.StreamReader) -> bytes:
+    """Return what comes until the other side hangs up."""
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            return await reader.read()
+    except ConnectionResetError:
+        return b""
+
+
+@pytest.mark.parametrize(
+    ("limit", "sent"),
+    [
+        ("HEAD_SECONDS", b""),
+        ("HEAD_SECONDS", b"GET / HTTP/1.1\r\nHost: x\r\nX-A: "),
+        ("BODY_SECONDS", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf"),
+    ],
+    ids=["says nothing", "stops in the head", "stops in the body"],
+)
+async def test_who_does_not_end_a_request_is_hung_up_on(
+    monkeypatch: pytest.MonkeyPatch, limit: str, sent: bytes
+) -> None:
+    monkeypatch.setattr(patience, limit, 0.2)
+    async with a_server() as address:
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(sent)
+
+        assert await what_remains(reader) == b""
+        writer.close()
+
+
+async def test_who_has_been_answered_and_says_no_more_is_hung_up_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(patience, "HEAD_SECONDS", 1.0)
+    async with a_server() as address:
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        assert len(await what_remains(reader)) > len(ANSWER)
+        writer.close()
+
+
+async def test_who_never_reads_the_answer_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "ANSWER_SECONDS", 0.2)
+    lost = asyncio.Event()
+    monkeypatch.setattr(
+        PatientProtocol, "connection_lost", _also(PatientProtocol.connection_lost, lost)
+    )
+    async with a_server() as address:
+        reader, writer = await asyncio.open_connection(*address, limit=1024)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            await lost.wait()
+        writer.close()
+        assert len(await what_remains(reader)) < len(ANSWER)
+
+
+async def test_a_body_that_moves_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "BODY_SECONDS", 0.5)
+    monkeypatch.setattr(patience, "BODY_BYTES", 1)
+    loop = asyncio.get_running_loop()
+    async with a_server() as address:
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        answer = asyncio.create_task(reader.readline())
+        until = loop.time() + 1.2
+        while loop.time() < until:
+            writer.write(b"1\r\nx\r\n")
+            await asyncio.wait([answer], timeout=0.1)
+        writer.write(b"0\r\n\r\n")
+
+        assert (await answer).startswith(b"HTTP/1.1 200")
+        writer.close()
+
+
+def _also(method: Any, event: asyncio.Event) -> Any:
+    def both(protocol: Any, error: Exception | None) -> None:
+        method(protocol, error)
+        event.set()
+
+    return both
