@@ -1,12 +1,13 @@
 """What is too large to be read is refused before it is parsed, whatever it is."""
 
+import asyncio
 import io
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from httpx import AsyncClient
+from httpx import AsyncClient, Response
 from litestar import Litestar, Request, post
 
 from tests.apps import an_app
@@ -14,7 +15,7 @@ from tests.unit.web.api_cast import Registry, a_stranger, browser_of, open_regis
 from vskill_platform.model.access import Right
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.access.bodies import MAX_BODY_BYTES, MAX_FIELDS
+from vskill_platform.web.access.bodies import LARGE_BODIES, MAX_BODY_BYTES, MAX_FIELDS
 
 URLENCODED = {"Content-Type": "application/x-www-form-urlencoded"}
 JSON = {"Content-Type": "application/json"}
@@ -84,6 +85,33 @@ async def test_files_may_be_large_where_files_are_taken_and_nowhere_else(
 
     assert (upload.status_code, form.status_code) == (422, 422)  # taken, and no skill in it
     assert elsewhere.status_code == 413
+
+
+async def test_one_visitor_sends_so_many_large_bodies_at_once(registry: Registry) -> None:
+    boundary = {"Content-Type": "multipart/form-data; boundary=B"}
+    stop = asyncio.Event()
+
+    async def never_ending() -> AsyncIterator[bytes]:
+        yield b"--B\r\n"
+        await stop.wait()
+
+    async def send(path: str) -> Response:
+        return await registry.post(path, content=never_ending(), headers=a_stranger() | boundary)
+
+    slow = [asyncio.create_task(send(path)) for path in ("/api/v1/submissions/upload", "/submit")]
+    while LARGE_BODIES.count < LARGE_BODIES.each:
+        await asyncio.sleep(0)
+    third = await send("/submit")
+    small = await registry.post(
+        "/api/v1/submissions/upload", files={"files": ("notes.txt", b"small")}
+    )
+    stop.set()
+    answers = [await one for one in slow]
+
+    assert (third.status_code, third.headers["retry-after"]) == (429, "15")
+    assert small.status_code == 422  # taken, and no skill in it
+    assert {answer.status_code for answer in answers} == {400}
+    assert LARGE_BODIES.count == 0
 
 
 async def test_a_form_has_so_many_fields_and_no_more(program: AsyncClient) -> None:

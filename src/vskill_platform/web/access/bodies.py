@@ -4,7 +4,9 @@ A body is read on the event loop, and often for somebody unknown: what is too la
 before any of it is parsed.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -19,6 +21,7 @@ from litestar.types import Empty
 
 from vskill_platform.errors import InvalidInput, TooLarge
 from vskill_platform.intake.discover import MAX_SKILLS
+from vskill_platform.web.access.shares import Shares, hold_until_answered
 
 _KIB = 1024
 #: For all that does not say otherwise.
@@ -29,6 +32,10 @@ MAX_PATHS_BYTES = 512 * _KIB
 MAX_POLICY_BYTES = 2048 * _KIB
 #: All skills of the largest repo ticked, and what else a form holds.
 MAX_FIELDS = MAX_SKILLS + 100
+#: A large body is in memory, or takes many open files, until it is answered. Small ones need not
+#: wait for those, so that most skills can be handed in also while others send large ones slowly.
+LARGE_BODIES = Shares(in_all=6, each=2, what="sending files", retry_after=timedelta(seconds=15))
+LARGE_BODY_SECONDS = 300.0
 #: In `opt`: what this handler allows is for files alone.
 TAKES_FILES = "takes_files"
 
@@ -46,11 +53,18 @@ class BoundedRequest(Request[Any, Any, Any]):
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
         most, count = self.max_body_bytes, 0
-        if (self.content_length or 0) > most:
+        length = self.content_length
+        if length is not None and length > most:
             raise _too_large(most)
+        is_large = length is None or length > MAX_BODY_BYTES
+        if is_large and self.route_handler.opt.get(TAKES_FILES):
+            hold_until_answered(self, LARGE_BODIES)
+        until = asyncio.get_running_loop().time() + LARGE_BODY_SECONDS
         try:
             async for chunk in super().stream():
                 count += len(chunk)
+                if asyncio.get_running_loop().time() > until:
+                    raise InvalidInput("it took too long to come")
                 if count > most:  # it did not say so, or not the truth
                     raise _too_large(most)
                 yield chunk

@@ -13,6 +13,7 @@ from vskill_platform.web.access.identify import address_of, identify
 from vskill_platform.web.access.paths import SAFE_METHODS, is_counted, is_plain
 from vskill_platform.web.access.rate_limits import RateLimits, household, who_asks
 from vskill_platform.web.access.request_id import request_id_of
+from vskill_platform.web.access.shares import held_until_answered
 from vskill_platform.web.access.visitor import VISITOR
 from vskill_platform.web.problems import answer_problem
 
@@ -25,7 +26,7 @@ class AccessMiddleware:
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with bound_contextvars(request_id=request_id_of(scope)):
+        with bound_contextvars(request_id=request_id_of(scope)), held_until_answered(scope):
             request: Request[Any, Any, Any] = Request(scope, receive, send)
             try:
                 await self._let_in(request)

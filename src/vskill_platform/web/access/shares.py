@@ -2,12 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from typing import Any
+
+from litestar.connection import ASGIConnection
+from litestar.types import Scope
 
 from vskill_platform.errors import TooMany
 from vskill_platform.model.access import Visitor
 from vskill_platform.web.access.rate_limits import household
+from vskill_platform.web.access.visitor import visitor_of
+
+_HELD = "held"
 
 
 class Shares:
@@ -46,6 +53,19 @@ class Shares:
     def give_back(self, who: str) -> None:
         self._held[who] -= 1
         self._held += Counter()  # who holds nothing is forgotten
+
+
+@contextmanager
+def held_until_answered(scope: Scope) -> Iterator[None]:
+    """Give back, once a request is answered, what was taken for it meanwhile."""
+    with ExitStack() as held:
+        scope["state"][_HELD] = held
+        yield
+
+
+def hold_until_answered(connection: ASGIConnection[Any, Any, Any, Any], shares: Shares) -> None:
+    held: ExitStack = connection.scope["state"][_HELD]
+    held.enter_context(shares.held_by(holder(visitor_of(connection))))
 
 
 def holder(visitor: Visitor) -> str:
