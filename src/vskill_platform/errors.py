@@ -5,6 +5,7 @@ VskillError
 ├── NoWorkerEnv            code that needs an env ran outside of one
 ├── InvalidInput           the caller sent something wrong            400
 ├── InvalidTransition      a submission cannot move to that state     409
+├── ChangedSinceSeen       a ruling is about content that is gone     409
 ├── NotFound               nothing under that id or slug              404
 ├── NotSignedIn            nobody has said who the caller is          401
 ├── NotAllowed             the caller may not do this                 403
@@ -57,6 +58,10 @@ class InvalidInput(VskillError):
 
 
 class InvalidTransition(VskillError):
+    pass
+
+
+class ChangedSinceSeen(VskillError):
     pass
 
 

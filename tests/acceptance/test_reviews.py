@@ -1,5 +1,6 @@
 """The reviewer's desk as Cyd uses it: look, approve, reject, and a kill -9 in between."""
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -44,6 +45,7 @@ async def test_what_waits_is_listed_shown_and_approved(platform: Platform, tmp_p
     assert [file["path"] for file in case["files"]] == ["SKILL.md", "run.sh"]
     assert "1, the oldest for" in queue.out
     assert (approved.code, approved.err) == (0, "")
+    assert "file run.sh" in approved.out
     assert "PUBLISHED" in approved.out
     assert platform.status(submission_id).steps[-2:] == _APPROVED
     assert "Nothing waits for a person." in platform.run("reviews").out
@@ -61,6 +63,19 @@ async def test_a_rejection_and_what_comes_too_late(platform: Platform, tmp_path:
     assert "it is REJECTED since" in late.err
     assert "(unknown host)" in late.err
     assert "A reviewer has rejected it: unknown host" in platform.run("status", submission_id).out
+
+
+async def test_a_decision_is_about_what_was_shown(platform: Platform, tmp_path: Path) -> None:
+    submission_id = await one_that_waits(platform, tmp_path)
+    shown = platform.run("reviews", "show", submission_id)
+    (digest,) = re.findall(r"digest ([0-9a-f]{64})", shown.out)
+    approve = ("reviews", "approve", submission_id, "--reason", "fine", "--digest")
+
+    other, this = platform.run(*approve, "0" * 64), platform.run(*approve, digest)
+
+    assert (other.code, this.code, this.err) == (1, 0, "")
+    assert "look at it again" in other.err
+    assert "file run.sh" not in this.out
 
 
 async def test_who_submitted_it_may_not_approve_it_but_a_policy_may_allow_it(

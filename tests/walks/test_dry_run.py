@@ -57,7 +57,10 @@ async def test_what_a_person_has_approved_is_no_change_unless_it_gets_worse(
     bound: WorkerEnv, walk: Walk, tmp_path: Path
 ) -> None:
     journey = await walk(folder_source(str(a_skill_folder(tmp_path, run_dot_sh=RISKY))))
-    await approve(Ruling(submission_id=journey.submission.id, reviewer="cyd", reason="known"))
+    waiting = journey.submission
+    await approve(
+        Ruling(submission_id=waiting.id, reviewer="cyd", reason="known", seen=waiting.digest)
+    )
 
     same, strict = await try_policy(Policy()), await try_policy(STRICT)
 

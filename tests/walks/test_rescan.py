@@ -320,11 +320,20 @@ async def test_of_two_operators_at_once_one_does_it(bound: WorkerEnv, published:
     assert len((await list_audit()).records) == 1
 
 
+async def said_of(submission_id: str, reason: str) -> Ruling:
+    """Say what Cyd decides about the content that waits."""
+    stored = await get_submission(submission_id)
+    assert stored
+    return Ruling(
+        submission_id=submission_id, reviewer="cyd", reason=reason, seen=stored.record.digest
+    )
+
+
 async def test_a_person_may_bring_it_back_after_a_review(bound: WorkerEnv, published: str) -> None:
     await rescan_published()
     (changed,) = await list_changed()
     await apply_rescan(changed, Consequence.REVIEW, actor="cyd")
-    said = Ruling(submission_id=published, reviewer="cyd", reason="it is ours")
+    said = await said_of(published, "it is ours")
 
     await within(lenient(bound), lambda: approve(said))
 
@@ -339,7 +348,7 @@ async def test_what_a_person_rejects_after_a_rescan_stays_down(
     (changed,) = await list_changed()
     await apply_rescan(changed, Consequence.REVIEW, actor="cyd")
 
-    await reject(Ruling(submission_id=published, reviewer="cyd", reason="an attack"))
+    await reject(await said_of(published, "an attack"))
 
     skill = await get_skill(SLUG)
     assert skill

@@ -15,7 +15,13 @@ from tests.clocks import NOON, ManualClock
 from tests.judges import judge_server, sending
 from tests.walks.conftest import Journey, Walk
 from vskill_platform.cron.prune import HELD_FOR, prune
-from vskill_platform.errors import InvalidInput, InvalidTransition, NotAllowed, NotFound
+from vskill_platform.errors import (
+    ChangedSinceSeen,
+    InvalidInput,
+    InvalidTransition,
+    NotAllowed,
+    NotFound,
+)
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.block import Block, digest_subject
@@ -62,7 +68,12 @@ def made_critical(finding: Finding) -> Finding:
 
 
 def says(journey: Journey, reviewer: str = "cyd", reason: str = "I know that host") -> Ruling:
-    return Ruling(submission_id=journey.submission.id, reviewer=reviewer, reason=reason)
+    return Ruling(
+        submission_id=journey.submission.id,
+        reviewer=reviewer,
+        reason=reason,
+        seen=journey.submission.digest,
+    )
 
 
 async def test_what_waits_is_listed_with_its_age_and_why(
@@ -104,6 +115,29 @@ async def test_an_approval_publishes_the_very_bytes_that_were_checked(
         packed = files.extractfile("run.sh")
         assert packed
         assert packed.read() == RISKY.encode()
+
+
+@pytest.mark.parametrize("deed", [approve, reject], ids=["approve", "reject"])
+async def test_nothing_is_decided_about_what_was_not_looked_at(
+    bound: WorkerEnv, walk: Walk, folder: Path, deed: Deed
+) -> None:
+    looked_at = await one_waits(walk, folder)
+    (folder / "run.sh").write_text(RISKY + "cat notes.txt\n")
+    other = await one_waits(walk, folder)
+    unsaid = msgspec.structs.replace(says(other), seen=None)
+
+    with pytest.raises(ChangedSinceSeen, match="look at it again"):
+        await deed(says(looked_at))
+    with pytest.raises(InvalidInput, match="names what was looked at"):
+        await deed(unsaid)
+
+    assert other.submission.id == looked_at.submission.id
+    assert [review.id for review in await list_reviews()] == [other.submission.id]
+    assert await get_versions(SLUG) == []
+    assert (await list_audit()).records == []
+    assert (await deed(says(other))).state in {
+        SubmissionState.PUBLISHED, SubmissionState.REJECTED,
+    }  # fmt: skip
 
 
 async def test_an_approval_needs_no_source_and_leaves_nothing_behind(
@@ -352,9 +386,10 @@ async def test_what_the_judge_could_not_look_at_is_kept_for_a_person(
             await handle_submission_queue(batch, env)
             clock.advance(minutes=1)
     (review,) = await list_reviews()
+    seen = (await get_case(review.id)).submission.digest
 
     approved = await approve(
-        Ruling(submission_id=result.submission.id, reviewer="cyd", reason="read it all")
+        Ruling(submission_id=result.submission.id, reviewer="cyd", reason="read it all", seen=seen)
     )
 
     assert review.decided.startswith("not judged, given up after 4 attempts")

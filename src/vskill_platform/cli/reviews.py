@@ -3,12 +3,14 @@
 import getpass
 
 import click
+import msgspec
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
 from vskill_platform.cli.session import json_option, print_json, run_command
 from vskill_platform.cli.show import short_duration, show_submission, state_mark
+from vskill_platform.model.submission import Submission
 from vskill_platform.publish.list_reviews import Case, Review, get_case, list_reviews
 from vskill_platform.publish.review_skill import Deed, Ruling, approve, recheck, reject
 from vskill_platform.scan.capabilities import Capabilities
@@ -16,6 +18,11 @@ from vskill_platform.scan.capabilities import Capabilities
 _MAX_FILES = 50
 
 _id = click.argument("submission_id", metavar="ID")
+_digest = click.option(
+    "--digest",
+    metavar="DIGEST",
+    help="What you have looked at, as `reviews show` names it. Without it, it is shown first.",
+)
 _reason = click.option("--reason", required=True, metavar="TEXT", help="Why; kept for ever.")
 
 
@@ -56,19 +63,23 @@ def show(*, submission_id: str, as_json: bool) -> None:
 @reviews.command("approve")
 @_id
 @_reason
+@_digest
 @json_option
-def approve_one(*, submission_id: str, reason: str, as_json: bool) -> None:
+def approve_one(*, submission_id: str, reason: str, digest: str | None, as_json: bool) -> None:
     """Publish exactly what was checked, unless it would be rejected now."""
-    _rule(approve, submission_id, reason, as_json=as_json)
+    said = _ruling(submission_id, reason, seen=digest)
+    _rule(approve, said, as_json=as_json)
 
 
 @reviews.command("reject")
 @_id
 @_reason
+@_digest
 @json_option
-def reject_one(*, submission_id: str, reason: str, as_json: bool) -> None:
+def reject_one(*, submission_id: str, reason: str, digest: str | None, as_json: bool) -> None:
     """End it; the submitter sees the reason."""
-    _rule(reject, submission_id, reason, as_json=as_json)
+    said = _ruling(submission_id, reason, seen=digest)
+    _rule(reject, said, as_json=as_json)
 
 
 @reviews.command("recheck")
@@ -77,23 +88,31 @@ def reject_one(*, submission_id: str, reason: str, as_json: bool) -> None:
 @json_option
 def recheck_one(*, submission_id: str, reason: str, as_json: bool) -> None:
     """Send it through the whole walk again, with whatever its source holds now."""
-    _rule(recheck, submission_id, reason, as_json=as_json)
+    _rule(recheck, _ruling(submission_id, reason, seen=""), as_json=as_json)
 
 
-def _rule(
-    deed: Deed,
-    submission_id: str,
-    reason: str,
-    *,
-    as_json: bool,
-) -> None:
-    said = Ruling(submission_id=submission_id, reviewer=getpass.getuser(), reason=reason)
-    submission = run_command(lambda: deed(said), with_policy=True)
+def _ruling(submission_id: str, reason: str, *, seen: str | None) -> Ruling:
+    return Ruling(submission_id=submission_id, reviewer=getpass.getuser(), reason=reason, seen=seen)
+
+
+def _rule(deed: Deed, said: Ruling, *, as_json: bool) -> None:
+    async def work() -> Submission:
+        return await deed(said if said.seen is not None else await _look(said, as_json=as_json))
+
+    submission = run_command(work, with_policy=True)
     if as_json:
         print_json(submission)
     else:
         mark = state_mark(submission.state)
         Console().print(f"{submission.id} {mark}: {escape(submission.reason)}", highlight=False)
+
+
+async def _look(said: Ruling, *, as_json: bool) -> Ruling:
+    """Show what is about to be decided; the decision is about exactly that."""
+    case = await get_case(said.submission_id)
+    if not as_json:
+        _show_case(case)
+    return msgspec.structs.replace(said, seen=case.submission.digest or "")
 
 
 def _show_list(found: list[Review]) -> None:
@@ -119,6 +138,8 @@ def _show_list(found: list[Review]) -> None:
 def _show_case(case: Case) -> None:
     show_submission(case.submission, case.history, case.report)
     console = Console()
+    if case.submission.digest:
+        console.print(f"[dim]digest[/] {case.submission.digest}", highlight=False, soft_wrap=True)
     if case.published:
         console.print(f"[dim]published is[/] {escape(case.published)}", highlight=False)
         if case.difference:

@@ -5,7 +5,13 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from vskill_platform.engines.ports import Operation
-from vskill_platform.errors import InvalidInput, InvalidTransition, NotAllowed, NotFound
+from vskill_platform.errors import (
+    ChangedSinceSeen,
+    InvalidInput,
+    InvalidTransition,
+    NotAllowed,
+    NotFound,
+)
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Outcome, namespaces_of
 from vskill_platform.model.skill import SkillManifest
@@ -36,6 +42,9 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     submission_id: str
     reviewer: str
     reason: str
+    #: The digest of the content that the reviewer has looked at, "" if there was none to look at;
+    #: None says nothing, which is enough only where nothing is decided.
+    seen: str | None = None
 
 
 Deed = Callable[[Ruling], Awaitable[Submission]]
@@ -47,7 +56,7 @@ async def approve(said: Ruling) -> Submission:
     They are checked once more, since rules, policy and blocklist may have changed while they
     waited: what would be rejected now is refused.
     """
-    stored = await _waiting(said)
+    stored = await _seen(said)
     submission = stored.record
     await _check_who(submission, said.reviewer)
     async with reopened(submission) as snapshot:
@@ -66,7 +75,7 @@ async def approve(said: Ruling) -> Submission:
 
 async def reject(said: Ruling) -> Submission:
     """End it, with the reviewer's reason beside what was found; the files go after a while."""
-    stored = await _waiting(said)
+    stored = await _seen(said)
     rejected, event = move(
         stored.record, SubmissionState.REJECTED, _cause(said, said.reason), now=get_now()
     )
@@ -102,6 +111,22 @@ async def _waiting(said: Ruling) -> Stored[Submission]:
         raise NotFound(f"there is no submission {said.submission_id!r}; `reviews` shows what waits")
     if stored.record.state is not SubmissionState.NEEDS_REVIEW:
         raise _decided_already(stored.record)
+    return stored
+
+
+async def _seen(said: Ruling) -> Stored[Submission]:
+    """Return what waits if it is what the reviewer has looked at.
+
+    While it waits, its submitter may hand in other files, which are checked and wait in their turn.
+    """
+    stored = await _waiting(said)
+    if said.seen is None:
+        raise InvalidInput("a decision names what was looked at: the digest of what waits")
+    if said.seen != (stored.record.digest or ""):
+        raise ChangedSinceSeen(
+            f"what waits now under {said.submission_id} is not what you have looked at: other "
+            "files came in meanwhile. Nothing was decided; look at it again"
+        )
     return stored
 
 

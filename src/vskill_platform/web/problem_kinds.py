@@ -5,6 +5,7 @@ from litestar.exceptions import HTTPException
 
 from vskill_platform.errors import (
     Busy,
+    ChangedSinceSeen,
     DeadlineExceeded,
     EngineError,
     InvalidInput,
@@ -69,6 +70,9 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     NotFound: Kind(404, "not_found", "There is nothing here", "Look for it from the first page."),
     InvalidTransition: Kind(409, "wrong_state", "It is past that", "Look at where it is now."),
+    ChangedSinceSeen: Kind(
+        409, "changed_since_seen", "It is not what you looked at", "Look at it again, then decide."
+    ),
     SlugTaken: Kind(409, "slug_taken", "The name is taken", "Choose another name."),
     Overtaken: Kind(409, "overtaken", "Somebody else was faster", "Look again, then try again."),
     SourceRefused: Kind(

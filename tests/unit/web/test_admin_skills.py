@@ -87,7 +87,10 @@ async def test_a_review_is_decided_once_and_with_a_reason(
     rae = await an_operator(registry, Role.REVIEWER)
 
     async def rule(submission_id: str, ruling: str, reason: str = "fine") -> tuple[str, str]:
-        return await rae.act(f"/admin/reviews/{submission_id}/{ruling}", reason=reason)
+        page = await rae.see(f"/admin/reviews/{submission_id}")
+        seen = page.partition('name="digest" value="')[2].partition('"')[0]
+        path = f"/admin/reviews/{submission_id}/{ruling}"
+        return await rae.act(path, reason=reason, digest=seen)
 
     unsaid = await rule(kept.id, "approve", " ")
     odd = await rae.post(f"/admin/reviews/{kept.id}/bless", reason="x")
@@ -116,15 +119,15 @@ async def test_after_a_ruling_the_page_says_what_was_decided_and_leads_to_the_ne
     again = await put_review(tmp_path, "again-notes")
     rae = await an_operator(registry, Role.REVIEWER)
 
-    async def rule(submission_id: str, ruling: str) -> str:
-        page = f"/admin/reviews/{submission_id}"
-        await rae.act(f"{page}/{ruling}", reason="<i>fine</i>")
+    async def rule(waiting: Submission, ruling: str) -> str:
+        page = f"/admin/reviews/{waiting.id}"
+        await rae.act(f"{page}/{ruling}", reason="<i>fine</i>", digest=waiting.digest or "")
         return await rae.see(page)
 
     before = await rae.see(f"/admin/reviews/{kept.id}")
-    approved = await rule(kept.id, "approve")
-    rejected = await rule(dropped.id, "reject")
-    sent_back = await rule(again.id, "recheck")
+    approved = await rule(kept, "approve")
+    rejected = await rule(dropped, "reject")
+    sent_back = await rule(again, "recheck")
 
     assert "handed to a person" in before
     for page, words in (
@@ -141,6 +144,25 @@ async def test_after_a_ruling_the_page_says_what_was_decided_and_leads_to_the_ne
     assert re.search(rf'href="/admin/reviews/({dropped.id}|{again.id})"', approved)
     assert f'href="/admin/reviews/{again.id}"' in rejected
     assert "Nothing else waits" in sent_back
+
+
+async def test_an_old_page_decides_nothing_about_new_content(
+    registry: Registry, tmp_path: Path
+) -> None:
+    waiting = await put_review(tmp_path)
+    rae = await an_operator(registry, Role.REVIEWER)
+    path = f"/admin/reviews/{waiting.id}"
+
+    page = await rae.see(path)
+    stale = await rae.act(f"{path}/approve", reason="fine", digest="0" * 64)
+    unsaid = await rae.act(f"{path}/reject", reason="fine")
+
+    assert f'name="digest" value="{waiting.digest}"' in page
+    assert stale[0] == "problem"
+    assert "look at it again" in stale[1]
+    assert unsaid[0] == "problem"
+    assert "Approve and publish" in await rae.see(path)
+    assert await audited() == []
 
 
 async def test_something_is_blocked_and_unblocked_with_a_reason(

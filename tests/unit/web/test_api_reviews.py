@@ -34,9 +34,11 @@ async def test_what_waits_is_listed_shown_and_decided(
     rae, ada = await token_of(Role.REVIEWER, Scope.REVIEW), await token_of(Role.PUBLISHER)
     said = {"reason": "I know that host"}
 
-    async def rule(submission_id: str, ruling: str, body: object = said) -> tuple[int, str]:
+    async def rule(
+        submission_id: str, ruling: str, body: dict[str, str] = said, seen: str = kept.digest or ""
+    ) -> tuple[int, str]:
         path = f"{REVIEWS}/{submission_id}/{ruling}"
-        answer = await registry.post(path, json=body, headers=rae)
+        answer = await registry.post(path, json={"digest": seen, **body}, headers=rae)
         found = answer.json()
         return answer.status_code, found.get("state") or found["code"]
 
@@ -56,7 +58,7 @@ async def test_what_waits_is_listed_shown_and_decided(
     assert (await rule(kept.id, "bless"))[0] in {400, 404}
     assert await rule(kept.id, "approve") == (200, "PUBLISHED")
     assert await rule(kept.id, "approve") == (409, "wrong_state")
-    assert await rule(dropped.id, "reject") == (200, "REJECTED")
+    assert await rule(dropped.id, "reject", seen=dropped.digest or "") == (200, "REJECTED")
     assert await rule(again.id, "recheck") == (200, "RECEIVED")
     assert await rule("sub_0", "reject") == (404, "not_found")
     assert [(who, what) for who, what, _ in await audited()] == [
@@ -64,6 +66,28 @@ async def test_what_waits_is_listed_shown_and_decided(
         ("rae", "reviews recheck"),
         ("rae", "reviews reject"),
     ]
+
+
+async def test_a_ruling_over_the_api_names_what_was_looked_at(
+    registry: Registry, tmp_path: Path
+) -> None:
+    waiting = await put_review(tmp_path)
+    rae = await token_of(Role.REVIEWER, Scope.REVIEW)
+    shown = await registry.json(f"/reviews/{waiting.id}", headers=rae)
+
+    async def rule(ruling: str, **said: str) -> tuple[int, str]:
+        path = f"{REVIEWS}/{waiting.id}/{ruling}"
+        answer = await registry.post(path, json={"reason": "fine", **said}, headers=rae)
+        return answer.status_code, answer.json().get("code", "")
+
+    for ruling in ("approve", "reject"):
+        assert await rule(ruling) == (400, "invalid_input")
+        assert await rule(ruling, digest="0" * 64) == (409, "changed_since_seen")
+        assert await rule(ruling, digest="") == (409, "changed_since_seen")
+
+    assert await audited() == []
+    assert shown["digest"] == waiting.digest
+    assert await rule("approve", digest=shown["digest"]) == (200, "")
 
 
 async def test_another_policy_is_tried_and_nothing_changes(

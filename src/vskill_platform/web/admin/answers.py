@@ -7,6 +7,7 @@ from litestar import Request
 from litestar.response import Redirect, Template
 
 from vskill_platform.errors import (
+    ChangedSinceSeen,
     InvalidInput,
     InvalidTransition,
     NotAllowed,
@@ -20,7 +21,15 @@ from vskill_platform.web.said import DONE, PROBLEM, heard, say
 AdminRequest = Request[Any, Any, Any]
 _PANEL = "/admin"
 #: What an operator can do something about; all else is an error page.
-_SAYABLE = (InvalidInput, InvalidTransition, NotAllowed, NotFound, Overtaken, SlugTaken)
+_SAYABLE = (
+    ChangedSinceSeen,
+    InvalidInput,
+    InvalidTransition,
+    NotAllowed,
+    NotFound,
+    Overtaken,
+    SlugTaken,
+)
 
 
 async def act(back_to: str, work: Callable[[], Awaitable[str]]) -> Redirect:

@@ -63,11 +63,14 @@ async def ruling_form(
     if ruling not in _RULINGS:
         raise NotFound("a review is approved, rejected or checked again")
     decide, words = _RULINGS[ruling]
-    reason = (await read_fields(request)).get("reason", "")
+    fields = await read_fields(request)
 
     async def work() -> str:
         saying = Ruling(
-            submission_id=submission_id, reviewer=visitor_of(request).name, reason=reason
+            submission_id=submission_id,
+            reviewer=visitor_of(request).name,
+            reason=fields.get("reason", ""),
+            seen=fields.get("digest"),
         )
         return f"{(await decide(saying)).skill_name} {words}."
 

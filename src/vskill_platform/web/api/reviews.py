@@ -12,7 +12,7 @@ from vskill_platform.model.access import Right
 from vskill_platform.publish.list_reviews import get_case, list_reviews
 from vskill_platform.publish.review_skill import Ruling, approve, recheck, reject
 from vskill_platform.web.access.visitor import visitor_of
-from vskill_platform.web.api.shapes import ReasonGiven, ScanItem, Shape
+from vskill_platform.web.api.shapes import ReasonGiven, ScanItem, Shape, Text
 from vskill_platform.web.api.skill_shapes import FileItem
 from vskill_platform.web.api.submission_answers import scan_item
 
@@ -54,12 +54,19 @@ class ReviewDetail(Shape, frozen=True, kw_only=True):
     repo_url: str
     skill_path: str
     submitter: str
+    #: Names the content that was checked, "" if there is none; a ruling says which one it is about.
+    digest: str
     #: The version that is published now, if there is one.
     published: str | None
     #: What it can do that the published one cannot.
     gained: dict[str, tuple[str, ...]]
     report: ScanItem | None
     files: list[FileItem]
+
+
+class RulingGiven(ReasonGiven, frozen=True, kw_only=True):
+    #: The digest of what was looked at; only `recheck` goes without it.
+    digest: Text | None = None
 
 
 class Ruled(Shape, frozen=True, kw_only=True):
@@ -103,6 +110,7 @@ async def review_over_api(submission_id: FromPath[str]) -> ReviewDetail:
         repo_url=submission.repo_url,
         skill_path=submission.skill_path,
         submitter=submission.submitter,
+        digest=submission.digest or "",
         published=case.published,
         gained={kind: tuple(items) for kind, items in case.gained.items()},
         report=scan_item(case.report) if case.report else None,
@@ -120,11 +128,14 @@ async def rule_over_api(
     request: ApiRequest,
     submission_id: FromPath[str],
     ruling: FromPath[RulingKind],
-    data: JSONBody[ReasonGiven],
+    data: JSONBody[RulingGiven],
 ) -> Ruled:
     """Approve and publish exactly what was checked, reject it, or have it checked again."""
     said = Ruling(
-        submission_id=submission_id, reviewer=visitor_of(request).name, reason=data.reason
+        submission_id=submission_id,
+        reviewer=visitor_of(request).name,
+        reason=data.reason,
+        seen=data.digest,
     )
     done = await _RULINGS[ruling](said)
     return Ruled(id=done.id, state=done.state, reason=done.reason, published_skill_name=done.slug)
