@@ -5,20 +5,28 @@ from pathlib import Path
 import pytest
 
 from tests.casts import GOOD_MANIFEST, a_skill_folder
+from tests.people import a_user
+from tests.repos import a_repo, commit_all, git
 from tests.walks.conftest import Journey, Walk
+from vskill_platform.access.namespaces import add_owner
 from vskill_platform.cron.index_likeness import index_likenesses
 from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
+from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.user import Role
 from vskill_platform.publish.set_visibility import set_visibility
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.likeness_store import get_likeness
 from vskill_platform.stores.skill_store import enumerate_published_skills, get_skill
+from vskill_platform.stores.source_submissions import list_submissions_of
 from vskill_platform.stores.submission_store import get_submission
 
 SLUG = "@ada/tidy-notes"
+REPO_SLUG = "ada/tidy-notes/tidy-notes"
 
 
 @pytest.fixture
@@ -125,6 +133,63 @@ async def test_hiding_and_showing_is_in_the_audit_once_each(walk: Walk, folder: 
         ("ada", SLUG, "not ready", "is private"),
         ("cyd", SLUG, "", "is public"),
     ]
+
+
+async def two_refs(walk: Walk, tmp_path: Path, *, private: frozenset[str] = frozenset()) -> str:
+    """Publish a skill from two tags of a repo whose owner is known; return its URL."""
+    home = tmp_path / "ada"
+    folder = a_skill_folder(home, "tidy-notes")
+    url = a_repo(folder)
+    await a_user(Role.PUBLISHER)
+    await add_owner("file/ada", "ada", actor="cyd")
+    for tag in ("v1", "v2"):
+        change(folder, f"This is {tag}.")
+        commit_all(folder)
+        git(folder, "tag", tag)
+        offer = Offer(source=git_source(url, ref=tag), is_private=tag in private)
+        assert (await walk(offer)).submission.state is SubmissionState.PUBLISHED
+    return url
+
+
+async def hidden_refs(url: str) -> dict[str, bool]:
+    found = await list_submissions_of(url, "")
+    return {stored.record.source.ref: stored.record.is_private for stored in found}
+
+
+async def test_hiding_and_showing_is_about_the_submissions_of_every_ref(
+    walk: Walk, bound: WorkerEnv, tmp_path: Path
+) -> None:
+    url = await two_refs(walk, tmp_path)
+
+    await set_visibility(REPO_SLUG, is_private=True, actor="ada")
+    hidden = await hidden_refs(url)
+    again = await submit(git_source(url), submitter="ada")
+    await set_visibility(REPO_SLUG, is_private=False, actor="ada")
+    shown = await hidden_refs(url)
+
+    assert hidden == {"v1": True, "v2": True}
+    assert again.submission.is_private
+    assert shown == {"": False, "v1": False, "v2": False}
+
+
+async def test_a_private_ref_hides_the_submissions_of_the_others(
+    walk: Walk, bound: WorkerEnv, tmp_path: Path
+) -> None:
+    url = await two_refs(walk, tmp_path, private=frozenset({"v2"}))
+
+    skill = await get_skill(REPO_SLUG)
+
+    assert skill
+    assert skill.record.is_private
+    assert await hidden_refs(url) == {"v1": True, "v2": True}
+
+
+async def test_what_came_in_before_its_skill_was_hidden_is_published_hidden(
+    walk: Walk, bound: WorkerEnv, tmp_path: Path
+) -> None:
+    url = await two_refs(walk, tmp_path, private=frozenset({"v1"}))
+
+    assert await hidden_refs(url) == {"v1": True, "v2": True}
 
 
 async def test_what_nobody_could_see_is_not_hidden(walk: Walk, folder: Path) -> None:

@@ -24,6 +24,8 @@ from vskill_platform.stores.block_store import expect_block, find_block
 from vskill_platform.stores.block_submission import block_submission, why_blocked
 from vskill_platform.stores.db import commit, get_now, get_queue
 from vskill_platform.stores.records import Stored
+from vskill_platform.stores.skill_store import expect_skill
+from vskill_platform.stores.source_submissions import list_skills_of
 from vskill_platform.stores.submission_store import (
     get_source_owner,
     get_submission,
@@ -86,6 +88,7 @@ async def submit(offered: Source | Offer, *, submitter: str) -> SubmitResult:
 
 async def _create(offer: Offer, submitter: str) -> SubmitResult | None:
     now, source = get_now(), offer.source
+    skills = await list_skills_of(source.url, source.path)
     draft = Submission(
         id=new_submission_id(now),
         source=source,
@@ -97,13 +100,15 @@ async def _create(offer: Offer, submitter: str) -> SubmitResult | None:
         created_at=now,
         updated_at=now,
         set_id=offer.set_id,
-        is_private=offer.is_private,
+        # Another ref of what is hidden is hidden too.
+        is_private=offer.is_private or any(skill.record.is_private for skill in skills),
     )
     cause = Cause(trigger="submit", actor=submitter, reason="submitted")
     submission, event = open_submission(draft, cause)
     if known := await find_block(source, name=submission.skill_name):
         return await _create_blocked(offer, submission, event, known)
     operations = [*await count_submission(source), *_keep_files(offer)]
+    operations += map(expect_skill, skills)
     if await commit([*operations, *write_new_submission(submission, event)]) is None:
         return None
     return SubmitResult(kind=SubmitKind.CREATED, submission=submission)

@@ -18,6 +18,7 @@ from vskill_platform.model.skill import (
     next_version,
 )
 from vskill_platform.model.submission import Submission
+from vskill_platform.publish.align_submissions import Home, align_submissions
 from vskill_platform.publish.package_skill import package_skill
 from vskill_platform.stores.block_store import expect_unblocked
 from vskill_platform.stores.likeness_store import SkillLikeness, delete_likeness, write_likeness
@@ -35,6 +36,8 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True):
     slug: str
     version: str
     operations: list[Operation]
+    #: Whether the skill is hidden, and with it the submission that it comes from.
+    is_private: bool
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -78,6 +81,7 @@ async def prepare_publication(
     always = [
         *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
         *await _let_copies_find(looks, place, is_private=is_private),
+        *await _hide_others(place, submission, is_private=is_private),
     ]
     versions = await get_versions(place.skill.slug) if place.skill else []
     known = known_version(place.skill, versions, snapshot.digest) if place.skill else None
@@ -87,10 +91,7 @@ async def prepare_publication(
             place.stored.record, checked_at=now, down=None, is_private=is_private,
             **_labels(manifest),
         )  # fmt: skip
-        put = write_skill(again, expected=place.stored.revision)
-        yanked = " (yanked)" if again.yank_of(known.number) else ""
-        said = f"{known.version}{yanked}"
-        return Publication(slug=again.slug, version=said, operations=[put, *always])
+        return _confirm(place.stored, again, known, always)
     archive = await package_skill(snapshot)
     newest = versions[-1].version if versions else None
     version = SkillVersion(
@@ -111,7 +112,37 @@ async def prepare_publication(
         *write_version(version, archive.content),
         *always,
     ]
-    return Publication(slug=place.slug, version=version.version, operations=operations)
+    return Publication(
+        slug=place.slug, version=version.version, operations=operations, is_private=is_private
+    )
+
+
+def _confirm(
+    stored: Stored[PublishedSkill],
+    again: PublishedSkill,
+    known: SkillVersion,
+    always: list[Operation],
+) -> Publication:
+    put = write_skill(again, expected=stored.revision)
+    yanked = " (yanked)" if again.yank_of(known.number) else ""
+    return Publication(
+        slug=again.slug,
+        version=f"{known.version}{yanked}",
+        operations=[put, *always],
+        is_private=again.is_private,
+    )
+
+
+async def _hide_others(
+    place: _Place, submission: Submission, *, is_private: bool
+) -> list[Operation]:
+    """Hide the submissions of other refs if it is this publication that hides the skill."""
+    if not is_private or place.is_private:
+        return []
+    slugs = {place.slug, *([place.skill.slug] if place.skill else [])}
+    source = submission.source
+    home = Home(url=source.url, path=source.path, slugs=frozenset(slugs))
+    return await align_submissions(home, is_private=True, but=submission.id)
 
 
 async def _let_copies_find(
@@ -135,7 +166,8 @@ async def _find_place(submission: Submission, name: str) -> _Place:
     if own and slug == own.record.slug:  # a name that it had before
         return _Place(wished, own)
     if taken and taken.record.source_key != owner:
-        raise SlugTaken(f"{slug} is published from {taken.record.repo_url} already")
+        # Not from which: it may be a folder of this machine, or private, and everybody reads this.
+        raise SlugTaken(f"{slug} is published from another source already")
     return _Place(slug, taken or own)
 
 

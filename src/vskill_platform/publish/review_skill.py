@@ -19,7 +19,7 @@ from vskill_platform.model.submission import Cause, Submission, SubmissionState,
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity
 from vskill_platform.publish.check_version import check_version
 from vskill_platform.publish.hold_skill import reopened
-from vskill_platform.publish.publish_skill import prepare_publication
+from vskill_platform.publish.publish_skill import Publication, prepare_publication
 from vskill_platform.scan.scan_skill import ScanResult
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.block_store import find_block
@@ -66,7 +66,7 @@ async def approve(said: Ruling) -> Submission:
         )
     decided = f"approved by {said.reviewer}: {said.reason}"
     report = msgspec.structs.replace(report, decided=decided)
-    published, operations = _publish(stored, said, publication.slug, publication.version)
+    published, operations = _publish(stored, said, publication)
     operations += publication.operations
     operations += [*write_report_of_published(report), *await let_go(submission.id)]
     operations.append(_audit("reviews approve", said, outcome=published.reason))
@@ -159,16 +159,19 @@ async def _check_again(
 
 
 def _publish(
-    stored: Stored[Submission], said: Ruling, slug: str, version: str
+    stored: Stored[Submission], said: Ruling, publication: Publication
 ) -> tuple[Submission, list[Operation]]:
     now = get_now()
-    submission = msgspec.structs.replace(stored.record, slug=slug)
+    slug, version = publication.slug, publication.version
+    submission = msgspec.structs.replace(
+        stored.record, slug=slug, is_private=publication.is_private
+    )
     approved, approval = move(
         submission, SubmissionState.AUTO_APPROVED, _cause(said, said.reason), now=now
     )
     done = Cause(trigger="publish", actor=said.reviewer, reason=f"published as {slug} {version}")
-    published, publication = move(approved, SubmissionState.PUBLISHED, done, now=now)
-    operations = write_submission(published, [approval, publication], expected=stored.revision)
+    published, end = move(approved, SubmissionState.PUBLISHED, done, now=now)
+    operations = write_submission(published, [approval, end], expected=stored.revision)
     return published, operations
 
 

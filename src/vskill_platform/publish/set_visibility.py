@@ -6,21 +6,22 @@ from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotAllowed, NotFound, Overtaken
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.publish.align_submissions import Home, align_submissions
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.likeness_store import delete_likeness
 from vskill_platform.stores.namespace_store import get_namespace
-from vskill_platform.stores.skill_store import get_skill, resolve_slug, write_skill
-from vskill_platform.stores.submission_store import get_submission, write_submission
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.skill_store import expect_skill, get_skill, resolve_slug, write_skill
 
-#: Each round meets somebody who was faster; so many in a row are a fault.
-_MAX_ROUNDS = 20
+#: Each round meets somebody who was faster, or does its share of many submissions.
+_MAX_ROUNDS = 100
 
 
 async def set_visibility(
     slug: str, *, is_private: bool, actor: str, reason: str = ""
 ) -> PublishedSkill:
-    """Hide or show a skill and the submission that it came from; twice changes nothing more.
+    """Hide or show a skill and all submissions of its source; twice changes nothing more.
 
     What is shown again is compared with others once the cron has brought it into the index.
     """
@@ -29,30 +30,32 @@ async def set_visibility(
         stored = await get_skill(slug)
         if stored is None:
             raise NotFound(f"there is no published skill {slug!r}")
-        if stored.record.is_private == is_private:
+        operations = await _change(stored, is_private=is_private, actor=actor, reason=reason)
+        # Until there is nothing left: one that came in at the same moment is found now.
+        if not operations:
             return stored.record
-        if is_private:
-            await _check_somebody_sees(stored.record)
-        changed = msgspec.structs.replace(stored.record, is_private=is_private)
-        outcome = "private" if is_private else "public"
-        operations = [
-            write_skill(changed, expected=stored.revision),
-            *await _write_submission(changed),
-            *(await delete_likeness(slug) if is_private else []),
-            write_audit("visibility", slug, actor=actor, reason=reason, outcome=f"is {outcome}"),
-        ]
-        if await commit(operations) is not None:
-            return changed
+        await commit(operations)
     raise Overtaken(f"{slug} is being changed by too many others; try again")
 
 
-async def _write_submission(skill: PublishedSkill) -> list[Operation]:
-    """Let its submission be as the skill is; else the next publication would undo it."""
-    stored = await get_submission(skill.submission_id)
-    if stored is None or stored.record.is_private == skill.is_private:
-        return []
-    changed = msgspec.structs.replace(stored.record, is_private=skill.is_private)
-    return write_submission(changed, [], expected=stored.revision)
+async def _change(
+    stored: Stored[PublishedSkill], *, is_private: bool, actor: str, reason: str
+) -> list[Operation]:
+    """Say what there is to write; nothing if all is as it should be."""
+    changed = msgspec.structs.replace(stored.record, is_private=is_private)
+    home = Home(url=changed.repo_url, path=changed.skill_path, slugs=frozenset({changed.slug}))
+    aligned = await align_submissions(home, is_private=is_private)
+    if stored.record.is_private == is_private:
+        return [expect_skill(stored), *aligned] if aligned else []
+    if is_private:
+        await _check_somebody_sees(stored.record)
+    outcome = f"is {'private' if is_private else 'public'}"
+    return [
+        write_skill(changed, expected=stored.revision),
+        *aligned,
+        *(await delete_likeness(changed.slug) if is_private else []),
+        write_audit("visibility", changed.slug, actor=actor, reason=reason, outcome=outcome),
+    ]
 
 
 async def _check_somebody_sees(skill: PublishedSkill) -> None:

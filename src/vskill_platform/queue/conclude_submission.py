@@ -106,7 +106,9 @@ def _publish(
     current: Stored[Submission], report: Report, decision: Decision, publication: Publication
 ) -> tuple[Submission, list[Operation]]:
     now = get_now()
-    submission = msgspec.structs.replace(current.record, slug=publication.slug)
+    submission = msgspec.structs.replace(
+        current.record, slug=publication.slug, is_private=publication.is_private
+    )
     words = f"passed every check{_but(report)}; {_word_of_the_judge(report)}"
     way = SubmissionState.AUTO_APPROVED
     if decision.is_by_trust:

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.skill import PublishedSkill, PublishedSkillSummary, SkillVersion
 from vskill_platform.stores.db import commit, get_kv
 from vskill_platform.stores.likeness_store import move_likeness
@@ -189,6 +189,11 @@ async def get_archive(sha256: str) -> bytes | None:
 
 def write_skill(skill: PublishedSkill, *, expected: int) -> Operation:
     return Put(_SKILL + skill.slug, encode(skill), expected=expected, due=NEVER)
+
+
+def expect_skill(stored: Stored[PublishedSkill]) -> Operation:
+    """Make a commit fail if this skill has changed since."""
+    return Expect(_SKILL + stored.record.slug, stored.revision)
 
 
 def write_version(version: SkillVersion, archive: bytes) -> list[Operation]:

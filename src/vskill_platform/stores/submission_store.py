@@ -31,7 +31,8 @@ from vskill_platform.stores.records import (
 )
 
 _SUBMISSION = "sub:"
-_SOURCE = "sub-source:"
+#: Before the key of a source: who owns it.
+SOURCE_PREFIX = "sub-source:"
 _HISTORY = "hist:"
 #: Only what is never due comes later.
 _LONG_AFTER = NEVER - timedelta(days=1)
@@ -214,7 +215,7 @@ async def count_submissions_by_state() -> dict[SubmissionState, int]:
 
 async def get_source_owner(source: Source) -> str | None:
     """Return the id of the submission that owns this source."""
-    stored = await get_record(_SOURCE + source.key, str)
+    stored = await get_record(SOURCE_PREFIX + source.key, str)
     return stored.record if stored else None
 
 
@@ -249,7 +250,9 @@ def write_new_submission(submission: Submission, event: StateEvent) -> list[Oper
 def write_beginning(submission: Submission, event: StateEvent) -> list[Operation]:
     """Let a submission own its source, with its first event; the record itself goes with it."""
     return [
-        Put(_SOURCE + submission.source.key, encode(submission.id), expected=ABSENT, due=NEVER),
+        Put(
+            SOURCE_PREFIX + submission.source.key, encode(submission.id), expected=ABSENT, due=NEVER
+        ),
         _write_event(event),
     ]
 

@@ -1,0 +1,31 @@
+"""All submissions of one skill's source: each ref of a repo has its own."""
+
+import asyncio
+
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.submission import Submission
+from vskill_platform.stores.records import Stored, get_all, list_all_keys
+from vskill_platform.stores.skill_store import find_skill
+from vskill_platform.stores.submission_store import SOURCE_PREFIX, get_submission
+
+
+async def list_submissions_of(url: str, path: str) -> list[Stored[Submission]]:
+    """Return what was submitted of this folder of this source, whatever the ref."""
+    keys = [f"{SOURCE_PREFIX}{url}#{path}"]
+    prefix = f"{SOURCE_PREFIX}{url}?ref="
+    # No ref has a `#` in it, so the first one is where the path begins.
+    keys += [
+        key for key in await list_all_keys(prefix) if key[len(prefix) :].partition("#")[2] == path
+    ]
+    owners = await get_all(keys, str)
+    found = await asyncio.gather(*(get_submission(owner.record) for owner in owners if owner))
+    return [stored for stored in found if stored]
+
+
+async def list_skills_of(url: str, path: str) -> list[Stored[PublishedSkill]]:
+    """Return the skills that were published from there; but for a renaming it is one."""
+    submissions = await list_submissions_of(url, path)
+    slugs = sorted({stored.record.slug for stored in submissions if stored.record.slug})
+    found = await asyncio.gather(*map(find_skill, slugs))
+    skills = {slug: stored for slug, stored in found if stored}
+    return [stored for stored in skills.values() if stored.record.source_key == f"{url}#{path}"]
