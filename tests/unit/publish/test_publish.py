@@ -95,7 +95,7 @@ async def test_a_slug_belongs_to_the_source_that_had_it_first(
 ) -> None:
     await publish(a_skill_folder(tmp_path / "ada"), bound)
 
-    with pytest.raises(SlugTaken, match="is published from"):
+    with pytest.raises(SlugTaken, match="is published from another source already"):
         await publish(a_skill_folder(tmp_path / "ben"), bound)
 
 
