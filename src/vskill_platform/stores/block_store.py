@@ -78,6 +78,15 @@ async def list_hits(subject: BlockSubject) -> list[str]:
     return [key.removeprefix(prefix) for key in await list_all_keys(prefix)]
 
 
+async def list_all_hits() -> dict[str, list[str]]:
+    """Return by the id of each block's subject which submissions it has ended, all at once."""
+    found: dict[str, list[str]] = {}
+    for key in await list_all_keys(_HIT):
+        subject_id, _, submission_id = key.removeprefix(_HIT).rpartition(":")
+        found.setdefault(subject_id, []).append(submission_id)
+    return found
+
+
 def write_hit(subject: BlockSubject, submission_id: str) -> Operation:
     return Put(f"{_HIT}{subject.id}:{submission_id}", b"", due=NEVER)
 

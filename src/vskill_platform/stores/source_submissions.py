@@ -4,6 +4,7 @@ import asyncio
 
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import Submission
+from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, get_all, list_all_keys
 from vskill_platform.stores.skill_store import find_skill
 from vskill_platform.stores.submission_store import SOURCE_PREFIX, get_submission
@@ -20,6 +21,14 @@ async def list_submissions_of(url: str, path: str) -> list[Stored[Submission]]:
     owners = await get_all(keys, str)
     found = await asyncio.gather(*(get_submission(owner.record) for owner in owners if owner))
     return [stored for stored in found if stored]
+
+
+async def list_owners_of(url: str, *, limit: int) -> list[str]:
+    """Return the ids of some submissions that came from this source, whatever folder and ref."""
+    keys: list[str] = []
+    for mark in ("#", "?ref="):
+        keys += (await get_kv().list_keys(f"{SOURCE_PREFIX}{url}{mark}", limit=limit)).keys
+    return [owner.record for owner in await get_all(keys[:limit], str) if owner]
 
 
 async def list_skills_of(url: str, path: str) -> list[Stored[PublishedSkill]]:

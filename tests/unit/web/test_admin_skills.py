@@ -12,6 +12,7 @@ from tests.unit.web.api_cast import Registry, audited, browser_of, open_registry
 from tests.unit.web.pages_cast import change_skill, put_skill
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.model.skill import TakenDown
+from vskill_platform.model.submission import Submission
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.held_store import drop_held

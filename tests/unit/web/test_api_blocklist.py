@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.casts import a_skill_folder
 from tests.unit.web.api_cast import Registry, audited, open_registry, token_of
 from tests.unit.web.pages_cast import a_source, put_skill, put_submission
 from vskill_platform.access.namespaces import add_owner
+from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submit import submit
+from vskill_platform.intake.take_upload import take_folder
+from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.block import (
     digest_subject,
     name_subject,
@@ -66,6 +71,39 @@ async def test_the_list_tells_clients_what_not_to_install(registry: Registry) ->
         assert entry["evidenceUrls"] == []
         assert entry["discoveredAt"]
     assert "/srv/den" not in answer.text
+
+
+async def test_a_block_of_what_is_private_is_told_to_those_who_see_it(
+    registry: Registry, tmp_path: Path
+) -> None:
+    upload = await take_folder(a_skill_folder(tmp_path, "project-x"), namespace="@ada")
+    offer = Offer(source=upload.source, upload=upload.content, is_private=True)
+    ada, rae = await token_of(Role.PUBLISHER), await token_of(Role.REVIEWER)
+    ben = await token_of(Role.READER)
+    await submit(offer, submitter="ada")
+    await block(source_subject(upload.source), reason="the secret launch", actor="rae")
+    await withdrawn_and_blocked(tmp_path)
+
+    async def told(headers: dict[str, str]) -> tuple[int, int]:
+        listed = (await registry.get(LIST, headers=headers)).json()
+        page = (await registry.get("/trust", headers=headers)).text
+        return listed["count"], sum(word in page for word in ("project-x", "project-y"))
+
+    assert [await told(who) for who in ({}, ben)] == [(0, 0), (0, 0)]
+    assert [await told(who) for who in (ada, rae)] == [(2, 2), (2, 2)]
+    by_name = await registry.json("/blocklist/check?name=project-y")
+    exactly = await registry.json("/blocklist/check?repoUrl=upload:@ada/project-x")
+    assert not by_name["blocked"]
+    assert exactly["blocked"]
+
+
+async def withdrawn_and_blocked(folder: Path) -> None:
+    """Block a name of a private source of which nothing was left to end."""
+    upload = await take_folder(a_skill_folder(folder, "project-y"), namespace="@ada")
+    offer = Offer(source=upload.source, upload=upload.content, is_private=True)
+    sent = await submit(offer, submitter="ada")
+    await withdraw(sent.submission.id, actor="ada", reason="not yet")
+    await block(name_subject(upload.source, "project-y"), reason="later", actor="rae")
 
 
 async def test_what_is_blocked_is_told_with_the_entry_however_it_is_asked_for(

@@ -8,6 +8,7 @@ from litestar import Request, Response, delete, get, post
 from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
 
+from vskill_platform.access.visible_blocks import list_visible_blocks
 from vskill_platform.errors import NotFound
 from vskill_platform.model.access import Right
 from vskill_platform.model.block import Block, BlockKind
@@ -22,7 +23,7 @@ from vskill_platform.web.api.shapes import Reason, Shape, Text
 ApiRequest = Request[Any, Any, Any]
 _READ, _BLOCK = {"right": Right.ANYONE}, {"right": Right.BLOCK}
 _TAGS = ["Blocklist"]
-_CACHED = "public, max-age=300"
+_CACHED, _CACHED_FOR_ONE = "public, max-age=300", "private, max-age=300"
 
 
 class BlockItem(Shape, frozen=True, kw_only=True):
@@ -74,15 +75,17 @@ class UnblockDone(Shape, frozen=True, kw_only=True):
 
 
 @get("/blocklist", opt=_READ, tags=_TAGS)
-async def show_blocklist() -> Response[Blocklist]:
-    """List everything that is blocked, the newest first."""
-    blocks = await list_blocks()
+async def show_blocklist(request: ApiRequest) -> Response[Blocklist]:
+    """List everything that is blocked, the newest first; what is private, to who may see it."""
+    visitor = visitor_of(request)
+    blocks = await list_visible_blocks(visitor)
     answer = Blocklist(
         entries=[block_item(one) for one in blocks],
         count=len(blocks),
         last_updated=blocks[0].at if blocks else None,
     )
-    return Response(answer, headers={"Cache-Control": _CACHED})
+    cached = _CACHED_FOR_ONE if visitor.user else _CACHED
+    return Response(answer, headers={"Cache-Control": cached})
 
 
 @post("/blocklist", opt=_BLOCK, tags=_TAGS, status_code=HTTP_201_CREATED)

@@ -9,6 +9,7 @@ from litestar import Request, get
 from litestar.params import QueryParameter
 
 from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.access.visible_blocks import list_visible_blocks
 from vskill_platform.catalogue.query import (
     MAX_LIMIT,
     SkillQuery,
@@ -23,7 +24,7 @@ from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.source import Source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.block_subject import read_blocked_source
-from vskill_platform.stores.block_store import find_block, get_blocks, list_blocks
+from vskill_platform.stores.block_store import find_block, get_blocks
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_store import get_submissions_fresh
 from vskill_platform.web.access.visitor import visitor_of
@@ -105,7 +106,8 @@ async def _find_block(request: ApiRequest, asked: _Asked) -> Block | None:
         return None
     is_anothers = asked.is_name_alone and await _is_published(request, asked.name)
     if asked.is_name_alone:
-        for one in await list_blocks():
+        # A name alone is a guess, and only what the visitor may see answers it.
+        for one in await list_visible_blocks(visitor_of(request)):
             if _is_named(one, asked.name) or (not is_anothers and _is_upload(one, asked.name)):
                 return one
     # What failed its check may have been blocked later: it stays in the state that it ended in.

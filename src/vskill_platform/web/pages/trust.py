@@ -6,6 +6,7 @@ import msgspec
 from litestar import get
 from litestar.response import Template
 
+from vskill_platform.access.visible_blocks import list_visible_blocks
 from vskill_platform.catalogue.query import ActivityBucket, Bucket, SkillQuery
 from vskill_platform.model.access import Right
 from vskill_platform.model.block import Block, BlockKind
@@ -14,7 +15,6 @@ from vskill_platform.model.trust import TrustTier
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.scan.scan_skill import SCANNER
 from vskill_platform.scan.show_text import show
-from vskill_platform.stores.block_store import list_blocks
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.rescan_store import get_rescan_done
 from vskill_platform.web.access.visitor import visitor_of
@@ -44,9 +44,10 @@ class ShownBlock(msgspec.Struct, frozen=True):
 @get("/trust", opt={"right": Right.ANYONE}, include_in_schema=False)
 async def trust_page(request: PageRequest) -> Template:
     catalogue = catalogue_of(request)
-    visible = await visible_to(visitor_of(request))
+    visitor = visitor_of(request)
+    visible = await visible_to(visitor)
     tiers = await catalogue.search_skills(SkillQuery(limit=1, visible=visible, with_facets=True))
-    blocks = await list_blocks()
+    blocks = await list_visible_blocks(visitor)
     done = await get_rescan_done()
     return Template(
         "pages/trust.html",
