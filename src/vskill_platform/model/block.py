@@ -8,6 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from vskill_platform.errors import InvalidInput
+from vskill_platform.model.reasons import Reasoned
 from vskill_platform.model.record import Record
 from vskill_platform.model.source import Source
 
@@ -41,7 +42,7 @@ class BlockSubject(msgspec.Struct, frozen=True):
         return f"{self.kind} {self.value}"
 
 
-class Block(Record, frozen=True, kw_only=True):
+class Block(Reasoned, Record, frozen=True, kw_only=True):
     subject: BlockSubject
     reason: str
     by: str

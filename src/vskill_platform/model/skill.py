@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from vskill_platform.model.reasons import Reasoned
 from vskill_platform.model.record import Record
 
 _SEMVER = re.compile(r"(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})", re.ASCII)
@@ -25,7 +26,7 @@ class SkillManifest(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class Yank(msgspec.Struct, frozen=True, kw_only=True):
+class Yank(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
     """A version that is no longer offered; who names it exactly still gets it."""
 
     number: int
@@ -34,7 +35,7 @@ class Yank(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class TakenDown(msgspec.Struct, frozen=True, kw_only=True):
+class TakenDown(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
     """Why a skill is no longer offered at all; what it was stays for reviewers."""
 
     reason: str

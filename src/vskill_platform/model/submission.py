@@ -6,6 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from vskill_platform.errors import InvalidTransition
+from vskill_platform.model.reasons import Reasoned, cut_reason
 from vskill_platform.model.record import Record
 from vskill_platform.model.source import Source
 
@@ -143,7 +144,7 @@ class StuckSubmission(msgspec.Struct, frozen=True, kw_only=True):
     stuck_for: timedelta
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True):
+class Cause(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
     """Why a submission moves."""
 
     trigger: str
@@ -178,7 +179,11 @@ def reopen(submission: Submission, cause: Cause, *, now: datetime) -> tuple[Subm
 def wait(submission: Submission, waiting: Waiting, *, reason: str, now: datetime) -> Submission:
     """Let it stay where it is, without a message, until scanners elsewhere have answered."""
     return msgspec.structs.replace(
-        submission, waiting=waiting, waits=submission.waits + 1, reason=reason, updated_at=now
+        submission,
+        waiting=waiting,
+        waits=submission.waits + 1,
+        reason=cut_reason(reason),
+        updated_at=now,
     )
 
 

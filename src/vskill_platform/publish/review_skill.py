@@ -14,6 +14,7 @@ from vskill_platform.errors import (
 )
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Outcome, namespaces_of
+from vskill_platform.model.reasons import Reasoned
 from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move, reopen
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity
@@ -36,7 +37,7 @@ from vskill_platform.stores.submission_store import (
 )
 
 
-class Ruling(msgspec.Struct, frozen=True, kw_only=True):
+class Ruling(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
     """What a reviewer says."""
 
     submission_id: str

@@ -6,6 +6,7 @@ from datetime import datetime
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
+from vskill_platform.model.reasons import Reasoned
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import get_kv, get_now
 from vskill_platform.stores.records import decode, encode, read_each
@@ -13,7 +14,7 @@ from vskill_platform.stores.records import decode, encode, read_each
 _AUDIT = "audit:"
 
 
-class AuditRecord(Record, frozen=True, kw_only=True):
+class AuditRecord(Reasoned, Record, frozen=True, kw_only=True):
     at: datetime
     #: Who did it: a person, or a node.
     actor: str
