@@ -15,11 +15,14 @@ from vskill_platform.stores.records import Stored
 from vskill_platform.stores.session_store import delete_sessions
 from vskill_platform.stores.user_store import (
     Password,
+    get_admins_mark,
     get_user,
     list_users,
+    write_admins_mark,
     write_password,
     write_user,
 )
+from vskill_platform.stores.welcome_store import delete_welcomes_for
 
 #: Each round meets somebody who was faster; so many in a row are a fault.
 _MAX_ROUNDS = 20
@@ -74,7 +77,8 @@ async def set_role(name: str, role: Role, *, actor: str, reason: str = "") -> Us
 
 
 async def disable_user(name: str, *, actor: str, reason: str = "") -> User:
-    """Lock somebody out: no sign-in, and no session or token is good any more."""
+    """Lock somebody out: no sign-in, and no session, token or link is good any more."""
+    user = await find_user(name)
     return await _change(
         name,
         lambda user: msgspec.structs.replace(
@@ -83,6 +87,7 @@ async def disable_user(name: str, *, actor: str, reason: str = "") -> User:
         audit=("user disable", "is disabled, signed out everywhere"),
         actor=actor,
         reason=reason,
+        more=await delete_welcomes_for(user.name),
     )
 
 
@@ -98,7 +103,7 @@ async def enable_user(name: str, *, actor: str, reason: str = "") -> User:
 
 
 async def set_password(name: str, password: str, *, actor: str, reason: str = "") -> User:
-    """Give somebody a new password and end all sessions that the old one has begun."""
+    """Give somebody a new password; sessions that the old one has begun end, and links to it."""
     user = await find_user(name)
     return await _change(
         user.name,
@@ -106,7 +111,10 @@ async def set_password(name: str, password: str, *, actor: str, reason: str = ""
         audit=("user set-password", "signed out everywhere"),
         actor=actor,
         reason=reason,
-        more=[await prepare_password(user.name, password)],
+        more=[
+            await prepare_password(user.name, password),
+            *await delete_welcomes_for(user.name),
+        ],
     )
 
 
@@ -118,14 +126,15 @@ async def change_own_password(user: User, old: str, new: str) -> User:
 
 
 async def sign_out_everywhere(name: str, *, actor: str) -> User:
-    """End every session of somebody, in one write."""
+    """End every session of somebody, and every link to a new password, in one write."""
+    user = await find_user(name)
     return await _change(
-        name,
+        user.name,
         _sign_out,
         audit=("user sign-out", "signed out everywhere"),
         actor=actor,
         reason="",
-        more=await delete_sessions(name),
+        more=[*await delete_sessions(user.name), *await delete_welcomes_for(user.name)],
     )
 
 
@@ -155,9 +164,9 @@ async def _change(
         changed = change(stored.record)
         if changed == stored.record:
             return changed
-        await _keep_an_admin(stored, changed)
         action, outcome = audit
         operations = [
+            *await _keep_an_admin(stored, changed),
             write_user(changed, expected=stored.revision),
             write_audit(action, changed.name, actor=actor, reason=reason, outcome=outcome),
             *(more or []),
@@ -167,13 +176,15 @@ async def _change(
     raise Overtaken(f"{name} is being changed by too many others; try again")
 
 
-async def _keep_an_admin(stored: Stored[User], changed: User) -> None:
-    """Refuse to take the last one away who could give it back."""
+async def _keep_an_admin(stored: Stored[User], changed: User) -> list[Operation]:
+    """Refuse to take the last one away who could give it back, also if two do so at once."""
     was, will_be = (
         user.role is Role.ADMIN and not user.is_disabled for user in (stored.record, changed)
     )
     if not was or will_be:
-        return
+        return []
+    mark = await get_admins_mark()  # before the look at the others: who comes between is noticed
     others = [user for user in await list_users() if user.name != changed.name]
     if not any(user.role is Role.ADMIN and not user.is_disabled for user in others):
         raise NotAllowed(f"{changed.name} is the last admin; make somebody else one first")
+    return [write_admins_mark(changed.name, expected=mark)]

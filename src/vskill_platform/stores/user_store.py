@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from vskill_platform.engines.ports import NEVER, Operation, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.model.user import User
 from vskill_platform.stores.records import (
@@ -15,6 +15,7 @@ from vskill_platform.stores.records import (
 )
 
 _USER = "user:"
+_ADMINS = "admins:taken"
 #: Not in the user's record: that one is shown in pages and answers.
 _PASSWORD = "password:"  # noqa: S105 - a prefix of keys
 
@@ -37,6 +38,21 @@ async def list_users() -> list[User]:
 
 def write_user(user: User, *, expected: int) -> Operation:
     return Put(_USER + user.name, encode(user), expected=expected, due=NEVER)
+
+
+async def get_admins_mark() -> int:
+    """Return the revision of the record that whoever takes an admin away has to write."""
+    stored = await get_record(_ADMINS, str)
+    return stored.revision if stored else ABSENT
+
+
+def write_admins_mark(taken: str, *, expected: int) -> Operation:
+    """Say who is no admin any more; the commit fails if somebody else was taken away meanwhile.
+
+    Two who take each other away write two records of users: without one that both write, neither
+    would notice that the other one was the last.
+    """
+    return Put(_ADMINS, encode(taken), expected=expected, due=NEVER)
 
 
 async def get_password(name: str) -> Stored[Password] | None:

@@ -1,5 +1,7 @@
 """Users: their names, roles and locks, the last admin, and the audit of all of it."""
 
+import asyncio
+
 import pytest
 
 from tests.people import PASSWORD, a_user
@@ -12,7 +14,9 @@ from vskill_platform.access.users import (
     has_admin,
     set_password,
     set_role,
+    sign_out_everywhere,
 )
+from vskill_platform.access.welcome import invite_user, look_at_welcome
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
@@ -71,6 +75,39 @@ async def test_the_last_admin_stays() -> None:
     await enable_user("dan", actor="cyd")
     await set_role("cyd", Role.REVIEWER, actor="dan")
     assert (await find_user("cyd")).role is Role.REVIEWER
+
+
+async def test_of_two_admins_who_take_each_other_away_one_stays() -> None:
+    names = ("cyd", "dan")
+    for name in names:
+        await a_user(Role.ADMIN, name=name)
+
+    outcomes = await asyncio.gather(
+        *(set_role(name, Role.READER, actor="test") for name in names), return_exceptions=True
+    )
+
+    assert sum(isinstance(outcome, NotAllowed) for outcome in outcomes) == 1, outcomes
+    assert await has_admin()
+
+
+@pytest.mark.parametrize("deed", ["set_password", "disable", "sign_out"])
+async def test_a_link_to_a_password_ends_with_what_it_could_undo(deed: str) -> None:
+    await a_user(name="ada")
+    await a_user(name="ben")
+    link = await invite_user("ada", actor="cyd")
+    other = await invite_user("ben", actor="cyd")
+
+    if deed == "set_password":
+        await set_password("ada", PASSWORD + "!", actor="cyd")
+    elif deed == "disable":
+        await disable_user("ada", actor="cyd")
+        await enable_user("ada", actor="cyd")
+    else:
+        await sign_out_everywhere("ada", actor="ada")
+
+    with pytest.raises(NotFound, match="link"):
+        await look_at_welcome(link.partition("key=")[2])
+    assert (await look_at_welcome(other.partition("key=")[2])).user == "ben"
 
 
 async def test_what_changes_nothing_is_not_written_down(bound: WorkerEnv) -> None:

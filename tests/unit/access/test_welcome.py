@@ -184,8 +184,8 @@ async def test_a_newer_link_ends_the_older_one(bound: WorkerEnv) -> None:
 
 async def test_a_disabled_user_is_not_let_in_by_a_link(bound: WorkerEnv) -> None:
     await a_user(name="ada")
-    key = key_in(await invite_user("ada", actor="cyd"))
     await disable_user("ada", actor="cyd")
+    key = key_in(await invite_user("ada", actor="cyd"))
 
     with pytest.raises(NotAllowed):
         await accept_welcome(key, name="ada", password="another long password")
