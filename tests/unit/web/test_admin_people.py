@@ -36,26 +36,29 @@ async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
 async def test_people_are_added_changed_locked_out_and_let_in(registry: Registry) -> None:
     cyd = await an_operator(registry, Role.ADMIN)
 
-    kind, words = await cyd.act("/admin/people/add", name="Dee", role="reader")
+    added = await cyd.post("/admin/people/add", name="Dee", role="reader")
     twice = await cyd.act("/admin/people/add", name="dee", role="reader")
     odd = await cyd.act("/admin/people/add", name="eve", role="emperor")
     raised = await cyd.act("/admin/people/dee/role", role="reviewer")
     locked = await cyd.act("/admin/people/dee/disable", reason="left")
     page = await cyd.see("/admin/people")
     let_in = await cyd.act("/admin/people/dee/enable")
-    invited = await cyd.act("/admin/people/dee/invite")
+    invited = await cyd.post("/admin/people/dee/invite")
+    nobody = await cyd.act("/admin/people/nobody/invite")
     last = await cyd.act("/admin/people/cyd/role", role="reader")
     unknown = await cyd.act("/admin/people/nobody/disable")
     no_deed = await cyd.post("/admin/people/dee/erase")
 
-    assert kind == "done"
-    assert re.search(r"Send dee this link.*/welcome\?key=\w+", words)
-    assert (twice[0], odd[0], last[0], unknown[0]) == ("problem",) * 4
+    for answer in (added, invited):
+        assert re.search(r"Send <b>dee</b> this link", answer.text)
+        assert re.search(r"/welcome\?key=\w+", answer.text)
+        assert answer.headers["cache-control"] == "no-store"
+        assert "welcome" not in answer.headers.get("set-cookie", "")
+    assert (twice[0], odd[0], last[0], unknown[0], nobody[0]) == ("problem",) * 5
     assert raised == ("done", "dee is reviewer now.")
     assert locked == ("done", "dee is locked out.")
     assert "locked out</span>" in page
     assert let_in == ("done", "dee may sign in again.")
-    assert "/welcome?key=" in invited[1]
     assert no_deed.status_code == 404
     assert (await find_user("dee")).role is Role.REVIEWER
     actions = [what for who, what, subject in await audited() if (who, subject) == ("cyd", "dee")]

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from litestar import Request
+from litestar import Request, Response
 from litestar.response import Redirect, Template
 
 from vskill_platform.errors import (
@@ -16,6 +16,7 @@ from vskill_platform.errors import (
     RightMissing,
     SlugTaken,
 )
+from vskill_platform.web.pages.sign_in import NOT_KEPT
 from vskill_platform.web.said import DONE, PROBLEM, heard, say
 
 AdminRequest = Request[Any, Any, Any]
@@ -43,7 +44,20 @@ async def act(back_to: str, work: Callable[[], Awaitable[str]]) -> Redirect:
     return Redirect(back_to, status_code=303, cookies=[say(kind, words, on=_PANEL)])
 
 
-def admin_page(request: AdminRequest, template: str, context: dict[str, Any]) -> Template:
+async def act_and_show(back_to: str, work: Callable[[], Awaitable[Template]]) -> Response[Any]:
+    """Do it and answer with the page that shows what came of it: for what no cookie may carry."""
+    try:
+        return await work()
+    except RightMissing:
+        raise
+    except _SAYABLE as error:
+        return Redirect(back_to, status_code=303, cookies=[say(PROBLEM, str(error), on=_PANEL)])
+
+
+def admin_page(
+    request: AdminRequest, template: str, context: dict[str, Any], *, is_kept: bool = True
+) -> Template:
     """Show a page of the panel, with what came of the last act."""
     said, cookies = heard(request, on=_PANEL)
-    return Template(template, context=said | context, cookies=cookies)
+    headers = {} if is_kept else NOT_KEPT
+    return Template(template, context=said | context, cookies=cookies, headers=headers)

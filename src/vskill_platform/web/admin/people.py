@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
-from litestar import get, post
+import msgspec
+from litestar import Response, get, post
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
@@ -18,39 +20,52 @@ from vskill_platform.stores.namespace_store import list_namespaces
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.stores.user_store import list_users
 from vskill_platform.web.access.visitor import visitor_of
-from vskill_platform.web.admin.answers import AdminRequest, act, admin_page
+from vskill_platform.web.admin.answers import AdminRequest, act, act_and_show, admin_page
 from vskill_platform.web.forms import read_fields
 
 _ADMINISTER = {"right": Right.ADMINISTER}
 _HERE = "/admin/people"
 
 
+class Invitation(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    #: The link itself: it is shown now and never again.
+    url: str
+
+
 @get("/admin/people", opt=_ADMINISTER, include_in_schema=False)
 async def people_page(request: AdminRequest) -> Template:
+    return await _show(request)
+
+
+async def _show(request: AdminRequest, invitation: Invitation | None = None) -> Template:
     users, tokens, namespaces = await asyncio.gather(list_users(), list_tokens(), list_namespaces())
     context = {
         "users": users,
         "tokens": tokens,
         "namespaces": namespaces,
         "roles": list(Role),
+        "invitation": invitation,
     }
-    return admin_page(request, "admin/people.html", context)
+    return admin_page(request, "admin/people.html", context, is_kept=invitation is None)
 
 
 @post("/admin/people/add", opt=_ADMINISTER, include_in_schema=False)
-async def add_user_form(request: AdminRequest) -> Redirect:
+async def add_user_form(request: AdminRequest) -> Response[Any]:
     """Add somebody, with a link by which they choose their own password."""
     fields, actor = await read_fields(request), visitor_of(request).name
 
-    async def work() -> str:
+    async def work() -> Template:
         user = await add_user(fields.get("name", ""), _role(fields), actor=actor)
-        return await _invitation(user.name, actor)
+        return await _show(request, await _invite(user.name, actor))
 
-    return await act(_HERE, work)
+    return await act_and_show(_HERE, work)
 
 
 @post("/admin/people/{name:str}/{deed:str}", opt=_ADMINISTER, include_in_schema=False)
-async def user_form(request: AdminRequest, name: FromPath[str], deed: FromPath[str]) -> Redirect:
+async def user_form(
+    request: AdminRequest, name: FromPath[str], deed: FromPath[str]
+) -> Response[Any]:
     fields, actor = await read_fields(request), visitor_of(request).name
     reason = fields.get("reason", "")
 
@@ -64,11 +79,13 @@ async def user_form(request: AdminRequest, name: FromPath[str], deed: FromPath[s
     async def enable() -> str:
         return f"{(await enable_user(name, actor=actor, reason=reason)).name} may sign in again."
 
-    async def invite() -> str:
-        return await _invitation(name, actor)
+    async def invite() -> Template:
+        return await _show(request, await _invite(name, actor))
 
+    if deed == "invite":
+        return await act_and_show(_HERE, invite)
     deeds: dict[str, Callable[[], Awaitable[str]]] = {
-        "role": role, "disable": disable, "enable": enable, "invite": invite,
+        "role": role, "disable": disable, "enable": enable,
     }  # fmt: skip
     if deed not in deeds:
         raise NotFound(f"nothing is called {deed!r} here")
@@ -103,9 +120,8 @@ async def namespace_form(request: AdminRequest, deed: FromPath[str]) -> Redirect
     return await act(_HERE, work)
 
 
-async def _invitation(name: str, actor: str) -> str:
-    url = await invite_user(name, actor=actor)
-    return f"Send {name} this link, good for one day and one use: {url}"
+async def _invite(name: str, actor: str) -> Invitation:
+    return Invitation(name=name, url=await invite_user(name, actor=actor))
 
 
 def _role(fields: dict[str, str]) -> Role:
