@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 
+from vskill_platform.access.guessed_first import count_strides, repeats_a_piece
 from vskill_platform.errors import InvalidInput
 
 MIN_LENGTH = 12
@@ -29,6 +30,10 @@ def check_password(password: str, *, name: str) -> None:
         raise InvalidInput(f"a password has {MIN_LENGTH} to {MAX_LENGTH} characters")
     if len(set(password)) < MIN_LENGTH // 3:
         raise InvalidInput("a password is more than a few characters over and over again")
+    if repeats_a_piece(password, shorter_than=MIN_LENGTH):
+        raise InvalidInput("a password is more than one short piece over and over again")
+    if count_strides(password) < MIN_LENGTH // 2:
+        raise InvalidInput("a password is more than a few runs along the keys or the alphabet")
     if name and password.lower().replace(name, "").strip() == "":
         raise InvalidInput("a password is not the name")
 
