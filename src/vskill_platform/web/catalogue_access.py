@@ -4,6 +4,7 @@ from typing import Any
 
 from litestar.connection import ASGIConnection
 from litestar.datastructures import MutableScopeHeaders
+from litestar.status_codes import HTTP_400_BAD_REQUEST
 from litestar.types import Message, Scope
 
 from vskill_platform.access.visibility import list_seen_namespaces
@@ -33,7 +34,7 @@ async def warn_if_stale(message: Message, scope: Scope) -> None:
     if catalogue is None or message["type"] != "http.response.start":
         return
     freshness = catalogue.freshness
-    if not freshness.is_degraded:
+    if not freshness.is_degraded or message["status"] >= HTTP_400_BAD_REQUEST:
         return
     headers = MutableScopeHeaders.from_message(message)
     headers["Warning"] = STALE

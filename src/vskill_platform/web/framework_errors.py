@@ -40,11 +40,11 @@ def words_of_refusal(request: Request[Any, Any, Any], error: HTTPException) -> s
     return f"{_IN_THE_BODY} cannot be read: {error.detail}" if is_unreadable else error.detail
 
 
-def headers_of_refusal(error: HTTPException) -> dict[str, str]:
-    """Return the headers of a refusal; the framework does not know that HEAD is answered."""
+def headers_of_refusal(request: Request[Any, Any, Any], error: HTTPException) -> dict[str, str]:
+    """Return the headers of a refusal; the framework does not know that HEAD is answered as GET."""
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     allowed = set(headers.get("allow", "").split(", "))
-    if "GET" in allowed:
+    if "GET" in allowed and request.scope["method"] != "HEAD":
         headers["allow"] = ", ".join(sorted(allowed | {"HEAD"}))
     return headers
 

@@ -56,7 +56,7 @@ def answer_problem(request: Request[Any, Any, Any], error: Exception) -> Respons
         error=kind.title,
     )
     _write_down(request, error, kind)
-    headers = _headers_of(error, kind)
+    headers = _headers_of(request, error, kind)
     if is_page:
         return Template(
             "error.html", context={"problem": problem}, status_code=kind.status, headers=headers
@@ -70,8 +70,8 @@ def _detail_of(request: Request[Any, Any, Any], error: Exception, kind: Kind) ->
     return words_of_refusal(request, error) if isinstance(error, HTTPException) else str(error)
 
 
-def _headers_of(error: Exception, kind: Kind) -> dict[str, str]:
-    headers = headers_of_refusal(error) if isinstance(error, HTTPException) else {}
+def _headers_of(request: Request[Any, Any, Any], error: Exception, kind: Kind) -> dict[str, str]:
+    headers = headers_of_refusal(request, error) if isinstance(error, HTTPException) else {}
     if isinstance(error, NotSignedIn):
         headers["WWW-Authenticate"] = 'Bearer realm="vskill-platform"'
     wait = getattr(error, "retry_after", None)

@@ -57,7 +57,9 @@ async def test_a_bad_token_gets_no_body_either(registry: Registry) -> None:
 
 
 async def test_a_stream_is_not_begun_for_its_head(registry: Registry) -> None:
-    assert (await registry.ask("HEAD", "/live/queue")).status_code == 405
+    answer = await registry.ask("HEAD", "/live/queue")
+
+    assert (answer.status_code, "HEAD" in answer.headers["allow"]) == (405, False)
 
 
 async def test_what_is_changed_by_post_alone_has_no_head(registry: Registry) -> None:

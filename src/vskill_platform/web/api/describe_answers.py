@@ -39,7 +39,7 @@ _HEADERS = {
     "WWW-Authenticate": "How to sign in.",
     REQUEST_ID_HEADER: "Names the request in the registry's log.",
 }
-SECURITY_SCHEMES = {
+_SECURITY_SCHEMES = {
     "token": {"type": "http", "scheme": "bearer", "description": "Authorization: Bearer vsk_…"},
     "session": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE},
     "form": {
@@ -78,7 +78,7 @@ def describe_answers(document: dict[str, Any], app: Litestar) -> None:
     document.pop("security", None)
     parts = document["components"]
     parts["schemas"]["Problem"] = _problem_schema()
-    parts["securitySchemes"] = SECURITY_SCHEMES
+    parts["securitySchemes"] = _SECURITY_SCHEMES
     parts["headers"] = {
         name: {"description": words, "schema": {"type": "string"}}
         for name, words in _HEADERS.items()
@@ -133,7 +133,7 @@ def _describe_own_answers(operation: _Operation) -> None:
     if _has_tag(operation):
         answers[str(_UNCHANGED)] = {
             "description": "What If-None-Match names has not changed",
-            "headers": _headers([REQUEST_ID_HEADER, "ETag"]),
+            "headers": _headers(names),
         }
 
 
