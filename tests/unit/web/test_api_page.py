@@ -51,7 +51,9 @@ def test_problems_are_described_as_they_are_sent() -> None:
     for status, answer in parts["responses"].items():
         assert list(answer["content"]) == ["application/problem+json"], status
     assert "Retry-After" in parts["responses"]["Problem503"]["headers"]
-    assert parts["responses"]["Problem409"]["description"] == "wrong_state, slug_taken, overtaken"
+    assert parts["responses"]["Problem409"]["description"] == (
+        "wrong_state, changed_since_seen, slug_taken, overtaken"
+    )
 
 
 @pytest.mark.parametrize(

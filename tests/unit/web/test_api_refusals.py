@@ -32,7 +32,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("POST", "/submissions", a_body(GOOD, "text/plain"), 415, "application/json is taken"),
     ("POST", "/submissions", a_body(GOOD, "application/xml"), 415, "application/xml was sent"),
     ("POST", "/submissions/upload", {"json": {}}, 415, "multipart/form-data is taken"),
-    ("POST", "/submissions", {"content": b" " * 10_000_001}, 413, "10,000,000 bytes"),
+    ("POST", "/submissions", {"content": b" " * 600_000}, 413, "512 KiB"),
     ("DELETE", "/skills", {}, 405, "DELETE is not known here"),
 ]
 

@@ -149,7 +149,9 @@ async def test_all_skills_of_a_large_repo_may_be_chosen(registry: Registry) -> N
     paths = [f"skills/{number:04}/{'x' * 100}" for number in range(1_000)]
     form = {"source": "https://github.com/ada/notes", "paths": paths}
 
-    answer = await registry.post("/submit/chosen", data=form, headers=a_stranger())
+    answer = await registry.post(
+        "/submit/chosen", data=form, headers=await browser_of(Role.PUBLISHER)
+    )
 
     assert answer.status_code == 303
 
