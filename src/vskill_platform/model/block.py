@@ -52,7 +52,7 @@ class Block(Reasoned, Record, frozen=True, kw_only=True):
 def digest_subject(digest: str) -> BlockSubject:
     text = digest.strip().lower().removeprefix("sha256:")
     if not _DIGEST.fullmatch(text):
-        raise InvalidInput(f"{digest!r} is not a digest: 64 hex digits, as `versions` shows them")
+        raise InvalidInput(f"{digest!r} is not a digest: 64 hex digits, as the versions show them")
     return BlockSubject(BlockKind.DIGEST, text)
 
 

@@ -40,7 +40,9 @@ async def test_people_are_added_changed_locked_out_and_let_in(registry: Registry
     twice = await cyd.act("/admin/people/add", name="dee", role="reader")
     odd = await cyd.act("/admin/people/add", name="eve", role="emperor")
     raised = await cyd.act("/admin/people/dee/role", role="reviewer")
+    free = await cyd.see("/admin/people")
     locked = await cyd.act("/admin/people/dee/disable", reason="left")
+    shut_out = await cyd.see("/admin/people")
     page = await cyd.see("/admin/people")
     let_in = await cyd.act("/admin/people/dee/enable")
     invited = await cyd.post("/admin/people/dee/invite")
@@ -49,6 +51,13 @@ async def test_people_are_added_changed_locked_out_and_let_in(registry: Registry
     unknown = await cyd.act("/admin/people/nobody/disable")
     no_deed = await cyd.post("/admin/people/dee/erase")
 
+    def owners(page: str) -> list[str]:
+        choice = page.partition('<select id="owner"')[2].partition("</select>")[0]
+        return re.findall(r"<option>([a-z]+)</option>", choice)
+
+    assert "dee" in owners(free)
+    assert "dee" not in owners(shut_out)
+    assert "cyd" in owners(shut_out)
     for answer in (added, invited):
         assert re.search(r"Send <b>dee</b> this link", answer.text)
         assert re.search(r"/welcome\?key=[\w-]+", answer.text)

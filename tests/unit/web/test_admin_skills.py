@@ -241,16 +241,21 @@ async def test_owners_manage_their_skills_and_others_do_not(
 async def test_reviewers_manage_what_was_taken_down_or_belongs_to_nobody(
     registry: Registry, tmp_path: Path
 ) -> None:
-    await put_skill(registry.env, tmp_path)
+    stored_digest = (await put_skill(registry.env, tmp_path)).digest
     await change_skill(registry.env, SLUG, down=TakenDown(reason="it steals", by="cyd", at=NOON))
     rae = await an_operator(registry, Role.REVIEWER)
+    cyd = await an_operator(registry, Role.ADMIN)
 
     page = await rae.see(f"/admin/skills/{SLUG}")
+    to_admins = await cyd.see(f"/admin/skills/{SLUG}")
     cannot = await rae.act(f"/admin/visibility/{SLUG}", private="yes")
 
+    assert stored_digest in page
     assert "taken down: it steals" in page
     assert "Everything of github.com/ada" in page
     assert "cannot be made private" in page
+    assert 'href="/admin/people#namespaces"' not in page
+    assert 'href="/admin/people#namespaces"' in to_admins
     assert cannot[0] == "problem"
     stored = await get_skill(SLUG)
     assert stored

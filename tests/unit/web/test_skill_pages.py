@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 import tarfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -295,6 +296,7 @@ async def test_every_version_has_its_own_pages(client: Site, two_versions: None)
     assert "tidy&#39;)" in first.text
     assert "The latest is 1.0.1" in first.text
     assert f"{PAGE}/diff?from=1.0.0&amp;to=1.0.1" in versions.text
+    assert len(re.findall(r">content [0-9a-f]{64}<", versions.text)) == 2
     assert versions.text.index("1.0.1</a></h2>") < versions.text.index("1.0.0</a></h2>")
 
 
