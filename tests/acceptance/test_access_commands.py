@@ -90,9 +90,15 @@ def test_a_namespace_gets_owners_and_members(platform: Platform) -> None:
     last = platform.run("namespaces", "remove-owner", "team", "ada")
     (listed,) = msgspec.json.decode(platform.run("namespaces", "list", "--json").out)
     unknown = platform.run("namespaces", "add-owner", "team", "zoe")
+    platform.run("namespaces", "add-owner", "@local", "ada")
+    left = platform.run("namespaces", "remove-owner", "@local", "ada")
+    platform.run("namespaces", "add-owner", "@ada", "ben")
+    own = platform.run("namespaces", "remove-owner", "@ada", "ben")
 
     assert last.out == "team: owned by ben; members: ben.\n"
     assert (listed["name"], listed["owners"], listed["members"]) == ("team", ["ben"], ["ben"])
+    assert left.out == "@local: nobody owns it; members: none.\n"
+    assert own.out == "@ada: owned by nobody but its user; members: none.\n"
     assert unknown.code == 1
     assert "there is no user 'zoe'" in unknown.err
 

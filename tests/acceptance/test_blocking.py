@@ -115,12 +115,14 @@ async def test_a_life_on_the_blocklist(platform: Platform, tmp_path: Path, publi
     again = platform.run(*a_block(tmp_path))
     held = platform.run("block", "check", *about, "--name", "tidy-notes")
     submitted = platform.run("submit", tmp_path / "tidy-notes")
+    every = platform.run("submit", "--all", tmp_path / "tidy-notes")
     removed = platform.run(*a_block(tmp_path, action="remove"))
     assert platform.run("work", "--drain").code == 0
 
     assert (free.code, added.code, held.code, removed.code) == (0, 0, 1, 0)
     assert "Blocked already" in again.out
     assert "steals keys" in held.out
+    assert (submitted.code, every.code) == (1, 1)
     assert "Blocked" in submitted.out
     assert "steals keys" in submitted.out
     assert f"queued for a fresh check: {published}" in removed.out

@@ -34,7 +34,8 @@ async def test_a_waiting_worker_goes_on_when_the_pause_is_ended(
 
     resumed = platform.run("resume")
 
-    assert resumed.out == "Not paused.\n"
+    assert resumed.out == "The queue hands out work again.\n"
+    assert platform.run("resume").out == "The queue was not paused.\n"
     assert watcher.wait() == 0
     assert worker.end() == 0
 
@@ -58,7 +59,7 @@ async def test_a_pause_as_json_tells_when_it_ends(platform: Platform) -> None:
 
     until = datetime.fromisoformat(paused["paused_until"])
     assert timedelta(minutes=9) < until - datetime.now(UTC) < timedelta(minutes=11)
-    assert resumed == {"paused_until": None}
+    assert resumed == {"paused_until": None, "was_paused": True}
 
 
 async def test_stuck_lists_what_stands_still(platform: Platform, tmp_path: Path) -> None:

@@ -36,6 +36,22 @@ def test_submit_watch_ends_with_one_when_it_was_not_published(
     assert watched.err == ""
 
 
+def test_submit_watch_says_last_what_it_came_to(platform: Platform, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    platform.start("work")
+
+    watched = platform.run("submit", tmp_path / "empty", "--watch")
+
+    first, why, more = watched.out.splitlines()
+    assert first.startswith("Ended: sub_")
+    assert first.endswith(" TIER1_FAILED")
+    assert why
+    assert "in the queue" not in watched.out
+    assert "--watch" not in watched.out
+    assert more.startswith("What was found: vskill-platform status sub_")
+    assert watched.code == 1
+
+
 async def test_status_watch_waits_for_a_worker_that_comes_later(
     platform: Platform, tmp_path: Path
 ) -> None:

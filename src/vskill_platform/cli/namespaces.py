@@ -79,6 +79,11 @@ def _change(work: Callable[[], Awaitable[Namespace]], *, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    owners = ", ".join(found.owners) or "nobody but its user"
     members = ", ".join(found.members) or "none"
-    click.echo(f"{found.name}: owned by {owners}; members: {members}.")
+    click.echo(f"{found.name}: {_owned(found)}; members: {members}.")
+
+
+def _owned(namespace: Namespace) -> str:
+    if not namespace.is_owned:
+        return "nobody owns it"
+    return f"owned by {', '.join(namespace.owners) or 'nobody but its user'}"

@@ -117,11 +117,14 @@ def pause(*, duration: timedelta, reason: str, as_json: bool) -> None:
 def resume(*, as_json: bool) -> None:
     """End a pause."""
 
-    async def work() -> None:
-        await resume_queue(actor=getpass.getuser())
-        await _show_pause(as_json=as_json)
+    async def work() -> bool:
+        return await resume_queue(actor=getpass.getuser())
 
-    run_command(work)
+    was_paused = run_command(work)
+    if as_json:
+        print_json({"paused_until": None, "was_paused": was_paused})
+    else:
+        click.echo("The queue hands out work again." if was_paused else "The queue was not paused.")
 
 
 async def _show_pause(*, as_json: bool) -> None:

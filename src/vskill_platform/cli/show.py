@@ -69,6 +69,19 @@ def show_result(result: SubmitResult, submission: Submission) -> None:
         console.print(f"Follow it with: vskill-platform status {submission.id} --watch")
 
 
+def show_end(submission: Submission) -> None:
+    """Say what a submission that was watched came to."""
+    console = Console()
+    mark = state_mark(submission.state)
+    word = "Waits" if submission.state is SubmissionState.NEEDS_REVIEW else "Ended"
+    console.print(f"{word}: [bold]{submission.id}[/] {mark}", highlight=False)
+    if submission.state is SubmissionState.PUBLISHED and submission.slug:
+        console.print(f"Published as {escape(submission.slug)}")
+        return
+    console.print(escape(submission.reason), highlight=False)
+    console.print(f"What was found: vskill-platform status {submission.id}", highlight=False)
+
+
 def show_submission(
     submission: Submission, history: list[StateEvent], report: Report | None
 ) -> None:

@@ -5,14 +5,17 @@ import getpass
 import click
 
 from vskill_platform.cli.session import current_settings, json_option, print_json, run_command
-from vskill_platform.cli.show import show_progress, show_result
+from vskill_platform.cli.show import show_end, show_progress, show_result
 from vskill_platform.cli.submit_all import submit_all
 from vskill_platform.intake.offer import prepare_offer
 from vskill_platform.intake.read_source import LocalFiles, read_source
-from vskill_platform.intake.submit import SubmitResult
+from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.intake.submit import submit as submit_offer
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Submission, SubmissionState
+
+#: The answer says all there is to say: nothing was on its way.
+_ENDED_AT_ONCE = frozenset({SubmitKind.BLOCKED, SubmitKind.ALREADY_VERIFIED})
 
 
 @click.command()
@@ -35,7 +38,7 @@ def submit(  # noqa: PLR0913 - options come as parameters
 ) -> None:
     """Submit a skill: a git URL, owner/repo, a folder or an archive (.zip, .tar.gz, .tgz).
 
-    With --watch the exit code is 0 if all of it was published and 1 if not.
+    The exit code is 1 if it is blocked; with --watch it is 0 only if all of it was published.
     """
     place = read_source(source, settings=current_settings(), path=path, ref=ref)
     run = submit_all if every else _submit_one
@@ -53,6 +56,10 @@ def _submit_one(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> bo
     result, submission = run_command(work, create=True, with_policy=True)
     if as_json:
         print_json({"kind": result.kind, "submission": submission, "position": result.position})
+    elif watch and result.kind not in _ENDED_AT_ONCE:
+        show_end(submission)
     else:
         show_result(result, submission)
-    return not watch or submission.state is SubmissionState.PUBLISHED
+    if watch:
+        return submission.state is SubmissionState.PUBLISHED
+    return result.kind is not SubmitKind.BLOCKED

@@ -16,6 +16,7 @@ from vskill_platform.errors import NotFound
 from vskill_platform.fetch.reach import reach_of
 from vskill_platform.intake.discover import discovered
 from vskill_platform.intake.read_source import LocalFiles
+from vskill_platform.intake.submit import SubmitKind
 from vskill_platform.intake.submit_set import SubmittedSet, submit_set
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
@@ -27,7 +28,7 @@ _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
 
 
 def submit_all(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> bool:
-    """Submit each skill; tell whether nothing was refused and, if watched, all was published."""
+    """Submit each skill; tell whether none was refused or blocked and, if watched, all came out."""
 
     async def work() -> tuple[SubmittedSet, list[Submission]]:
         console = Console(stderr=True, quiet=as_json)
@@ -43,7 +44,10 @@ def submit_all(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> boo
         print_json({"set": submitted, "submissions": submissions})
     else:
         _show(submitted, submissions)
-    all_in = all(member.result for member in submitted.members)
+    all_in = all(
+        member.result and member.result.kind is not SubmitKind.BLOCKED
+        for member in submitted.members
+    )
     return all_in and (not watch or all(map(_is_published, submissions)))
 
 

@@ -21,7 +21,10 @@ async def pause_queue(duration: timedelta, *, actor: str, reason: str = "") -> d
     return until
 
 
-async def resume_queue(*, actor: str) -> None:
-    """End a pause."""
+async def resume_queue(*, actor: str) -> bool:
+    """End a pause; tell whether there was one, for else there is nothing to write down."""
+    was_paused = (await get_queue().stats()).paused_until is not None
     await get_queue().resume()
-    await commit([write_audit("resume", "queue", actor=actor, reason="")])
+    if was_paused:
+        await commit([write_audit("resume", "queue", actor=actor, reason="")])
+    return was_paused

@@ -34,3 +34,12 @@ async def test_a_pause_is_longer_than_nothing_and_ends_within_a_day(bound: Worke
         with pytest.raises(InvalidInput):
             await pause_queue(duration, actor="rae")
     assert (await list_audit()).records == []
+
+
+async def test_what_is_not_paused_is_not_resumed_and_leaves_no_trace(bound: WorkerEnv) -> None:
+    await pause_queue(timedelta(hours=1), actor="rae")
+
+    resumed = [await resume_queue(actor="rae") for _ in range(2)]
+
+    assert resumed == [True, False]
+    assert [one.action for one in (await list_audit()).records].count("resume") == 1

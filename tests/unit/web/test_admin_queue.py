@@ -110,11 +110,13 @@ async def test_the_queue_is_paused_and_resumed_with_a_trace(registry: Registry) 
     paused = await rae.act("/admin/queue/pause", duration="1h", reason="upgrade")
     page = await rae.see("/admin/queue")
     resumed = await rae.act("/admin/queue/resume")
+    again = await rae.act("/admin/queue/resume")
 
     assert (too_long[0], odd[0]) == ("problem", "problem")
     assert paused == ("done", "The queue is paused until 13:00 UTC.")
     assert "Resume now" in page
     assert resumed == ("done", "The queue hands out work again.")
+    assert again == ("done", "The queue was not paused.")
     assert await audited() == [("rae", "pause", "queue"), ("rae", "resume", "queue")]
 
 

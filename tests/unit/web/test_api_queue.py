@@ -148,10 +148,12 @@ async def test_the_queue_is_paused_for_a_while_and_resumed(registry: Registry) -
     )
     told = await registry.json("/queue/stats")
     resumed = await registry.ask("DELETE", f"{QUEUE}/pause", headers=rae)
+    again = await registry.ask("DELETE", f"{QUEUE}/pause", headers=rae)
 
     assert too_long.status_code == 400
     assert paused.json()["pausedUntil"] == told["pausedUntil"] == "2026-03-14T12:01:00Z"
-    assert resumed.json() == {"pausedUntil": None}
+    assert resumed.json() == {"pausedUntil": None, "wasPaused": True}
+    assert again.json() == {"pausedUntil": None, "wasPaused": False}
     assert await audited() == [("rae", "pause", "queue"), ("rae", "resume", "queue")]
 
 

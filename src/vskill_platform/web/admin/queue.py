@@ -57,8 +57,9 @@ async def pause_form(request: AdminRequest) -> Redirect:
 @post("/admin/queue/resume", opt=_OPERATE, include_in_schema=False)
 async def resume_form(request: AdminRequest) -> Redirect:
     async def work() -> str:
-        await resume_queue(actor=visitor_of(request).name)
-        return "The queue hands out work again."
+        if await resume_queue(actor=visitor_of(request).name):
+            return "The queue hands out work again."
+        return "The queue was not paused."
 
     return await act(_HERE, work)
 

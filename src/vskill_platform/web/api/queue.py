@@ -51,6 +51,11 @@ class Paused(Shape, frozen=True, kw_only=True):
     paused_until: datetime | None
 
 
+class Resumed(Paused, frozen=True, kw_only=True):
+    #: False if there was no pause to end.
+    was_paused: bool
+
+
 class RequeueRequest(Shape, frozen=True, kw_only=True):
     """Some by their ids, or `all` that stand still."""
 
@@ -119,10 +124,10 @@ async def pause_over_api(request: ApiRequest, data: JSONBody[PauseRequest]) -> P
 
 
 @delete("/queue/pause", opt=_OPERATE, tags=_TAGS, status_code=HTTP_200_OK)
-async def resume_over_api(request: ApiRequest) -> Paused:
-    """End a pause."""
-    await resume_queue(actor=visitor_of(request).name)
-    return Paused(paused_until=None)
+async def resume_over_api(request: ApiRequest) -> Resumed:
+    """End a pause, if there is one."""
+    was_paused = await resume_queue(actor=visitor_of(request).name)
+    return Resumed(paused_until=None, was_paused=was_paused)
 
 
 @get("/queue/dead-letters", opt=_OPERATE, tags=_TAGS)
