@@ -103,6 +103,7 @@ async def test_start_now_checks_everything_again_though_nothing_has_changed(
     assert "by cyd: it starts within seconds" in asked
     assert "1 rescanned, 0 got worse, 0 left" in asked  # what the run before came to
     assert "1 skills" in asked
+    assert "not yet" not in asked  # all was held to the same rules and policy before
     assert run.outcome == "1 rescanned, 0 got worse, 0 left"
     assert "Asked for" not in after
     assert "0 skills" in after

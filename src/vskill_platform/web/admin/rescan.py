@@ -13,7 +13,6 @@ from vskill_platform.publish.apply_rescan import Consequence, apply_rescan
 from vskill_platform.publish.rescan_skills import (
     current_standard,
     get_open_wish,
-    is_rescanned,
     list_changed,
     list_due_skills,
 )
@@ -30,12 +29,11 @@ _HERE = "/admin/rescan"
 
 @get("/admin/rescan", opt=_ADMINISTER, include_in_schema=False)
 async def rescan_page(request: AdminRequest) -> Template:
-    due, changed, last, done, is_done, wish = await asyncio.gather(
+    due, changed, last, done, wish = await asyncio.gather(
         list_due_skills(),
         list_changed(),
         get_cron_run(RESCAN.name),
         get_rescan_done(),
-        is_rescanned(),
         get_open_wish(),
     )
     context = {
@@ -43,7 +41,7 @@ async def rescan_page(request: AdminRequest) -> Template:
         "changed": changed,
         "last": last.record if last else None,
         "done_at": done.at if done else None,
-        "is_done": is_done,
+        "is_done": done is not None and done.standard == current_standard(),
         "wish": wish,
         "standard": current_standard(),
         "ruleset": ruleset_version(),
