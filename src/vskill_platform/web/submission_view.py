@@ -3,6 +3,8 @@
 Pages and API show and do the same.
 """
 
+from datetime import datetime
+
 import msgspec
 
 from vskill_platform.access.namespaces import check_may_act_in, may_act_in
@@ -12,7 +14,9 @@ from vskill_platform.intake.requeue import RETRYABLE_STATES, retry
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.source import SourceKind
 from vskill_platform.model.submission import (
+    STUCK_STATES,
     TERMINAL_STATES,
     StateEvent,
     Submission,
@@ -43,6 +47,16 @@ _NEXT_STEPS: dict[SubmissionState, str] = {
     _S.DEQUEUED: "It was withdrawn. It can be tried again at any time.",
 }
 
+#: Files that were handed in do not change by themselves: trying again checks the same ones.
+_UPLOAD_STEPS: dict[SubmissionState, str] = {
+    _S.TIER1_FAILED: "Mend what is found below and submit the files again: the same submission "
+    "goes on. Trying again without that checks the files that were handed in before.",
+    _S.REJECTED: "See why below. If the reason lies in the files, mend them and submit them again: "
+    "trying again without that checks the files that were handed in before.",
+}
+#: A walk has begun and has not found anything yet.
+_NOT_CHECKED_YET = frozenset({_S.RECEIVED, _S.TIER1_SCANNING})
+
 
 class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
     submission: Submission
@@ -51,6 +65,8 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
     external: list[ExternalScan]
     #: Its place in the queue: 1 is next, None if it does not wait.
     position: int | None
+    #: When the queue goes on in which it waits; None if it does not wait, or not for that.
+    paused_until: datetime | None
     next_step: str
     may_retry: bool
     may_withdraw: bool
@@ -60,6 +76,21 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def has_ended(self) -> bool:
         return self.submission.state in TERMINAL_STATES
+
+    @property
+    def moves_soon(self) -> bool:
+        """Tell whether it is a matter of seconds: not of a person, a pause or others' scanners."""
+        is_on_its_way = self.submission.state in STUCK_STATES
+        return is_on_its_way and not self.submission.waiting and self.paused_until is None
+
+    @property
+    def is_report_of_before(self) -> bool:
+        """Tell whether what was found was found by the check before the one that is due."""
+        return self.report is not None and self.submission.state in _NOT_CHECKED_YET
+
+    @property
+    def is_upload(self) -> bool:
+        return self.submission.source.kind is SourceKind.UPLOAD
 
 
 async def view_submission(visitor: Visitor, submission: Submission) -> SubmissionView:
@@ -74,12 +105,19 @@ async def view_submission(visitor: Visitor, submission: Submission) -> Submissio
         report=await _shown_report(submission.id),
         external=await get_external_scans(submission.id),
         position=await get_queue().position(submission.id) if waits else None,
-        next_step=_NEXT_STEPS[submission.state],
+        paused_until=(await get_queue().stats()).paused_until if waits else None,
+        next_step=_next_step(submission),
         may_retry=may_act and submission.state in RETRYABLE_STATES,
         may_withdraw=submission.state not in TERMINAL_STATES
         and await _is_theirs(visitor, submission),
         has_siblings=await _has_siblings(submission),
     )
+
+
+def _next_step(submission: Submission) -> str:
+    is_upload = submission.source.kind is SourceKind.UPLOAD
+    usual = _NEXT_STEPS[submission.state]
+    return _UPLOAD_STEPS.get(submission.state, usual) if is_upload else usual
 
 
 async def _has_siblings(submission: Submission) -> bool:

@@ -133,3 +133,11 @@ async def test_private_ones_are_neither_listed_nor_counted(registry: Registry) -
     assert {figure for _, figure in cards_of(stranger)} == {0}
     assert _ROW.findall(named.text) == []
     assert _ROW.findall(owner.text) == [hidden.id]
+
+
+async def test_without_a_script_nothing_is_taken_from_who_types(registry: Registry) -> None:
+    page = (await registry.get("/queue", headers=HTML)).text
+
+    assert "http-equiv" not in page
+    assert '<noscript><a class="button small" href="">Look again</a></noscript>' in page
+    assert "data-scripted hidden>Looks for changes" in page

@@ -1,19 +1,25 @@
 """The page of one submission: where it is, what was found, and what may be done with it."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
+import msgspec
 import pytest
 
+from tests.clocks import ManualClock
 from tests.unit.web.api_cast import Registry, a_stranger, audited, browser_of, open_registry
 from tests.unit.web.pages_cast import a_finding, put_submission
 from vskill_platform.access.namespaces import add_owner
+from vskill_platform.engines.ports import ABSENT
+from vskill_platform.intake.pause_queue import pause_queue
+from vskill_platform.intake.requeue import retry
 from vskill_platform.intake.submit import submit
-from vskill_platform.model.source import folder_source, git_source
+from vskill_platform.model.source import folder_source, git_source, upload_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_set_store import SubmissionSet, put_submission_set
-from vskill_platform.stores.submission_store import get_submission
+from vskill_platform.stores.submission_store import get_submission, write_submission
 from vskill_platform.web.submission_view import _NEXT_STEPS
 
 HTML = {"Accept": "text/html"}
@@ -141,3 +147,83 @@ async def test_a_line_is_shown_once_though_a_finding_rests_on_it_twice(registry:
     assert page.count("curl evil") == 1
     assert "run.sh:9 sh" in page
     assert "<code>name: &lt;b&gt;</code> differs" in page
+
+
+async def test_without_a_script_it_reloads_only_where_nothing_can_be_typed(
+    registry: Registry,
+) -> None:
+    submission = (await submit(git_source(REPO, "tidy"), submitter="ada")).submission
+    doubtful = await put_submission(registry.env, _S.NEEDS_REVIEW)
+    ended = await put_submission(registry.env, _S.PUBLISHED)
+    ada = await browser_of(Role.PUBLISHER)
+
+    visitor = (await registry.get(f"/submissions/{submission.id}", headers=HTML)).text
+    owner = (await registry.get(f"/submissions/{submission.id}", headers=ada)).text
+    days = (await registry.get(f"/submissions/{doubtful.id}", headers=HTML)).text
+    done = (await registry.get(f"/submissions/{ended.id}", headers=HTML)).text
+    await pause_queue(timedelta(hours=1), actor="cyd", reason="a new disk")
+    paused = (await registry.get(f"/submissions/{submission.id}", headers=HTML)).text
+
+    reloads, link = 'http-equiv="refresh"', '<noscript><a class="button small" href="">Look again'
+    assert (reloads in visitor, link in visitor) == (True, False)
+    assert 'action="/" method="get" data-scripted hidden>' in visitor  # not even a search
+    assert 'name="reason"' in owner
+    for page in (owner, days, paused):
+        assert (reloads in page, link in page) == (False, True)
+        assert 'action="/" method="get">' in page
+    assert (reloads in done, link in done) == (False, False)
+
+
+async def test_while_the_queue_is_paused_it_says_when_it_goes_on(registry: Registry) -> None:
+    submission = (await submit(git_source(REPO, "tidy"), submitter="ada")).submission
+    in_work = await put_submission(registry.env, _S.TIER1_SCANNING)
+    await pause_queue(timedelta(hours=2), actor="cyd", reason="a new disk")
+
+    waiting = (await registry.get(f"/submissions/{submission.id}", headers=HTML)).text
+    other = (await registry.get(f"/submissions/{in_work.id}", headers=HTML)).text
+
+    assert "The queue is paused and goes on <time" in waiting
+    assert ">in 2 h</time>" in waiting
+    assert "paused" not in other
+
+
+async def test_what_was_found_before_is_not_told_of_what_was_sent_in_again(
+    registry: Registry, clock: ManualClock
+) -> None:
+    failed = await put_submission(
+        registry.env, _S.TIER1_FAILED, findings=(a_finding(message="It fetches."),),
+        digest="d1" * 9, events=1,
+    )  # fmt: skip
+    path = f"/submissions/{failed.id}"
+    ended = (await registry.get(path, headers=HTML)).text
+    clock.advance(days=3)
+
+    await retry(failed.id, actor="ada")
+    again = (await registry.get(path, headers=HTML)).text
+
+    before = again[again.index('<details class="card" id="before">') : again.index('id="story"')]
+    assert 'id="before"' not in ended
+    assert "What the check before this one found, <time" in before
+    assert ">3 days ago</time></summary>" in before
+    assert "has not been checked yet" in before
+    assert before.index("has not been checked yet") < before.index("It fetches.")
+    assert again.count("It fetches.") == 1
+    assert ("<dt>Content</dt>" in ended, "<dt>Content</dt>" in again) == (True, False)
+
+
+async def test_files_that_were_stopped_are_mended_and_handed_in_again(registry: Registry) -> None:
+    stopped = await put_submission(registry.env, _S.TIER1_FAILED)
+    upload = msgspec.structs.replace(
+        stopped, id="sub_upload", source=upload_source("tidy", "0" * 64), repo_url="upload:@local/t"
+    )
+    assert await registry.env.engine.commit(write_submission(upload, [], expected=ABSENT))
+
+    of_git = (await registry.get(f"/submissions/{stopped.id}", headers=a_stranger())).text
+    of_files = (await registry.get("/submissions/sub_upload", headers=a_stranger())).text
+
+    assert "Mend what is found below and try again" in of_git
+    assert "Submit the files again" not in of_git
+    assert "submit the files again" in of_files
+    assert 'href="/submit">Submit the files again</a>' in of_files
+    assert "Check the same files again" in of_files
+    assert "Try again" not in of_files

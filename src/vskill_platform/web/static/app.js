@@ -23,7 +23,9 @@ async function swapFrom(address) {
     if (!next || next.innerHTML === old.innerHTML || isBusy(old)) continue;
     const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
     const selected = old.querySelector("[data-selected]")?.id;
+    const unfolded = [...old.querySelectorAll("details[id][open]")].map((details) => details.id);
     old.replaceChildren(...next.childNodes);
+    for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     if (selected) document.getElementById(selected)?.setAttribute("data-selected", "");
   }
@@ -191,27 +193,43 @@ async function sendFiles(form, found) {
 
 function startDrop() {
   for (const zone of document.querySelectorAll(".drop")) {
-    const input = zone.querySelector("input[type=file]");
+    const input = zone.querySelector("#files");
+    const folder = zone.querySelector("#folder");
     const said = zone.querySelector("[data-file-name]");
     zone.addEventListener("dragover", (event) => { event.preventDefault(); zone.dataset.over = ""; });
     zone.addEventListener("dragleave", () => { delete zone.dataset.over; });
+    const send = async (found) => {
+      said.textContent = `Sending ${found.length === 1 ? found[0][0] : `${found.length} files`} …`;
+      try { await sendFiles(input.form, found); } catch { said.textContent = "That did not arrive. Please try again."; }
+    };
     zone.addEventListener("drop", async (event) => {
       event.preventDefault();
       delete zone.dataset.over;
       const found = await readDropped(event.dataTransfer.items);
-      if (!found.length) return;
-      said.textContent = `Sending ${found.length === 1 ? found[0][0] : `${found.length} files`} …`;
-      try { await sendFiles(input.form, found); } catch { said.textContent = "That did not arrive. Please try again."; }
+      if (found.length) await send(found);
     });
     input.addEventListener("change", () => {
+      folder.value = "";
+      input.required = true;
       said.textContent = [...input.files].map((file) => file.name).join(", ");
+    });
+    folder.addEventListener("change", () => {
+      input.value = "";
+      input.required = !folder.files.length;
+      const [first] = folder.files;
+      said.textContent = first ? `${first.webkitRelativePath.split("/")[0]}: ${folder.files.length} ${folder.files.length === 1 ? "file" : "files"}` : "";
+    });
+    input.form.addEventListener("submit", (event) => {
+      if (!folder.files.length) return;
+      event.preventDefault();
+      send([...folder.files].map((file) => [file.webkitRelativePath, file]));
     });
   }
 }
 
 /** What new parts of a page need; safe to run again. */
 function enhance() {
-  for (const button of document.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
+  for (const element of document.querySelectorAll("[data-copy][hidden], [data-scripted][hidden]")) element.hidden = false;
   for (const element of document.querySelectorAll("time[data-ago]")) sayAgo(element);
 }
 
