@@ -1,5 +1,6 @@
 """The templates and the words they use: moments, sizes, states, tiers."""
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -45,8 +46,14 @@ _TIERS: dict[TrustTier, tuple[str, str]] = {
     TrustTier.CERTIFIED: ("Certified", "good"),
 }
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
-#: How long ago is said in this unit until the next one fits.
-_UNITS = ((365 * _DAY, "year"), (30 * _DAY, "month"), (_DAY, "day"), (_HOUR, "h"), (_MINUTE, "min"))
+#: How long ago is said in the first of these that it does not take more of; app.js does the same.
+_UNITS = (
+    (_MINUTE, "min", 59),
+    (_HOUR, "h", 23),
+    (_DAY, "day", 99),
+    (30 * _DAY, "month", 11),
+    (365 * _DAY, "year", math.inf),
+)
 _KIB = 1024
 #: So many pages stand on either side of the one that is shown.
 _NEIGHBOURS = 2
@@ -98,14 +105,18 @@ def sentence(text: str, limit: int = 1000) -> Markup:
 
 def ago(moment: datetime) -> str:
     """Say how long ago it was, or how soon it will be, in one unit."""
-    seconds = (get_now() - moment).total_seconds()
-    for length, unit in _UNITS:
-        if abs(seconds) >= length:
-            count = int(abs(seconds) // length)
-            plural = "s" if count != 1 and unit not in {"h", "min"} else ""
-            words = f"{count} {unit}{plural}"
-            return f"{words} ago" if seconds > 0 else f"in {words}"
-    return "just now" if seconds >= 0 else "in a moment"
+    return ago_in_words((get_now() - moment).total_seconds())
+
+
+def ago_in_words(seconds: float) -> str:
+    """Round to the nearest: 90 days are said as such, and 89.6 of them too."""
+    length = abs(seconds)
+    if length < _MINUTE:
+        return "just now" if seconds >= 0 else "in a moment"
+    rounded = [(int(length / size + 0.5), unit, most) for size, unit, most in _UNITS]
+    count, unit = next((count, unit) for count, unit, most in rounded if count <= most)
+    plural = "s" if count != 1 and unit not in {"h", "min"} else ""
+    return f"{count} {unit}{plural} ago" if seconds > 0 else f"in {count} {unit}{plural}"
 
 
 def exact(moment: datetime) -> str:

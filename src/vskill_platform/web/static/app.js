@@ -141,20 +141,23 @@ async function copyText(button) {
   setTimeout(() => { button.textContent = words; }, COPIED_MS);
 }
 
+// As in templating.py, so that no word changes when this runs: a unit, and the most that is said in it.
 const UNITS = [
-  [31536000, "year", "years"], [2592000, "month", "months"], [86400, "day", "days"],
-  [3600, "h", "h"], [60, "min", "min"],
+  [60, "min", "min", 59], [3600, "h", "h", 23], [86400, "day", "days", 99],
+  [2592000, "month", "months", 11], [31536000, "year", "years", Infinity],
 ];
 
+function agoInWords(seconds) {
+  const length = Math.abs(seconds);
+  if (length < UNITS[0][0]) return seconds >= 0 ? "just now" : "in a moment";
+  const rounded = (unit) => Math.floor(length / unit[0] + 0.5);
+  const unit = UNITS.find((one) => rounded(one) <= one[3]);
+  const words = `${rounded(unit)} ${rounded(unit) === 1 ? unit[1] : unit[2]}`;
+  return seconds > 0 ? `${words} ago` : `in ${words}`;
+}
+
 function sayAgo(element) {
-  const seconds = (Date.now() - Date.parse(element.dateTime)) / 1000;
-  const unit = UNITS.find(([length]) => Math.abs(seconds) >= length);
-  let words = seconds >= 0 ? "just now" : "in a moment";
-  if (unit) {
-    const count = Math.floor(Math.abs(seconds) / unit[0]);
-    const length = `${count} ${count === 1 ? unit[1] : unit[2]}`;
-    words = seconds > 0 ? `${length} ago` : `in ${length}`;
-  }
+  const words = agoInWords((Date.now() - Date.parse(element.dateTime)) / 1000);
   if (element.textContent !== words) element.textContent = words;
 }
 
