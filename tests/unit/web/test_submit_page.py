@@ -101,7 +101,9 @@ async def test_a_repo_with_one_skill_is_followed_and_one_with_several_is_chosen_
     ]  # fmt: skip
     assert chosen.headers["location"].startswith("/queue?set=set_")
     assert (">a-notes<" in queue.text, ">c-notes<" in queue.text) == (True, False)
-    assert (nothing.status_code, problem_in(nothing)) == (400, "choose at least one skill")
+    assert (nothing.status_code, problem_in(nothing)) == (400, "Choose at least one skill")
+    assert "3 skills found" in nothing.text
+    assert not re.findall(r'name="paths" value="[\w-]+" checked', nothing.text)
 
 
 async def test_a_set_shows_also_what_had_come_in_before_it(
@@ -140,7 +142,8 @@ async def test_files_are_taken_and_what_is_not_is_told(registry: Registry, tmp_p
     assert (stored.record.source.namespace, stored.record.is_private) == ("@ada", True)
     assert partly.headers["location"].startswith("/queue?set=")
     assert said["path"] == "/queue"
-    assert "Not taken: b/x: &#39;a/x&#39; and &#39;b/x&#39; are both called" in queue.text
+    assert "2 of 3 skills were taken and will be checked. Not taken: b/x:" in queue.text
+    assert "&#39;a/x&#39; and &#39;b/x&#39; are both called" in queue.text
     assert 'vskill_said=""' in queue.headers["set-cookie"]
 
 
@@ -185,3 +188,40 @@ async def test_a_folder_and_its_manifest_are_the_same_place(registry: Registry) 
 
     assert by_folder.headers["location"] == by_file.headers["location"]
     assert by_page.status_code == 303
+
+
+async def test_who_has_no_name_is_told_to_sign_in_before_and_not_after(registry: Registry) -> None:
+    await browser_of(Role.PUBLISHER)
+    open_to_all = await registry.get("/submit", headers=a_stranger())
+
+    await add_owner("@local", "ada", actor="test")
+    owned = await registry.get("/submit", headers=a_stranger())
+    owners = await registry.get("/submit", headers=await browser_of(Role.PUBLISHER))
+
+    assert "data-upload" in open_to_all.text
+    assert "data-upload" not in owned.text
+    assert "It will be published in" not in owned.text
+    assert 'href="/sign-in?next=/submit"' in owned.text
+    assert "data-upload" in owners.text
+
+
+async def test_what_becomes_of_a_set_is_told_on_the_page_that_it_leads_to(
+    registry: Registry, server: GitServer
+) -> None:
+    repo = f"{server.url}/ada/many"
+    await submit(git_source(repo, "a-notes"), submitter="ada")
+    stranger = a_stranger()
+
+    async def choose(*paths: str) -> str:
+        chosen = await registry.post(
+            "/submit/chosen", data={"source": repo, "paths": list(paths)}, headers=stranger
+        )
+        said = SimpleCookie(chosen.headers["set-cookie"])["vskill_said"].value
+        headers = {**stranger, "Cookie": f"{stranger['Cookie']}; vskill_said={said}"}
+        return (await registry.get(chosen.headers["location"], headers=headers)).text
+
+    partly, again = await choose("a-notes", "b-notes"), await choose("a-notes", "b-notes")
+
+    taken = '<p class="notice good" role="status">1 of 2 skills was taken and will be checked. '
+    assert f"{taken}1 was on its way already.</p>" in partly
+    assert "None of 2 skills was taken anew. 2 were on their way already." in again

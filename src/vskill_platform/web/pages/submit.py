@@ -8,6 +8,7 @@ from litestar import Request, Response, get, post
 from litestar.datastructures import Cookie, FormMultiDict, UploadFile
 from litestar.response import Redirect, Template
 from litestar.status_codes import (
+    HTTP_200_OK,
     HTTP_303_SEE_OTHER,
     HTTP_400_BAD_REQUEST,
     HTTP_403_FORBIDDEN,
@@ -15,6 +16,7 @@ from litestar.status_codes import (
     HTTP_429_TOO_MANY_REQUESTS,
 )
 
+from vskill_platform.access.namespaces import may_act_in
 from vskill_platform.errors import (
     InvalidInput,
     NotAllowed,
@@ -24,9 +26,10 @@ from vskill_platform.errors import (
     VskillError,
 )
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
+from vskill_platform.intake.discover import FoundSkill
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.intake.submit_set import SubmittedSet
-from vskill_platform.model.access import Right
+from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
@@ -40,7 +43,8 @@ from vskill_platform.web.hand_in import (
     submit_files,
     submit_source,
 )
-from vskill_platform.web.said import PROBLEM, say
+from vskill_platform.web.pages.submit_answer import refused, what_was_taken
+from vskill_platform.web.said import say
 
 PageRequest = Request[Any, Any, Any]
 _SUBMIT = {"right": Right.SUBMIT}
@@ -52,8 +56,6 @@ _STATUSES = {
     SourceRefused: HTTP_422_UNPROCESSABLE_ENTITY,
 }
 _FIELDS = ("source", "path", "ref", "namespace", "private")
-#: So many of those that were not taken are told why.
-_MAX_REFUSED = 5
 
 
 @get("/submit", opt=_SUBMIT, include_in_schema=False)
@@ -99,14 +101,14 @@ async def submit_chosen_form(request: PageRequest) -> Response[Any]:
     """Take the skills that were ticked."""
     form = await request.form()
     typed = _typed(form)
+    paths = [path for path in form.getall("paths", []) if isinstance(path, str)]
+    visitor, is_private = visitor_of(request), typed["private"] == "yes"
     try:
         source = _source(typed)
-        submitted = await submit_chosen(
-            visitor_of(request),
-            source,
-            [path for path in form.getall("paths", []) if isinstance(path, str)],
-            is_private=typed["private"] == "yes",
-        )
+        if not paths:
+            skills = await _skills_of(visitor, source)
+            return _choice(source, skills, is_private=is_private, is_again=True)
+        submitted = await submit_chosen(visitor, source, paths, is_private=is_private)
     except _SAYABLE as error:
         return await _say(request, typed, error)
     return _lead_to(submitted)
@@ -114,19 +116,37 @@ async def submit_chosen_form(request: PageRequest) -> Response[Any]:
 
 async def _submit_repo(request: PageRequest, source: Source, *, is_private: bool) -> Response[Any]:
     """Submit the one skill of a repo; let the visitor choose if there are more."""
-    async with looked_through(visitor_of(request), source) as discovery:
-        skills = discovery.skills
-    if not skills:
-        raise InvalidInput(
-            f"there is no SKILL.md in {source.url}; a skill is a folder with that file in it"
-        )
+    skills = await _skills_of(visitor_of(request), source)
     if len(skills) == 1:
         submitted = await submit_chosen(
             visitor_of(request), source, [skills[0].path], is_private=is_private
         )
         return _lead_to(submitted)
-    context = {"source": source, "skills": skills, "is_private": is_private}
-    return Template("pages/choose.html", context=context)
+    return _choice(source, skills, is_private=is_private)
+
+
+async def _skills_of(visitor: Visitor, source: Source) -> tuple[FoundSkill, ...]:
+    async with looked_through(visitor, source) as discovery:
+        skills = discovery.skills
+    if not skills:
+        raise InvalidInput(
+            f"there is no SKILL.md in {source.url}; a skill is a folder with that file in it"
+        )
+    return skills
+
+
+def _choice(
+    source: Source, skills: tuple[FoundSkill, ...], *, is_private: bool, is_again: bool = False
+) -> Template:
+    """Show what there is to choose from; *again* if nothing was ticked."""
+    context = {
+        "source": source,
+        "skills": skills,
+        "is_private": is_private,
+        "error": "choose at least one skill" if is_again else "",
+    }
+    status = HTTP_400_BAD_REQUEST if is_again else HTTP_200_OK
+    return Template("pages/choose.html", context=context, status_code=status)
 
 
 async def _form_page(
@@ -143,10 +163,14 @@ async def _form_page(
 
 
 async def _own_namespaces(request: PageRequest) -> list[str]:
-    """Return where this visitor's files may go: members see, and do not hand in."""
-    user = visitor_of(request).user
+    """Return where this visitor's files may go: members see, and do not hand in.
+
+    None at all for a visitor without a name where the place of the nameless belongs to somebody.
+    """
+    visitor = visitor_of(request)
+    user = visitor.user
     if user is None:
-        return [LOCAL_NAMESPACE]
+        return [LOCAL_NAMESPACE] if await may_act_in(visitor, LOCAL_NAMESPACE) else []
     found = [(await get_namespace(name)).record for name in await list_namespaces_of(user.name)]
     return [one.name for one in found if one.name.startswith("@") and one.is_owner(user.name)]
 
@@ -164,18 +188,12 @@ async def _say(request: PageRequest, typed: dict[str, str], error: VskillError) 
 
 def _lead_to(submitted: SubmittedSet) -> Redirect:
     """Lead to the one submission, or to the list of those that came in together."""
-    refused = [
-        f"{member.skill.path or member.skill.name}: {member.error}"
-        for member in submitted.members
-        if member.result is None
-    ]
     if not submitted.submission_ids:
-        raise InvalidInput("; ".join(refused[:_MAX_REFUSED]))
+        raise InvalidInput(refused(submitted))
     if len(submitted.members) == 1:
         return _see(f"/submissions/{submitted.submission_ids[0]}")
-    words = f"Not taken: {'; '.join(refused[:_MAX_REFUSED])}" if refused else ""
-    cookies = [say(PROBLEM, words, on="/queue")] if words else []
-    return _see(f"/queue?set={submitted.set_id}", cookies)
+    kind, words = what_was_taken(submitted)
+    return _see(f"/queue?set={submitted.set_id}", [say(kind, words, on="/queue")])
 
 
 def _see(path: str, cookies: Sequence[Cookie] = ()) -> Redirect:
