@@ -116,12 +116,15 @@ function moveSelection(step) {
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   if (isTyping(event.target)) {
-    if (event.key === "Escape") event.target.blur();
+    if (event.key === "Escape") {
+      // Some browsers would empty the field, though what it found stays: that is to be walked through.
+      if (event.target.type === "search") event.preventDefault();
+      event.target.blur();
+    }
     return;
   }
   if (event.key === "/") {
-    const boxes = document.querySelectorAll("[data-slash]");
-    const box = boxes[boxes.length - 1];
+    const box = document.querySelector("[data-slash]");
     if (box) { event.preventDefault(); box.focus(); box.select(); }
   } else if (event.key === "j") moveSelection(1);
   else if (event.key === "k") moveSelection(-1);
