@@ -66,7 +66,10 @@ class ChangedSinceSeen(VskillError):
 
 
 class NotFound(VskillError):
-    pass
+    def __init__(self, message: str, *, look_for: str = "") -> None:
+        super().__init__(message)
+        #: The name of a skill that a person may search for instead; empty if there is none.
+        self.look_for = look_for
 
 
 class NotSignedIn(VskillError):

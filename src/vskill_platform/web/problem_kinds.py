@@ -68,7 +68,9 @@ KINDS: dict[type[Exception], Kind] = {
     NotAllowed: Kind(
         403, "not_allowed", "This is not allowed", "Ask an owner of the namespace, or an admin."
     ),
-    NotFound: Kind(404, "not_found", "There is nothing here", "Look for it from the first page."),
+    NotFound: Kind(
+        404, "not_found", "There is nothing here", "Check its spelling, or search for it."
+    ),
     InvalidTransition: Kind(409, "wrong_state", "It is past that", "Look at where it is now."),
     ChangedSinceSeen: Kind(
         409, "changed_since_seen", "It is not what you looked at", "Look at it again, then decide."

@@ -58,9 +58,8 @@ def answer_problem(request: Request[Any, Any, Any], error: Exception) -> Respons
     _write_down(request, error, kind)
     headers = _headers_of(request, error, kind)
     if is_page:
-        return Template(
-            "error.html", context={"problem": problem}, status_code=kind.status, headers=headers
-        )
+        context = {"problem": problem, "look_for": getattr(error, "look_for", "")}
+        return Template("error.html", context=context, status_code=kind.status, headers=headers)
     return Response(problem, status_code=kind.status, headers=headers, media_type=PROBLEM_TYPE)
 
 

@@ -69,7 +69,7 @@ async def test_a_skill_that_was_taken_down_says_why(
         (S.REJECTED, ("was rejected", "Stopped at the decision")),
         (S.BLOCKED, ("is blocked", "Stopped at the blocklist")),
         (S.DEQUEUED, ("was withdrawn", "submit it again")),
-        (S.NEEDS_REVIEW, ("waits for a person", "Come back in a moment")),
+        (S.NEEDS_REVIEW, ("waits for a person", "was handed to a person", "may take days")),
         (S.RECEIVED, ("is still being checked", "Come back in a moment")),
         (S.TIER2_SCANNING, ("is still being checked", "Come back in a moment")),
     ],
@@ -131,3 +131,25 @@ async def test_what_nobody_has_heard_of_is_plainly_not_found(site: Site) -> None
 
     assert page.status_code == 404
     assert "<script>alert" not in page.text
+
+
+async def test_what_waits_for_a_person_was_stopped_by_nobody(site: Site, env: WorkerEnv) -> None:
+    await put_submission(env, S.NEEDS_REVIEW)
+
+    page = (await site.get(PAGE)).text
+
+    assert "Stopped at" not in page
+    assert "in a moment" not in page
+    assert "Nothing has been decided" in page
+
+
+@pytest.mark.parametrize("address", ["ada/notes/zebra", "ada/notes/zebra/files", "zebra"])
+async def test_a_name_that_nobody_has_heard_of_can_be_searched_for(
+    site: Site, address: str
+) -> None:
+    page = await site.get(f"/skills/{address}")
+    elsewhere = await site.get("/nowhere")
+
+    assert page.status_code == 404
+    assert 'name="q" type="search" value="zebra"' in page.text
+    assert 'type="search" value=' not in elsewhere.text

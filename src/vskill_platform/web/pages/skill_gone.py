@@ -32,7 +32,6 @@ _STAGES: dict[SubmissionState, str] = {
     _S.REJECTED: "the decision",
     _S.BLOCKED: "the blocklist",
     _S.DEQUEUED: "the queue",
-    _S.NEEDS_REVIEW: "the review by a person",
 }
 _TITLES: dict[SubmissionState, str] = {
     _S.TIER1_FAILED: "was stopped by the check",
@@ -60,6 +59,10 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
     report: Report | None = None
     findings: tuple[ShownFinding, ...] = ()
 
+    @property
+    def waits_for_person(self) -> bool:
+        return self.submission is not None and self.submission.state is _S.NEEDS_REVIEW
+
 
 async def taken_down(skill: PublishedSkill, down: TakenDown) -> Response[Any]:
     """Tell about a skill that was published once."""
@@ -82,7 +85,7 @@ async def never_published(request: PageRequest, slug: str) -> Response[Any]:
     """Tell about a name that was submitted only; of what nobody has heard there is nothing."""
     submission = await _find_submission(request, slug)
     if submission is None:
-        raise NotFound(f"there is no skill {slug!r}")
+        raise NotFound(f"there is no skill {slug!r}", look_for=slug.rsplit("/", 1)[-1])
     state = submission.state
     gone = Gone(
         slug=slug,
@@ -90,7 +93,7 @@ async def never_published(request: PageRequest, slug: str) -> Response[Any]:
         reason=submission.reason,
         at=submission.updated_at,
         stage=_STAGES.get(state, ""),
-        tone="bad" if state in _STAGES and state is not _S.NEEDS_REVIEW else "info",
+        tone="bad" if state in _STAGES else "info",
         submission=submission,
     )
     return _page(await _with_findings(gone), HTTP_404_NOT_FOUND)

@@ -78,5 +78,6 @@ async def find_place(request: PageRequest, address: str) -> tuple[Place, Publish
         if stored and await sees_skill(visitor_of(request), stored.record):
             return place, stored.record
     if not places:
-        raise NotFound(f"there is no skill {show(address.strip('/'), limit=100)}")
+        asked = show(address.strip("/"), limit=100)
+        raise NotFound(f"there is no skill {asked}", look_for=asked.rsplit("/", 1)[-1])
     return places[-1], None
