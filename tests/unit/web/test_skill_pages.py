@@ -374,10 +374,16 @@ async def test_a_skill_with_nothing_left_can_be_read_but_not_installed(
     await change_skill(env, "ada/notes/tidy", yanked=(mark,), version="", digest="")
 
     page = await client.get(PAGE)
+    named = await client.get(f"{PAGE}?version=1.0.0")
     download = await client.get(f"{PAGE}/download")
 
     assert page.status_code == 200
     assert "Every version of this skill is yanked" in page.text
+    assert "curl -fL" not in page.text
+    assert ">Download</a>" not in page.text
+    assert f'<li><a href="{PAGE}?version=1.0.0">1.0.0</a></li>' in page.text
+    assert "curl -fL" in named.text
+    assert ">Download</a>" in named.text
     assert download.status_code == 404
 
 

@@ -44,6 +44,11 @@ class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
     def is_latest(self) -> bool:
         return self.version.number == self.skill.offered
 
+    @property
+    def is_offered(self) -> bool:
+        """Tell whether to offer it for download: also if it is yanked, to who has named it."""
+        return self.is_named or self.yank is None
+
 
 async def skill_page(
     request: PageRequest, opened: OpenSkill, template: str, tab: str, **context: Any

@@ -42,18 +42,25 @@ def install_guide(request: PageRequest, skill: PublishedSkill, version: SkillVer
         download=f"curl -fL {token}-o {file} {shlex.quote(url)}",
         verify=f"echo '{version.archive_sha256}  {file}' | sha256sum --check",
         unpack={
-            client: f"mkdir -p {folder}/{shlex.quote(skill.name)}\n"
-            f"tar -xzf {file} -C {folder}/{shlex.quote(skill.name)}"
-            for client, folder in CLIENTS.items()
+            client: _unpack(file, f"{place}/{_plain_name(skill)}")
+            for client, place in CLIENTS.items()
         },
         badge=f"[![{skill.name}]({page}/badge.svg)]({page})",
     )
 
 
 def archive_name(skill: PublishedSkill, version: SkillVersion) -> str:
-    """Name a download so that no header, shell or file system can mistake it."""
-    name = re.sub(r"[^a-z0-9-]+", "-", skill.name.lower()).strip("-") or "skill"
-    return f"{name}-{version.version}.tar.gz"
+    return f"{_plain_name(skill)}-{version.version}.tar.gz"
+
+
+def _plain_name(skill: PublishedSkill) -> str:
+    """Name a file or folder so that no header, shell or file system can mistake it."""
+    return re.sub(r"[^a-z0-9-]+", "-", skill.name.lower()).strip("-") or "skill"
+
+
+def _unpack(file: str, folder: str) -> str:
+    """Replace the skill's own folder: over an older copy, what a version dropped would stay."""
+    return f"rm -rf {folder}\nmkdir -p {folder}\ntar -xzf {file} -C {folder}"
 
 
 def public_address(request: PageRequest) -> str:

@@ -9,6 +9,8 @@ from markupsafe import Markup
 from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.base.recent import Recent
 from vskill_platform.errors import NotFound
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.publish.list_versions import Standing, list_versions
 from vskill_platform.publish.read_files import read_file, text_of
 from vskill_platform.scan.frontmatter import FrontmatterError, Value, read_frontmatter
 from vskill_platform.scan.manifest import MANIFEST
@@ -24,6 +26,8 @@ _ROOM_CHARACTERS = 8 * 1024 * 1024
 _SHOWN_ELSEWHERE = frozenset({"name", "description"})
 _MISSING = "The registry does not keep the files of this version any more."
 _NO_TEXT = "It is not a text."
+#: So many versions are listed for who needs one that is yanked; their own page has all.
+_MAX_NAMED = 5
 
 
 class Readme(msgspec.Struct, frozen=True):
@@ -46,9 +50,16 @@ async def skill_readme(request: PageRequest, opened: OpenSkill) -> Template:
         "readme",
         readme=await read_readme(opened),
         install=install_guide(request, skill, version),
+        named_only=() if opened.is_offered else await _to_be_named(skill),
         health=await _health(opened),
         source_url=_source_url(opened),
     )
+
+
+async def _to_be_named(skill: PublishedSkill) -> list[str]:
+    """Return the newest versions of a skill whose versions are yanked, every one of them."""
+    rows = (await list_versions(skill.slug)).versions
+    return [row.version.version for row in rows if row.standing is Standing.YANKED][:_MAX_NAMED]
 
 
 async def read_readme(opened: OpenSkill) -> Readme:
