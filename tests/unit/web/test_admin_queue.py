@@ -43,6 +43,7 @@ async def test_the_dashboard_counts_everything_and_is_calm_when_all_is_well(
 ) -> None:
     await put_skill(registry.env, tmp_path)
     await put_submission(registry.env, _S.REJECTED, is_private=True, name="hushed")
+    await put_submission(registry.env, _S.NEEDS_REVIEW, name="doubtful")
     await put_heartbeat(
         Heartbeat(
             node="node-7", started_at=clock.now(), beat_at=clock.now(), in_flight=1, handled=9
@@ -55,7 +56,8 @@ async def test_the_dashboard_counts_everything_and_is_calm_when_all_is_well(
     assert "All is well" in page
     assert "node-7" in page
     assert "has not been due yet" in page
-    assert ": 1 stopped</title>" in page  # the private one
+    assert ": 1 to a person, 1 stopped</title>" in page  # the private one
+    assert "<b>1</b><span>ended in 24 h</span>" in page  # a person has not decided yet
     assert "/admin/people" not in page  # no door that would not open
 
 

@@ -11,7 +11,7 @@ from litestar.response import Template
 from vskill_platform.catalogue.query import EVERYTHING, ActivityBucket, Bucket, Freshness
 from vskill_platform.cron.schedule import JOBS
 from vskill_platform.model.access import Right
-from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.submission import TERMINAL_STATES, SubmissionState
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.cron_store import CronRun, get_cron_runs
 from vskill_platform.stores.db import get_now
@@ -56,7 +56,9 @@ async def dashboard_page(request: AdminRequest) -> Template:
         "alarms": _alarms(health, catalogue.freshness, jobs, stuck=len(stuck)),
         "throughput": _throughput(activity),
         "scan_times": _scan_times(activity),
-        "ended": sum(sum(bucket.ended.values()) for bucket in activity),
+        "ended": sum(
+            bucket.ended.get(state, 0) for bucket in activity for state in TERMINAL_STATES
+        ),
     }
     return admin_page(request, "admin/dashboard.html", context)
 
