@@ -1,10 +1,16 @@
 """Is the process alive, and does it get work done."""
 
-from litestar import Response, get
+from typing import Any
+
+import msgspec
+from litestar import Request, Response, get
 from litestar.status_codes import HTTP_200_OK, HTTP_503_SERVICE_UNAVAILABLE
 
+from vskill_platform.errors import NotSignedIn
 from vskill_platform.model.access import Right
 from vskill_platform.queue.health import Health, check_health
+from vskill_platform.stores.db import get_settings
+from vskill_platform.web.access.identify import identify
 
 
 @get("/healthz", opt={"right": Right.ANYONE})
@@ -14,8 +20,25 @@ async def healthz() -> dict[str, str]:
 
 
 @get("/readyz", opt={"right": Right.ANYONE})
-async def readyz() -> Response[Health]:
+async def readyz(request: Request[Any, Any, Any]) -> Response[Health]:
     """Say whether the database answers and waiting work gets done, and if not, why."""
     health = await check_health()
     status = HTTP_503_SERVICE_UNAVAILABLE if health.problems else HTTP_200_OK
+    if not await _is_operator(request):
+        health = _without_names(health)
     return Response(health, status_code=status)
+
+
+async def _is_operator(request: Request[Any, Any, Any]) -> bool:
+    """Tell who asks. Nobody is looked up before the check, nor refused because of a bad token."""
+    try:
+        visitor = (await identify(request)).visitor
+    except NotSignedIn:
+        return False
+    return visitor.may(Right.OPERATE, get_settings())
+
+
+def _without_names(health: Health) -> Health:
+    """Return how the workers are, but not on which machines they run."""
+    nameless = tuple(msgspec.structs.replace(worker, node="") for worker in health.workers)
+    return msgspec.structs.replace(health, workers=nameless)

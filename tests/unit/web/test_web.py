@@ -10,11 +10,14 @@ from httpx import ASGITransport, AsyncClient
 from tests.casts import a_published_skill
 from tests.clocks import ManualClock
 from tests.probes import ProbingEngine
+from tests.unit.web.api_cast import token_of
 from vskill_platform.errors import EngineError
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
+from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
 from vskill_platform.stores.skill_store import write_skill
 from vskill_platform.web.app import create_app
 
@@ -71,3 +74,22 @@ async def test_the_stylesheet_is_served(client: AsyncClient) -> None:
 
     assert style.status_code == 200
     assert "color-scheme" in style.text
+
+
+async def test_only_operators_read_on_which_machines_the_workers_run(
+    client: AsyncClient, bound: WorkerEnv, clock: ManualClock
+) -> None:
+    now = clock.now()
+    await put_heartbeat(
+        Heartbeat(node="node-7", started_at=now, beat_at=now, in_flight=1, handled=9)
+    )
+
+    nobody = await client.get("/readyz")
+    reader = await client.get("/readyz", headers=await token_of(Role.READER))
+    unknown = await client.get("/readyz", headers={"Authorization": "Bearer vsk_unknown"})
+    operator = await client.get("/readyz", headers=await token_of(Role.REVIEWER))
+
+    answers = (nobody, reader, unknown, operator)
+    assert [answer.status_code for answer in answers] == [200] * 4
+    assert [answer.json()["workers"][0]["node"] for answer in answers] == ["", "", "", "node-7"]
+    assert {answer.json()["workers"][0]["handled"] for answer in answers} == {9}
