@@ -227,3 +227,12 @@ async def test_files_that_were_stopped_are_mended_and_handed_in_again(registry: 
     assert 'href="/submit">Submit the files again</a>' in of_files
     assert "Check the same files again" in of_files
     assert "Try again" not in of_files
+
+
+async def test_who_may_decide_is_led_to_the_review(registry: Registry) -> None:
+    waiting = await put_submission(registry.env, _S.NEEDS_REVIEW)
+    rae = await browser_of(Role.REVIEWER)
+    link = f'href="/admin/reviews/{waiting.id}"'
+
+    assert link in (await registry.get(f"/submissions/{waiting.id}", headers=rae)).text
+    assert link not in (await registry.get(f"/submissions/{waiting.id}", headers=HTML)).text
