@@ -9,14 +9,13 @@ from functools import cache
 from typing import Any, cast
 
 from litestar import Litestar
-from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
 
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.access.middleware import AccessMiddleware
 from vskill_platform.web.access.rate_limits import RateLimits
-from vskill_platform.web.app import create_app
+from vskill_platform.web.app import build_state, create_app
 from vskill_platform.web.env_middleware import EnvMiddleware
 from vskill_platform.web.live.broadcast import Broadcast
 
@@ -33,7 +32,7 @@ def an_app(
     """
     app = copy(_built(*more))
     limits = RateLimits()
-    app.state = State({"limits": limits, "catalogue": catalogue, "broadcast": broadcast})
+    app.state = build_state(limits, catalogue, broadcast)
     built: Any = app.asgi_handler
     app.asgi_handler = EnvMiddleware(AccessMiddleware(built._app._app, limits), env)
     return app

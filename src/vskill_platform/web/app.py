@@ -47,7 +47,7 @@ from vskill_platform.web.catalogue_access import warn_if_stale
 from vskill_platform.web.env_middleware import EnvMiddleware
 from vskill_platform.web.external_scans import external_scan_callback
 from vskill_platform.web.head_requests import HeadRequests
-from vskill_platform.web.health import healthz, readyz
+from vskill_platform.web.health import KnownHealth, healthz, readyz
 from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.live.events import live_queue, live_submission
 from vskill_platform.web.pages.account import (
@@ -146,6 +146,14 @@ _HEALTH: list[ControllerRouterHandler] = [
 ]
 
 
+def build_state(
+    limits: RateLimits, catalogue: Catalogue | None, broadcast: Broadcast | None
+) -> State:
+    """Return what the requests of one application share."""
+    shared = {"limits": limits, "catalogue": catalogue, "broadcast": broadcast}
+    return State({**shared, "health": KnownHealth()})
+
+
 def create_app(
     env: WorkerEnv, *, catalogue: Catalogue | None = None, broadcast: Broadcast | None = None
 ) -> Litestar:
@@ -169,7 +177,7 @@ def create_app(
         exception_handlers={Exception: answer_problem},
         before_send=[add_headers, warn_if_stale],
         template_config=TemplateConfig(instance=build_templates()),
-        state=State({"limits": limits, "catalogue": catalogue, "broadcast": broadcast}),
+        state=build_state(limits, catalogue, broadcast),
         request_class=BoundedRequest,
         request_max_body_size=MAX_BODY_BYTES,
         multipart_form_part_limit=MAX_FILES + _OTHER_PARTS,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.probes import ProbingEngine
 from vskill_platform.engines.ports import Change, Engine
-from vskill_platform.errors import EngineError, FeedTrimmed, TooMany
+from vskill_platform.errors import EngineError, FeedTrimmed
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.source import folder_source
@@ -55,16 +55,6 @@ async def test_who_left_is_forgotten() -> None:
         assert (broadcast.count, broadcast.listeners_of(QUEUE)) == (1, 1)
 
     assert (broadcast.count, broadcast.listeners_of(QUEUE)) == (0, 0)
-
-
-async def test_pages_beyond_the_limit_are_told_to_look_by_themselves(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "MAX_LISTENERS", 1)
-    broadcast = Broadcast()
-    async with broadcast.listening([QUEUE]):
-        with pytest.raises(TooMany):
-            await broadcast.listening([QUEUE]).__aenter__()
 
 
 async def test_closing_ends_those_who_wait_and_those_who_come_later() -> None:

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from tests.apps import an_app
@@ -17,8 +19,8 @@ from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.live import broadcast as broadcast_module
 from vskill_platform.web.live import events
+from vskill_platform.web.live.broadcast import MAX_OF_ONE
 
 REPO = "https://github.com/ada/notes"
 _PATIENCE_SECONDS = 20
@@ -174,10 +176,46 @@ async def test_what_is_not_there_or_not_theirs_cannot_be_listened_to(registry: R
     assert {answer.status_code for answer in answers} == {404}
 
 
+async def test_one_visitor_has_so_many_pages_open_and_no_more(registry: Registry) -> None:
+    ben = await browser_of(Role.READER)
+    async with AsyncExitStack() as opened:
+        pages = [
+            await opened.enter_async_context(listening(registry, "/live/queue"))
+            for _ in range(MAX_OF_ONE + 1)
+        ]
+        heads = [await page.head() for page in pages]
+        another = asyncio.create_task(registry.get("/live/queue", headers=ben))
+        while registry.broadcast.count <= MAX_OF_ONE:
+            await asyncio.sleep(0)
+        registry.broadcast.close()
+        statuses = sorted(head["status"] for head in heads)
+
+    assert statuses == [200] * MAX_OF_ONE + [429]
+    assert (await another).status_code == 200
+    assert registry.broadcast.places.count == 0
+
+
+async def test_a_page_that_leaves_before_it_heard_anything_gives_its_place_back(
+    registry: Registry,
+) -> None:
+    async with listening(registry, "/live/queue") as page:
+        page.hang_up()
+
+    assert registry.broadcast.places.count == 0
+
+
+async def test_opening_a_page_that_listens_is_counted_as_reading(bound: WorkerEnv) -> None:
+    settings = msgspec.structs.replace(bound.settings, reads_per_minute=2)
+    async with open_registry(replace(bound, settings=settings)) as registry:
+        statuses = [(await registry.get("/live/submissions/sub_0")).status_code for _ in range(3)]
+
+    assert statuses == [404, 404, 429]
+
+
 async def test_where_there_is_no_room_or_no_feed_pages_look_by_themselves(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broadcast_module, "MAX_LISTENERS", 0)
+    monkeypatch.setattr(registry.broadcast.places, "in_all", 0)
     full = await registry.get("/live/queue")
     silent = Registry(
         registry.env, registry.catalogue, registry.broadcast, an_app(registry.env),

@@ -55,6 +55,18 @@ async def test_ready_means_that_work_gets_done(
     assert "no worker is alive" in waiting.json()["problems"][0]
 
 
+async def test_ready_is_what_was_known_a_moment_ago(
+    client: AsyncClient, probe: ProbingEngine, clock: ManualClock
+) -> None:
+    before = await client.get("/readyz")
+    probe.kv.fails = lambda _: EngineError("disk gone")
+    at_once = await client.get("/readyz")
+    clock.advance(seconds=1)
+    later = await client.get("/readyz")
+
+    assert [one.status_code for one in (before, at_once, later)] == [200, 200, 503]
+
+
 async def test_an_outage_is_a_503_and_never_an_empty_page(
     client: AsyncClient, env: WorkerEnv, probe: ProbingEngine
 ) -> None:

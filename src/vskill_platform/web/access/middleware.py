@@ -10,7 +10,7 @@ from vskill_platform.errors import NotSignedIn, VskillError
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.access.headers import NEW_VISIT
 from vskill_platform.web.access.identify import address_of, identify
-from vskill_platform.web.access.paths import SAFE_METHODS, is_counted, is_plain
+from vskill_platform.web.access.paths import SAFE_METHODS, is_plain
 from vskill_platform.web.access.rate_limits import RateLimits, household, who_asks
 from vskill_platform.web.access.request_id import request_id_of
 from vskill_platform.web.access.shares import held_until_answered
@@ -46,8 +46,7 @@ class AccessMiddleware:
             raise
         request.scope["state"][VISITOR] = found.visitor
         request.scope["state"][NEW_VISIT] = found.new_visit
-        if is_counted(path):
-            self._count(request, who_asks(found.visitor))
+        self._count(request, who_asks(found.visitor))
 
     def _count(self, request: Request[Any, Any, Any], who: str) -> None:
         settings = get_settings()

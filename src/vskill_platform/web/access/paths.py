@@ -9,18 +9,12 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SIGN_IN = "/sign-in"
 #: Nobody is looked up for these, nor counted: they must answer when nothing else does.
 _PLAIN = ("/static/", "/healthz", "/readyz")
-#: They stay open for long, and are asked for anew by the browser itself.
-_LIVE = "/live/"
 #: Where signing in leads back to nothing.
 _NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome")
 
 
 def is_plain(path: str) -> bool:
     return path.startswith(_PLAIN)
-
-
-def is_counted(path: str) -> bool:
-    return not path.startswith((*_PLAIN, _LIVE))
 
 
 def is_api(connection: ASGIConnection[Any, Any, Any, Any]) -> bool:

@@ -7,14 +7,16 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.errors import EngineError, FeedTrimmed, TooMany
+from vskill_platform.errors import EngineError, FeedTrimmed
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_store import submission_of_key
+from vskill_platform.web.access.shares import Shares
 
 log = get_logger(__name__)
 
-#: More open pages on one node are told to look again by themselves.
+#: More open pages on one node, or of one visitor, are told to look again by themselves.
 MAX_LISTENERS = 2_000
+MAX_OF_ONE = 20
 #: After an outage the feed is asked for again this much later.
 _RETRY_SECONDS = 1.0
 _LOOK_AGAIN = timedelta(seconds=30)
@@ -50,6 +52,10 @@ class Broadcast:
         self._listeners: dict[str, set[Listener]] = defaultdict(set)
         self._count = 0
         self._is_closed = False
+        #: Held by each request for as long as it is open.
+        self.places = Shares(
+            in_all=MAX_LISTENERS, each=MAX_OF_ONE, what="open pages", retry_after=_LOOK_AGAIN
+        )
 
     @property
     def count(self) -> int:
@@ -58,7 +64,6 @@ class Broadcast:
     @asynccontextmanager
     async def listening(self, topics: Iterable[str]) -> AsyncIterator[Listener]:
         """Hear of these topics until this is left."""
-        self.check_room()
         listener = Listener()
         topics = tuple(topics)
         self._count += 1
@@ -74,10 +79,6 @@ class Broadcast:
                 self._listeners[topic].discard(listener)
                 if not self._listeners[topic]:
                     del self._listeners[topic]
-
-    def check_room(self) -> None:
-        if self._count >= MAX_LISTENERS:
-            raise TooMany("too many pages listen already", retry_after=_LOOK_AGAIN)
 
     def listeners_of(self, topic: str) -> int:
         return len(self._listeners.get(topic, ()))

@@ -13,6 +13,7 @@ from vskill_platform.errors import NotReady
 from vskill_platform.model.access import Right
 from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.stores.submission_store import get_submission
+from vskill_platform.web.access.shares import hold_until_answered
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.live.broadcast import QUEUE, Broadcast, Listener, submission_topic
 
@@ -49,11 +50,11 @@ async def live_queue(request: Request[Any, Any, Any]) -> ServerSentEvent:
 
 
 def broadcast_of(request: Request[Any, Any, Any]) -> Broadcast:
-    """Return what pages listen to, if there is room for another: later it is too late to say no."""
+    """Return what pages listen to, with a place for this one: later it is too late to say no."""
     broadcast: Broadcast | None = request.app.state.broadcast
     if broadcast is None:
         raise NotReady("pages are not told of changes here; look again by yourself")
-    broadcast.check_room()
+    hold_until_answered(request, broadcast.places)
     return broadcast
 
 
