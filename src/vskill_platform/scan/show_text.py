@@ -15,11 +15,12 @@ _RISKY_IN_JSON = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 _TAB = "    "
+_MOST_REMEMBERED = 10_000
 
 
 def show(text: str, *, limit: int = 0) -> str:
     """Return *text* on one line with nothing in it that acts; cut it after *limit* characters."""
-    shown = text if is_harmless(text) else "".join(map(_show_character, text))
+    shown = text if is_harmless(text) else text.translate(_shown_as)
     return f"{shown[: limit - 1]}…" if limit and len(shown) > limit else shown
 
 
@@ -42,6 +43,19 @@ def _show_character(char: str) -> str:
     if char.isprintable() and char not in _BLANKS and ord(char) not in _SELECTORS:
         return char
     return _SPELLED.format(ord(char))
+
+
+class _ShownAs(dict[int, str]):
+    """How each character is shown, remembered: a text has few that differ, and many in all."""
+
+    def __missing__(self, code: int) -> str:
+        found = _show_character(chr(code))
+        if len(self) < _MOST_REMEMBERED:
+            self[code] = found
+        return found
+
+
+_shown_as = _ShownAs()
 
 
 def _escape(found: re.Match[str]) -> str:

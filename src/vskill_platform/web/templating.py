@@ -161,7 +161,12 @@ def tier_name(tier: str) -> str:
 
 
 def shown(text: str, limit: int = 0) -> Markup:
-    """Return words of a stranger; what a browser would obey or not show is spelled out."""
+    """Return words of a stranger; what a browser would obey or not show is spelled out.
+
+    What was made ready before stays as it is.
+    """
+    if isinstance(text, Markup):
+        return text
     return Markup(mark_spelled_out(str(escape(show(text, limit=limit)))))  # noqa: S704 - escaped
 
 

@@ -79,6 +79,26 @@ async def test_files_that_cannot_be_shown_say_why(registry: Registry, tmp_path: 
     assert "Its files are not kept any more." in gone
 
 
+async def test_a_long_file_is_reviewed_page_by_page(registry: Registry, tmp_path: Path) -> None:
+    long = "".join(f"echo {number}\n" for number in range(1, 3001))
+    waiting = await put_review(tmp_path, files={"run.sh": long}, line=2500)
+    rae = await an_operator(registry, Role.REVIEWER)
+    path = f"/admin/reviews/{waiting.id}"
+
+    first = await rae.see(path)
+    second = await rae.see(f"{path}?file=run.sh&from=2001")
+    odd = await rae.see(f"{path}?file=run.sh&from=-x")
+
+    assert "These are the first 2,000 of 3,000 lines." in first
+    assert 'href="?file=run.sh&amp;from=2001"' in first
+    assert 'href="?file=run.sh&amp;from=2480#L2500"' in first
+    assert "echo 2001<" not in first
+    assert "echo 3000<" in second
+    assert '<tr id="L2500" class="it">' in second
+    assert "The lines after these" not in second
+    assert "These are the first 2,000 of 3,000 lines." in odd
+
+
 async def test_a_review_is_decided_once_and_with_a_reason(
     registry: Registry, tmp_path: Path
 ) -> None:

@@ -33,10 +33,12 @@ from vskill_platform.model.skill import TakenDown, Yank
 from vskill_platform.model.user import Role
 from vskill_platform.model.verdict import Severity, Verdict
 from vskill_platform.publish.block_skill import block
+from vskill_platform.publish.diff_versions import FileChange
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus, put_repo_health
 from vskill_platform.stores.skill_store import migrate_skill_slugs
+from vskill_platform.web.pages.skill_versions import MAX_CHARACTERS, shown_changes
 
 PAGE = "/skills/ada/notes/tidy"
 PARTS = ("", "/files", "/files/SKILL.md", "/versions", "/security")
@@ -233,7 +235,7 @@ async def test_a_file_has_lines_that_can_be_pointed_at(
         (b"\xff\xfe\0\xd8", "It is not a text"),
         (b"", "The file is empty"),
         (b"a" * (1024 * 1024 + 1), "more than 1,048,576 bytes"),
-        (b"a\n" * 5001, "the first 5,000 of 5,001 lines"),
+        (b"a\n" * 2001, "the first 2,000 of 2,001 lines"),
         ("é".encode("utf-16"), "é"),
     ],
     ids=["binary", "broken", "empty", "large", "long", "utf-16"],
@@ -337,6 +339,20 @@ async def test_a_diff_shows_no_line_that_is_not_there(
     assert (parts["empty.md"].count("<tr"), "an empty file" in parts["empty.md"]) == (0, True)
     assert parts["long.md"].count("<tr") == 500
     assert "101 more lines" in parts["long.md"]
+
+
+def test_a_diff_is_no_longer_than_a_page_takes() -> None:
+    lines = ("@@ -0,0 +1,900 @@", *("+" + "ж" * 400 for _ in range(900)))
+    changes = tuple(
+        FileChange(path=path, old=None, new=None, lines=lines) for path in ("a.txt", "b.txt")
+    )
+
+    first, second = shown_changes(changes)
+
+    assert sum(len(row.text) for row in first.rows) <= MAX_CHARACTERS
+    assert len(first.rows) > 400
+    assert "more lines; the page is long enough" in first.note
+    assert len(second.rows) < 5
 
 
 async def test_the_first_version_has_nothing_before_it(

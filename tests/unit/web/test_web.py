@@ -56,15 +56,17 @@ async def test_ready_means_that_work_gets_done(
 
 
 async def test_ready_is_what_was_known_a_moment_ago(
-    client: AsyncClient, probe: ProbingEngine, clock: ManualClock
+    client: AsyncClient, env: WorkerEnv, clock: ManualClock
 ) -> None:
     before = await client.get("/readyz")
-    probe.kv.fails = lambda _: EngineError("disk gone")
+    source = folder_source("/skills/a")
+    await run_with_worker_env(env, lambda: submit(source, submitter="ada"))
     at_once = await client.get("/readyz")
     clock.advance(seconds=1)
     later = await client.get("/readyz")
 
-    assert [one.status_code for one in (before, at_once, later)] == [200, 200, 503]
+    waiting = [one.json()["queue"]["ready"] for one in (before, at_once, later)]
+    assert waiting == [0, 0, 1]
 
 
 async def test_an_outage_is_a_503_and_never_an_empty_page(

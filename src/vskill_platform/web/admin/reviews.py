@@ -5,6 +5,7 @@ from litestar import get, post
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
+from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import NotFound
 from vskill_platform.model.access import Right
@@ -16,9 +17,11 @@ from vskill_platform.publish.review_skill import Ruling, approve, recheck, rejec
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.admin.answers import AdminRequest, act, admin_page
 from vskill_platform.web.forms import read_fields
+from vskill_platform.web.shown_lines import show_lines
 
 _REVIEW = {"right": Right.REVIEW}
 _MAX_SHOWN_BYTES = 512 * 1024
+_MAX_DIGITS = 7
 _RULINGS = {
     "approve": (approve, "is published"),
     "reject": (reject, "is rejected"),
@@ -28,10 +31,12 @@ _RULINGS = {
 
 class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
-    #: (number, text, whether a finding is about it)
-    lines: list[tuple[int, str, bool]]
-    #: Why there are no lines.
+    #: Number, text, and whether a finding is about it.
+    lines: tuple[tuple[int, str, bool], ...] = ()
+    #: Why there are no lines, or not all of them.
     note: str = ""
+    #: From which line on there is more; None after the last.
+    following: int | None = None
 
 
 @get("/admin/reviews", opt=_REVIEW, include_in_schema=False)
@@ -44,6 +49,8 @@ async def review_page(request: AdminRequest, submission_id: FromPath[str]) -> Te
     """Show the report on one side and the very files that were checked on the other."""
     case = await get_case(submission_id)
     path = request.query_params.get("file") or _first_file(case)
+    start = _whole_number(request.query_params.get("from", ""))
+    marked = _marked(case, path) if path else frozenset()
     waits = case.submission.state is SubmissionState.NEEDS_REVIEW
     others = [] if waits else [one for one in await list_reviews() if one.id != submission_id]
     context = {
@@ -51,7 +58,7 @@ async def review_page(request: AdminRequest, submission_id: FromPath[str]) -> Te
         "waits": waits,
         "decided": None if waits else _last_decision(case),
         "next": others[0] if others else None,
-        "file": await _read_file(case.submission, path, _marked(case, path)) if path else None,
+        "file": await _read_file(case.submission, path, marked, start) if path else None,
     }
     return admin_page(request, "admin/review.html", context)
 
@@ -91,29 +98,36 @@ def _first_file(case: Case) -> str:
     return found or ("SKILL.md" if "SKILL.md" in paths else "")
 
 
+def _whole_number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 1
+
+
 def _marked(case: Case, path: str) -> frozenset[int]:
     findings = case.report.findings if case.report else ()
     return frozenset(item.line for item in findings if item.file == path and item.line)
 
 
-async def _read_file(submission: Submission, path: str, marked: frozenset[int]) -> ShownFile:
+async def _read_file(
+    submission: Submission, path: str, marked: frozenset[int], start: int
+) -> ShownFile:
     """Read one of the files that are kept until it is decided."""
     try:
         async with reopened(submission) as snapshot:
             known = {file.path: file for file in snapshot.files}
             if path not in known:
-                return ShownFile(path=path, lines=[], note="there is no such file in it")
+                return ShownFile(path=path, note="there is no such file in it")
             if known[path].size > _MAX_SHOWN_BYTES:
-                return ShownFile(path=path, lines=[], note="it is too large to be shown")
+                return ShownFile(path=path, note="it is too large to be shown")
             raw = await work_in_thread((snapshot.folder / path).read_bytes)
     except NotFound:
-        return ShownFile(path=path, lines=[], note="its files are not kept any more")
+        return ShownFile(path=path, note="its files are not kept any more")
+    return await in_few_threads(_show_file, path, raw, marked, start)
+
+
+def _show_file(path: str, raw: bytes, marked: frozenset[int], start: int) -> ShownFile:
     text = text_of(raw)
     if text is None:
-        return ShownFile(path=path, lines=[], note="it is no text")
-    # At line feeds alone, as the scanner counts: else a mark could stand beside another line.
-    lines = [
-        (number, line.removesuffix("\r"), number in marked)
-        for number, line in enumerate(text.split("\n"), start=1)
-    ]
-    return ShownFile(path=path, lines=lines)
+        return ShownFile(path=path, note="it is no text")
+    found = show_lines(text, marked, start=start)
+    note = found.note.removesuffix(".")
+    return ShownFile(path=path, lines=found.lines, note=note, following=found.following)

@@ -1,9 +1,8 @@
 """The files of a skill as they were checked: the tree, and one of them with its lines."""
 
-from itertools import groupby, islice
+from itertools import groupby
 from posixpath import dirname
 
-import msgspec
 from litestar.response import Template
 
 from vskill_platform.base.few_threads import in_few_threads
@@ -12,18 +11,10 @@ from vskill_platform.model.skill import SkillFile
 from vskill_platform.publish.read_files import read_file, text_of
 from vskill_platform.web.pages.skill_head import OpenSkill, skill_page
 from vskill_platform.web.pages.skill_places import PageRequest
+from vskill_platform.web.shown_lines import ShownLines, show_lines
 
-#: Of a longer file, or one with longer lines, the rest is to be had as a download.
+#: A longer file is to be had as a download alone.
 MAX_BYTES = 1024 * 1024
-MAX_LINES = 5_000
-MAX_LINE_CHARACTERS = 2_000
-
-
-class FileLines(msgspec.Struct, frozen=True):
-    #: Number, text, and whether it is the one that is meant: none is.
-    lines: tuple[tuple[int, str, bool], ...] = ()
-    #: Why there are none, or not all of them.
-    note: str = ""
 
 
 async def skill_files(request: PageRequest, opened: OpenSkill) -> Template:
@@ -66,29 +57,16 @@ async def _file(request: PageRequest, opened: OpenSkill, file: SkillFile) -> Tem
     )
 
 
-async def _lines(opened: OpenSkill, file: SkillFile) -> FileLines:
+async def _lines(opened: OpenSkill, file: SkillFile) -> ShownLines:
     if file.size > MAX_BYTES:
-        return FileLines(note=f"It has more than {MAX_BYTES:,} bytes and is not shown.")
+        return ShownLines(note=f"It has more than {MAX_BYTES:,} bytes and is not shown.")
     raw = await read_file(opened.version, file.path)
-    return await in_few_threads(number_lines, raw)
+    return await in_few_threads(show_file, raw)
 
 
-def number_lines(raw: bytes) -> FileLines:
+def show_file(raw: bytes) -> ShownLines:
     """Make a file fit to be shown; what is no text, or too long, says so."""
     text = text_of(raw)
     if text is None:
-        return FileLines(note="It is not a text, so there are no lines to show.")
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    shown = tuple(
-        (number, _cut(line.removesuffix("\r")), False)
-        for number, line in enumerate(islice(lines, MAX_LINES), start=1)
-    )
-    if len(lines) > MAX_LINES:
-        return FileLines(shown, f"These are the first {MAX_LINES:,} of {len(lines):,} lines.")
-    return FileLines(shown, "" if lines else "The file is empty.")
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:MAX_LINE_CHARACTERS]}…"
+        return ShownLines(note="It is not a text, so there are no lines to show.")
+    return show_lines(text)

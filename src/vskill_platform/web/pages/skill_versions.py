@@ -2,18 +2,22 @@
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 
 import msgspec
 from litestar.response import Template
 
+from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.publish.diff_versions import NO_NEWLINE, FileChange
 from vskill_platform.publish.list_versions import diff_of_skill, list_versions
 from vskill_platform.web.pages.skill_head import OpenSkill, skill_page
 from vskill_platform.web.pages.skill_places import PageRequest, asked_version
+from vskill_platform.web.templating import shown as ready
 
 #: More changed lines of one file, or on one page, make no reader wiser, and a browser slow.
 MAX_FILE_ROWS = 500
-MAX_ROWS = 4_000
+MAX_ROWS = 2_000
+MAX_CHARACTERS = 200_000
 _MAX_LINE = 500
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _CLASSES = {"+": "add", "-": "del", "@": "gap"}
@@ -52,7 +56,7 @@ async def skill_diff(request: PageRequest, opened: OpenSkill) -> Template:
         "pages/skill_diff.html",
         "versions",
         diff=found,
-        changes=shown_changes(found.files),
+        changes=await in_few_threads(shown_changes, found.files),
         names=[row.version.version for row in versions],
     )
 
@@ -60,13 +64,21 @@ async def skill_diff(request: PageRequest, opened: OpenSkill) -> Template:
 def shown_changes(files: tuple[FileChange, ...]) -> list[ShownChange]:
     """Give every line its numbers, as many as one page takes."""
     room, shown = MAX_ROWS, []
+    characters = MAX_CHARACTERS
     for change in files:
-        rows = tuple(_rows(change.lines[: min(room, MAX_FILE_ROWS)]))
+        fitting = _fitting(change.lines[: min(room, MAX_FILE_ROWS)], characters)
+        rows = tuple(_rows(fitting))
+        characters -= sum(len(row.text) for row in rows)
         left = len(change.lines) - len(rows)
         note = f"{left:,} more lines; the page is long enough" if left else change.note
         shown.append(ShownChange(change, rows, note))
         room -= len(rows)
     return shown
+
+
+def _fitting(lines: tuple[str, ...], characters: int) -> tuple[str, ...]:
+    sizes = accumulate(len(line) for line in lines)
+    return tuple(line for line, size in zip(lines, sizes, strict=True) if size <= characters)
 
 
 def _rows(lines: tuple[str, ...]) -> Iterator[DiffRow]:
@@ -82,5 +94,6 @@ def _rows(lines: tuple[str, ...]) -> Iterator[DiffRow]:
             continue
         is_old, is_new = not line.startswith("+"), not line.startswith("-")
         kind = _CLASSES.get(line[:1], "")
-        yield DiffRow(old if is_old else None, new if is_new else None, line[1:_MAX_LINE], kind)
+        text = ready(line[1:_MAX_LINE])
+        yield DiffRow(old if is_old else None, new if is_new else None, text, kind)
         old, new = old + is_old, new + is_new
