@@ -7,6 +7,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 
 from vskill_platform.access.guessed_first import count_strides, repeats_a_piece
+from vskill_platform.base.short_queue import ShortQueue
 from vskill_platform.errors import InvalidInput
 
 MIN_LENGTH = 12
@@ -20,8 +21,11 @@ DUMMY_DIGEST = (
     "$argon2id$v=19$m=65536,t=3,p=4"
     "$uQX6fCuAXfxEaZMnb+LTZw$Qm5vYm9keSBoYXMgdGhpcyBwYXNzd29yZCwgc28gZG8"
 )
-#: Each of them takes 64 MiB for a while; whoever comes in numbers waits.
-_AT_ONCE = ThreadPoolExecutor(max_workers=2, thread_name_prefix="password")
+#: Each of them takes 64 MiB for a while.
+_AT_ONCE = 2
+_THREADS = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="password")
+#: Whoever comes in numbers waits, for a few seconds at most: longer nobody would.
+_TURNS = ShortQueue(at_once=_AT_ONCE, waiting=20, busy="many sign in at this moment")
 
 
 def check_password(password: str, *, name: str) -> None:
@@ -39,14 +43,16 @@ def check_password(password: str, *, name: str) -> None:
 
 
 async def digest_password(password: str) -> str:
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_AT_ONCE, _HASHER.hash, password)
+    async with _TURNS.turn():
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(_THREADS, _HASHER.hash, password)
 
 
 async def verify_password(digest: str | None, password: str) -> bool:
     """Tell whether it is the one; without a digest it takes as long to say no."""
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_AT_ONCE, _verify, digest, password)
+    async with _TURNS.turn():
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(_THREADS, _verify, digest, password)
 
 
 def is_outdated(digest: str) -> bool:

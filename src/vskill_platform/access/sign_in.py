@@ -1,13 +1,14 @@
 """Signing in with a name and a password; whoever does not exist is refused in the same way."""
 
 import asyncio
+from contextlib import suppress
 
 import msgspec
 
 from vskill_platform.access.passwords import digest_password, is_outdated, verify_password
 from vskill_platform.access.sessions import OpenSession, begin_session
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.errors import NotSignedIn
+from vskill_platform.errors import Busy, NotSignedIn
 from vskill_platform.model.user import User
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.records import Stored
@@ -44,7 +45,9 @@ async def check_credentials(name: str, password: str) -> User | None:
 
 async def _renew(name: str, kept: Stored[Password], password: str) -> None:
     """Make the digest anew if today's costs are others; only now the password is at hand."""
-    if is_outdated(kept.record.digest):
+    if not is_outdated(kept.record.digest):
+        return
+    with suppress(Busy):  # the next sign-in will do it
         renewed = msgspec.structs.replace(kept.record, digest=await digest_password(password))
         await commit([write_password(name, renewed, expected=kept.revision)])
         log.info("password digest renewed", name=name, at=get_now().isoformat())

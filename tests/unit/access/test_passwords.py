@@ -1,5 +1,7 @@
 """What a password must be like, and that checking one tells nothing about who exists."""
 
+import asyncio
+
 import argon2
 import pytest
 
@@ -11,7 +13,7 @@ from vskill_platform.access.passwords import (
     is_outdated,
     verify_password,
 )
-from vskill_platform.errors import InvalidInput
+from vskill_platform.errors import Busy, InvalidInput
 
 
 @pytest.mark.parametrize(
@@ -64,3 +66,15 @@ def test_a_digest_of_other_costs_is_outdated() -> None:
     cheap = argon2.PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1).hash("x")
 
     assert is_outdated(cheap)
+
+
+async def test_only_some_wait_for_their_password_to_be_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(passwords._TURNS, "_room", 3)
+    tries = [verify_password(None, "x" * 12) for _ in range(6)]
+
+    found = await asyncio.gather(*tries, return_exceptions=True)
+
+    assert [isinstance(one, Busy) for one in found] == [False] * 3 + [True] * 3
+    assert not await verify_password(None, "x" * 12)
