@@ -19,7 +19,7 @@ async def may_manage(visitor: Visitor, skill: PublishedSkill) -> bool:
     namespace = (await get_namespace(namespace_of_skill(skill))).record
     if not namespace.is_owned or visitor.user is None:
         return False
-    return visitor.may(Right.SUBMIT, settings) and visitor.may_act_in(namespace, settings)
+    return visitor.may(Right.MANAGE, settings) and visitor.may_act_in(namespace, settings)
 
 
 async def check_may_manage(visitor: Visitor, skill: PublishedSkill) -> None:

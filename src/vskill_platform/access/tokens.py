@@ -16,8 +16,11 @@ from vskill_platform.stores.token_store import (
     delete_token,
     find_token,
     get_token,
+    get_tokens_mark,
+    list_tokens,
     write_new_token,
     write_token,
+    write_tokens_mark,
 )
 from vskill_platform.stores.user_store import get_user
 
@@ -25,6 +28,10 @@ DEFAULT_LIFETIME = timedelta(days=90)
 #: A token that nobody renews is one that nobody remembers.
 MAX_LIFETIME = timedelta(days=366)
 MAX_LABEL_LENGTH = 100
+#: What one user has at the same time; nobody keeps an eye on more.
+MAX_TOKENS = 50
+#: Each round meets another token of the same user; so many in a row are a fault.
+_MAX_ROUNDS = 100
 #: How exactly it is known when a token was last used.
 _USED_EVERY = timedelta(minutes=1)
 
@@ -56,9 +63,14 @@ async def add_token(
     audit = write_audit(
         "token add", f"{user.name} {token.id}", actor=actor, reason=token.label, outcome=said
     )
-    if await commit([*write_new_token(digest_of(text), token), audit]) is None:
-        raise Overtaken("the token could not be made; try again")
-    return NewToken(text=text, record=token)
+    for _ in range(_MAX_ROUNDS):
+        mark = await get_tokens_mark(user.name)  # before they are counted
+        if len(await list_tokens(user.name)) >= MAX_TOKENS:
+            raise NotAllowed(f"{user.name} has {MAX_TOKENS} tokens; revoke one that is not used")
+        counted = write_tokens_mark(token, expected=mark)
+        if await commit([counted, *write_new_token(digest_of(text), token), audit]) is not None:
+            return NewToken(text=text, record=token)
+    raise Overtaken("the token could not be made; try again")
 
 
 def _draft(user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta) -> ApiToken:

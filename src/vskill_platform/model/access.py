@@ -26,6 +26,8 @@ class Right(StrEnum):
     ANYONE = "anyone"
     #: Submit, retry, withdraw one's own; who has it without an account is a setting.
     SUBMIT = "submit"
+    #: Yank, hide and show the skills of one's own namespaces, for who may submit and has signed in.
+    MANAGE = "manage"
     #: One's own account and tokens.
     ACCOUNT = "account"
     #: Reviews, reports with held files.
@@ -39,7 +41,7 @@ class Right(StrEnum):
 
 
 _FOR_ALL = frozenset({Right.ANYONE, Right.ACCOUNT})
-_FOR_PUBLISHERS = _FOR_ALL | {Right.SUBMIT}
+_FOR_PUBLISHERS = _FOR_ALL | {Right.SUBMIT, Right.MANAGE}
 _FOR_REVIEWERS = _FOR_PUBLISHERS | {Right.REVIEW, Right.OPERATE, Right.BLOCK}
 #: What each role may, whatever the settings say.
 RIGHTS: dict[Role, frozenset[Right]] = {
@@ -53,14 +55,15 @@ RIGHTS: dict[Role, frozenset[Right]] = {
 SCOPE_RIGHTS: dict[Scope, frozenset[Right]] = {
     Scope.READ: frozenset({Right.ANYONE}),
     Scope.SUBMIT: frozenset({Right.ANYONE, Right.SUBMIT}),
-    Scope.REVIEW: frozenset({Right.ANYONE, Right.REVIEW, Right.BLOCK}),
+    Scope.MANAGE: frozenset({Right.ANYONE, Right.MANAGE}),
+    Scope.REVIEW: frozenset({Right.ANYONE, Right.MANAGE, Right.REVIEW, Right.BLOCK}),
     Scope.OPERATE: frozenset({Right.ANYONE, Right.OPERATE}),
     Scope.ADMIN: frozenset(Right),
 }
 #: What each role may give a token; whether it may submit with it, the settings say.
 SCOPES_OF: dict[Role, frozenset[Scope]] = {
-    Role.READER: frozenset({Scope.READ, Scope.SUBMIT}),
-    Role.PUBLISHER: frozenset({Scope.READ, Scope.SUBMIT}),
+    Role.READER: frozenset({Scope.READ, Scope.SUBMIT, Scope.MANAGE}),
+    Role.PUBLISHER: frozenset({Scope.READ, Scope.SUBMIT, Scope.MANAGE}),
     Role.REVIEWER: frozenset(Scope) - {Scope.ADMIN},
     Role.ADMIN: frozenset(Scope),
 }
@@ -95,7 +98,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
             )
         if self.via == "token" and not any(right in SCOPE_RIGHTS[item] for item in self.scopes):
             return False
-        if right is Right.SUBMIT and settings.submit_by != "publishers":
+        if right in {Right.SUBMIT, Right.MANAGE} and settings.submit_by != "publishers":
             return True
         return right in RIGHTS[self.user.role]
 

@@ -27,6 +27,7 @@ class Scope(StrEnum):
 
     READ = "read"
     SUBMIT = "submit"
+    MANAGE = "manage"
     REVIEW = "review"
     OPERATE = "operate"
     ADMIN = "admin"

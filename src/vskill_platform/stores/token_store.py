@@ -14,6 +14,19 @@ from vskill_platform.stores.records import (
 _TOKEN = "token:"  # noqa: S105 - a prefix of keys
 #: From a user and the id of a token to the digest of its secret.
 _TOKEN_ID = "token-id:"  # noqa: S105 - a prefix of keys
+#: The latest token that was made for a user.
+_TOKENS_MARK = "tokens-mark:"
+
+
+async def get_tokens_mark(user_name: str) -> int:
+    """Return the revision of the record that every new token of a user writes."""
+    stored = await get_record(_TOKENS_MARK + user_name, str)
+    return stored.revision if stored else ABSENT
+
+
+def write_tokens_mark(token: ApiToken, *, expected: int) -> Operation:
+    """Make a commit fail if another token of this user was made meanwhile: they are counted."""
+    return Put(_TOKENS_MARK + token.user, encode(token.id), expected=expected, due=NEVER)
 
 
 async def get_token(digest: str) -> Stored[ApiToken] | None:

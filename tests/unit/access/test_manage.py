@@ -52,7 +52,8 @@ async def test_a_token_manages_only_with_a_scope_for_it(bound: WorkerEnv) -> Non
     def token(user: User, scope: Scope) -> Visitor:
         return Visitor(user=user, via="token", scopes=frozenset({scope}))
 
-    assert await may_manage(token(ada, Scope.SUBMIT), UPLOAD)
+    assert await may_manage(token(ada, Scope.MANAGE), UPLOAD)
+    assert not await may_manage(token(ada, Scope.SUBMIT), UPLOAD)
     assert not await may_manage(token(ada, Scope.READ), UPLOAD)
     assert await may_manage(token(rae, Scope.REVIEW), UPLOAD)
     assert not await may_manage(token(rae, Scope.OPERATE), UPLOAD)

@@ -1,12 +1,19 @@
 """Tokens: shown once, kept as digests, never for more than their user, gone when revoked."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 
 from tests.clocks import NOON, ManualClock
 from tests.people import a_user
-from vskill_platform.access.tokens import MAX_LIFETIME, add_token, find_open_token, revoke_token
+from vskill_platform.access.tokens import (
+    MAX_LIFETIME,
+    MAX_TOKENS,
+    add_token,
+    find_open_token,
+    revoke_token,
+)
 from vskill_platform.access.users import disable_user, enable_user, set_role
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.access import SCOPES_OF, Right, Visitor
@@ -143,7 +150,7 @@ async def test_a_token_of_somebody_who_lost_the_role_lost_it_too() -> None:
     assert found
     visitor = Visitor(user=found.user, via="token", scopes=frozenset(found.record.scopes))
     rights = {right for right in Right if visitor.may(right, Settings())}
-    assert rights == {Right.ANYONE, Right.SUBMIT, Right.ACCOUNT}
+    assert rights == {Right.ANYONE, Right.SUBMIT, Right.MANAGE, Right.ACCOUNT}
 
 
 @pytest.mark.parametrize(
@@ -177,3 +184,17 @@ async def test_the_audit_names_tokens_and_never_shows_one() -> None:
     assert {("ada", "token add"), ("cyd", "token revoke")} <= said
     assert token.text not in str(records)
     assert token.record.id in str(records)
+
+
+async def test_nobody_has_more_than_fifty_at_once() -> None:
+    await a_user(name="ada")
+
+    made = await asyncio.gather(
+        *(add_token("ada", "x", [Scope.READ], actor="ada") for _ in range(MAX_TOKENS + 5)),
+        return_exceptions=True,
+    )
+
+    assert sum(isinstance(one, NotAllowed) for one in made) == 5, made
+    assert len(await list_tokens("ada")) == MAX_TOKENS == 50
+    await revoke_token((await list_tokens("ada"))[0].id, actor="ada")
+    await add_token("ada", "x", [Scope.READ], actor="ada")

@@ -13,12 +13,12 @@ from vskill_platform.settings import Settings
 
 R = Right
 SubmitBy = Literal["anyone", "signed_in", "publishers"]
-_FOR_REVIEWERS = {R.ANYONE, R.SUBMIT, R.ACCOUNT, R.REVIEW, R.OPERATE, R.BLOCK}
+_FOR_REVIEWERS = {R.ANYONE, R.SUBMIT, R.MANAGE, R.ACCOUNT, R.REVIEW, R.OPERATE, R.BLOCK}
 #: With a session, if everybody may submit.
 TABLE: dict[Role | None, set[Right]] = {
     None: {R.ANYONE, R.SUBMIT},
-    Role.READER: {R.ANYONE, R.SUBMIT, R.ACCOUNT},
-    Role.PUBLISHER: {R.ANYONE, R.SUBMIT, R.ACCOUNT},
+    Role.READER: {R.ANYONE, R.SUBMIT, R.MANAGE, R.ACCOUNT},
+    Role.PUBLISHER: {R.ANYONE, R.SUBMIT, R.MANAGE, R.ACCOUNT},
     Role.REVIEWER: _FOR_REVIEWERS,
     Role.ADMIN: _FOR_REVIEWERS | {R.ADMINISTER},
 }
@@ -26,7 +26,8 @@ TABLE: dict[Role | None, set[Right]] = {
 SCOPES: dict[Scope, set[Right]] = {
     Scope.READ: {R.ANYONE},
     Scope.SUBMIT: {R.ANYONE, R.SUBMIT},
-    Scope.REVIEW: {R.ANYONE, R.REVIEW, R.BLOCK},
+    Scope.MANAGE: {R.ANYONE, R.MANAGE},
+    Scope.REVIEW: {R.ANYONE, R.MANAGE, R.REVIEW, R.BLOCK},
     Scope.OPERATE: {R.ANYONE, R.OPERATE},
     Scope.ADMIN: set(Right),
 }

@@ -10,12 +10,14 @@ told here.
 EVERYBODY = frozenset(
     {
         "anonymous", "reader", "publisher", "reviewer", "admin",
-        "token:read", "token:submit", "token:review", "token:operate", "token:admin",
+        "token:read", "token:submit", "token:manage", "token:review", "token:operate",
+        "token:admin",
     }
 )  # fmt: skip
 #: As long as VSKILL_SUBMIT_BY is `anyone`; tokens need the scope.
-SUBMITTERS = EVERYBODY - {"token:read", "token:review", "token:operate"}
+SUBMITTERS = EVERYBODY - {"token:read", "token:manage", "token:review", "token:operate"}
 ACCOUNTS = frozenset({"reader", "publisher", "reviewer", "admin", "token:admin"})
+MANAGERS = ACCOUNTS | {"token:manage", "token:review"}
 REVIEWERS = frozenset({"reviewer", "admin", "token:review", "token:admin"})
 OPERATORS = frozenset({"reviewer", "admin", "token:operate", "token:admin"})
 BLOCKERS = REVIEWERS
@@ -111,9 +113,9 @@ ROUTES: dict[str, frozenset[str]] = {
     "GET /api/v1/skills/{slug:str}/versions/compare": EVERYBODY,
     "GET /api/v1/skills/{slug:str}/versions/diff": EVERYBODY,
     "GET /api/v1/skills/{slug:str}/versions/{version:str}": EVERYBODY,
-    "POST /api/v1/skills/{slug:str}/visibility": SUBMITTERS,  # whose it is, the handler asks
-    "POST /api/v1/skills/{slug:str}/yank": SUBMITTERS,
-    "POST /api/v1/skills/{slug:str}/unyank": SUBMITTERS,
+    "POST /api/v1/skills/{slug:str}/visibility": MANAGERS,  # whose it is, the handler asks
+    "POST /api/v1/skills/{slug:str}/yank": MANAGERS,
+    "POST /api/v1/skills/{slug:str}/unyank": MANAGERS,
     "GET /api/v1/submissions": EVERYBODY,
     "GET /api/v1/submissions/positions": EVERYBODY,
     "GET /api/v1/submissions/search": EVERYBODY,

@@ -15,7 +15,7 @@ from vskill_platform.access.namespaces import add_owner
 from vskill_platform.model.block import digest_subject
 from vskill_platform.model.scanner import ExternalScanStatus
 from vskill_platform.model.skill import TakenDown
-from vskill_platform.model.user import Role
+from vskill_platform.model.user import Role, Scope
 from vskill_platform.model.verdict import Severity, Verdict
 from vskill_platform.publish.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
@@ -406,13 +406,15 @@ async def test_owners_and_reviewers_yank_and_nobody_else(
     registry: Registry, tmp_path: Path
 ) -> None:
     await put_skill(registry.env, tmp_path)
-    ada, ben = await token_of(Role.PUBLISHER), await token_of(Role.READER)
-    rae = await token_of(Role.REVIEWER)
+    ada = await token_of(Role.PUBLISHER, Scope.READ, Scope.MANAGE)
+    submits = await token_of(Role.PUBLISHER, Scope.READ, Scope.SUBMIT)
+    ben, rae = await token_of(Role.READER, Scope.MANAGE), await token_of(Role.REVIEWER)
     await add_owner("ada", "ada", actor="test")
     path, body = f"/api/v1/skills/{SLUG}", {"version": "1.0.0", "reason": "it breaks"}
 
     nobody = await registry.post(f"{path}/yank", json=body)
     another = await registry.post(f"{path}/yank", json=body, headers=ben)
+    for_less = await registry.post(f"{path}/yank", json=body, headers=submits)
     unsaid = await registry.post(f"{path}/yank", json={**body, "reason": ""}, headers=ada)
     yanked = await registry.post(f"{path}/yank", json=body, headers=ada)
     shown = (await registry.json(f"/skills/{SLUG}"))["skill"]
@@ -421,7 +423,8 @@ async def test_owners_and_reviewers_yank_and_nobody_else(
     nothing = await registry.get(f"{path}/download")
     unyanked = await registry.post(f"{path}/unyank", json=body, headers=rae)
 
-    assert [one.status_code for one in (nobody, another, unsaid)] == [403, 403, 400]
+    assert [one.status_code for one in (nobody, another, unsaid)] == [401, 403, 400]
+    assert (for_less.status_code, for_less.json()["code"]) == (403, "right_missing")
     assert yanked.json()["versions"][0]["standing"] == "yanked"
     assert (shown["currentVersion"], shown["version"], shown["yanked"]) == (
         None, "1.0.0", "it breaks",
@@ -439,7 +442,7 @@ async def test_a_skill_is_hidden_and_shown_by_its_owners_also_when_it_is_down(
     registry: Registry, tmp_path: Path
 ) -> None:
     await put_skill(registry.env, tmp_path)
-    ada = await token_of(Role.PUBLISHER)
+    ada = await token_of(Role.PUBLISHER, Scope.READ, Scope.MANAGE)
     rae = await token_of(Role.REVIEWER)
     path = f"/api/v1/skills/{SLUG}/visibility"
 

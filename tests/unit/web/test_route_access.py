@@ -14,10 +14,11 @@ from tests.people import a_user
 from tests.unit.web.route_access import EVERYBODY, ROUTES
 from vskill_platform.access.secret_texts import new_secret
 from vskill_platform.access.sessions import begin_session
-from vskill_platform.access.tokens import add_token
+from vskill_platform.access.tokens import add_token, revoke_token
 from vskill_platform.access.users import find_user
 from vskill_platform.model.user import Role, Scope, User
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.web.access.cookies import SESSION_COOKIE, VISIT_COOKIE
 from vskill_platform.web.access.visitor import csrf_token_for
 from vskill_platform.web.app import create_app
@@ -54,6 +55,8 @@ async def credentials_of(who: str, user: User | None) -> dict[str, str]:
         return {"Cookie": f"{VISIT_COOKIE}={secret}", "X-CSRF-Token": csrf_token_for(secret)}
     if who.startswith("token:"):
         scope = Scope(who.removeprefix("token:"))
+        for old in await list_tokens(user.name):  # nobody may have one for each route
+            await revoke_token(old.id, actor="test")
         token = await add_token(user.name, who, [scope], actor="test")
         return {"Authorization": f"Bearer {token.text}"}
     opened = await begin_session(await find_user(user.name))

@@ -54,9 +54,10 @@ def limits_of(connection: ASGIConnection[Any, Any, Any, Any]) -> RateLimits:
 
 
 def who_asks(visitor: Visitor) -> str:
-    """Name who is counted: a token, a user, or the address of somebody unknown."""
-    if visitor.via == "token":
-        return f"token {visitor.credential}"
+    """Name who is counted: a user, whatever they sign in with, or the address of somebody unknown.
+
+    Not each token by itself: who makes more of them would have more.
+    """
     return f"user {visitor.user.name}" if visitor.user else household(visitor.address)
 
 

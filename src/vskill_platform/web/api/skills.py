@@ -43,7 +43,7 @@ from vskill_platform.web.pages.skill_head import OpenSkill
 
 ApiRequest = Request[Any, Any, Any]
 #: Whose skill it is that is changed, the handlers ask.
-_READ, _CHANGE = {"right": Right.ANYONE}, {"right": Right.SUBMIT}
+_READ, _CHANGE = {"right": Right.ANYONE}, {"right": Right.MANAGE}
 #: A version that is blocked is not shown.
 _OPEN = {**_READ, "also": (403,)}
 _TAGS = ["Skills"]

@@ -37,6 +37,7 @@ _DONE = {
 _WHAT_SCOPES_MEAN = {
     Scope.READ: "read, also what is private to you",
     Scope.SUBMIT: "submit, retry and withdraw",
+    Scope.MANAGE: "yank, hide and show what is yours",
     Scope.REVIEW: "review and block",
     Scope.OPERATE: "operate the queue",
     Scope.ADMIN: "everything that you may",
@@ -188,7 +189,7 @@ def _scopes(ticked: list[str]) -> list[Scope]:
     try:
         return [Scope(item) for item in ticked]
     except ValueError as error:
-        raise InvalidInput("a token is for read, submit, review, operate or admin") from error
+        raise InvalidInput(f"a token is for one or more of {', '.join(Scope)}") from error
 
 
 def _lifetime(days: str) -> timedelta:
