@@ -40,6 +40,7 @@ from vskill_platform.web.admin.queue import (
 from vskill_platform.web.admin.rescan import apply_rescan_form, rescan_page, start_rescan_form
 from vskill_platform.web.admin.reviews import review_page, reviews_page, ruling_form
 from vskill_platform.web.admin.skills import manage_page, visibility_form, yank_form
+from vskill_platform.web.api.counted_installs import CountedInstalls
 from vskill_platform.web.api.etags import ETags
 from vskill_platform.web.api.routes import api_router, openapi_document
 from vskill_platform.web.api.slug_paths import SlugPaths
@@ -150,8 +151,15 @@ def build_state(
     limits: RateLimits, catalogue: Catalogue | None, broadcast: Broadcast | None
 ) -> State:
     """Return what the requests of one application share."""
-    shared = {"limits": limits, "catalogue": catalogue, "broadcast": broadcast}
-    return State({**shared, "health": KnownHealth()})
+    return State(
+        {
+            "limits": limits,
+            "catalogue": catalogue,
+            "broadcast": broadcast,
+            "health": KnownHealth(),
+            "counted_installs": CountedInstalls(),
+        }
+    )
 
 
 def create_app(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clocks import NOON
+from tests.clocks import NOON, ManualClock
 from tests.unit.web.api_cast import Registry, open_registry, token_of
 from tests.unit.web.pages_cast import MANIFEST, change_skill, put_skill
 from vskill_platform.access.namespaces import add_owner
@@ -15,6 +15,7 @@ from vskill_platform.model.user import Role
 from vskill_platform.publish.yank_version import yank_version
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.install_store import get_installs
+from vskill_platform.web.api.counted_installs import CountedInstalls
 
 CHECK = "/api/v1/skills/check-updates"
 SLUG = "ada/notes/tidy"
@@ -103,7 +104,37 @@ async def test_installs_are_counted_and_shown(registry: Registry) -> None:
         (200, {"ok": True})
     ] * 4
     assert missing.status_code == 404
-    assert (await registry.json(f"/skills/{SLUG}"))["skill"]["vskillInstalls"] == 4
+    assert (await registry.json(f"/skills/{SLUG}"))["skill"]["vskillInstalls"] == 1
+
+
+async def test_a_visitor_counts_once_a_day_for_each_skill(
+    registry: Registry, clock: ManualClock
+) -> None:
+    ben, ada = await token_of(Role.READER), await token_of(Role.PUBLISHER)
+    path, many = f"/api/v1/skills/{SLUG}/installs", {"skills": [{"skillName": SLUG}] * 100}
+
+    async def install(headers: dict[str, str]) -> int:
+        for _ in range(3):
+            await registry.post("/api/v1/skills/installs", json=many, headers=headers)
+            await registry.post(path, json={}, headers=headers)
+        return (await get_installs(SLUG)).total
+
+    assert [await install(who) for who in ({}, ben, ada, {})] == [1, 2, 3, 3]
+    clock.advance(days=1)
+    assert await install({}) == 4
+
+
+def test_what_was_counted_takes_a_bounded_memory() -> None:
+    counted, today = CountedInstalls(most=10), NOON.date()
+
+    first = counted.take("ada", ["x"], today=today)
+    for number in range(9):
+        counted.take(f"visitor {number}", ["x"], today=today)
+    again = counted.take("ada", ["x"], today=today)
+    counted.take("ben", ["x"], today=today)
+    forgotten = counted.take("ada", ["x"], today=today)
+
+    assert (first, again, forgotten) == ({"x": 1}, {}, {"x": 1})
 
 
 async def test_a_private_skill_is_not_there_for_others(registry: Registry) -> None:

@@ -10,9 +10,13 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.access import Right
 from vskill_platform.model.skill import PublishedSkill, parse_version
 from vskill_platform.publish.trust_of_skill import trust_of_skill
+from vskill_platform.stores.db import get_now
 from vskill_platform.stores.install_store import add_installs
 from vskill_platform.stores.skill_store import get_latest_version
+from vskill_platform.web.access.rate_limits import who_asks
+from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.api.certificates import cert_tier
+from vskill_platform.web.api.counted_installs import counted_installs_of
 from vskill_platform.web.api.find_skills import find_skill
 from vskill_platform.web.api.skill_shapes import (
     CheckUpdates,
@@ -44,22 +48,28 @@ async def report_install(
     slug: FromPath[str],
     data: JSONBody[InstallReport],  # noqa: ARG001 - it is checked; who installs what is not kept
 ) -> Ok:
-    """Count one install."""
+    """Count one install; the same skill counts once a day for each visitor."""
     skill = await find_skill(request, slug_of(slug))
-    await add_installs({skill.slug: 1})
+    await _count(request, [skill])
     return Ok()
 
 
 @post("/skills/installs", opt=_READ, tags=_TAGS, status_code=HTTP_200_OK)
 async def report_installs(request: ApiRequest, data: JSONBody[InstallReports]) -> Ok:
-    """Count up to 100 installs; those that nobody publishes here are left out."""
+    """Count up to 100 installs, each skill once a day for each visitor.
+
+    Those that nobody publishes here are left out.
+    """
     found = [await _find(request, item.skill_name) for item in data.skills]
-    counts: dict[str, int] = {}
-    for skill in found:
-        if skill:
-            counts[skill.slug] = counts.get(skill.slug, 0) + 1
-    await add_installs(counts)
+    await _count(request, [skill for skill in found if skill])
     return Ok()
+
+
+async def _count(request: ApiRequest, skills: list[PublishedSkill]) -> None:
+    who = who_asks(visitor_of(request))
+    counted = counted_installs_of(request)
+    slugs = [skill.slug for skill in skills]
+    await add_installs(counted.take(who, slugs, today=get_now().date()))
 
 
 async def _update(request: ApiRequest, item: InstalledSkill) -> UpdateItem:
