@@ -13,6 +13,8 @@ from tests.apps import an_app
 from tests.unit.web.api_cast import Registry, browser_of, open_registry
 from tests.unit.web.pages_cast import put_submission
 from vskill_platform.access.namespaces import add_owner
+from vskill_platform.access.users import disable_user
+from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.source import git_source
@@ -56,13 +58,17 @@ class Stream:
 
 
 @asynccontextmanager
-async def listening(registry: Registry, path: str) -> AsyncIterator[Stream]:
+async def listening(
+    registry: Registry, path: str, headers: dict[str, str] | None = None
+) -> AsyncIterator[Stream]:
     stream = Stream()
+    sent = {"host": "registry", **(headers or {})}
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
         "scheme": "http", "path": path, "raw_path": path.encode(), "root_path": "",
-        "query_string": b"", "headers": [(b"host", b"registry")], "client": ("127.0.0.1", 1),
+        "query_string": b"", "client": ("127.0.0.1", 1),
         "server": ("registry", 80),
+        "headers": [(name.lower().encode(), value.encode()) for name, value in sent.items()],
     }  # fmt: skip
     app = cast("Any", registry.app)
     task = asyncio.create_task(app(scope, stream.to_read.get, stream.sent.put))
@@ -116,17 +122,46 @@ async def test_what_has_ended_says_so_at_once(registry: Registry) -> None:
     assert heard == [_HELLO, "event: end\r\ndata: \r\n\r\n", ""]
 
 
-async def test_the_queue_page_hears_of_all_and_nothing_but_that_it_moved(
+async def test_the_queue_page_hears_that_something_moved_which_its_visitor_sees(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "MIN_PACE_SECONDS", 0.0)
-    async with listening(registry, "/live/queue") as page:
-        await page.head()
-        await page.hear()
-        await put_submission(registry.env, SubmissionState.REJECTED, is_private=True)
-        heard = await page.hear()
+    monkeypatch.setattr(events, "KEEPALIVE_SECONDS", 0.5)
+    ada, ben = await browser_of(Role.PUBLISHER), await browser_of(Role.READER)
+    rae = await browser_of(Role.REVIEWER)
+    await add_owner("ada", "ada", actor="test")
 
-    assert heard == "event: changed\r\ndata: \r\n\r\n"
+    async def hears(headers: dict[str, str], *, is_private: bool) -> bool:
+        async with listening(registry, "/live/queue", headers) as page:
+            await page.head()
+            await page.hear()
+            await put_submission(registry.env, SubmissionState.REJECTED, is_private=is_private)
+            return await page.hear() == "event: changed\r\ndata: \r\n\r\n"
+
+    assert [await hears(who, is_private=False) for who in ({}, ben, ada, rae)] == [True] * 4
+    assert [await hears(who, is_private=True) for who in ({}, ben, ada, rae)] == [
+        False, False, True, True,
+    ]  # fmt: skip
+
+
+async def test_a_page_ends_when_it_is_no_longer_for_its_visitor(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MIN_PACE_SECONDS", 0.0)
+    ada = await browser_of(Role.PUBLISHER)
+    await add_owner("ada", "ada", actor="test")
+    source = git_source(REPO, "tidy")
+    hidden = await submit(Offer(source=source, is_private=True), submitter="ada")
+
+    async with listening(registry, f"/live/submissions/{hidden.submission.id}", ada) as page:
+        await page.head()
+        hello = await page.hear()
+        await disable_user("ada", actor="test")
+        await sent_in("another")
+        await withdraw(hidden.submission.id, actor="ada", reason="wrong")
+        closed = await page.hear()
+
+    assert (hello, closed) == (_HELLO, "")
 
 
 async def test_a_quiet_page_hears_that_somebody_is_there(

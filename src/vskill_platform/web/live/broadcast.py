@@ -8,8 +8,10 @@ from datetime import timedelta
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import EngineError, FeedTrimmed
+from vskill_platform.model.namespace import namespace_of
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.submission_store import submission_of_key
+from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.stores.submission_store import read_submissions, submission_of_key
 from vskill_platform.web.access.shares import Shares
 
 log = get_logger(__name__)
@@ -20,7 +22,13 @@ MAX_OF_ONE = 20
 #: After an outage the feed is asked for again this much later.
 _RETRY_SECONDS = 1.0
 _LOOK_AGAIN = timedelta(seconds=30)
-QUEUE = "queue"
+#: Every submission, and those alone that everybody sees.
+QUEUE, PUBLIC_QUEUE = "queue", "queue of what is public"
+
+
+def private_queue(namespace: str) -> str:
+    """Name what is private in a namespace, for those who see into it."""
+    return f"queue of {namespace}"
 
 
 def submission_topic(submission_id: str) -> str:
@@ -85,7 +93,10 @@ class Broadcast:
 
     def tell(self, keys: Iterable[str]) -> None:
         """Wake whoever waits for one of the records that changed."""
-        for topic in _topics(keys):
+        self.tell_topics(_topics(keys))
+
+    def tell_topics(self, topics: Iterable[str]) -> None:
+        for topic in topics:
             for listener in self._listeners.get(topic, ()):
                 listener.wake()
 
@@ -125,6 +136,8 @@ async def _follow(env: WorkerEnv, broadcast: Broadcast) -> None:
             async for change in env.engine.changes(after=revision):
                 revision = change.revision
                 broadcast.tell(change.keys)
+                if broadcast.count:
+                    broadcast.tell_topics(await _shown_topics(env, change.keys))
         except FeedTrimmed:
             revision = None
         except EngineError as error:
@@ -132,6 +145,18 @@ async def _follow(env: WorkerEnv, broadcast: Broadcast) -> None:
             await asyncio.sleep(_RETRY_SECONDS)
         # Whoever waited may have missed something meanwhile.
         broadcast.tell_all()
+
+
+async def _shown_topics(env: WorkerEnv, keys: Iterable[str]) -> set[str]:
+    """Return for whom the queue has moved: that something private did is not for everybody."""
+    ids = [found for key in keys if (found := submission_of_key(key))]
+    if not ids:
+        return set()
+    submissions = await run_with_worker_env(env, lambda: read_submissions(ids))
+    return {
+        private_queue(namespace_of(one.source)) if one.is_private else PUBLIC_QUEUE
+        for one in submissions.values()
+    }
 
 
 def _topics(keys: Iterable[str]) -> set[str]:

@@ -1,21 +1,29 @@
 """What open pages listen to: `changed` when it is worth looking again, `end` when it never is."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 from litestar import Request, get
 from litestar.params import FromPath
 from litestar.response import ServerSentEvent, ServerSentEventMessage
 
-from vskill_platform.access.visibility import find_visible_submission
-from vskill_platform.errors import NotReady
-from vskill_platform.model.access import Right
+from vskill_platform.access.visibility import find_visible_submission, list_seen_namespaces
+from vskill_platform.errors import NotFound, NotReady, NotSignedIn
+from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.stores.submission_store import get_submission
+from vskill_platform.web.access.identify import identify
 from vskill_platform.web.access.shares import hold_until_answered
 from vskill_platform.web.access.visitor import visitor_of
-from vskill_platform.web.live.broadcast import QUEUE, Broadcast, Listener, submission_topic
+from vskill_platform.web.live.broadcast import (
+    PUBLIC_QUEUE,
+    QUEUE,
+    Broadcast,
+    Listener,
+    private_queue,
+    submission_topic,
+)
 
 #: A proxy that hears nothing for longer may hang up.
 KEEPALIVE_SECONDS = 25.0
@@ -36,17 +44,17 @@ async def live_submission(
     request: Request[Any, Any, Any], submission_id: FromPath[str]
 ) -> ServerSentEvent:
     """Say when this submission moves, and while it waits, when the queue does."""
-    await find_visible_submission(visitor_of(request), submission_id)
-    topics = (submission_topic(submission_id), QUEUE)
-    return ServerSentEvent(
-        _events(broadcast_of(request), topics, submission_id), headers=dict(_HEADERS)
-    )
+    visitor = visitor_of(request)
+    await find_visible_submission(visitor, submission_id)
+    page = _Page(request, await _queue_topics(visitor), submission_id)
+    return ServerSentEvent(_events(broadcast_of(request), page), headers=dict(_HEADERS))
 
 
 @get("/live/queue", opt={"right": Right.ANYONE}, include_in_schema=False)
 async def live_queue(request: Request[Any, Any, Any]) -> ServerSentEvent:
-    """Say when any submission moves."""
-    return ServerSentEvent(_events(broadcast_of(request), (QUEUE,)), headers=dict(_HEADERS))
+    """Say when any submission moves that this visitor sees."""
+    page = _Page(request, await _queue_topics(visitor_of(request)))
+    return ServerSentEvent(_events(broadcast_of(request), page), headers=dict(_HEADERS))
 
 
 def broadcast_of(request: Request[Any, Any, Any]) -> Broadcast:
@@ -63,13 +71,44 @@ def pace(listeners: int) -> float:
     return min(max(MIN_PACE_SECONDS, listeners * SECONDS_A_LISTENER), MAX_PACE_SECONDS)
 
 
-async def _events(
-    broadcast: Broadcast, topics: Sequence[str], submission_id: str = ""
-) -> AsyncIterator[ServerSentEventMessage]:
-    """Tell one page; it ends when the server stops, or when the submission has ended."""
-    async with broadcast.listening(topics) as listener:
+class _Page:
+    """One open page, and what its visitor may hear of for as long as that is so."""
+
+    def __init__(
+        self, request: Request[Any, Any, Any], queue: frozenset[str], submission_id: str = ""
+    ) -> None:
+        self.submission_id = submission_id
+        self._request = request
+        self._queue = queue
+
+    @property
+    def topics(self) -> frozenset[str]:
+        own = {submission_topic(self.submission_id)} if self.submission_id else set()
+        return self._queue | own
+
+    async def is_still_theirs(self) -> bool:
+        """Look again who listens: a session ends, a role changes, something is hidden."""
+        try:
+            visitor = (await identify(self._request)).visitor
+            if self.submission_id:
+                await find_visible_submission(visitor, self.submission_id)
+        except (NotFound, NotSignedIn):
+            return False
+        return await _queue_topics(visitor) == self._queue
+
+
+async def _queue_topics(visitor: Visitor) -> frozenset[str]:
+    """Return of which moves in the queue a visitor is told."""
+    if visitor.sees_all:
+        return frozenset({QUEUE})
+    return frozenset({PUBLIC_QUEUE, *map(private_queue, await list_seen_namespaces(visitor))})
+
+
+async def _events(broadcast: Broadcast, page: _Page) -> AsyncIterator[ServerSentEventMessage]:
+    """Tell one page; it ends with the server, with the submission, or with the visitor's right."""
+    async with broadcast.listening(page.topics) as listener:
         yield _HELLO
-        if submission_id and await _has_ended(submission_id):
+        if await _has_ended(page.submission_id):
             yield _END
             return
         while not listener.is_closed:
@@ -78,11 +117,13 @@ async def _events(
                 continue
             if listener.is_closed:
                 return
-            if submission_id and await _has_ended(submission_id):
+            if not await page.is_still_theirs():
+                return
+            if await _has_ended(page.submission_id):
                 yield _END
                 return
             yield _CHANGED
-            await asyncio.sleep(pace(broadcast.listeners_of(QUEUE)))
+            await asyncio.sleep(pace(broadcast.count))
 
 
 async def _heard(listener: Listener) -> bool:
@@ -94,5 +135,7 @@ async def _heard(listener: Listener) -> bool:
 
 
 async def _has_ended(submission_id: str) -> bool:
+    if not submission_id:  # the queue never does
+        return False
     stored = await get_submission(submission_id)
     return stored is None or stored.record.state in TERMINAL_STATES
