@@ -1,5 +1,6 @@
 """A private skill: from the submission to the skill, hidden from those who copy it, shown again."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,21 @@ async def test_hiding_and_showing_is_about_the_submissions_of_every_ref(
     assert hidden == {"v1": True, "v2": True}
     assert again.submission.is_private
     assert shown == {"": False, "v1": False, "v2": False}
+
+
+async def test_what_comes_in_while_its_skill_is_hidden_is_hidden_too(
+    walk: Walk, bound: WorkerEnv, tmp_path: Path
+) -> None:
+    url = await two_refs(walk, tmp_path)
+    refs = ("", "main", "v1.x", "v2.x")
+
+    await asyncio.gather(
+        *(submit(git_source(url, ref=ref), submitter="ada") for ref in refs[:2]),
+        set_visibility(REPO_SLUG, is_private=True, actor="ada"),
+        *(submit(git_source(url, ref=ref), submitter="ada") for ref in refs[2:]),
+    )
+
+    assert await hidden_refs(url) == dict.fromkeys((*refs, "v1", "v2"), True)
 
 
 async def test_a_private_ref_hides_the_submissions_of_the_others(

@@ -65,7 +65,7 @@ async def test_tokens_are_made_shown_once_used_and_revoked(registry: Registry) -
         "DELETE", f"{TOKENS}/{by_browser.json()['record']['id']}", headers=cyd
     )
 
-    assert made.status_code == 201
+    assert (made.status_code, made.headers["cache-control"]) == (201, "no-store")
     assert (record["label"], record["scopes"], record["user"]) == ("ci", ["read"], "cyd")
     assert used.status_code == 200
     assert token not in listed.text
@@ -131,6 +131,7 @@ async def test_admins_add_and_change_people(registry: Registry) -> None:
     assert refused.status_code == 403
     assert (added.status_code, added.json()["user"]["name"]) == (201, "dee")
     assert "/welcome?key=" in added.json()["welcomeUrl"]
+    assert added.headers["cache-control"] == "no-store"
     assert (again.status_code in {400, 409}, odd.status_code) == (True, 400)
     assert promoted.json()["role"] == "reviewer"
     assert [one.json()["isDisabled"] for one in (locked, let_in, nothing)] == [True, False, False]

@@ -30,6 +30,7 @@ from vskill_platform.web.api.cursors import key_cursor, read_key
 from vskill_platform.web.api.limits import Limit, clamp
 from vskill_platform.web.api.shapes import Shape, Text
 from vskill_platform.web.api.skill_shapes import Ok
+from vskill_platform.web.pages.sign_in import NOT_KEPT
 
 ApiRequest = Request[Any, Any, Any]
 _ANYONE, _ACCOUNT = {"right": Right.ANYONE}, {"right": Right.ACCOUNT}
@@ -166,7 +167,10 @@ async def list_own_tokens(request: ApiRequest) -> TokenList:
     return TokenList(tokens=[_token(one) for one in await list_tokens(_user(request).name)])
 
 
-@post("/tokens", opt=_ACCOUNT, tags=["Tokens"], status_code=HTTP_201_CREATED)
+@post(
+    "/tokens", opt=_ACCOUNT, tags=["Tokens"], status_code=HTTP_201_CREATED,
+    response_headers=NOT_KEPT,
+)  # fmt: skip
 async def make_token(request: ApiRequest, data: JSONBody[NewToken]) -> TokenMade:
     """Make a token; it is shown in this answer and never again."""
     name = _user(request).name
@@ -190,7 +194,10 @@ async def users_over_api() -> UserList:
     return UserList(users=[_user_item(one) for one in await list_users()])
 
 
-@post("/users", opt=_ADMINISTER, tags=["Users"], status_code=HTTP_201_CREATED)
+@post(
+    "/users", opt=_ADMINISTER, tags=["Users"], status_code=HTTP_201_CREATED,
+    response_headers=NOT_KEPT,
+)  # fmt: skip
 async def add_user_over_api(request: ApiRequest, data: JSONBody[NewUser]) -> UserMade:
     """Add somebody, with a link by which they choose their password."""
     actor = visitor_of(request).name
