@@ -31,6 +31,21 @@ async def test_a_withdrawn_submission_ends_with_its_reason(bound: WorkerEnv) -> 
     assert (record.action, record.actor, record.reason) == ("withdraw", "ada", "wrong repo")
 
 
+async def test_a_reason_of_any_length_leaves_no_long_trace(bound: WorkerEnv) -> None:
+    submission = (await submit(SOURCE, submitter="ada")).submission
+
+    await withdraw(submission.id, actor="ada", reason="x" * 1_000_000)
+
+    (record,) = (await list_audit()).records
+    for kept in (
+        await get_submission(submission.id),
+        await get_history(submission.id),
+        await get_report(submission.id),
+        record,
+    ):
+        assert len(msgspec.json.encode(kept)) < 5_000
+
+
 async def test_a_worker_that_gets_it_afterwards_leaves_it_alone(bound: WorkerEnv) -> None:
     submission = (await submit(SOURCE, submitter="ada")).submission
     (delivery,) = await bound.engine.queue.receive(1, lease=bound.settings.lease)
