@@ -58,7 +58,7 @@ async def _measure(pid: int, port: int, folder: Path, environment: dict[str, str
     alone_idle = await _idle(pid)
     alone = await _busy(pid, port, folder / "alone", environment)
     watching = Watching()
-    pages = [asyncio.create_task(_page(port, watching)) for _ in range(PAGES)]
+    pages = [asyncio.create_task(_page(port, number, watching)) for number in range(PAGES)]
     await asyncio.sleep(2)
     watched_idle = await _idle(pid)
     watched = await _busy(pid, port, folder / "watched", environment)
@@ -101,11 +101,12 @@ async def _busy(pid: int, port: int, folder: Path, environment: dict[str, str]) 
     raise SystemExit("the checks do not come to an end")
 
 
-async def _page(port: int, watching: Watching) -> None:
-    """Listen as a page does, and look again when told."""
+async def _page(port: int, number: int, watching: Watching) -> None:
+    """Listen as a page does, each of another visitor, and look again when told."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(
-        b"GET /live/queue HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
+        b"GET /live/queue HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
+        b"X-Forwarded-For: 198.51.100.%d\r\n\r\n" % number
     )
     try:
         while line := await reader.readline():
