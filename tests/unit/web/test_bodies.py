@@ -15,6 +15,7 @@ from tests.unit.web.api_cast import Registry, a_stranger, browser_of, open_regis
 from vskill_platform.model.access import Right
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.web.access import bodies
 from vskill_platform.web.access.bodies import LARGE_BODIES, MAX_BODY_BYTES, MAX_FIELDS
 
 URLENCODED = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -112,6 +113,17 @@ async def test_one_visitor_sends_so_many_large_bodies_at_once(registry: Registry
     assert small.status_code == 422  # taken, and no skill in it
     assert {answer.status_code for answer in answers} == {400}
     assert LARGE_BODIES.count == 0
+
+
+async def test_a_body_that_comes_drop_by_drop_is_not_waited_for(
+    program: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "LARGE_BODY_SECONDS", -1.0)
+
+    answer = await program.post("/api/v1/some-form", data={"word": "hello"})
+
+    assert answer.status_code == 400
+    assert "too long" in answer.json()["detail"]
 
 
 async def test_a_form_has_so_many_fields_and_no_more(program: AsyncClient) -> None:
