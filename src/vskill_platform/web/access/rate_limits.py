@@ -3,6 +3,7 @@
 import ipaddress
 import math
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from litestar.connection import ASGIConnection
@@ -13,6 +14,8 @@ from vskill_platform.model.access import Visitor, read_address
 _MINUTE = 60.0
 #: Visitors who are remembered at the same time; who has been quiet is forgotten first.
 _MOST = 50_000
+#: Addresses whose household need not be worked out again.
+_REMEMBERED = 10_000
 
 
 class RateLimits:
@@ -61,6 +64,7 @@ def who_asks(visitor: Visitor) -> str:
     return f"user {visitor.user.name}" if visitor.user else household(visitor.address)
 
 
+@lru_cache(_REMEMBERED)
 def household(address: str) -> str:
     """Return what one visitor has of addresses: of the newer kind that is a whole network."""
     found = read_address(address)

@@ -12,13 +12,16 @@ from litestar.status_codes import HTTP_415_UNSUPPORTED_MEDIA_TYPE
 from vskill_platform.web.framework_errors import body_media_type
 
 
-def check_media_type(
+async def check_media_type(
     connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
 ) -> None:
-    """Refuse a body of another kind; one that does not say its kind is taken for the right one."""
-    wanted = body_media_type(handler) if isinstance(handler, HTTPRouteHandler) else None
+    """Refuse a body of another kind; one that does not say its kind is taken for the right one.
+
+    It waits for nothing, but what is not async would be sent to a thread with every request.
+    """
     sent = connection.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if wanted is None or not sent or _fits(sent, wanted):
+    wanted = body_media_type(handler) if sent and isinstance(handler, HTTPRouteHandler) else None
+    if wanted is None or _fits(sent, wanted):
         return
     raise HTTPException(
         status_code=HTTP_415_UNSUPPORTED_MEDIA_TYPE, detail=f"{sent} was sent; {wanted} is taken"
