@@ -52,6 +52,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import Settings
 from vskill_platform.stores.skill_store import get_skill, write_skill
+from vskill_platform.web.api.media_types import check_media_type
 from vskill_platform.web.app import create_app
 
 SKILLS, CLIENTS = 100_000, 32
@@ -92,7 +93,7 @@ class Latencies(msgspec.Struct):
         return Sample(tuple(self.seconds)).percentile(99)
 
 
-@get(NOTHING, opt={"right": Right.ANYONE})
+@get(NOTHING, opt={"right": Right.ANYONE}, guards=[check_media_type])
 async def nothing() -> dict[str, str]:
     return {"status": "nothing"}
 

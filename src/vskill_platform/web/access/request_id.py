@@ -1,6 +1,6 @@
 """A name for every request, in its answer, in its error and in every line logged meanwhile."""
 
-import secrets
+import random
 
 from litestar.types import Scope
 
@@ -12,6 +12,7 @@ def request_id_of(scope: Scope) -> str:
     """Return the name of a request; the first who asks gives it one."""
     state = scope["state"]
     if _REQUEST_ID not in state:
-        state[_REQUEST_ID] = f"req_{secrets.token_hex(10)}"
+        # It is no secret, and asking the system for one would hand over the interpreter lock.
+        state[_REQUEST_ID] = f"req_{random.getrandbits(80):020x}"
     name: str = state[_REQUEST_ID]
     return name
