@@ -1,6 +1,6 @@
 -- name: find
--- For each question the way, how many there are, and a page of them. A way is gone if anything is found
--- by it, also what the filters then take away: else facets would not add up. What is known already is
+-- For each question the way, how many there are, and a page of them. A way is taken if anything is found
+-- by it, also what the filters then leave out: else facets would not add up. What is known already is
 -- not counted again. All of it is one step: a thread waits for the interpreter lock after each.
 WITH asked (key, question) AS (SELECT key, value FROM json_each(:questions)),
 by_words AS MATERIALIZED (

@@ -13,7 +13,8 @@ from litestar import Request, Response
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
-from vskill_platform.web.access.shares import Shares, holder
+from vskill_platform.web.access.rate_limits import who_asks
+from vskill_platform.web.access.shares import Shares
 from vskill_platform.web.access.visitor import visitor_of
 
 PIECE_BYTES = 64 * 1024
@@ -38,7 +39,7 @@ class Download(Response[None]):
     ) -> None:
         super().__init__(None, headers=headers)
         self._load = load
-        self._holder = holder(visitor_of(request))
+        self._holder = who_asks(visitor_of(request))
 
     def to_asgi_response(self, app: Any, request: Any, **given: Any) -> ASGIResponse:  # noqa: ARG002 - the framework's
         return _InPieces(

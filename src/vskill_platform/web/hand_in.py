@@ -30,7 +30,8 @@ from vskill_platform.model.user import own_namespace
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace
-from vskill_platform.web.access.shares import Shares, holder
+from vskill_platform.web.access.rate_limits import who_asks
+from vskill_platform.web.access.shares import Shares
 from vskill_platform.web.hand_in_rights import (
     check_count,
     check_may_name_ref,
@@ -61,7 +62,7 @@ def skill_folder(path: str) -> str:
 @asynccontextmanager
 async def looked_through(visitor: Visitor, source: Source) -> AsyncIterator[Discovery]:
     """Look which skills a repo holds; only some at once, the others come back later."""
-    with _looks.held_by(holder(visitor)):
+    with _looks.held_by(who_asks(visitor)):
         async with discovered(source, reach_of(get_settings())) as discovery:
             yield discovery
 
@@ -108,7 +109,7 @@ async def submit_files(
 async def _read(visitor: Visitor, parts: Sequence[UploadFile]) -> AsyncIterator[list[UploadedFile]]:
     """Read the files of a form once it is this visitor's turn: until then they lie on the disk."""
     try:
-        with _uploads.held_by(holder(visitor)):
+        with _uploads.held_by(who_asks(visitor)):
             yield [UploadedFile(part.filename, await part.read()) for part in parts]
     finally:
         for part in parts:

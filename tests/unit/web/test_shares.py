@@ -6,7 +6,8 @@ import pytest
 
 from vskill_platform.errors import TooMany
 from vskill_platform.model.access import Visitor
-from vskill_platform.web.access.shares import Shares, holder
+from vskill_platform.web.access.rate_limits import who_asks
+from vskill_platform.web.access.shares import Shares
 
 
 def some(in_all: int, each: int) -> Shares:
@@ -37,7 +38,7 @@ def test_what_is_given_back_is_there_for_others_and_nobody_is_remembered() -> No
 
 def test_a_household_is_one_holder() -> None:
     holders = {
-        holder(Visitor(address=address)) for address in ("2001:db8:1:2::1", "2001:db8:1:2::9")
+        who_asks(Visitor(address=address)) for address in ("2001:db8:1:2::1", "2001:db8:1:2::9")
     }
 
     assert len(holders) == 1

@@ -10,8 +10,7 @@ from litestar.connection import ASGIConnection
 from litestar.types import Scope
 
 from vskill_platform.errors import TooMany
-from vskill_platform.model.access import Visitor
-from vskill_platform.web.access.rate_limits import household
+from vskill_platform.web.access.rate_limits import who_asks
 from vskill_platform.web.access.visitor import visitor_of
 
 _HELD = "held"
@@ -65,9 +64,4 @@ def held_until_answered(scope: Scope) -> Iterator[None]:
 
 def hold_until_answered(connection: ASGIConnection[Any, Any, Any, Any], shares: Shares) -> None:
     held: ExitStack = connection.scope["state"][_HELD]
-    held.enter_context(shares.held_by(holder(visitor_of(connection))))
-
-
-def holder(visitor: Visitor) -> str:
-    """Name who holds: a user with all tokens and sessions, or the address of somebody unknown."""
-    return f"user {visitor.user.name}" if visitor.user else household(visitor.address)
+    held.enter_context(shares.held_by(who_asks(visitor_of(connection))))
