@@ -17,6 +17,7 @@ VskillError
 ├── SourceError            the skill's source could not be fetched
 │   ├── SourceUnavailable  try again later                            retried
 │   └── SourceRefused      too big, unsafe or gone                    final
+│       └── SourceMoved    its host redirects to another address      final
 ├── SlugTaken              another source publishes under that slug   final
 ├── ScanError              a scanner broke: not verified              retried
 │   ├── JudgeFailed        no usable answer from the judge of tier 2  retried
@@ -112,6 +113,10 @@ class SourceUnavailable(SourceError):
 
 
 class SourceRefused(SourceError):
+    pass
+
+
+class SourceMoved(SourceRefused):
     pass
 
 

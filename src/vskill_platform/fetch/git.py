@@ -6,11 +6,16 @@ act on. What is set here holds git to that and to the one way out that it has.
 
 import asyncio
 import os
+import re
 import resource
 import signal
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import urljoin
 
-from vskill_platform.errors import SourceRefused, SourceUnavailable
+from vskill_platform.errors import SourceError, SourceMoved, SourceRefused, SourceUnavailable
 
 #: What git prints when asking again later may help.
 _PASSING = (
@@ -40,6 +45,9 @@ _FINAL = (
     "could not be parsed",
     "illegal format",
 )
+#: How git reports a redirect that it must not follow, for a GET and for a POST.
+_REDIRECT = re.compile(r"returned error: 3\d\d\b|RPC failed; HTTP 3\d\d\b")
+_LOCATION = re.compile(r"<= Recv header: location: (\S+)", re.IGNORECASE)
 _QUOTED_CHARACTERS = 300
 #: What git may print; a list of more names than fit in here is one that nobody needs.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
@@ -65,7 +73,8 @@ _CONFIGURATION = {
     "core.deltaBaseCacheLimit": "16m",
     "credential.helper": "",
     "http.emptyAuth": "false",
-    "http.followRedirects": "initial",
+    #: A redirect leads to a repo whose namespace, owner and blocks nobody has checked.
+    "http.followRedirects": "false",
     "http.sslVerify": "true",
     "http.lowSpeedLimit": "100",
     "http.lowSpeedTime": "30",
@@ -109,15 +118,32 @@ class Git:
 
     async def ask(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Run a command that talks to the repo's host."""
-        return await self._run(arguments, stdin=stdin, output=None, protocols=self._protocols)
+        return await self._run(arguments, stdin=stdin, protocols=self._protocols)
+
+    async def find_redirect(self, url: str) -> str:
+        """Return the address that a host redirects *url* to, or an empty string.
+
+        Git does not name it, so this asks once more with a trace of the response headers.
+        """
+        trace = self._home / "trace"
+        tracing = {"GIT_TRACE_CURL": str(trace), "GIT_TRACE_CURL_NO_DATA": "1"}
+        with suppress(SourceError):
+            await self._run(
+                ("ls-remote", "--quiet", "--", url),
+                protocols=self._protocols,
+                extra_environment=tracing,
+            )
+        found = _LOCATION.search(_first_of(trace)) if trace.exists() else None
+        return urljoin(f"{url}/info/refs", found[1]) if found else ""
 
     async def _run(
         self,
         arguments: tuple[str, ...],
         *,
-        stdin: bytes,
-        output: Path | None,
+        stdin: bytes = b"",
+        output: Path | None = None,
         protocols: tuple[str, ...],
+        extra_environment: Mapping[str, str] = MappingProxyType({}),
     ) -> bytes:
         given, complaint = self._home / "stdin", self._home / "stderr"
         given.write_bytes(stdin)
@@ -130,7 +156,7 @@ class Git:
                 "git",
                 f"--git-dir={self._home / 'repo'}",
                 *arguments,
-                env=self._environment(protocols),
+                env={**self._environment(protocols), **extra_environment},
                 cwd=self._home,
                 stdin=reading,
                 stdout=printing if output else asyncio.subprocess.PIPE,
@@ -174,6 +200,8 @@ def explain(complaint: str) -> SourceRefused | SourceUnavailable:
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     said = " ".join(lines)[:_QUOTED_CHARACTERS] or "it gave no reason"
     shown = "".join(char if char.isprintable() else "?" for char in said)
+    if _REDIRECT.search(complaint):
+        return SourceMoved(f"git could not fetch the repo: {shown}")
     is_final = any(mark in complaint for mark in _FINAL)
     if not is_final and any(mark in complaint for mark in _PASSING):
         return SourceUnavailable(f"git could not reach the repo: {shown}")

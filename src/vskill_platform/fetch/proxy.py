@@ -1,8 +1,9 @@
 """The only way out for git: a proxy on loopback, for one fetch, that looks where each way leads.
 
-Git asks it for every connection by name. It resolves the name, checks all addresses, and connects
-to one of those very addresses, so a name that changes its mind in between gains nothing. TLS stays
-between git and the host. docs/decisions/0008 says why this and nothing else.
+Git asks it for every connection by name. It refuses every host but that of the submitted URL,
+resolves the name, checks all addresses, and connects to one of those very addresses, so a name that
+changes its mind in between gains nothing. TLS stays between git and the host. docs/decisions/0008
+says why this and nothing else.
 """
 
 import asyncio
@@ -40,8 +41,10 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class GuardedProxy:
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: Reach, origin: str) -> None:
         self._reach = reach
+        #: Scheme, host and port of the one host that this fetch is about.
+        self._origin = origin
         self._room = MAX_FETCH_BYTES
         self._connections: set[asyncio.Task[None]] = set()
         self.url = ""
@@ -88,6 +91,10 @@ class GuardedProxy:
         self, request: _Request
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         host = request.host
+        if request.origin != self._origin:
+            raise SourceRefused(
+                f"the repo's host leads on to {request.origin}; submit that address"
+            )
         try:
             found = await addresses.resolve(host, request.port)
         except (OSError, UnicodeError, ValueError) as error:
@@ -134,8 +141,9 @@ class GuardedProxy:
 
 
 @asynccontextmanager
-async def open_proxy(reach: Reach) -> AsyncIterator[GuardedProxy]:
-    proxy = GuardedProxy(reach)
+async def open_proxy(reach: Reach, origin: str) -> AsyncIterator[GuardedProxy]:
+    """Open a way out to *origin* and to nowhere else."""
+    proxy = GuardedProxy(reach, origin)
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:

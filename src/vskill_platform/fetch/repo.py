@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from vskill_platform.base.work_in_thread import work_in_thread
-from vskill_platform.errors import SourceRefused, SourceUnavailable
+from vskill_platform.errors import InvalidInput, SourceMoved, SourceRefused, SourceUnavailable
 from vskill_platform.fetch import snapshot
 from vskill_platform.fetch.git import Git
 from vskill_platform.fetch.names import Names
 from vskill_platform.fetch.proxy import GuardedProxy, open_proxy
 from vskill_platform.fetch.reach import Reach, why_out_of_reach
-from vskill_platform.model.source import Source
+from vskill_platform.model.source import Source, git_source
 
 _LINK, _MODULE, _TREE = "120000", "160000", "040000"
 _EXECUTABLE = "100755"
@@ -41,12 +41,39 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Repo:
-    def __init__(self, git: Git, url: str, workspace: Path) -> None:
+    def __init__(self, git: Git, url: str, workspace: Path, reach: Reach) -> None:
         self._git, self._url, self._workspace = git, url, workspace
+        self._private_hosts = reach.private_hosts
         self.commit_sha = ""
 
     async def fetch_commit(self, ref: str, *, with_files: bool) -> None:
+        """Fetch the commit; a host that knows the repo only as `name.git` is asked for that."""
         await self._git.run("init", "--quiet", "--bare", "--template=")
+        try:
+            await self._fetch_ref(ref, with_files=with_files)
+        except SourceMoved:
+            self._url += ".git"
+            try:
+                await self._fetch_ref(ref, with_files=with_files)
+            except SourceMoved as error:
+                raise await self._explain_move() from error
+
+    async def _explain_move(self) -> SourceMoved:
+        """Say where the repo is now, unless that would tell what a private host links to."""
+        target = await self._git.find_redirect(self._url)
+        moved = _read_target(target)
+        is_public = git_source(self._url).origin not in self._private_hosts
+        if moved and (is_public or moved.origin == git_source(self._url).origin):
+            return SourceMoved(
+                f"the host redirects to {moved.url}; redirects are not followed: "
+                "submit that address instead"
+            )
+        return SourceMoved(
+            "the host redirects to another address; redirects are not followed: "
+            "submit the address where the repo is now"
+        )
+
+    async def _fetch_ref(self, ref: str, *, with_files: bool) -> None:
         name = await self._find_ref(ref) if ref else "HEAD"
         sparse = () if with_files else ("--filter=blob:none",)
         await self._git.ask(
@@ -139,15 +166,15 @@ async def open_repo(
     scheme = urlsplit(source.url).scheme
     limit = asyncio.timeout(reach.seconds)
     try:
-        async with limit, open_proxy(reach) as proxy:
+        async with limit, open_proxy(reach, source.origin) as proxy:
             git = Git(
                 workspace / "git",
-                protocols=("http", "https") if scheme == "http" else (scheme,),
+                protocols=(scheme,),
                 proxy=proxy.url,
                 safe=urlsplit(source.url).path if scheme == "file" else "",
             )
             async with _blaming(proxy):
-                repo = Repo(git, source.url, workspace)
+                repo = Repo(git, source.url, workspace, reach)
                 await repo.fetch_commit(source.ref, with_files=with_files)
                 yield repo
     except TimeoutError as error:
@@ -156,6 +183,14 @@ async def open_repo(
         raise SourceUnavailable(
             f"the repo could not be fetched within {reach.seconds:g} s"
         ) from error
+
+
+def _read_target(url: str) -> Source | None:
+    """Return the repo that a redirect leads to; None if it is no address of a repo."""
+    try:
+        return git_source(url.partition("?")[0].removesuffix("/info/refs"))
+    except InvalidInput:
+        return None
 
 
 def check_entries(entries: Sequence[Entry]) -> None:

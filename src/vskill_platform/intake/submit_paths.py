@@ -1,7 +1,7 @@
 """Some skills of a repo that somebody has chosen, without looking through the repo once more."""
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from vskill_platform.errors import InvalidInput
 from vskill_platform.intake.discover import MAX_SKILLS, Discovery, FoundSkill
@@ -10,16 +10,24 @@ from vskill_platform.model.source import Source, inner_path
 
 
 async def submit_paths(
-    source: Source, paths: Sequence[str], *, submitter: str, is_private: bool = False
+    source: Source,
+    paths: Sequence[str],
+    *,
+    submitter: str,
+    is_private: bool = False,
+    admit: Callable[[Source], Awaitable[None]] | None = None,
 ) -> SubmittedSet:
-    """Submit the folders *paths* of a repo, a submission each, linked to each other."""
+    """Submit the folders *paths* of a repo, a submission each, linked to each other.
+
+    *admit* raises for what this submitter may not send in.
+    """
     if not paths:
         raise InvalidInput("choose at least one skill")
     if len(paths) > MAX_SKILLS:
         raise InvalidInput(f"choose at most {MAX_SKILLS:,} skills at once")
     skills = tuple(map(_chosen, dict.fromkeys(map(inner_path, paths))))
     discovery = Discovery(source=source.key, skills=skills, origin=source)
-    return await submit_set(discovery, submitter=submitter, is_private=is_private)
+    return await submit_set(discovery, submitter=submitter, is_private=is_private, admit=admit)
 
 
 def _chosen(path: str) -> FoundSkill:

@@ -28,13 +28,15 @@ from vskill_platform.model.namespace import checked_namespace, namespace_of
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.model.user import own_namespace
 from vskill_platform.scan.manifest import MANIFEST
+from vskill_platform.stores.block_store import find_block
+from vskill_platform.stores.block_submission import why_blocked
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.web.access.rate_limits import who_asks
 from vskill_platform.web.access.shares import Shares
 from vskill_platform.web.hand_in_rights import (
     check_count,
-    check_may_name_ref,
+    check_may_publish_ref,
     check_may_replace,
 )
 
@@ -61,7 +63,13 @@ def skill_folder(path: str) -> str:
 
 @asynccontextmanager
 async def looked_through(visitor: Visitor, source: Source) -> AsyncIterator[Discovery]:
-    """Look which skills a repo holds; only some at once, the others come back later."""
+    """Look which skills a repo holds; only some at once, the others come back later.
+
+    Whoever may not submit it does not learn what is in it, nor whether it is there.
+    """
+    await check_may_act_in(visitor, namespace_of(source))
+    if known := await find_block(source):
+        raise SourceRefused(why_blocked(known.record))
     with _looks.held_by(who_asks(visitor)):
         async with discovered(source, reach_of(get_settings())) as discovery:
             yield discovery
@@ -70,7 +78,7 @@ async def looked_through(visitor: Visitor, source: Source) -> AsyncIterator[Disc
 async def submit_source(visitor: Visitor, source: Source, *, is_private: bool) -> SubmitResult:
     """Submit one skill of a repo."""
     await _check_namespace(visitor, namespace_of(source), is_private=is_private)
-    await check_may_name_ref(visitor, source)
+    await check_may_publish_ref(visitor, source)
     return await submit(Offer(source=source, is_private=is_private), submitter=visitor.name)
 
 
@@ -80,9 +88,13 @@ async def submit_chosen(
     """Submit several skills of a repo."""
     await _check_namespace(visitor, namespace_of(source), is_private=is_private)
     check_count(visitor, len(paths))
-    for path in paths:
-        await check_may_name_ref(visitor, msgspec.structs.replace(source, path=path))
-    return await submit_paths(source, paths, submitter=visitor.name, is_private=is_private)
+    return await submit_paths(
+        source,
+        paths,
+        submitter=visitor.name,
+        is_private=is_private,
+        admit=partial(check_may_publish_ref, visitor),
+    )
 
 
 async def submit_files(

@@ -1,15 +1,14 @@
 """What of a visitor's may be taken in, beyond who may submit to a namespace at all."""
 
-import msgspec
-
 from vskill_platform.access.namespaces import may_act_in
 from vskill_platform.errors import NotAllowed
 from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.namespace import namespace_of
-from vskill_platform.model.source import Source
+from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import TERMINAL_STATES, Submission
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace
+from vskill_platform.stores.source_submissions import list_skills_of, list_submissions_of
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
 
 #: How many skills somebody who has not signed in sends in with one request.
@@ -45,21 +44,36 @@ async def check_may_replace(visitor: Visitor, source: Source) -> None:
         )
 
 
-async def check_may_name_ref(visitor: Visitor, source: Source) -> None:
-    """Refuse another branch of what is published from the repo's own: it would be the latest.
+async def check_may_publish_ref(visitor: Visitor, source: Source) -> None:
+    """Refuse a ref of a published skill other than the one its latest version came from.
 
-    Who may act in a namespace that has owners may; elsewhere it takes a reviewer.
+    It would become the latest version, so a stranger could roll a skill back to an old branch or
+    tag. Owners of the namespace, where it has some, and reviewers may publish any ref.
     """
-    if not source.ref or visitor.may(Right.OPERATE, get_settings()):
+    if source.kind is not SourceKind.GIT or visitor.may(Right.OPERATE, get_settings()):
         return
-    known = await _known(msgspec.structs.replace(source, ref=""))
     namespace = namespace_of(source)
     is_owned = (await get_namespace(namespace)).record.is_owned
-    if known and known.slug and not (is_owned and await may_act_in(visitor, namespace)):
-        raise NotAllowed(
-            f"{known.slug} is published from its default branch; only the owners of {namespace} "
-            "or a reviewer can publish another one"
-        )
+    if is_owned and await may_act_in(visitor, namespace):
+        return
+    latest = await _latest_published(source)
+    if latest is None or latest.source.ref == source.ref:
+        return
+    ref = latest.source.ref
+    published = f"the branch or tag {ref!r}" if ref else "the default branch"
+    raise NotAllowed(
+        f"{source.url} is published from {published}; only the owners of {namespace} or a reviewer "
+        "can publish another branch or tag"
+    )
+
+
+async def _latest_published(source: Source) -> Submission | None:
+    """Return the submission that the latest version came from, whatever its ref."""
+    stored = await list_submissions_of(source.url, source.path)
+    published = [one.record for one in stored if one.record.slug]
+    latest = {skill.record.submission_id for skill in await list_skills_of(source.url, source.path)}
+    ordered = sorted(published, key=lambda one: one.id in latest, reverse=True)
+    return ordered[0] if ordered else None
 
 
 async def _known(source: Source) -> Submission | None:

@@ -14,7 +14,7 @@ from vskill_platform.intake.requeue import RETRYABLE_STATES, retry
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.namespace import namespace_of
-from vskill_platform.model.source import SourceKind
+from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import (
     STUCK_STATES,
     TERMINAL_STATES,
@@ -30,6 +30,7 @@ from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_set_store import get_submission_set
 from vskill_platform.stores.submission_store import get_history
+from vskill_platform.web.hand_in_rights import check_may_publish_ref
 
 _S = SubmissionState
 #: What somebody who sent it in should know and can do now.
@@ -107,11 +108,21 @@ async def view_submission(visitor: Visitor, submission: Submission) -> Submissio
         position=await get_queue().position(submission.id) if waits else None,
         paused_until=(await get_queue().stats()).paused_until if waits else None,
         next_step=_next_step(submission),
-        may_retry=may_act and submission.state in RETRYABLE_STATES,
+        may_retry=may_act
+        and submission.state in RETRYABLE_STATES
+        and await _may_publish_ref(visitor, submission.source),
         may_withdraw=submission.state not in TERMINAL_STATES
         and await _is_theirs(visitor, submission),
         has_siblings=await _has_siblings(submission),
     )
+
+
+async def _may_publish_ref(visitor: Visitor, source: Source) -> bool:
+    try:
+        await check_may_publish_ref(visitor, source)
+    except NotAllowed:
+        return False
+    return True
 
 
 def _next_step(submission: Submission) -> str:
@@ -138,6 +149,7 @@ async def retry_submission(visitor: Visitor, submission_id: str) -> Submission:
     """Try again; whoever may submit the source may."""
     submission = (await find_visible_submission(visitor, submission_id)).record
     await check_may_act_in(visitor, namespace_of(submission.source))
+    await check_may_publish_ref(visitor, submission.source)
     return await retry(submission_id, actor=visitor.name)
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from tests.casts import a_skill_folder
 from tests.git_server import Answer, GitServer
-from vskill_platform.errors import SourceRefused, SourceUnavailable
+from tests.repos import git as run_git
+from vskill_platform.errors import SourceMoved, SourceRefused, SourceUnavailable
 from vskill_platform.fetch import addresses, git, proxy
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.fetch.proxy import open_proxy
@@ -33,12 +34,23 @@ async def fetch(source: Source) -> list[str]:
         return [file.path for file in snapshot.files]
 
 
-def redirect_to(url: str) -> Answer:
+def redirect_to(url: str, code: int = 302) -> Answer:
     def answer(request: BaseHTTPRequestHandler) -> None:
-        request.send_response(302)
+        request.send_response(code)
         request.send_header("Location", f"{url}/info/refs?service=git-upload-pack")
         request.send_header("Content-Length", "0")
         request.end_headers()
+
+    return answer
+
+
+def plain(text: str) -> Answer:
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.send_header("Content-Type", "text/plain")
+        request.send_header("Content-Length", str(len(text)))
+        request.end_headers()
+        request.wfile.write(text.encode())
 
     return answer
 
@@ -142,39 +154,98 @@ async def short_of_time(git_server: GitServer) -> AsyncIterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("target", "complaint"),
+    "target",
     [
-        ("file:///etc", "git could not"),
-        ("ext::sh -c id", "git could not"),
-        ("ftp://127.0.0.1/x/y", "git could not"),
-        ("ssh://127.0.0.1/x/y", "git could not"),
-        ("http://127.0.0.1:1/x/y", "127.0.0.1 was to be asked without TLS"),
-        ("http://169.254.169.254/latest/meta-data", "without TLS"),
-        ("https://127.0.0.1:1/x/y", "127.0.0.1 leads to an address that is not public"),
-        ("https://169.254.169.254/latest", "169.254.169.254 leads to an address that is not"),
-        ("https://[::1]/x/y", "::1 leads to an address that is not public"),
-        ("https://[::ffff:10.0.0.1]/x/y", "leads to an address that is not public"),
-        ("https://2130706433/x/y", "leads to an address that is not public"),
-        ("https://0x7f.1/x/y", "leads to an address that is not public"),
-        ("https://localhost/x/y", "localhost leads to an address that is not public"),
+        "file:///etc",
+        "ext::sh -c id",
+        "ssh://127.0.0.1/x/y",
+        "http://127.0.0.1:1/x/y",
+        "http://169.254.169.254/latest/meta-data",
+        "https://127.0.0.1:1/x/y",
+        "https://[::1]/x/y",
+        "https://user:secret@git.example/x/y",
+        "//git.example/x/y",
     ],
 )
-async def test_a_redirect_to_where_nobody_should_go_is_refused(
-    git_server: GitServer, target: str, complaint: str
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+async def test_a_redirect_to_another_host_is_refused_and_its_target_is_not_told(
+    git_server: GitServer, target: str, code: int
 ) -> None:
-    git_server.answers["/eve/evil"] = redirect_to(target)
+    git_server.answers["/eve/evil"] = redirect_to(target, code)
 
-    with pytest.raises(SourceRefused, match=complaint):
+    with pytest.raises(SourceMoved) as refusal:
         await fetch(git_source(f"{git_server.url}/eve/evil"))
 
+    assert str(refusal.value) == (
+        "the host redirects to another address; redirects are not followed: "
+        "submit the address where the repo is now"
+    )
 
-async def test_a_repo_that_moved_on_its_host_is_followed(
-    git_server: GitServer, tmp_path: Path
+
+@pytest.mark.parametrize("ref", ["", "main"])
+async def test_a_redirect_to_another_repo_of_the_same_host_is_not_followed(
+    git_server: GitServer, tmp_path: Path, ref: str
 ) -> None:
     url = git_server.serve_repo(a_skill_folder(tmp_path), "ada/new-name")
-    git_server.answers["/ada/old-name"] = redirect_to(url)
+    git_server.answers["/eve/evil"] = redirect_to(url)
 
-    assert await fetch(git_source(f"{git_server.url}/ada/old-name")) == ["SKILL.md"]
+    with pytest.raises(SourceMoved) as refusal:
+        await fetch(git_source(f"{git_server.url}/eve/evil", ref=ref))
+
+    assert str(refusal.value) == (
+        f"the host redirects to {url}; redirects are not followed: submit that address instead"
+    )
+    assert not [path for path in git_server.asked if path.startswith("/ada/")]
+
+
+async def test_a_redirect_of_the_request_for_objects_is_not_followed(
+    git_server: GitServer, tmp_path: Path
+) -> None:
+    url = git_server.serve_repo(a_skill_folder(tmp_path / "ada"), "ada/secret")
+    git_server.serve_repo(a_skill_folder(tmp_path / "eve"), "eve/evil")
+    git_server.packs["/eve/evil"] = redirect_to(url, 307)
+    git_server.answers["/eve/evil.git"] = status(404)
+
+    with pytest.raises(SourceRefused):
+        await fetch(git_source(f"{git_server.url}/eve/evil"))
+
+    assert not [path for path in git_server.asked if path.startswith("/ada/")]
+
+
+async def test_a_host_that_adds_git_to_the_name_is_asked_for_that_name(
+    git_server: GitServer, tmp_path: Path
+) -> None:
+    url = git_server.serve_repo(a_skill_folder(tmp_path), "ada/notes.git")
+    git_server.answers["/ada/notes/"] = redirect_to(url)
+
+    assert await fetch(git_source(f"{git_server.url}/ada/notes")) == ["SKILL.md"]
+
+
+async def test_alternates_of_a_plain_file_server_are_not_followed(
+    git_server: GitServer, tmp_path: Path
+) -> None:
+    url = git_server.serve_repo(a_skill_folder(tmp_path), "ada/secret")
+    sha = run_git(tmp_path / "tidy-notes", "rev-parse", "HEAD")
+    git_server.answers["/eve/evil/info/refs"] = plain(f"{sha}\trefs/heads/main\n")
+    git_server.answers["/eve/evil/HEAD"] = plain("ref: refs/heads/main\n")
+    git_server.answers["/eve/evil/objects/info"] = plain(f"{url}/objects\n")
+
+    with pytest.raises(SourceRefused):
+        await fetch(git_source(f"{git_server.url}/eve/evil"))
+
+    assert not [path for path in git_server.asked if path.startswith("/ada/")]
+
+
+async def test_the_proxy_leads_to_the_host_of_the_fetch_alone(
+    git_server: GitServer,
+) -> None:
+    reach = Reach(private_hosts=frozenset({git_server.origin}))
+
+    async with open_proxy(reach, "https://git.example:443") as guard:
+        answer = await _connect_through(guard.url, f"127.0.0.1:{git_server.server_port}")
+
+    assert answer.startswith(b"HTTP/1.1 403")
+    assert isinstance(guard.problem, SourceRefused)
 
 
 async def test_plain_http_is_refused_where_the_operator_did_not_allow_it(bound: WorkerEnv) -> None:
@@ -220,7 +291,7 @@ async def test_a_name_that_changes_its_mind_is_refused_the_second_time(
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
 
-    async with server, open_proxy(Reach()) as guard:
+    async with server, open_proxy(Reach(), f"https://git.example:{port}") as guard:
         first = await _connect_through(guard.url, f"git.example:{port}")
         await connected.wait()
         second = await _connect_through(guard.url, f"git.example:{port}")
@@ -244,7 +315,7 @@ async def test_the_checked_address_is_the_one_that_is_connected_to(
 
     monkeypatch.setattr(addresses, "resolve", resolve)
     monkeypatch.setattr(addresses, "is_public", lambda _: True)
-    async with open_proxy(Reach()) as guard:
+    async with open_proxy(Reach(), "https://git.example:443") as guard:
         port = int(guard.url.rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         monkeypatch.setattr(asyncio, "open_connection", connect)
@@ -262,7 +333,7 @@ async def test_the_checked_address_is_the_one_that_is_connected_to(
      "CONNECT host:port HTTP/1.1", "GET file:///etc/passwd HTTP/1.1"],
 )  # fmt: skip
 async def test_what_is_no_request_to_a_proxy_is_refused(request_line: str) -> None:
-    async with open_proxy(Reach()) as guard:
+    async with open_proxy(Reach(), "https://git.example:443") as guard:
         port = int(guard.url.rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"{request_line}\r\n\r\n".encode())

@@ -10,7 +10,7 @@ import pytest
 
 from tests.casts import a_skill_folder
 from tests.git_server import GitServer, a_git_server
-from vskill_platform.errors import SourceRefused
+from vskill_platform.errors import SourceMoved, SourceRefused
 from vskill_platform.fetch import addresses, git
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.model.source import git_source
@@ -104,5 +104,20 @@ async def test_a_redirect_away_from_tls_is_not_followed(server: GitServer, targe
 
     server.answers["/eve/evil"] = redirect
 
-    with pytest.raises(SourceRefused, match="not supported or disabled"):
+    with pytest.raises(SourceMoved, match="redirects are not followed"):
         await fetch(f"https://git.example:{server.server_port}/eve/evil")
+
+
+async def test_a_public_host_that_redirects_elsewhere_is_named_with_the_new_address(
+    server: GitServer,
+) -> None:
+    def redirect(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(301)
+        request.send_header("Location", "https://new.example/ada/notes.git/info/refs?service=x")
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    server.answers["/ada/old"] = redirect
+
+    with pytest.raises(SourceMoved, match=r"redirects to https://new\.example/ada/notes;"):
+        await fetch(f"https://git.example:{server.server_port}/ada/old")

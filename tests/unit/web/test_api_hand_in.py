@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import msgspec
@@ -14,17 +15,20 @@ from tests.git_server import GitServer, a_git_server
 from tests.unit.web.api_cast import Registry, open_registry, token_of
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
+from vskill_platform.model.block import source_subject
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
+from vskill_platform.publish.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.stores.submission_store import get_submission, write_submission
 from vskill_platform.web import hand_in
 from vskill_platform.web.hand_in_rights import MOST_UNSIGNED
 
-UPLOAD = "/api/v1/submissions/upload"
+SUBMISSIONS = "/api/v1/submissions"
+UPLOAD = f"{SUBMISSIONS}/upload"
 MANIFEST = GOOD_MANIFEST.format(name="tidy-notes").encode()
 
 pytestmark = pytest.mark.usefixtures("one_loop")
@@ -215,6 +219,115 @@ async def test_another_branch_of_what_is_published_takes_an_owner_or_a_reviewer(
     assert [answer.status_code for answer in refused] == [403, 403]
     assert "only the owners of ada or a reviewer" in refused[0].json()["detail"]
     assert [answer.status_code for answer in (by_reviewer, by_owner)] == [201, 201]
+
+
+@pytest.mark.parametrize("published", ["", "release"])
+async def test_a_stranger_publishes_no_other_ref_in_any_spelling_or_by_a_retry(
+    registry: Registry, published: str
+) -> None:
+    other = "old" if published == "" else ""
+    base = {"repoUrl": "https://github.com/ada/notes", "ref": other}
+    first = await registry.post(
+        SUBMISSIONS, json={**base, "ref": published, "skillPath": "skills/tidy"}
+    )
+    early = await registry.post(SUBMISSIONS, json={**base, "skillPath": "skills/tidy"})
+    await put_back(registry, first.json()["submissionId"], slug="ada/notes/tidy")
+    early_id = early.json()["submissionId"]
+    await put_back(registry, early_id, slug=None)
+
+    whole = {
+        spelling: await registry.post(SUBMISSIONS, json={**base, **spelling_of})
+        for spelling, spelling_of in {
+            "plain": {"skillPath": "skills/tidy"},
+            "dots": {"skillPath": "./skills//tidy/"},
+            "host": {"skillPath": "skills/tidy", "repoUrl": "https://GitHub.com:443/Ada/notes.git"},
+            "page": {"repoUrl": f"https://github.com/ada/notes/tree/{other or 'main'}/skills/tidy"},
+        }.items()
+    }
+    sets = [
+        await registry.post(SUBMISSIONS, json={**base, **several})
+        for several in (
+            {"skills": [{"name": "tidy", "path": "./skills/../skills/tidy"}]},
+            {"skillPath": "skills", "skills": [{"name": "tidy", "path": "tidy"}]},
+        )
+    ]
+    retried = await registry.post(f"{SUBMISSIONS}/{early_id}/retry")
+    same = await registry.post(
+        SUBMISSIONS, json={**base, "ref": published, "skillPath": "skills/tidy"}
+    )
+
+    assert {name: one.status_code for name, one in whole.items()} == dict.fromkeys(whole, 403)
+    assert [one.status_code for one in sets] == [422, 422]
+    assert "can publish another branch or tag" in sets[0].json()["detail"]
+    assert (retried.status_code, retried.json()["code"]) == (403, "not_allowed")
+    assert same.status_code == 200
+
+
+async def test_a_retry_of_another_ref_is_left_to_owners_and_reviewers(registry: Registry) -> None:
+    rae = await token_of(Role.REVIEWER)
+    asked = {"repoUrl": "https://github.com/ada/notes", "skillPath": "skills/tidy"}
+    old = (await registry.post(SUBMISSIONS, json={**asked, "ref": "old"})).json()["submissionId"]
+    new = (await registry.post(SUBMISSIONS, json=asked)).json()["submissionId"]
+    await put_back(registry, new, slug="ada/notes/tidy")
+    await put_back(registry, old, slug="ada/notes/tidy")
+
+    by_stranger = await registry.post(f"{SUBMISSIONS}/{old}/retry")
+    by_reviewer = await registry.post(f"{SUBMISSIONS}/{old}/retry", headers=rae)
+
+    assert (by_stranger.status_code, by_reviewer.status_code) == (403, 200)
+
+
+async def test_nobody_looks_into_a_repo_of_an_owned_namespace_or_of_a_block(
+    registry: Registry, server: GitServer, tmp_path: Path
+) -> None:
+    secret = server.serve_repo(a_skill_folder(tmp_path / "one").parent, "ada/secret")
+    banned = server.serve_repo(a_skill_folder(tmp_path / "two").parent, "eve/banned")
+    ada = await token_of(Role.PUBLISHER)
+    await add_owner(namespace_of(git_source(secret)), "ada", actor="cyd")
+    await block(source_subject(git_source(banned)), reason="stolen", actor="cyd")
+
+    by_stranger = [
+        await registry.post(f"{SUBMISSIONS}{path}", json={"repoUrl": secret})
+        for path in ("", "/discover")
+    ]
+    of_block = [
+        await registry.post(f"{SUBMISSIONS}{path}", json={"repoUrl": banned})
+        for path in ("", "/discover")
+    ]
+    nobody_was_asked = not server.asked
+    by_owner = await registry.post(f"{SUBMISSIONS}/discover", json={"repoUrl": secret}, headers=ada)
+
+    assert [one.status_code for one in by_stranger] == [403, 403]
+    assert [one.status_code for one in of_block] == [422, 422]
+    assert "stolen" in of_block[1].json()["detail"]
+    assert nobody_was_asked
+    assert by_owner.status_code == 200
+
+
+async def test_a_redirect_publishes_no_repo_of_an_owned_namespace(
+    registry: Registry, server: GitServer, tmp_path: Path
+) -> None:
+    secret = server.serve_repo(a_skill_folder(tmp_path / "one").parent, "ada/secret")
+    await token_of(Role.PUBLISHER)
+    await add_owner(namespace_of(git_source(secret)), "ada", actor="cyd")
+
+    def redirect(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(302)
+        request.send_header("Location", f"{secret}/info/refs?service=git-upload-pack")
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    server.answers["/eve/evil"] = redirect
+
+    answers = [
+        await registry.post(f"{SUBMISSIONS}{path}", json={"repoUrl": f"{server.url}/eve/evil"})
+        for path in ("", "/discover")
+    ]
+
+    assert [(one.status_code, one.json()["code"]) for one in answers] == [
+        (422, "source_refused")
+    ] * 2
+    assert not [path for path in server.asked if path.startswith("/ada/")]
 
 
 async def put_back(registry: Registry, submission_id: str, slug: str | None) -> None:
