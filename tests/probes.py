@@ -64,8 +64,11 @@ class ProbingEngine:
     def changes(self, *, after: int) -> AsyncIterator[Change]:
         return self._engine.changes(after=after)
 
-    async def read_changes(self, *, after: int) -> ChangesPage:
-        return await self._engine.read_changes(after=after)
+    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
+        return await self._engine.read_changes(after=after, checkpoint=checkpoint)
+
+    async def history_id(self) -> str:
+        return await self._engine.history_id()
 
     async def revision(self) -> int:
         return await self._engine.revision()

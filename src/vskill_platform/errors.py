@@ -29,6 +29,7 @@ VskillError
 └── EngineError            the store or the queue failed              retried
     ├── NotReady           the catalogue is being built               503
     ├── FeedTrimmed        the change feed no longer reaches back     rebuild
+    ├── HistoryChanged     the database was restored or replaced      rebuild
     └── RecordMalformed    a record is not what its key says          final
 """
 
@@ -167,6 +168,10 @@ class NotReady(EngineError):
 
 
 class FeedTrimmed(EngineError):
+    retryable = False
+
+
+class HistoryChanged(EngineError):
     retryable = False
 
 

@@ -71,6 +71,10 @@ class Running:
         return "".join(lines)
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def is_alive(self) -> bool:
         return self._process.poll() is None
 

@@ -29,7 +29,7 @@ async def test_a_page_reaches_beyond_commits_that_changed_no_record(engine: Engi
 
     assert page.through == sent
     assert await engine.read_changes(after=page.through) == ChangesPage(
-        [], page.through, is_last=True
+        [], page.through, is_last=True, checkpoint=page.checkpoint
     )
 
 

@@ -13,6 +13,7 @@ import apsw
 
 from vskill_platform import __version__
 from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.engines.sqlite.connection import create_file
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.errors import EngineError
 
@@ -95,8 +96,7 @@ async def open_connections(path: Path) -> Connections:
 
 def _open_all(path: Path) -> list[apsw.Connection]:
     with _errors_translated(path):
-        # Ours alone from its first byte on; SQLite's other files take over its permissions.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        create_file(path)
         connections = [_open(path)]
         _prepare(connections[0])
         for _ in range(READERS):
@@ -117,7 +117,7 @@ def _errors_translated(path: Path) -> Iterator[None]:
 
 
 def _open(path: Path) -> apsw.Connection:
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOMUTEX
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
     connection = apsw.Connection(str(path), flags=flags)
     connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
     # NORMAL: a power cut may take the last changes, which are read again, but breaks nothing.

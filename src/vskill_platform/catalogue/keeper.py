@@ -27,7 +27,7 @@ from vskill_platform.catalogue.shelf import Progress, Shelf, open_shelf
 from vskill_platform.engines.doorbell import Doorbell
 from vskill_platform.engines.moments import from_micros, to_micros
 from vskill_platform.engines.ports import ChangesPage
-from vskill_platform.errors import EngineError, FeedTrimmed, NotReady
+from vskill_platform.errors import EngineError, FeedTrimmed, HistoryChanged, NotReady
 from vskill_platform.runtime.env import WorkerEnv
 
 log = get_logger(__name__)
@@ -54,6 +54,7 @@ class Keeper:
         self._shelf: Shelf | None = None
         #: How far the change feed was read; the shelf may have written down less.
         self.revision = 0
+        self._checkpoint = ""
         self._current_at: datetime | None = None
         self._problem = ""
         self._must_fill = False
@@ -98,6 +99,10 @@ class Keeper:
             except Damaged as error:
                 self.report_damage(error)
                 await self._throw_away()
+            except HistoryChanged as error:
+                # What it holds may be lost or withdrawn: nobody is shown any of it again.
+                log.warning("catalogue is made anew", reason=str(error))
+                await self._throw_away()
             except FeedTrimmed as error:
                 log.warning("catalogue is filled anew", reason=str(error))
                 # Should this process end before it is done, the next one begins at the beginning.
@@ -128,11 +133,26 @@ class Keeper:
             self._place = take_place(self._settings)
         if self._shelf is None:
             shelf = await open_shelf(self._place.path)
+            try:
+                await self._check_history(shelf.progress)
+            except HistoryChanged:
+                await work_in_thread(shelf.close)
+                raise
             self.revision = shelf.progress.revision
+            self._checkpoint = shelf.progress.checkpoint
             if shelf.progress.current_at:
                 self._current_at = from_micros(shelf.progress.current_at)
             self._shelf = shelf
             self._moved.ring()
+
+    async def _check_history(self, progress: Progress) -> None:
+        """Raise HistoryChanged before anybody is answered from what another database held."""
+        try:
+            await self._engine.read_changes(after=progress.revision, checkpoint=progress.checkpoint)
+        except HistoryChanged:
+            raise
+        except EngineError as error:  # meanwhile the answers are old, and say so
+            log.warning("catalogue could not be compared", error=str(error))
 
     async def _throw_away(self) -> None:
         shelf, self._shelf, self._checking, self._is_damaged = self._shelf, None, None, False
@@ -155,23 +175,28 @@ class Keeper:
                 await self._wait_for_news()
 
     async def _fill(self) -> None:
-        started, revision = self._now(), await self._engine.revision()
+        started = self._now()
+        start = await self._engine.read_changes(after=await self._engine.revision())
         await fill(self._opened)
-        current_at = to_micros(started)
-        await self._opened.write(Progress(revision=revision, current_at=current_at, is_built=True))
+        await self._opened.write(
+            Progress(
+                revision=start.through,
+                current_at=to_micros(started),
+                checkpoint=start.checkpoint,
+                is_built=True,
+            )
+        )
         self._must_fill = False
-        self._arrive(revision, started)
-        log.info("catalogue filled", revision=revision)
+        self._arrive(start, started)
+        log.info("catalogue filled", revision=self.revision)
 
     async def _read_on(self) -> bool:
         """Read and write one page of what is new; tell whether there was anything."""
         looked_at = self._now()
-        page = await self._engine.read_changes(after=self.revision)
-        if page.through < self.revision:
-            raise FeedTrimmed(f"the database is older than revision {self.revision}")
+        page = await self._engine.read_changes(after=self.revision, checkpoint=self._checkpoint)
         if page.changes:
             await self._write_news(page)
-        self._arrive(page.through, looked_at if page.is_last else None)
+        self._arrive(page, looked_at if page.is_last else None)
         if self._is_progress_due():
             await self._write_progress()
         return bool(page.changes)
@@ -184,11 +209,13 @@ class Keeper:
         slugs = news.slugs | await shelf.slugs_of_submissions(news.evidence)
         skills = await read_skill_changes(slugs) if slugs else None
         submissions = await read_submission_changes(news.submission_ids, news.events)
-        progress = msgspec.structs.replace(shelf.progress, revision=page.through)
+        progress = msgspec.structs.replace(
+            shelf.progress, revision=page.through, checkpoint=page.checkpoint
+        )
         await shelf.write(progress, skills=skills, submissions=submissions)
 
-    def _arrive(self, revision: int, current_at: datetime | None) -> None:
-        self.revision = revision
+    def _arrive(self, page: ChangesPage, current_at: datetime | None) -> None:
+        self.revision, self._checkpoint = page.through, page.checkpoint
         if current_at:
             self._current_at = current_at
         self._problem = ""
@@ -227,5 +254,10 @@ class Keeper:
     async def _write_progress(self) -> None:
         current_at = to_micros(self._current_at) if self._current_at else 0
         await self._opened.write(
-            Progress(revision=self.revision, current_at=current_at, is_built=True)
+            Progress(
+                revision=self.revision,
+                current_at=current_at,
+                checkpoint=self._checkpoint,
+                is_built=True,
+            )
         )

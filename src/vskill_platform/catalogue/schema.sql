@@ -5,9 +5,10 @@ CREATE TABLE state (
   id         INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   revision   INTEGER NOT NULL,  -- how far the change feed was read
   current_at INTEGER NOT NULL,  -- when that was known to be all there is
+  checkpoint TEXT    NOT NULL,  -- stands for the commits that were read, in the feed's words
   is_built   INTEGER NOT NULL   -- 0 until every record was read once
 ) STRICT;
-INSERT INTO state VALUES (1, 0, 0, 0);
+INSERT INTO state VALUES (1, 0, 0, '', 0);
 
 -- The id is the rank: whatever is listed by id has the best first, and the first page of a million
 -- fits costs no more than that of a hundred.

@@ -25,6 +25,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     revision: int = 0
     #: When that was known to be all there is, in microseconds; 0 for never.
     current_at: int = 0
+    #: Stands for the commits up to that revision, so that a restored database is noticed.
+    checkpoint: str = ""
     #: Whether every record was read once.
     is_built: bool = False
 
@@ -109,10 +111,15 @@ class Shelf:
 async def open_shelf(path: Path) -> Shelf:
     """Open what lies at *path*, or a new one; raises Damaged if it cannot be used."""
     connections = await open_connections(path)
-    revision, current_at, is_built = await connections.read(
+    revision, current_at, checkpoint, is_built = await connections.read(
         lambda connection: one_row(connection, "read_state")
     )
     return Shelf(
         connections,
-        Progress(revision=revision, current_at=current_at, is_built=bool(is_built)),
+        Progress(
+            revision=revision,
+            current_at=current_at,
+            checkpoint=checkpoint,
+            is_built=bool(is_built),
+        ),
     )

@@ -1,8 +1,9 @@
 -- name: write_state
-UPDATE state SET revision = :revision, current_at = :current_at, is_built = :is_built
+UPDATE state
+SET revision = :revision, current_at = :current_at, checkpoint = :checkpoint, is_built = :is_built
 
 -- name: read_state
-SELECT revision, current_at, is_built FROM state
+SELECT revision, current_at, checkpoint, is_built FROM state
 
 -- name: find_skill
 SELECT id, found_by FROM skill WHERE slug = :slug

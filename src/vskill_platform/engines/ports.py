@@ -77,6 +77,9 @@ class ChangesPage(msgspec.Struct, frozen=True):
     through: int
     #: Whether that was all there was at the moment.
     is_last: bool
+    #: Stands for everything up to `through`; pass it to the next read, which then notices if the
+    #: database is no longer the one that was read.
+    checkpoint: str
 
 
 class Put(msgspec.Struct, frozen=True):
@@ -238,12 +241,18 @@ class Engine(Protocol):
         """Yield what was committed after that revision, in commit order, and go on for ever."""
         ...
 
-    async def read_changes(self, *, after: int) -> ChangesPage:
+    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
         """Return what was committed after that revision, as much as fits, without waiting.
 
         It tells how far it reaches: commits that changed no record leave no trace in a feed, so
-        only this says that nothing is missing.
+        only this says that nothing is missing. With the *checkpoint* of the page that ended at
+        *after*, it raises HistoryChanged if the database no longer has those commits, because
+        it was restored or replaced by a copy.
         """
+        ...
+
+    async def history_id(self) -> str:
+        """Return the random id of this database's history; a restore gives it a new one."""
         ...
 
     async def revision(self) -> int:

@@ -227,7 +227,7 @@ async def test_who_is_too_far_behind_reads_everything_anew(
     assert fills(logs) == 2
 
 
-async def test_a_database_that_was_set_back_is_read_anew(
+async def test_a_database_that_was_set_back_is_read_anew_though_its_revisions_rise_again(
     bound: WorkerEnv, clock: ManualClock, tmp_path: Path, logs: list[Any]
 ) -> None:
     await published("ada/r/one")
@@ -244,10 +244,11 @@ async def test_a_database_that_was_set_back_is_read_anew(
     settings = msgspec.structs.replace(bound.settings, database_url=f"sqlite:///{backup}")
     env = WorkerEnv(engine=older, settings=settings, clock=clock, scan_slots=bound.scan_slots)
     token = worker_env_storage.set(env)
+    # The same revision again, with other content.
+    await published("ada/r/three")
+    await published("ada/r/four")
     async with opened(env) as catalogue:
-        while fills(logs) < 2:
-            await older.revision()
-        assert await found(catalogue) == ["ada/r/one"]
+        assert sorted(await found(catalogue)) == ["ada/r/four", "ada/r/one", "ada/r/three"]
     worker_env_storage.reset(token)
     await older.close()
     assert fills(logs) == 2
@@ -258,10 +259,10 @@ class UnsteadyEngine(ProbingEngine):
 
     is_down = False
 
-    async def read_changes(self, *, after: int) -> ChangesPage:
+    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
         if self.is_down:
             raise EngineError("nobody there")
-        return await super().read_changes(after=after)
+        return await super().read_changes(after=after, checkpoint=checkpoint)
 
 
 @pytest.fixture
@@ -468,8 +469,8 @@ async def test_a_failure_that_nobody_thought_of_is_not_survived(
 ) -> None:
     env, engine = unsteady
 
-    async def surprise(*, after: int) -> ChangesPage:
-        raise RuntimeError(after)
+    async def surprise(*, after: int, checkpoint: str = "") -> ChangesPage:
+        raise RuntimeError(after, checkpoint)
 
     engine.read_changes = surprise  # type: ignore[method-assign] # the fault is here
     with pytest.raises(RuntimeError):

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from time import monotonic, sleep
 
 import apsw
@@ -19,6 +20,7 @@ APPLICATION_ID = 0x76736B6C  # "vskl"
 #: How long a statement waits for another process to finish writing.
 BUSY_TIMEOUT_MS = 10_000
 
+_CREATING = Lock()
 _WHAT_TO_DO: dict[type[apsw.Error], str] = {
     apsw.NotADBError: "the file is damaged or not a database; restore it from a backup",
     apsw.CorruptError: "the file is damaged; restore it from a backup",
@@ -43,12 +45,21 @@ def errors_translated(path: Path) -> Iterator[None]:
         raise translate(error, path) from error
 
 
+def create_file(path: Path) -> None:
+    """Create an empty database file that only its owner can read; leave an existing one alone.
+
+    SQLite's other files take over its permissions. A file that exists is never opened here:
+    closing any descriptor of a file drops every POSIX lock that this process holds on it. SQLite
+    would not notice, and another process would delete the write-ahead log below us.
+    """
+    # Of two threads the second waits until the first has closed its descriptor, and then opens.
+    with _CREATING, suppress(OSError):  # SQLite says in a moment what is wrong with the path
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
 def open_connection(path: Path) -> apsw.Connection:
-    with suppress(OSError):  # what is wrong with the place SQLite says in the next line
-        # Ours alone from its first byte on: private skills and digests of passwords are in it.
-        # SQLite's other files take over its permissions; one that is there keeps its own.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOMUTEX
+    create_file(path)
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
     connection = apsw.Connection(str(path), flags=flags)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     # What was answered must survive a power cut: FULL syncs the log at every commit.

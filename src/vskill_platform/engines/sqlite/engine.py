@@ -37,6 +37,8 @@ from vskill_platform.engines.sqlite.writer import SqliteWriter
 LOOK_EVERY_SECONDS = 0.02
 #: How many expired records go in one transaction.
 PRUNE_AT_ONCE = 500
+#: A reader further behind than this cannot prove what it has read, and reads everything again.
+COMMIT_MARKS_KEPT = 100_000
 #: After one of these there may be a message for whoever waits.
 _MAKES_READY = frozenset({Send, Retry, Release, Revive})
 
@@ -69,12 +71,16 @@ class SqliteEngine:
     def changes(self, *, after: int) -> AsyncIterator[Change]:
         return follow_changes(self._readers, self._doorbell, after)
 
-    async def read_changes(self, *, after: int) -> ChangesPage:
-        return await read_changes(self._readers, after)
+    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
+        return await read_changes(self._readers, after, checkpoint)
 
     async def revision(self) -> int:
         ((revision, *_),) = await self._readers.rows("read_state")
         return int(revision)
+
+    async def history_id(self) -> str:
+        ((history_id,),) = await self._readers.rows("read_history_id")
+        return str(history_id)
 
     async def prune(self, *, deleted_before: datetime) -> int:
         pruned = 0
@@ -131,6 +137,7 @@ def _prune_expired(at: Transaction) -> int:
 
 def _trim_feed(at: Transaction, deleted_before: int) -> int:
     at.run("forget_delivered", second=at.now // 1_000_000 - 3600)
+    at.run("forget_commit_marks", revision=at.revision - COMMIT_MARKS_KEPT)
     trimmed = [revision for (revision,) in at.run("trim_feed", deleted_before=deleted_before)]
     if trimmed:
         at.run("write_trimmed", revision=max(trimmed))

@@ -11,7 +11,7 @@ from vskill_platform.engines.doorbell import Doorbell
 from vskill_platform.engines.ports import Change, ChangesPage
 from vskill_platform.engines.sqlite.connection import SQL, snapshot
 from vskill_platform.engines.sqlite.readers import SqliteReaders
-from vskill_platform.errors import FeedTrimmed
+from vskill_platform.errors import FeedTrimmed, HistoryChanged
 
 _PAGE = 1000
 
@@ -19,40 +19,65 @@ _PAGE = 1000
 async def follow_changes(
     readers: SqliteReaders, doorbell: Doorbell, after: int
 ) -> AsyncIterator[Change]:
+    checkpoint = ""
     while True:
         ticket = doorbell.ticket()
-        page = await read_changes(readers, after)
+        page = await read_changes(readers, after, checkpoint)
         for change in page.changes:
             yield change
-            after = change.revision
+        if page.through >= after:
+            after, checkpoint = page.through, page.checkpoint
         if not page.changes:
             await doorbell.wait(ticket)
 
 
-async def read_changes(readers: SqliteReaders, after: int) -> ChangesPage:
-    rows, through, is_last = await readers.read(partial(_read_page, after=after))
+async def read_changes(readers: SqliteReaders, after: int, checkpoint: str) -> ChangesPage:
+    rows, through, is_last, reached = await readers.read(
+        partial(_read_page, after=after, checkpoint=checkpoint)
+    )
     changes = [
         Change(revision, tuple(key for _, key in group))
         for revision, group in groupby(rows, key=lambda row: row[0])
     ]
-    return ChangesPage(changes, through, is_last)
+    return ChangesPage(changes, through, is_last, reached)
 
 
-def _read_page(connection: apsw.Connection, *, after: int) -> tuple[list[Any], int, bool]:
+def _read_page(
+    connection: apsw.Connection, *, after: int, checkpoint: str
+) -> tuple[list[Any], int, bool, str]:
     """Return changed keys of whole commits only: a commit cut in two could be half forgotten."""
     with snapshot(connection):
         state: list[Any] = connection.execute(SQL["read_state"]).fetchall()
         ((revision, _, trimmed_through, _, _),) = state
+        if checkpoint and checkpoint != _checkpoint(connection, after):
+            raise HistoryChanged(
+                f"the database is not the one that was read up to revision {after}: it was "
+                "restored or replaced; read everything anew"
+            )
         if after < trimmed_through:
             raise FeedTrimmed(
                 f"the change feed begins behind revision {trimmed_through}, not at {after}: "
                 "read everything anew and follow it from there"
             )
-        page = {"after": after, "limit": _PAGE}
-        rows: list[Any] = connection.execute(SQL["changes"], page).fetchall()
-        if len(rows) < _PAGE:
-            return rows, revision, True
-        last = rows[-1][0]
-        whole = [row for row in rows if row[0] < last]
-        rest: list[Any] = connection.execute(SQL["changes_at"], {"revision": last}).fetchall()
-        return whole + rest, last, False
+        rows, through = _read_rows(connection, after, revision)
+        return rows, through, through == revision, _checkpoint(connection, through)
+
+
+def _read_rows(
+    connection: apsw.Connection, after: int, newest: int
+) -> tuple[list[tuple[int, str]], int]:
+    """Return a page of (revision, key), and the revision through which it is complete."""
+    page = {"after": after, "limit": _PAGE}
+    rows: list[Any] = connection.execute(SQL["changes"], page).fetchall()
+    if len(rows) < _PAGE:
+        return rows, newest
+    last = rows[-1][0]
+    whole = [row for row in rows if row[0] < last]
+    rest: list[Any] = connection.execute(SQL["changes_at"], {"revision": last}).fetchall()
+    return whole + rest, last
+
+
+def _checkpoint(connection: apsw.Connection, revision: int) -> str:
+    rows: list[Any] = connection.execute(SQL["read_checkpoint"], {"revision": revision}).fetchall()
+    ((history_id, mark),) = rows
+    return f"{history_id}:{'none' if mark is None else mark}"

@@ -4,6 +4,20 @@ SELECT revision, latest_at, trimmed_through, paused_at, paused_until FROM state
 -- name: write_state
 UPDATE state SET revision = :revision, latest_at = max(latest_at, :now)
 
+-- name: add_commit_mark
+INSERT INTO commit_mark (revision, mark) VALUES (:revision, random())
+
+-- name: read_checkpoint
+-- The transaction that made this revision; none if the database does not reach that far.
+SELECT history_id, (SELECT mark FROM commit_mark WHERE revision >= :revision ORDER BY revision LIMIT 1)
+FROM state
+
+-- name: forget_commit_marks
+DELETE FROM commit_mark WHERE revision < :revision
+
+-- name: read_history_id
+SELECT history_id FROM state
+
 -- name: get_many
 -- One row for each wanted key, in their order: the left of a LEFT JOIN is the outer loop.
 SELECT kv.value, kv.revision FROM carray(:keys) AS wanted

@@ -22,6 +22,7 @@ class Transaction:
         self.revision, latest_at, self.trimmed_through, self._paused_at, self.paused_until = (
             self.one("read_state")
         )
+        self._first_revision = self.revision
         if now < latest_at - CLOCK_TOLERANCE_MICROS:
             self._mend_clock()
 
@@ -54,6 +55,8 @@ class Transaction:
 
     def finish(self) -> None:
         self.run("write_state", revision=self.revision, now=self.now)
+        if self.revision != self._first_revision:
+            self.run("add_commit_mark", revision=self.revision)
 
     def _mend_clock(self) -> None:
         """Make nothing wait for a moment that was computed from a clock that ran ahead.

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.errors import EngineError, FeedTrimmed
+from vskill_platform.errors import EngineError, FeedTrimmed, HistoryChanged
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
@@ -138,7 +138,7 @@ async def _follow(env: WorkerEnv, broadcast: Broadcast) -> None:
                 broadcast.tell(change.keys)
                 if broadcast.count:
                     broadcast.tell_topics(await _shown_topics(env, change.keys))
-        except FeedTrimmed:
+        except (FeedTrimmed, HistoryChanged):
             revision = None
         except EngineError as error:
             log.warning("open pages hear nothing", error=str(error))
