@@ -16,3 +16,15 @@ class ManualClock:
 
     def advance(self, **by: float) -> None:
         self._now += timedelta(**by)
+
+
+class TickingClock(ManualClock):
+    """Moves a little each time somebody looks, as a real clock does; back, if a test wants."""
+
+    def __init__(self, now: datetime = NOON, *, by: timedelta = timedelta(milliseconds=1)) -> None:
+        super().__init__(now)
+        self._by = by
+
+    def now(self) -> datetime:
+        self._now += self._by
+        return self._now

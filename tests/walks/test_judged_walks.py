@@ -11,21 +11,27 @@ import msgspec
 import pytest
 
 from tests.casts import a_skill_folder
-from tests.clocks import NOON, ManualClock
+from tests.clocks import NOON, ManualClock, TickingClock
 from tests.judges import KEY, JudgeServer, Request, judge_server, saying, sending, silence, writing
+from tests.repos import a_repo
 from vskill_platform.intake.dead_letters import revive_dead_letter
 from vskill_platform.intake.submit import SubmitKind, submit
 from vskill_platform.model.judgement import Opinion
-from vskill_platform.model.source import folder_source
+from vskill_platform.model.source import folder_source, git_source
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, reopen
+from vskill_platform.model.trust import TrustTier
 from vskill_platform.model.verdict import Report, Verdict
+from vskill_platform.publish.review_skill import Ruling, approve
+from vskill_platform.publish.trust_of_skill import trust_of_skill
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import Secret
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.judge_store import SAID_TTL, get_judge_day
 from vskill_platform.stores.records import encode
 from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.skill_store import get_skill
 from vskill_platform.stores.submission_store import (
     get_history,
     get_submission,
@@ -109,6 +115,34 @@ async def test_a_skill_that_the_judge_finds_harmless_is_published(
     assert report.judgement
     assert (report.judgement.opinion, report.judgement.cost) == (Opinion.PUBLISH, 0.003)
     assert (await get_judge_day(NOON.date())).tokens == 1100
+
+
+async def test_a_judge_a_reviewer_and_a_known_commit_make_t4(
+    bound: WorkerEnv, folder: Path, judge: JudgeServer
+) -> None:
+    (folder / "setup.sh").write_text(DOUBTFUL)
+    env = replace(
+        bound,
+        settings=judge.settings(bound.settings, judge_key=Secret(KEY)),
+        clock=TickingClock(),
+    )
+    result = await submit(git_source(a_repo(folder)), submitter="ada")
+    batch = await bound.engine.queue.receive(3, lease=timedelta(minutes=1))
+    await handle_submission_queue(batch, env)
+    waiting = await get_submission(result.submission.id)
+    assert waiting
+    assert waiting.record.state is S.NEEDS_REVIEW
+    said = Ruling(
+        submission_id=waiting.record.id, reviewer="cyd", reason="ours", seen=waiting.record.digest
+    )
+
+    approved = await run_with_worker_env(env, lambda: approve(said))
+    stored = await get_skill(approved.slug or "")
+    assert stored
+    trust = await trust_of_skill(stored.record)
+
+    assert trust.tier is TrustTier.CERTIFIED
+    assert "approved by cyd (+20)" in trust.words
 
 
 async def test_doubts_of_the_judge_wait_for_a_person(

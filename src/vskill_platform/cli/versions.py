@@ -125,7 +125,7 @@ def _show_versions(found: SkillVersions) -> None:
             f"{version.published_at:%Y-%m-%d %H:%M}",
             str(len(version.files)),
             version.digest,
-            escape(row.reason),
+            escape(row.reason or (f"approved by {row.approved_by}" if row.approved_by else "")),
         )
     console.print(table)
     if not skill.version and not skill.down:

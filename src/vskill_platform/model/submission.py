@@ -31,6 +31,9 @@ _S = SubmissionState
 STUCK_STATES = frozenset(
     {_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.VENDOR_APPROVED}
 )
+APPROVED_STATES = frozenset({_S.AUTO_APPROVED, _S.VENDOR_APPROVED})
+#: Events that lead here are decisions about one content.
+_DECIDED_STATES = APPROVED_STATES | {_S.REJECTED}
 #: States that end the walk, until somebody opens it again.
 TERMINAL_STATES = frozenset({_S.PUBLISHED, _S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED})
 STUCK_THRESHOLD = timedelta(minutes=5)
@@ -132,6 +135,9 @@ class StateEvent(Record, frozen=True, kw_only=True):
     at: datetime
     #: Seconds spent in each phase of the walk that ended with it; empty if none did.
     timings: dict[str, float] = msgspec.field(default_factory=dict)
+    #: The content that an approval or a rejection is about; None for other events, and for those
+    #: that an older release wrote.
+    digest: str | None = None
 
 
 class StuckSubmission(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,6 +232,7 @@ def _record(
         reason=cause.reason,
         at=now,
         timings=cause.timings,
+        digest=submission.digest if to in _DECIDED_STATES else None,
     )
     moved = msgspec.structs.replace(
         submission,

@@ -29,9 +29,9 @@ class TrustTier(StrEnum):
 _MEANINGS = {
     TrustTier.BLOCKED: "taken down or blocked; not to be installed",
     TrustTier.UNVERIFIED: "no check of this content has passed",
-    TrustTier.SCANNED: "the content passed the scan, or a person let it through",
-    TrustTier.JUDGED: "the content passed the scan, and the judge agrees",
-    TrustTier.CERTIFIED: "scan and judge agree, a person has looked, and its origin is known",
+    TrustTier.SCANNED: "the content passed the scan, or a reviewer approved it",
+    TrustTier.JUDGED: "the judge agrees, and the content passed the scan or a reviewer approved it",
+    TrustTier.CERTIFIED: "the judge agrees, a reviewer approved it, and its commit is known",
 }
 
 
@@ -44,13 +44,17 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict | None = None
     #: How sure a judge is that it may be published, 0 if none said so.
     agreement: float = 0.0
-    #: Whether a person has looked at it and approved.
-    is_reviewed: bool = False
+    #: The reviewer who approved exactly this content; None if nobody did.
+    approved_by: str | None = None
     #: Whether it is known which commit of which repo it is.
     has_provenance: bool = False
     published_for: timedelta = timedelta(0)
     #: How many of its versions were yanked.
     yanked: int = 0
+
+    @property
+    def is_reviewed(self) -> bool:
+        return self.approved_by is not None
 
 
 class TrustScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,10 +82,10 @@ def _tier(evidence: Evidence) -> TrustTier:
     if evidence.is_down:
         return TrustTier.BLOCKED
     passed = evidence.verdict is Verdict.PASS
-    let_through = evidence.verdict is Verdict.REVIEW and evidence.is_reviewed
-    if not (passed or let_through):
+    is_cleared = evidence.verdict is Verdict.REVIEW and evidence.is_reviewed
+    if not (passed or is_cleared):
         return TrustTier.UNVERIFIED
-    if not (passed and evidence.agreement >= SURE):
+    if evidence.agreement < SURE:
         return TrustTier.SCANNED
     is_certified = evidence.is_reviewed and evidence.has_provenance
     return TrustTier.CERTIFIED if is_certified else TrustTier.JUDGED
@@ -104,9 +108,9 @@ def _parts(evidence: Evidence) -> list[tuple[str, int]]:
         (f"the judge agrees ({evidence.agreement:.0%} sure)", judged)
         if evidence.agreement
         else ("no judge has agreed", 0),
-        ("a person has approved it", _REVIEWED)
+        (f"approved by {evidence.approved_by}", _REVIEWED)
         if evidence.is_reviewed
-        else ("no person has looked at it", 0),
+        else ("no reviewer has approved it", 0),
         ("its commit is known", _PROVENANCE)
         if evidence.has_provenance
         else ("its origin is not a commit that anybody can look up", 0),

@@ -9,10 +9,11 @@ from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.model.trust import TrustScore
 from vskill_platform.publish.diff_versions import VersionDiff, diff_versions
-from vskill_platform.publish.trust_of_skill import trust_of_skill
+from vskill_platform.publish.trust_of_skill import find_reviewer, trust_of_skill
 from vskill_platform.stores.block_store import get_blocks
 from vskill_platform.stores.block_submission import why_blocked
 from vskill_platform.stores.skill_store import get_skill, get_versions, resolve_slug
+from vskill_platform.stores.submission_store import get_histories
 
 
 class Standing(StrEnum):
@@ -31,6 +32,8 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     standing: Standing
     #: Why it is not offered; empty if it is.
     reason: str = ""
+    #: The reviewer who approved it; None if none did.
+    approved_by: str | None = None
 
 
 class SkillVersions(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +45,14 @@ class SkillVersions(msgspec.Struct, frozen=True, kw_only=True):
 
 async def list_versions(slug: str) -> SkillVersions:
     skill, versions = await _find(slug)
-    rows = [await _row(skill, version) for version in reversed(versions)]
+    histories = await get_histories(list({version.submission_id for version in versions}))
+    rows = [
+        msgspec.structs.replace(
+            await _row(skill, version),
+            approved_by=find_reviewer(histories[version.submission_id], version),
+        )
+        for version in reversed(versions)
+    ]
     trust = await trust_of_skill(skill)
     return SkillVersions(skill=skill, trust=trust, versions=tuple(rows))
 

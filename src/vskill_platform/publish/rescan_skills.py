@@ -5,8 +5,9 @@ to, so a run that was stopped goes on where it was, and doing it twice does noth
 somebody asks for it: then everything is checked once more.
 """
 
+import secrets
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 import msgspec
 
@@ -16,12 +17,13 @@ from vskill_platform.engines.ports import Operation
 from vskill_platform.model.decision import Outcome
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.model.verdict import Report
+from vskill_platform.model.verdict import Finding, Report
 from vskill_platform.publish.check_version import check_version, opened_version
-from vskill_platform.publish.trust_of_skill import was_approved_by_a_person
+from vskill_platform.publish.trust_of_skill import find_reviewer
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.scan.scan_skill import SCANNER
 from vskill_platform.stores.db import bound_env, commit, get_now, get_settings
+from vskill_platform.stores.records import Stored
 from vskill_platform.stores.rescan_store import (
     Rescan,
     RescanAsked,
@@ -34,7 +36,7 @@ from vskill_platform.stores.rescan_store import (
     write_rescan_asked,
     write_rescan_done,
 )
-from vskill_platform.stores.scan_store import get_report_on
+from vskill_platform.stores.scan_store import get_report_on, get_stored_report_on
 from vskill_platform.stores.skill_store import get_version, list_skills
 from vskill_platform.stores.submission_store import get_history, get_submission
 
@@ -73,13 +75,19 @@ async def is_rescanned() -> bool:
 
 def write_wish(actor: str) -> Operation:
     """Say what to write down when somebody wants everything checked again."""
-    return write_rescan_asked(RescanAsked(by=actor, at=get_now()))
+    return write_rescan_asked(RescanAsked(by=actor, at=get_now(), id=secrets.token_hex(8)))
 
 
 async def get_open_wish() -> RescanAsked | None:
     """Return who asked for a rescan that has not come to its end yet."""
+    stored = await _get_open_request()
+    return stored.record if stored else None
+
+
+async def _get_open_request() -> Stored[RescanAsked] | None:
     asked, done = await get_rescan_asked(), await get_rescan_done()
-    return asked if asked and (done is None or done.at <= asked.at) else None
+    is_open = asked is not None and (done is None or done.request_id != asked.record.id)
+    return asked if is_open else None
 
 
 async def list_due_skills() -> list[PublishedSkill]:
@@ -87,22 +95,23 @@ async def list_due_skills() -> list[PublishedSkill]:
 
     Once somebody has asked for a rescan, these are all that were not checked since.
     """
-    known, wish = await get_rescans(current_standard()), await get_open_wish()
-    since = wish.at if wish else None
+    known, asked = await get_rescans(current_standard()), await _get_open_request()
     skills = [
         skill
         for skill in await list_skills()
-        if skill.digest and not _is_known(known.get(skill.slug), skill, since)
+        if skill.digest and not _is_known(known.get(skill.slug), skill, asked)
     ]
-    reports = await settle(lambda skill: get_report_on(skill.submission_id, skill.digest), skills)
+    reports = await settle(
+        lambda skill: get_stored_report_on(skill.submission_id, skill.digest), skills
+    )
     today = get_now().date()
     return [
         skill
         for skill, report in zip(skills, reports, strict=True)
         if not (
-            isinstance(report, Report)
-            and _is_current(report, skill, today)
-            and _is_after(report.checked_at, since)
+            isinstance(report, Stored)
+            and _is_current(report.record, skill, today)
+            and (asked is None or report.revision > asked.revision)
         )
     ]
 
@@ -115,6 +124,8 @@ async def rescan_skills(
     None is begun after a while, so that a run ends well before its lease does.
     """
     until = get_now() + BEGUN_WITHIN
+    asked = await get_rescan_asked()
+    request_id = asked.record.id if asked else ""
     left = max(len(skills) - limit, 0)
 
     async def rescan_and_tell(skill: PublishedSkill) -> Rescan | None:
@@ -123,7 +134,7 @@ async def rescan_skills(
             left += 1
             return None
         try:
-            return await _rescan(skill)
+            return await _rescan(skill, request_id)
         finally:
             tell()
 
@@ -139,7 +150,8 @@ async def rescan_skills(
         if rescan.is_worse:
             log.warning("got worse", slug=rescan.slug, new=rescan.new, why=rescan.clause)
     if not (left or failed):
-        await commit([write_rescan_done(RescanDone(standard=current_standard(), at=get_now()))])
+        done = RescanDone(standard=current_standard(), at=get_now(), request_id=request_id)
+        await commit([write_rescan_done(done)])
     worse = sum(rescan.is_worse for rescan in found)
     return RescanRun(checked=len(found), worse=worse, failed=failed, left=left)
 
@@ -156,29 +168,33 @@ async def list_changed() -> list[Rescan]:
     ]
 
 
-async def _rescan(skill: PublishedSkill) -> Rescan | None:
+async def _rescan(skill: PublishedSkill, request_id: str) -> Rescan | None:
     """Check one and write down what came of it; None if it is not there any more."""
     submission = await get_submission(skill.submission_id)
     version = await get_version(skill.slug, skill.offered) if skill.offered else None
     if submission is None or version is None:
         log.warning("not rescanned: parts of it are missing", slug=skill.slug)
         return None
-    old = Outcome.PUBLISH
-    history = await get_history(skill.submission_id)
-    if was_approved_by_a_person(history, published_at=version.published_at):
-        old = Outcome.REVIEW
+    reviewer = find_reviewer(await get_history(skill.submission_id), version)
+    approved = await get_report_on(skill.submission_id, version.digest) if reviewer else None
     async with opened_version(version, submission.record) as snapshot:
         decision = (await check_version(submission.record, snapshot)).decision
+    unseen = [item for item in decision.deciding if not _was_seen(item, approved)]
+    is_unseen = bool(reviewer and unseen and decision.outcome is Outcome.REVIEW)
+    clause = f"{reviewer} approved it without: {decision.clause}" if is_unseen else decision.clause
+    first = unseen if is_unseen else decision.deciding
     rescan = Rescan(
         slug=skill.slug,
         version=skill.version,
         digest=version.digest,
         standard=current_standard(),
-        old=old,
+        old=Outcome.REVIEW if reviewer else Outcome.PUBLISH,
         new=decision.outcome,
-        clause=decision.clause,
-        finding=decision.deciding[0] if decision.deciding else None,
+        clause=clause,
+        finding=first[0] if first else None,
         checked_at=get_now(),
+        is_unseen=is_unseen,
+        request_id=request_id,
     )
     await commit([write_rescan(rescan)])
     return rescan
@@ -193,12 +209,23 @@ def _is_about(rescan: Rescan | None, skill: PublishedSkill) -> bool:
     return rescan is not None and rescan.digest == skill.digest
 
 
-def _is_known(rescan: Rescan | None, skill: PublishedSkill, since: datetime | None) -> bool:
-    return rescan is not None and _is_about(rescan, skill) and _is_after(rescan.checked_at, since)
+def _is_known(
+    rescan: Rescan | None, skill: PublishedSkill, asked: Stored[RescanAsked] | None
+) -> bool:
+    if rescan is None or not _is_about(rescan, skill):
+        return False
+    return asked is None or rescan.request_id == asked.record.id
 
 
-def _is_after(checked_at: datetime, since: datetime | None) -> bool:
-    return since is None or checked_at > since
+def _was_seen(finding: Finding, approved: Report | None) -> bool:
+    """Tell whether a finding was in the report that the reviewer approved."""
+    return approved is not None and _identity(finding) in map(_identity, approved.findings)
+
+
+def _identity(finding: Finding) -> tuple[object, ...]:
+    if finding.fingerprint:
+        return finding.rule, finding.fingerprint
+    return finding.rule, finding.file, finding.line, finding.message
 
 
 def _is_current(report: Report, skill: PublishedSkill, today: date) -> bool:

@@ -1,12 +1,12 @@
 """Gathering what the trust in a skill is derived from."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import timedelta
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.model.judgement import Opinion
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
-from vskill_platform.model.submission import StateEvent, SubmissionState
+from vskill_platform.model.submission import APPROVED_STATES, StateEvent, SubmissionState
 from vskill_platform.model.trust import Evidence, TrustScore, derive_trust
 from vskill_platform.model.verdict import Report
 from vskill_platform.stores.db import get_now
@@ -15,8 +15,6 @@ from vskill_platform.stores.skill_store import VersionMark, get_version
 from vskill_platform.stores.submission_store import get_histories, get_history
 
 log = get_logger(__name__)
-
-_APPROVED = frozenset({SubmissionState.AUTO_APPROVED, SubmissionState.VENDOR_APPROVED})
 
 
 async def trust_of_skill(skill: PublishedSkill) -> TrustScore:
@@ -55,10 +53,34 @@ async def trust_of_skills(
     return trusts
 
 
-def was_approved_by_a_person(history: Sequence[StateEvent], *, published_at: datetime) -> bool:
-    """Tell whether a person let through what was published at that moment."""
-    ways = [event for event in history if event.to_state in _APPROVED and event.at <= published_at]
-    return bool(ways) and ways[-1].from_state is SubmissionState.NEEDS_REVIEW
+def find_reviewer(history: Sequence[StateEvent], version: SkillVersion | VersionMark) -> str | None:
+    """Return who approved exactly this content; None if no reviewer did, or one rejected it since.
+
+    The order of the events decides, never their times: clocks differ and jump.
+    """
+    events = sorted(history, key=lambda event: event.number)
+    following = [*events[1:], None]
+    for event, after in reversed(list(zip(events, following, strict=False))):
+        is_decision = event.from_state is SubmissionState.NEEDS_REVIEW and (
+            event.to_state in APPROVED_STATES or event.to_state is SubmissionState.REJECTED
+        )
+        if is_decision and _is_about(event, after, version):
+            return event.actor if event.to_state in APPROVED_STATES else None
+    return None
+
+
+def _is_about(
+    event: StateEvent, after: StateEvent | None, version: SkillVersion | VersionMark
+) -> bool:
+    """Tell whether a decision is about this content.
+
+    Older releases did not write its digest; there, the publication that follows names the version.
+    """
+    if event.digest is not None:
+        return event.digest == version.digest
+    if after is None or after.to_state is not SubmissionState.PUBLISHED:
+        return False
+    return after.reason.removesuffix(" (yanked)").endswith(f" {version.version}")
 
 
 def _evidence(
@@ -72,10 +94,8 @@ def _evidence(
         is_down=skill.down is not None,
         verdict=report.verdict if report else None,
         agreement=said.confidence if said and said.opinion is Opinion.PUBLISH else 0.0,
-        is_reviewed=report is not None
-        and latest is not None
-        and was_approved_by_a_person(history, published_at=latest.published_at),
+        approved_by=find_reviewer(history, latest) if report and latest else None,
         has_provenance=bool(latest and latest.commit_sha),
-        published_for=get_now() - skill.published_at,
+        published_for=max(get_now() - skill.published_at, timedelta(0)),
         yanked=len(skill.yanked),
     )

@@ -8,6 +8,7 @@ from vskill_platform.model.decision import Outcome
 from vskill_platform.model.record import Record
 from vskill_platform.model.verdict import Finding
 from vskill_platform.stores.records import (
+    Stored,
     decode,
     encode,
     get_record,
@@ -35,14 +36,18 @@ class Rescan(Record, frozen=True, kw_only=True):
     clause: str
     finding: Finding | None
     checked_at: datetime
+    #: Whether something decides now that the reviewer who approved it had not seen.
+    is_unseen: bool = False
+    #: The request for a rescan that it answers; empty if nobody asked.
+    request_id: str = ""
 
     @property
     def is_worse(self) -> bool:
-        return _ORDER[self.new] > _ORDER[self.old]
+        return _ORDER[self.new] > _ORDER[self.old] or self.is_unseen
 
     @property
     def is_changed(self) -> bool:
-        return self.new is not self.old
+        return self.new is not self.old or self.is_unseen
 
 
 class RescanDone(Record, frozen=True, kw_only=True):
@@ -50,6 +55,8 @@ class RescanDone(Record, frozen=True, kw_only=True):
 
     standard: str
     at: datetime
+    #: The last request that it answers; empty if there was none.
+    request_id: str = ""
 
 
 class RescanAsked(Record, frozen=True, kw_only=True):
@@ -57,6 +64,8 @@ class RescanAsked(Record, frozen=True, kw_only=True):
 
     by: str
     at: datetime
+    #: Answers name it, so no clock decides which of them came later; empty in older records.
+    id: str = ""
 
 
 def standard_id(*parts: object) -> str:
@@ -69,9 +78,8 @@ async def get_rescan_done() -> RescanDone | None:
     return stored.record if stored else None
 
 
-async def get_rescan_asked() -> RescanAsked | None:
-    stored = await get_record(_ASKED, RescanAsked)
-    return stored.record if stored else None
+async def get_rescan_asked() -> Stored[RescanAsked] | None:
+    return await get_record(_ASKED, RescanAsked)
 
 
 async def get_rescans(standard: str) -> dict[str, Rescan]:

@@ -11,7 +11,7 @@ import msgspec
 from vskill_platform.engines.ports import NEVER, Operation, Put
 from vskill_platform.model.judgement import Opinion
 from vskill_platform.model.verdict import Report, Verdict
-from vskill_platform.stores.records import encode, get_record, read_found
+from vskill_platform.stores.records import Stored, encode, get_record, read_found
 
 _SCAN = "scan:"
 _PUBLISHED = "published-scan:"
@@ -46,11 +46,15 @@ async def get_report(submission_id: str) -> Report | None:
 
 async def get_report_on(submission_id: str, digest: str) -> Report | None:
     """Return what was found in exactly this content: of late, or when it was published."""
-    latest = await get_report(submission_id)
-    if latest and latest.digest == digest:
-        return latest
-    stored = await get_record(_published_key(submission_id, digest), Report)
+    stored = await get_stored_report_on(submission_id, digest)
     return stored.record if stored else None
+
+
+async def get_stored_report_on(submission_id: str, digest: str) -> Stored[Report] | None:
+    latest = await get_record(_SCAN + submission_id, Report)
+    if latest and latest.record.digest == digest:
+        return latest
+    return await get_record(_published_key(submission_id, digest), Report)
 
 
 async def read_report_marks_on(

@@ -65,6 +65,7 @@ class SkillMark(msgspec.Struct, frozen=True):
 class VersionMark(msgspec.Struct, frozen=True):
     """What of a version is needed to say how far it can be trusted; its files are left unread."""
 
+    version: str
     digest: str
     commit_sha: str | None
     published_at: datetime

@@ -17,7 +17,7 @@ LADDERS: dict[str, list[Any]] = {
     "is_down": [True, False],
     "verdict": VERDICTS,
     "agreement": [0.0, 0.3, 0.5, 0.9, 1.0],
-    "is_reviewed": [False, True],
+    "approved_by": [None, "rae"],
     "has_provenance": [False, True],
     "published_for": [timedelta(0), timedelta(days=89), timedelta(days=90), timedelta(days=900)],
     "yanked": [7, 1, 0],
@@ -59,18 +59,20 @@ def test_all_that_can_be_known_makes_a_hundred() -> None:
     ("fields", "tier"),
     [
         ({}, TrustTier.UNVERIFIED),
-        ({"verdict": Verdict.BLOCK, "is_reviewed": True}, TrustTier.UNVERIFIED),
+        ({"verdict": Verdict.BLOCK, "approved_by": "rae"}, TrustTier.UNVERIFIED),
         ({"verdict": Verdict.REVIEW}, TrustTier.UNVERIFIED),
-        ({"verdict": Verdict.REVIEW, "is_reviewed": True}, TrustTier.SCANNED),
+        ({"verdict": Verdict.REVIEW, "approved_by": "rae"}, TrustTier.SCANNED),
         ({"verdict": Verdict.PASS}, TrustTier.SCANNED),
         ({"verdict": Verdict.PASS, "agreement": 0.4}, TrustTier.SCANNED),
         ({"verdict": Verdict.PASS, "agreement": 0.9}, TrustTier.JUDGED),
-        ({"verdict": Verdict.PASS, "agreement": 0.9, "is_reviewed": True}, TrustTier.JUDGED),
+        ({"verdict": Verdict.REVIEW, "agreement": 0.9}, TrustTier.UNVERIFIED),
+        ({"verdict": Verdict.REVIEW, "agreement": 0.9, "approved_by": "rae"}, TrustTier.JUDGED),
+        ({"verdict": Verdict.PASS, "agreement": 0.9, "approved_by": "rae"}, TrustTier.JUDGED),
         (
             {
                 "verdict": Verdict.PASS,
                 "agreement": 0.9,
-                "is_reviewed": True,
+                "approved_by": "rae",
                 "has_provenance": True,
             },
             TrustTier.CERTIFIED,
@@ -79,7 +81,8 @@ def test_all_that_can_be_known_makes_a_hundred() -> None:
     ],
     ids=[
         "nothing known", "stopped", "doubts", "doubts that a person has cleared", "scanned",
-        "an unsure judge", "judged", "reviewed", "of known origin too", "blocked",
+        "an unsure judge", "judged", "judged with doubts", "judged and cleared", "reviewed",
+        "of known origin too", "blocked",
     ],
 )  # fmt: skip
 def test_each_tier_rests_on_those_before_it(fields: dict[str, Any], tier: TrustTier) -> None:

@@ -12,6 +12,7 @@ from vskill_platform.cron.schedule import RESCAN, run_due_jobs
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.cron_store import CronRun, get_cron_run, put_cron_run
+from vskill_platform.stores.submission_store import get_submission
 
 REVIEWS, POLICY, RESCANS = "/api/v1/reviews", "/api/v1/policy", "/api/v1/rescan"
 
@@ -88,6 +89,31 @@ async def test_a_ruling_over_the_api_names_what_was_looked_at(
     assert await audited() == []
     assert shown["digest"] == waiting.digest
     assert await rule("approve", digest=shown["digest"]) == (200, "")
+
+
+async def test_the_pages_and_the_api_name_the_reviewer_who_approved(
+    registry: Registry, tmp_path: Path
+) -> None:
+    waiting = await put_review(tmp_path)
+    rae = await token_of(Role.REVIEWER, Scope.REVIEW)
+    ruling = {"reason": "fine", "digest": waiting.digest or ""}
+    await registry.post(f"{REVIEWS}/{waiting.id}/approve", json=ruling, headers=rae)
+    stored = await get_submission(waiting.id)
+    assert stored
+    slug = stored.record.slug
+
+    versions = await registry.json(f"/skills/{slug}/versions")
+    detail = await registry.json(f"/skills/{slug}")
+    page = await registry.get(f"/skills/{slug}")
+    listed = await registry.get(f"/skills/{slug}/versions")
+    security = await registry.get(f"/skills/{slug}/security")
+
+    assert versions["versions"][0]["approvedBy"] == "rae"
+    assert versions["versions"][0]["certMethod"] == "MANUAL_REVIEW"
+    assert "approved by rae (+20)" in detail["skill"]["trust"]
+    assert "Approved by rae (+20)" in page.text
+    assert "approved by rae" in listed.text
+    assert "approved by rae" in security.text
 
 
 async def test_another_policy_is_tried_and_nothing_changes(

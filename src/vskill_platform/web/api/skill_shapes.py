@@ -110,6 +110,8 @@ class VersionItem(Shape, frozen=True, kw_only=True):
     #: Known of the version that is offered alone.
     cert_score: int | None
     cert_method: str
+    #: The reviewer who approved this version; null if none did.
+    approved_by: str | None
     #: What it brought, against the version before it.
     diff_summary: str
     content: str | None = None

@@ -1,6 +1,5 @@
 """The versions of a skill over the API, and what changed between them."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -10,7 +9,6 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.access import Right
 from vskill_platform.model.skill import SkillVersion
-from vskill_platform.model.submission import StateEvent
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.publish.diff_versions import FileChange, VersionDiff
 from vskill_platform.publish.list_versions import (
@@ -22,9 +20,7 @@ from vskill_platform.publish.list_versions import (
 from vskill_platform.publish.open_version import open_version
 from vskill_platform.publish.patch_text import patch_text
 from vskill_platform.publish.read_files import read_file, text_of
-from vskill_platform.publish.trust_of_skill import was_approved_by_a_person
 from vskill_platform.scan.manifest import MANIFEST
-from vskill_platform.stores.submission_store import get_history
 from vskill_platform.web.api.certificates import cert_method, cert_tier
 from vskill_platform.web.api.cursors import offset_cursor, read_offset
 from vskill_platform.web.api.find_skills import find_listed
@@ -97,8 +93,7 @@ async def show_version(
     if not places:
         raise NotFound(f"{skill.slug} has no version {version}")
     found = (await open_version(skill, version)).version
-    (item,) = await _items(listed, places)
-    return msgspec.structs.replace(item, content=await read_manifest(found))
+    return msgspec.structs.replace(_item(listed, places[0]), content=await read_manifest(found))
 
 
 async def versions_of(slug: str, *, start: int = 0, limit: int = _MAX_VERSIONS) -> VersionList:
@@ -107,7 +102,7 @@ async def versions_of(slug: str, *, start: int = 0, limit: int = _MAX_VERSIONS) 
     total = len(listed.versions)
     chosen = range(start, min(start + limit, total))
     return VersionList(
-        versions=await _items(listed, chosen),
+        versions=[_item(listed, place) for place in chosen],
         count=total,
         next_cursor=offset_cursor(start, len(chosen), total),
     )
@@ -118,18 +113,13 @@ async def read_manifest(version: SkillVersion) -> str:
     return text_of(await read_file(version, MANIFEST)) or ""
 
 
-async def _items(listed: SkillVersions, places: Sequence[int]) -> list[VersionItem]:
-    history = await get_history(listed.skill.submission_id)
-    return [_item(listed, place, history) for place in places]
-
-
-def _item(listed: SkillVersions, place: int, history: Sequence[StateEvent]) -> VersionItem:
+def _item(listed: SkillVersions, place: int) -> VersionItem:
     """Say what is known of a version; how far it can be trusted, of the offered one alone."""
     row = listed.versions[place]
     version = row.version
     before = listed.versions[place + 1].version if place + 1 < len(listed.versions) else None
     is_offered = row.standing is Standing.LATEST
-    is_reviewed = was_approved_by_a_person(history, published_at=version.published_at)
+    is_reviewed = row.approved_by is not None
     is_down = row.standing in {Standing.BLOCKED, Standing.TAKEN_DOWN}
     tier = TrustTier.BLOCKED if is_down else TrustTier.SCANNED
     tier = listed.trust.tier if is_offered else tier
@@ -144,6 +134,7 @@ def _item(listed: SkillVersions, place: int, history: Sequence[StateEvent]) -> V
         cert_tier=cert_tier(tier),
         cert_score=listed.trust.score if is_offered else None,
         cert_method=cert_method(tier, is_reviewed=is_reviewed) if is_offered else "",
+        approved_by=row.approved_by,
         diff_summary=_sum_up(before, version),
     )
 
