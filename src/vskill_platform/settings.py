@@ -91,7 +91,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     message_deadline: timedelta = timedelta(seconds=55)
     lease: timedelta = timedelta(seconds=85)
     stuck_threshold: timedelta = timedelta(minutes=5)
-    #: How long a worker that was told to stop may finish what it holds.
+    #: How long running checks and open requests may take to finish after a stop signal.
     stop_grace: timedelta = timedelta(seconds=20)
 
     # What waits for a person.

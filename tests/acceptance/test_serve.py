@@ -3,6 +3,7 @@
 import asyncio
 import re
 import signal
+import socket
 from pathlib import Path
 
 import msgspec
@@ -71,6 +72,23 @@ def test_a_signal_ends_it_cleanly(platform: Platform, port: int, number: signal.
 
     assert server.end(number) == 0
     assert "Traceback" not in server.rest()
+
+
+def test_a_request_that_never_ends_does_not_keep_it_from_stopping(
+    platform: Platform, port: int
+) -> None:
+    server = platform.start("serve", port=str(port), stop_grace="1s")
+    server.wait_for("vskill-platform is at")
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        head = "POST /api/v1/submissions HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\n"
+        types = "Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+        client.sendall((head + types).encode())
+        asked_for_the_body = client.recv(100)
+
+        code = server.end()
+
+    assert asked_for_the_body.startswith(b"HTTP/1.1 100")
+    assert code == 0
 
 
 async def test_a_second_start_finds_everything_and_submits_nothing_twice(

@@ -1,7 +1,6 @@
 """Many awaits at once, none of which spoils another."""
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
@@ -24,32 +23,29 @@ async def settle(
     Cancellation is not an error here: it ends every run and travels on.
     """
     outcomes: list[Result | Exception] = []
+    runs: list[asyncio.Future[Result]] = []
     # A sliding window, not a task for every item behind a semaphore: an item that waits for its
-    # turn costs nothing. Work that is a future already needs no task at all.
-    in_flight: deque[asyncio.Future[Result]] = deque()
+    # turn costs nothing. A slow item holds one slot of the window, whichever it is.
+    in_flight: set[asyncio.Future[Result]] = set()
     try:
         for item in items:
-            if len(in_flight) == at_once:
-                await _settle_oldest(in_flight, outcomes)
-            run = work(item)
-            in_flight.append(run if isinstance(run, asyncio.Future) else asyncio.ensure_future(run))
-        while in_flight:
-            await _settle_oldest(in_flight, outcomes)
+            if len(in_flight) >= at_once:
+                _, in_flight = await asyncio.wait(in_flight, return_when=asyncio.FIRST_COMPLETED)
+            # Work that is a future already gets no task.
+            run: asyncio.Future[Result] = asyncio.ensure_future(work(item))
+            runs.append(run)
+            in_flight.add(run)
+        for run in runs:
+            if not run.done():
+                await asyncio.wait((run,))
+            try:
+                outcomes.append(run.result())
+            except Exception as error:  # noqa: BLE001 - handed back to the caller, in its place
+                outcomes.append(error)
     finally:
-        for future in in_flight:
-            future.cancel()
-        await asyncio.gather(*in_flight, return_exceptions=True)
+        left = [run for run in runs if not run.done()]
+        for run in left:
+            run.cancel()
+        if left:
+            await asyncio.gather(*left, return_exceptions=True)
     return outcomes
-
-
-async def _settle_oldest(
-    in_flight: deque[asyncio.Future[Result]], outcomes: list[Result | Exception]
-) -> None:
-    """Wait for the oldest; then take it and all behind it that are done, each in its place."""
-    if not in_flight[0].done():
-        await asyncio.wait((in_flight[0],))
-    while in_flight and in_flight[0].done():
-        try:
-            outcomes.append(in_flight.popleft().result())
-        except Exception as error:  # noqa: BLE001 - handed back to the caller, in its place
-            outcomes.append(error)

@@ -1,6 +1,7 @@
 """`serve`: the whole platform in one process: web, worker and cron."""
 
 import asyncio
+import math
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -65,7 +66,7 @@ async def _run_platform(env: WorkerEnv, listener: socket.socket) -> None:
     from vskill_platform.catalogue.catalogue import open_catalogue  # noqa: PLC0415
     from vskill_platform.web.live.broadcast import open_broadcast  # noqa: PLC0415
 
-    stop = stop_on_signals()
+    stop = stop_on_signals(env.settings.stop_grace)
     async with open_catalogue(env) as catalogue, open_broadcast(env) as broadcast:
         await _run_parts(env, listener, stop, catalogue, broadcast)
 
@@ -89,6 +90,8 @@ async def _run_parts(
         http=PatientProtocol,
         limit_concurrency=_MAX_CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        # Else one slow upload or download keeps a server that was told to stop.
+        timeout_graceful_shutdown=math.ceil(env.settings.stop_grace.total_seconds()),
         h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
     )
     server = _Server(config)

@@ -1,11 +1,26 @@
-"""Ctrl-C and SIGTERM, as an event to wait for."""
+"""Ctrl-C and SIGTERM, as an event to wait for, with a bound on how long the stop may take."""
 
 import asyncio
+import os
 import signal
+import sys
+from datetime import timedelta
+from threading import Timer
+
+from vskill_platform.base.telemetry import get_logger
+
+log = get_logger(__name__)
+
+#: What is left after the grace to hand messages back and to close the database.
+CLOSE_SECONDS = 10.0
 
 
-def stop_on_signals() -> asyncio.Event:
-    """Return an event that the first signal sets; the second one ends the process at once."""
+def stop_on_signals(grace: timedelta) -> asyncio.Event:
+    """Return an event that the first signal sets; the second signal ends the process at once.
+
+    Whatever still runs well after *grace* is a thread that cannot be cancelled or work that ignores
+    it. The process then ends without it, as it would by a kill: nothing is lost by that.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM)
@@ -14,7 +29,16 @@ def stop_on_signals() -> asyncio.Event:
         stop.set()
         for number in numbers:
             loop.remove_signal_handler(number)
+        last = Timer(grace.total_seconds() + CLOSE_SECONDS, _end_process)
+        last.daemon = True
+        last.start()
 
     for number in numbers:
         loop.add_signal_handler(number, ask)
     return stop
+
+
+def _end_process() -> None:
+    log.error("not everything stopped in time, the process ends without it")
+    sys.stderr.flush()
+    os._exit(1)

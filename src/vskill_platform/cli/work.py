@@ -17,7 +17,8 @@ def work(*, drain: bool) -> None:
     """Check what is queued, until stopped with Ctrl-C."""
 
     async def run(env: WorkerEnv) -> None:
-        await Worker(env).run(stop_on_signals(), drain=drain)
+        stop = stop_on_signals(env.settings.stop_grace)
+        await Worker(env).run(stop, drain=drain)
 
     run_worker(run)
 

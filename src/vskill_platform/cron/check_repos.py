@@ -30,7 +30,7 @@ log = get_logger(__name__)
 #: So many skills are looked after in one run, as far as time allows; the rest is still due.
 SKILLS_A_RUN = 500
 _REPOS_AT_ONCE = 4
-#: After that no look is begun any more: the other jobs wait for the slowest.
+#: After that no look is begun any more: the last ones end within the budget of the job.
 _SECONDS_A_RUN = 40.0
 
 
@@ -53,14 +53,19 @@ async def check_repos() -> str:
         published = await _published(slug)
         if published:
             repos.setdefault((published.source.url, published.source.ref), []).append(published)
-    stopwatch, left, errors = Stopwatch(), list(repos.values()), 0
-    while left and stopwatch.total_seconds < _SECONDS_A_RUN:
-        batch, left = left[:_REPOS_AT_ONCE], left[_REPOS_AT_ONCE:]
-        for outcome in await settle(_check_repo, batch):
-            if isinstance(outcome, Exception):
-                errors += 1
-                log.error("repo not checked", error=repr(outcome))
-    return f"{len(repos) - len(left)} of {len(repos)} repos looked at, {errors} failed"
+    stopwatch, looked_at, errors = Stopwatch(), 0, 0
+
+    async def check_in_time(skills: list[_Checked]) -> None:
+        nonlocal looked_at
+        if stopwatch.total_seconds < _SECONDS_A_RUN:
+            looked_at += 1
+            await _check_repo(skills)
+
+    for outcome in await settle(check_in_time, repos.values(), at_once=_REPOS_AT_ONCE):
+        if isinstance(outcome, Exception):
+            errors += 1
+            log.error("repo not checked", error=repr(outcome))
+    return f"{looked_at} of {len(repos)} repos looked at, {errors} failed"
 
 
 async def _published(slug: str) -> _Checked | None:

@@ -1,10 +1,15 @@
-"""What the clock starts: each job with its interval, its budget and its own failure."""
+"""The cron jobs: each runs on its own loop, with its own interval, budget and failure.
+
+No job waits for another. A stop cancels all of them at once; one that ignores its cancellation is
+abandoned after the stop grace, which is safe because every job can be repeated.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,6 +24,7 @@ from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.settings import format_duration
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.cron_store import (
     CronRun,
@@ -31,17 +37,20 @@ from vskill_platform.stores.external_scan_dispatch import release_dead_external_
 
 log = get_logger(__name__)
 
-#: How often the schedule is looked at.
+#: How often a job's loop looks whether the job is due.
 LOOK_EVERY_SECONDS = 5.0
+#: How long a job may clean up after its budget is over, before it is reported as still running.
+CLEAN_UP_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     name: str
     every: timedelta
-    #: A job that takes longer is stopped; the others never wait for it.
+    #: A job that takes longer is cancelled. It is also the lease: other nodes take a run without
+    #: an end for dead after this time.
     budget: timedelta
-    run: Callable[[], Awaitable[str]]
+    run: Callable[[], Coroutine[Any, Any, str]]
 
 
 async def _release_external_scans() -> str:
@@ -67,34 +76,74 @@ JOBS = (
 )
 
 
-async def run_cron(env: WorkerEnv, stop: asyncio.Event) -> None:
-    """Run what is due, again and again, until *stop* is set."""
-    while not stop.is_set():
-        await run_due_jobs(env)
-        try:
-            await asyncio.wait_for(stop.wait(), LOOK_EVERY_SECONDS)
-        except TimeoutError:
-            continue
+async def run_cron(env: WorkerEnv, stop: asyncio.Event, *, jobs: Sequence[Job] = JOBS) -> None:
+    """Run each job on its own loop until *stop* is set, then cancel what is still running."""
+    loops = [asyncio.create_task(_run_loop(env, job), name=f"cron {job.name}") for job in jobs]
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        # A loop ends only by an error that nobody foresaw: then the platform ends and says why.
+        await asyncio.wait([stopping, *loops], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        late = await _cancel(loops, within=env.settings.stop_grace)
+    for loop in late:
+        log.error("cron job ignores the stop and is abandoned", job=loop.get_name())
+    for loop in set(loops) - late:
+        if not loop.cancelled():
+            loop.result()
 
 
-async def run_due_jobs(env: WorkerEnv, *, jobs: tuple[Job, ...] = JOBS) -> list[CronRun]:
+async def run_due_jobs(env: WorkerEnv, *, jobs: Sequence[Job] = JOBS) -> list[CronRun]:
     """Run every due job once, side by side, each in an env of its own."""
     runs = await asyncio.gather(
         *(run_with_worker_env(env, partial(_run_if_due, job)) for job in jobs)
     )
-    return [run for run in runs if run is not None]
+    return [run.record for run in runs if run is not None]
 
 
-async def _run_if_due(job: Job) -> CronRun | None:
+async def _cancel(
+    tasks: Sequence[asyncio.Task[None]], *, within: timedelta
+) -> set[asyncio.Task[None]]:
+    """Cancel all tasks; return those that have not ended in time."""
+    for task in tasks:
+        task.cancel()
+    _, late = await asyncio.wait(tasks, timeout=within.total_seconds())
+    return late
+
+
+class _Ended(NamedTuple):
+    record: CronRun
+    #: The job itself: not done if it ignores that it was cancelled.
+    work: asyncio.Future[str]
+
+
+async def _run_loop(env: WorkerEnv, job: Job) -> None:
+    while True:
+        run = await run_with_worker_env(env, partial(_run_if_due, job))
+        if run and not run.work.done():  # never two of the same job in one process
+            await asyncio.wait([run.work])
+        await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+
+async def _run_if_due(job: Job) -> _Ended | None:
     try:
         claimed = await _claim(job)
         if claimed is None:
             return None
         started, revision = claimed
-        ended = await _run(job, started)
-        await put_cron_run(ended, expected=revision)
+        try:
+            ended = await _run(job, started)
+        except asyncio.CancelledError:
+            # Whichever node looks next starts it over.
+            stopped = _end(started, "stopped with its server, it will be started over")
+            asked = msgspec.structs.replace(stopped, asked_at=stopped.ended_at)
+            await put_cron_run(asked, expected=revision)
+            raise
+        await put_cron_run(ended.record, expected=revision)
     except EngineError as error:
-        log.error("cron has no database", job=job.name, error=str(error))
+        log.error(
+            "cron job not recorded, the database does not answer", job=job.name, error=str(error)
+        )
         return None
     return ended
 
@@ -108,9 +157,13 @@ async def run_job_now(job: Job) -> CronRun:
     revision = await put_cron_run(started, expected=last.revision if last else ABSENT)
     if revision is None:
         raise _is_running(started, job)
-    ended = await _run(job, started)
-    await put_cron_run(ended, expected=revision)
-    return ended
+    try:
+        record = (await _run(job, started)).record
+    except asyncio.CancelledError:
+        await put_cron_run(_end(started, "interrupted"), expected=revision)
+        raise
+    await put_cron_run(record, expected=revision)
+    return record
 
 
 async def ask_for_run(job: Job, *, actor: str, also: Sequence[Operation] = ()) -> None:
@@ -149,11 +202,40 @@ async def _claim(job: Job) -> tuple[CronRun, int] | None:
     return (run, revision) if revision is not None else None
 
 
-async def _run(job: Job, run: CronRun) -> CronRun:
+async def _run(job: Job, started: CronRun) -> _Ended:
+    """Run the job within its budget; wait for one that ignores its cancellation only a moment."""
+    work = asyncio.ensure_future(job.run())
     try:
-        async with asyncio.timeout(job.budget.total_seconds()):
-            outcome, is_failure = await job.run(), False
-    except Exception as error:
-        outcome, is_failure = f"{type(error).__name__}: {error}", True
-        log.error("cron job failed", job=job.name, error=outcome, exc_info=error)
-    return msgspec.structs.replace(run, ended_at=get_now(), outcome=outcome, is_failure=is_failure)
+        await asyncio.wait([work], timeout=job.budget.total_seconds())
+        is_late = not work.done()
+        if is_late:
+            work.cancel()
+            await asyncio.wait([work], timeout=CLEAN_UP_SECONDS)
+    except asyncio.CancelledError:
+        work.cancel()
+        await asyncio.wait([work])  # whoever stops us waits for this as long as the grace lasts
+        raise
+    if is_late:
+        outcome, is_failure = _late(job, is_running=not work.done()), True
+        log.error("cron job failed", job=job.name, error=outcome)
+    elif work.cancelled():
+        outcome, is_failure = "it was cancelled", True
+        log.error("cron job failed", job=job.name, error=outcome)
+    else:
+        try:
+            outcome, is_failure = work.result(), False
+        except Exception as error:
+            outcome, is_failure = f"{type(error).__name__}: {error}", True
+            log.error("cron job failed", job=job.name, error=outcome, exc_info=error)
+    return _Ended(_end(started, outcome, is_failure=is_failure), work)
+
+
+def _end(started: CronRun, outcome: str, *, is_failure: bool = False) -> CronRun:
+    return msgspec.structs.replace(
+        started, ended_at=get_now(), outcome=outcome, is_failure=is_failure
+    )
+
+
+def _late(job: Job, *, is_running: bool) -> str:
+    still = "; it was cancelled but is still running" if is_running else ""
+    return f"not finished within its budget of {format_duration(job.budget)}{still}"

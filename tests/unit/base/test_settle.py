@@ -113,3 +113,21 @@ async def test_a_cancellation_inside_travels_on_and_leaves_nobody_behind() -> No
     with pytest.raises(asyncio.CancelledError):
         await settle(work, range(3))
     assert sorted(ended) == [1, 2]
+
+
+async def test_a_slow_item_takes_one_slot_and_the_others_go_on() -> None:
+    ended: list[int] = []
+    all_others_ended = asyncio.Event()
+
+    async def work(number: int) -> int:
+        if number == 0:
+            await all_others_ended.wait()
+        ended.append(number)
+        if len(ended) == 9:
+            all_others_ended.set()
+        return number
+
+    outcomes = await settle(work, range(10), at_once=2)
+
+    assert outcomes == list(range(10))
+    assert ended[-1] == 0

@@ -1,14 +1,24 @@
 """The schedule: one node runs a job, each job fails alone."""
 
 import asyncio
+import dataclasses
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.clocks import ManualClock
 from vskill_platform.cron import schedule
-from vskill_platform.cron.schedule import JOBS, Job, ask_for_run, run_cron, run_due_jobs
+from vskill_platform.cron.schedule import (
+    JOBS,
+    Job,
+    ask_for_run,
+    run_cron,
+    run_due_jobs,
+    run_job_now,
+)
 from vskill_platform.engines.ports import Delete, Put
 from vskill_platform.errors import EngineError, FeedTrimmed, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
@@ -102,27 +112,138 @@ async def test_a_database_that_is_down_ends_no_cron(
     monkeypatch.setattr(env.engine, "commit", down)
 
     assert await run_due_jobs(env, jobs=(a_job("a", done),)) == []
-    assert any(event["event"] == "cron has no database" for event in logs)
+    assert any(event["event"].startswith("cron job not recorded") for event in logs)
 
 
-async def test_the_cron_ends_when_it_is_told_to(
-    env: WorkerEnv, monkeypatch: pytest.MonkeyPatch
+async def test_a_job_that_never_ends_delays_no_other_job(
+    bound: WorkerEnv, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schedule, "LOOK_EVERY_SECONDS", 0.001)
+    stop, runs = asyncio.Event(), 0
+
+    async def quick() -> str:
+        nonlocal runs
+        runs += 1
+        clock.advance(minutes=1)  # so it is due again at the next look
+        if runs == 3:
+            stop.set()
+        return "done"
+
+    jobs = (a_job("slow", endless, budget=timedelta(minutes=30)), a_job("quick", quick))
+    await run_cron(bound, stop, jobs=jobs)
+
+    assert runs == 3
+
+
+async def test_a_stop_cancels_the_jobs_at_once_and_makes_them_due_again(
+    bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop = asyncio.Event()
-    looks = 0
 
-    async def look(_: WorkerEnv) -> list[Any]:
-        nonlocal looks
-        looks += 1
-        if looks == 3:
-            stop.set()
-        return []
+    async def slow() -> str:
+        stop.set()
+        return await endless()
 
-    monkeypatch.setattr(schedule, "run_due_jobs", look)
+    job = a_job("slow", slow, budget=timedelta(minutes=30))
+    await run_cron(bound, stop, jobs=(job,))
+
+    (stopped,) = await get_cron_runs()
+    assert stopped.ended_at is not None
+    assert stopped.outcome == "stopped with its server, it will be started over"
+    assert not stopped.is_failure
+    assert len(await run_due_jobs(bound, jobs=(a_job("slow", done),))) == 1
+
+
+async def test_a_job_that_ignores_the_stop_is_abandoned_after_the_grace(
+    bound: WorkerEnv, logs: list[Any]
+) -> None:
+    stop, let_go = asyncio.Event(), asyncio.Event()
+    short = msgspec.structs.replace(bound.settings, stop_grace=timedelta(milliseconds=20))
+    env = dataclasses.replace(bound, settings=short)
+    ended: list[str] = []
+
+    async def stubborn() -> str:
+        stop.set()
+        while not let_go.is_set():
+            with suppress(asyncio.CancelledError):
+                await let_go.wait()
+        ended.append("stubborn")
+        return "at last"
+
+    await run_cron(env, stop, jobs=(a_job("stubborn", stubborn), a_job("other", endless)))
+    ended_by_the_stop = list(ended)
+    let_go.set()
+    (left,) = [task for task in asyncio.all_tasks() if task.get_name() == "cron stubborn"]
+    await asyncio.wait([left])
+
+    assert ended_by_the_stop == []
+    assert ended == ["stubborn"]
+    abandoned = [event["job"] for event in logs if event["event"].endswith("is abandoned")]
+    assert abandoned == ["cron stubborn"]
+
+
+async def test_a_job_that_ignores_its_budget_is_a_failure_and_never_runs_twice_at_once(
+    bound: WorkerEnv, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(schedule, "LOOK_EVERY_SECONDS", 0.001)
-    await run_cron(env, stop)
+    monkeypatch.setattr(schedule, "CLEAN_UP_SECONDS", 0.001)
+    stop, let_go, starts, other_runs = asyncio.Event(), asyncio.Event(), 0, 0
+    seen: list[tuple[int, list[str]]] = []
 
-    assert looks == 3
+    async def stubborn() -> str:
+        nonlocal starts
+        starts += 1
+        while not let_go.is_set():
+            with suppress(asyncio.CancelledError):
+                await let_go.wait()
+        if starts == 2:
+            stop.set()
+        return "at last"
+
+    async def other() -> str:
+        nonlocal other_runs
+        clock.advance(minutes=1)
+        failed = [run.outcome for run in await get_cron_runs() if run.is_failure]
+        other_runs += bool(failed)
+        if other_runs == 3:  # it was due three times since, and still the first one runs
+            seen.append((starts, failed))
+            let_go.set()
+        return "done"
+
+    short = a_job("stubborn", stubborn, budget=timedelta(milliseconds=1))
+    await run_cron(bound, stop, jobs=(short, a_job("other", other)))
+
+    assert seen == [
+        (1, ["not finished within its budget of 0.001s; it was cancelled but is still running"])
+    ]
+    assert starts == 2
+
+
+async def test_an_error_in_the_schedule_itself_ends_the_cron_and_is_raised(
+    bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_clock() -> None:
+        raise ZeroDivisionError("no time")
+
+    monkeypatch.setattr(schedule, "get_now", broken_clock)
+
+    with pytest.raises(ZeroDivisionError):
+        await run_cron(bound, asyncio.Event(), jobs=(a_job("a", done),))
+
+
+async def test_an_interrupted_rescan_can_be_started_again_at_once(bound: WorkerEnv) -> None:
+    started = asyncio.Event()
+
+    async def slow() -> str:
+        started.set()
+        return await endless()
+
+    run = asyncio.create_task(run_job_now(a_job("rescan", slow)))
+    await started.wait()
+    run.cancel()
+    await asyncio.wait([run])
+
+    assert (await run_job_now(a_job("rescan", done))).outcome == "done"
 
 
 async def test_the_real_jobs_run_on_an_empty_database(env: WorkerEnv) -> None:
