@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE =
 SECONDS ?= 60
 
-.PHONY: serve test torture check lint types layers format bench bench-scan fuzz screenshots lock clean
+.PHONY: serve test torture check lint types layers format bench bench-scan bench-evasion fuzz screenshots lock clean
 
 serve: $(READY)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
@@ -43,6 +43,9 @@ bench: $(READY)  ## every number that we claim, ours beside the others'
 
 bench-scan: $(READY)  ## what the scanner catches and spares, and its speed, beside Cisco's
 	$(BIN)/python benchmarks/scan_quality.py $(ARGS)
+
+bench-evasion: $(READY)  ## what the scanner catches of disguised attacks, and spares of their harmless twins
+	$(BIN)/python benchmarks/scan_evasion.py $(ARGS)
 
 fuzz: $(READY)  ## hostile input for each part of the scanner, SECONDS each; says what was found
 	$(BIN)/pip install --quiet --require-hashes -r requirements/fuzz.lock

@@ -1,0 +1,59 @@
+"""A fixed part of `make bench-evasion`: disguised attacks are flagged, their twins pass."""
+
+import pytest
+
+from benchmarks.evasion.samples import Form, load_behaviours
+from benchmarks.scan_evasion import (
+    CARRIERS,
+    WRAPPINGS,
+    Variant,
+    all_variants,
+    load_unknowable,
+    scan_variant,
+)
+from vskill_platform.model.verdict import Verdict
+
+BEHAVIOURS = load_behaviours()
+#: The same few of each behaviour every time.
+EVERY = 401
+
+
+def variants(*, is_malicious: bool) -> list[Variant]:
+    known = load_unknowable()
+    found = [
+        variant
+        for variant in all_variants(BEHAVIOURS, is_full=False)
+        if variant.is_malicious is is_malicious
+        and not any(reason.covers(variant) for reason in known)
+    ]
+    return found[::EVERY]
+
+
+@pytest.mark.parametrize("variant", variants(is_malicious=False), ids=lambda variant: variant.name)
+def test_a_harmless_twin_passes(variant: Variant) -> None:
+    outcome = scan_variant(variant)
+
+    assert outcome.verdict is Verdict.PASS, outcome.rules
+
+
+def test_the_variants_are_the_same_each_time() -> None:
+    first, second = (
+        [variant.name for variant in all_variants(BEHAVIOURS, is_full=False)] for _ in range(2)
+    )
+
+    assert first == second
+
+
+@pytest.mark.parametrize("form", Form)
+def test_every_wrapping_and_carrier_is_tried(form: Form) -> None:
+    tried = list(all_variants(BEHAVIOURS, is_full=False))
+
+    wrappings = {wrapping.name for wrapping in WRAPPINGS[form]}
+    carriers = {carrier.name for carrier in CARRIERS[form]}
+    assert wrappings <= {variant.wrapping for variant in tried}
+    assert carriers <= {variant.carrier for variant in tried}
+
+
+def test_there_are_at_least_eighteen_behaviours_each_with_a_twin() -> None:
+    assert len(BEHAVIOURS) >= 18
+    assert all(sample.good for sample in BEHAVIOURS.values())
