@@ -60,15 +60,6 @@ _NAMES: dict[Reader, str] = {
 _READERS: dict[str, Reader] = {
     name: reader for reader, names in _NAMES.items() for name in names.split()
 } | {"": read_shell}
-#: A line before a fence that says: this is shown, not asked for.
-_SHOWN = re.compile(
-    r"\b(?:attack|malicious|exploit|payload|vulnerab|insecure|unsafe|dangerous|anti-?pattern|bad|"
-    r"wrong|avoid|never|don'?t|do not|detect|indicator|ioc|red flag|threat|adversar|suspicious|"
-    r"injection|abuse|example of|sample|what to look|signs? of|blocked|denied|forbidden)|❌|🚫",
-    re.IGNORECASE,
-)
-
-
 #: Fences that hold words rather than code.
 _WORDY = frozenset(
     {"", "markdown", "md", "text", "txt", "yaml", "yml", "json", "xml", "html", "prompt"}
@@ -264,13 +255,9 @@ class _Fragments:
 
 
 def _region_role(role: Role, region: Region) -> Role:
-    """Lower the role of what is shown rather than asked for."""
-    if region.kind in {RegionKind.TABLE, RegionKind.QUOTE}:
-        return Role.QUOTED
-    if role is not Role.INSTRUCTION:
-        return role
-    is_shown = region.kind is RegionKind.FENCE and _SHOWN.search(region.lead)
-    return Role.QUOTED if is_shown else role
+    """Lower the role of tables and quotes, but not in what an agent obeys as a whole."""
+    is_shown = region.kind in {RegionKind.TABLE, RegionKind.QUOTE}
+    return Role.QUOTED if is_shown and role is not Role.INSTRUCTION else role
 
 
 def _place(file: ScanFile, facts: list[Fact], role: Role, *, shift: int = 0) -> list[Placed]:

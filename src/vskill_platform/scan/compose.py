@@ -13,7 +13,7 @@ from vskill_platform.scan.facts import Act
 from vskill_platform.scan.rules import Need, Rule
 from vskill_platform.scan.skill_files import Role
 
-#: From the closest to being obeyed or run to the farthest.
+#: How many steps each role lowers a severity by.
 _CLOSENESS = {
     Role.INSTRUCTION: 0,
     Role.SCRIPT: 0,
@@ -32,6 +32,11 @@ _SHOWING_LOWERS = {
 #: Farther apart than any two lines.
 _ANYWHERE = 1_000_000_000
 _SEVERITIES = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW, Severity.INFO)
+#: How many steps a fact lowers a rule by where its role is not one that the rule names.
+_OFF_ROLE_STEPS = 2
+#: No context lowers a severity below its floor. The author of a skill writes the context, so a
+#: critical rule always leads to a review, and no finding disappears.
+_FLOORS = {Severity.CRITICAL: Severity.MEDIUM, Severity.INFO: Severity.INFO}
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,26 +66,43 @@ def apply_rules(
         if names.isdisjoint(rule.needs[0].act):  # as for nearly every rule
             continue
         for acts in by_file.values():
-            found = _best(_matches(rule, acts, steps))
+            found = _best(_matches(rule, acts, steps, in_full=True))
+            found = found or _best(_matches(rule, acts, steps, in_full=False))
             if found:
                 matches.append(found)
     return matches
 
 
-def _matches(rule: Rule, acts: dict[Act, list[Placed]], steps: dict[Role, int]) -> Iterable[Match]:
+def lower(severity: Severity, steps: int) -> Severity:
+    """Return the severity *steps* lower, but never below its floor."""
+    floor = _FLOORS.get(severity, Severity.LOW)
+    place = min(_SEVERITIES.index(severity) + steps, _SEVERITIES.index(floor))
+    return _SEVERITIES[place]
+
+
+def _matches(
+    rule: Rule, acts: dict[Act, list[Placed]], steps: dict[Role, int], *, in_full: bool
+) -> Iterable[Match]:
+    """Yield where the rule holds; *in_full* looks only at facts that lower nothing.
+
+    Those are tried first: otherwise a decoy nearby, in a place that counts for less, would stand
+    in for the fact that counts.
+    """
     first, *others = rule.needs
-    candidates = list(_candidates(first, acts))
+
+    def candidates_for(need: Need) -> list[Placed]:
+        found = _candidates(need, acts)
+        return [one for one in found if not (in_full and _steps_of(need, one, steps))]
+
+    candidates = candidates_for(first)
     if not candidates:
         return
-    wanted = [_Neighbours(_candidates(need, acts), need.at_least) for need in others]
+    wanted = [_Neighbours(candidates_for(need), need.at_least) for need in others]
     alike = _Neighbours(candidates, first.at_least) if first.at_least > 1 else None
-    unwanted = [_Neighbours(_candidates(need, acts)) for need in rule.unless]
     within = rule.within or _ANYWHERE
     for placed in candidates:
         near = [neighbours.nearest(placed, within) for neighbours in wanted]
         if any(item is None for item in near) or (alike and not alike.are_enough(placed, within)):
-            continue
-        if any(neighbours.nearest(placed, within) for neighbours in unwanted):
             continue
         chosen = (placed, *(item for item in near if item))
         severity, lowered = _weigh(rule, chosen, steps)
@@ -102,9 +124,13 @@ def _fits(need: Need, placed: Placed) -> bool:
         return False
     if need.no_host and fact.host is not None:
         return False
-    if need.detail and not any(word in fact.detail for word in need.detail):
-        return False
-    return not need.roles or placed.role in need.roles
+    return not need.detail or any(word in fact.detail for word in need.detail)
+
+
+def _steps_of(need: Need, placed: Placed, steps: dict[Role, int]) -> int:
+    """Return how many steps the place of a fact lowers a rule by."""
+    is_off = bool(need.roles) and placed.role not in need.roles
+    return max(steps[placed.role], _OFF_ROLE_STEPS if is_off else 0)
 
 
 class _Neighbours:
@@ -147,15 +173,13 @@ class _Neighbours:
 
 
 def _weigh(rule: Rule, facts: tuple[Placed, ...], steps: dict[Role, int]) -> tuple[Severity, str]:
-    """Lower the severity by the role of what was found; nothing is ever dropped."""
+    """Lower the severity by the role of what was found."""
     if rule.is_firm:
         return rule.severity, ""
-    farthest = max(facts, key=lambda placed: steps[placed.role])
-    lower = steps[farthest.role]
-    if not lower:
-        return rule.severity, ""
-    place = min(_SEVERITIES.index(rule.severity) + lower, len(_SEVERITIES) - 1)
-    return _SEVERITIES[place], f"role={farthest.role}"
+    placed = zip(rule.needs, facts, strict=True)
+    count, role = max((_steps_of(need, one, steps), one.role) for need, one in placed)
+    severity = lower(rule.severity, count)
+    return severity, f"role={role}" if severity is not rule.severity else ""
 
 
 def _best(matches: Iterable[Match]) -> Match | None:

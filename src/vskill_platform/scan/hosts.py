@@ -27,7 +27,7 @@ class HostClass(StrEnum):
     MASKED = "masked"  #: written so that it cannot be read
     BORROWED = "borrowed"  #: somebody else's name with a well-known one in it
     LOCAL = "local"  #: this machine or a private network
-    PLACEHOLDER = "placeholder"  #: example.com and the like
+    PLACEHOLDER = "placeholder"  #: a name that nobody can register
     UNKNOWN = "unknown"
 
 
@@ -39,19 +39,15 @@ ANONYMOUS = frozenset(
         HostClass.MASKED, HostClass.BORROWED,
     }
 )  # fmt: skip
-#: Places that a vendor or a registry vouches for.
-VOUCHED = frozenset(
-    {HostClass.INSTALLER, HostClass.REGISTRY, HostClass.LOCAL, HostClass.PLACEHOLDER}
-)
-
 _URL = re.compile(
     r"(?P<scheme>https?|ftp|wss?|tcp)(?:://|:\\/\\/|\[:\]//)(?:[^\s/@\"'<>]{1,200}@)?"
     r"(?P<host>\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>\\\]\[(){}|^`,;$]{1,253})(?::\d{1,5})?",
     re.IGNORECASE,
 )
+#: Names that nobody can register: set aside by RFC 2606 and 6761, or with an underscore in them.
 _PLACEHOLDERS = re.compile(
     r"(?:^|\.)(?:example|invalid|test|localdomain)$|(?:^|\.)example\.(?:com|org|net)$"
-    r"|^(?:your|my|some)[-.]?|^(?:host|hostname|server|domain|url|target|api|x{2,})$"
+    r"|_[^.]*\.[a-z0-9-]+$"
 )
 
 

@@ -184,7 +184,7 @@ def _downloads(line: str, number: int) -> list[Fact]:
         if host is None or not (is_told or artefact):
             continue
         host_class = classify_host(host)
-        if host_class in {HostClass.LOCAL, HostClass.PLACEHOLDER}:
+        if host_class is HostClass.LOCAL:
             continue
         detail = "file" if artefact else "setup" if is_setup else "page"
         facts[host, detail] = Fact(

@@ -26,8 +26,6 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     language: str = ""
     #: The headings above it, outermost first.
     headings: tuple[str, ...] = ()
-    #: The line of prose before it, which often says what it is.
-    lead: str = ""
 
 
 _FENCE = re.compile(r"^(?P<indent>\s*)(?P<mark>`{3,}|~{3,})\s*(?P<info>[^`]*)$")
@@ -96,7 +94,6 @@ class _Splitter:
         #: By their levels; those above the region that is being read.
         self._headings: dict[int, str] = {}
         self._titles: tuple[str, ...] = ()
-        self._lead = ""
         #: What the lines are from here on, up to where the next region begins.
         self._kind, self._start = RegionKind.PROSE, 0
 
@@ -152,8 +149,6 @@ class _Splitter:
         text = "\n".join(self._lines[self._start : end])
         if text and not text.isspace():
             self._append(self._kind, self._start, text)
-            if self._kind is RegionKind.PROSE:
-                self._lead = text.rstrip().rpartition("\n")[2]
         self._start = end
 
     def _append(self, kind: RegionKind, start: int, text: str, language: str = "") -> None:
@@ -164,7 +159,6 @@ class _Splitter:
                 text=text,
                 language=language,
                 headings=self._titles,
-                lead=self._lead,
             )
         )
 

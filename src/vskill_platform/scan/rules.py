@@ -23,6 +23,7 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     detail: list[str] = []
     #: How many such facts there must be.
     at_least: int = 1
+    #: Where it counts in full; anywhere else it lowers the severity, and the finding stays.
     roles: list[Role] = []
 
     def acts(self) -> tuple[Act, ...]:
@@ -45,8 +46,6 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     within: int = 0
     #: Whether showing it instead of doing it makes no difference.
     is_firm: bool = False
-    #: Facts that speak against it, in the same neighbourhood.
-    unless: list[Need] = []
     why: str
     fix: str
     references: list[str]

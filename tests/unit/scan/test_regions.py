@@ -46,11 +46,10 @@ def test_each_kind_is_found_at_its_line() -> None:
     ]
 
 
-def test_a_fence_knows_its_headings_and_its_lead() -> None:
+def test_a_fence_knows_its_headings() -> None:
     last = split_markdown(TEXT)[-1]
 
     assert last.headings == ("Title", "Bad examples")
-    assert last.lead == "Never do this:"
 
 
 def test_a_fence_that_never_ends_reaches_to_the_end() -> None:

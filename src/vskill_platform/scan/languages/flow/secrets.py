@@ -171,7 +171,7 @@ def _is_for_another(names: set[str], host: str | None, kind: HostClass | None) -
     vendors = {_VENDORS[owner] for owner in owners if owner in _VENDORS}
     if len(vendors) > 1 or (vendors and len(owners) >= _MANY):
         return True
-    if host is None or kind is HostClass.PLACEHOLDER:
+    if host is None:
         return False
     return any(vendor not in host for vendor in vendors)
 
