@@ -29,6 +29,7 @@ class Running:
         self._readers = [
             Thread(target=self._read, args=(stream,), daemon=True)
             for stream in (process.stdout, process.stderr)
+            if stream
         ]
         for reader in self._readers:
             reader.start()

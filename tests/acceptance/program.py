@@ -64,11 +64,14 @@ class Platform:
         """Run one command to its end."""
         return self._run(arguments, settings)
 
-    def run_as_stranger(self, *arguments: str | Path) -> Finished:
-        """Run one command as somebody for whom, unlike for root, file permissions count."""
-        drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    def run_as_stranger(self, *arguments: str | Path, prefix: Sequence[str] = ()) -> Finished:
+        """Run one command as somebody for whom, unlike for root, permissions and limits count.
+
+        *prefix* is a program that starts it, such as `prlimit --as=…`.
+        """
+        drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-sys_resource"]
         done = subprocess.run(
-            [*(drop if os.geteuid() == 0 else []), _PROGRAM, *map(str, arguments)],
+            [*(drop if os.geteuid() == 0 else []), *prefix, _PROGRAM, *map(str, arguments)],
             capture_output=True,
             text=True,
             env=self._environment({}),
@@ -98,6 +101,13 @@ class Platform:
     def start(self, *arguments: str | Path, **settings: str) -> Running:
         """Start a command that goes on beside the test."""
         return self._start([_PROGRAM, *map(str, arguments)], settings)
+
+    def start_logging_to(self, stderr: int, *arguments: str | Path, **settings: str) -> Running:
+        """Start a command whose standard error is this file, which is closed here."""
+        try:
+            return self._start([_PROGRAM, *map(str, arguments)], settings, stderr=stderr)
+        finally:
+            os.close(stderr)
 
     def submit(self, *arguments: str | Path) -> str:
         """Submit a source; return the id of the submission."""
@@ -139,11 +149,13 @@ class Platform:
         )
         return loaded_program().run(order, patience=self.patience)
 
-    def _start(self, command: Sequence[str], settings: dict[str, str]) -> Running:
+    def _start(
+        self, command: Sequence[str], settings: dict[str, str], *, stderr: int = subprocess.PIPE
+    ) -> Running:
         process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
             env=self._environment(settings),
             cwd=self.folder,

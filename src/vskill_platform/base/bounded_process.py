@@ -1,13 +1,14 @@
 """One piece of work on hostile data, in a process that can be killed and has limits."""
 
 import math
-import resource
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
 from anyio import BrokenWorkerProcess, CapacityLimiter, fail_after, to_process
+
+from vskill_platform.base.process_limits import limit_cpu, limit_memory
 
 Result = TypeVar("Result")
 
@@ -37,7 +38,6 @@ async def run_bounded(
 
 
 def _within_limits(work: Callable[[], Result], seconds: float, memory_bytes: int) -> Result:
-    cpu = math.ceil(time.process_time() + seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu, resource.RLIM_INFINITY))
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, resource.RLIM_INFINITY))
+    limit_cpu(math.ceil(time.process_time() + seconds))
+    limit_memory(memory_bytes)
     return work()

@@ -2,8 +2,11 @@
 
 import logging
 import sys
+from datetime import UTC, datetime
 
 import structlog
+
+from vskill_platform.base.safe_stderr import guard_stderr
 
 #: They tell of every request, and at their most talkative what is in it; we say what matters.
 _TALKATIVE = ("httpx2", "httpcore2")
@@ -26,7 +29,10 @@ def set_up_logs(*, level: str, as_json: bool) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    safe = guard_stderr()
     renderer = _choose_renderer(as_json=as_json)
+    if safe:
+        safe.say_dropped = lambda lines: str(renderer(None, "warning", _dropped_event(lines)))
     # Ours go straight to stderr: the way through the standard library costs more than the line.
     structlog.configure(
         processors=[*shared, renderer],
@@ -43,6 +49,16 @@ def set_up_logs(*, level: str, as_json: bool) -> None:
     logging.basicConfig(handlers=[handler], level=level, force=True)
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _dropped_event(lines: int) -> structlog.typing.EventDict:
+    return {
+        "timestamp": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
+        "level": "warning",
+        "event": "log lines dropped",
+        "lines": lines,
+        "reason": "standard error could not be written",
+    }
 
 
 def _choose_renderer(*, as_json: bool) -> structlog.typing.Processor:

@@ -7,7 +7,6 @@ of work never depends on what was done before it.
 
 import gc
 import os
-import resource
 import select
 import signal
 import time
@@ -19,6 +18,7 @@ from typing import Generic, Self, TypeVar
 
 import msgspec
 
+from vskill_platform.base.process_limits import forbid_core_dumps, limit_cpu, limit_memory
 from vskill_platform.errors import VskillError
 
 Item = TypeVar("Item")
@@ -170,11 +170,10 @@ class _Pool(Generic[Item]):
             for other in foreign:  # else the worker would not notice that we have gone
                 os.close(other)
             bounds = self._bounds
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            resource.setrlimit(resource.RLIMIT_AS, (bounds.memory_bytes, resource.RLIM_INFINITY))
+            forbid_core_dumps()
+            limit_memory(bounds.memory_bytes)
             while order := os.read(orders, _NUMBER):
-                cpu = int(time.process_time() + bounds.seconds) + 1
-                resource.setrlimit(resource.RLIMIT_CPU, (cpu, resource.RLIM_INFINITY))
+                limit_cpu(int(time.process_time() + bounds.seconds) + 1)
                 _say(answers, _DONE + self._work(self._items[int.from_bytes(order)]))
 
 

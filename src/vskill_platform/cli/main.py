@@ -6,6 +6,7 @@ import sys
 import click
 
 from vskill_platform import __version__
+from vskill_platform.base.safe_stderr import guard_stderr
 from vskill_platform.cli.lazy import LazyGroup
 from vskill_platform.errors import VskillError
 
@@ -60,6 +61,7 @@ def cli() -> None:
 def main() -> None:
     # Modules make many objects and no garbage: looking for some takes a fifth of a short command.
     gc.disable()
+    guard_stderr()
     try:
         cli()
     except VskillError as error:

@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from vskill_platform.base.clock import SystemClock
+from vskill_platform.base.process_limits import check_memory_limit
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.scan_targets import find_targets, scan_in_place
 from vskill_platform.errors import ConfigError, InvalidInput
@@ -90,6 +91,11 @@ def scan(  # noqa: PLR0913 - one for each option
         return
     if not paths:
         raise click.UsageError("Name at least one PATH: a folder, an archive or a git URL.")
+    try:
+        check_memory_limit()
+    except ConfigError as error:
+        click.echo(f"vskill-platform: {error}", err=True)
+        context.exit(EXIT_NOT_VERIFIED)
     under_policy = _policy(policy_file) if policy_file else iter
     tally = _Tally()
     with ExitStack() as stack:

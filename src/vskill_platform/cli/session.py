@@ -10,6 +10,7 @@ import msgspec
 import uvloop
 
 from vskill_platform.base.clock import SystemClock
+from vskill_platform.base.process_limits import check_memory_limit
 from vskill_platform.base.telemetry import get_logger, set_up_logs
 from vskill_platform.cli.lazy import load
 from vskill_platform.errors import ConfigError
@@ -46,6 +47,7 @@ def run_command(
 def run_worker(work: Callable[[WorkerEnv], Awaitable[Result]]) -> Result:
     """Run what walks with submissions: it must know the policy, and a wrong one stops it here."""
     settings = current_settings()
+    check_memory_limit()
     policy = read_current_policy(settings)
     scanners = current_scanners(settings, policy)
     return uvloop.run(_open_and_run(settings, work, create=True, policy=policy, scanners=scanners))

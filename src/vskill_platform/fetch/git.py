@@ -7,7 +7,6 @@ act on. What is set here holds git to that and to the one way out that it has.
 import asyncio
 import os
 import re
-import resource
 import signal
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urljoin
 
+from vskill_platform.base.process_limits import limit_child
 from vskill_platform.errors import SourceError, SourceMoved, SourceRefused, SourceUnavailable
 
 #: What git prints when asking again later may help.
@@ -164,7 +164,8 @@ class Git:
                 start_new_session=True,
             )
         try:
-            _bound(process.pid)
+            # Before the first byte has come.
+            limit_child(process.pid, memory_bytes=_MAX_MEMORY_BYTES, file_bytes=_MAX_FILE_BYTES)
             printed = await _read(process) if process.stdout else b""
             await process.wait()
         finally:
@@ -222,21 +223,6 @@ async def _read(process: asyncio.subprocess.Process) -> bytes:
         if len(printed) > MAX_OUTPUT_BYTES:
             raise SourceRefused("the repo has more branches, files or folders than can be listed")
     return bytes(printed)
-
-
-def _bound(pid: int) -> None:
-    """Limit memory and files of git and all that it starts, before the first byte has come."""
-    if not hasattr(resource, "prlimit"):  # pragma: no cover - not on Linux
-        return
-    for kind, limit in (
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_AS, _MAX_MEMORY_BYTES),
-        (resource.RLIMIT_FSIZE, _MAX_FILE_BYTES),
-    ):
-        try:
-            resource.prlimit(pid, kind, (limit, limit))
-        except ProcessLookupError:  # it has ended already
-            return
 
 
 def _setting(name: str, value: str) -> str:

@@ -10,13 +10,13 @@ from typing import TypeVar
 import msgspec
 from anyio import BrokenResourceError, BrokenWorkerProcess, CapacityLimiter, to_process
 
+from vskill_platform.base.process_limits import effective_limit, limit_cpu, limit_memory
 from vskill_platform.errors import ScanError
 from vskill_platform.scan.measure_likeness import measure_likeness
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 MAX_MEMORY_BYTES = 1024 * 1024 * 1024
 MAX_CPU_SECONDS = 30
-_SHARE = f"{MAX_CPU_SECONDS} s of computing or {MAX_MEMORY_BYTES // 1024**3} GiB of memory"
 
 Result = TypeVar("Result")
 Scan = Callable[[Path, str | None], ScanResult]
@@ -55,11 +55,13 @@ async def run_in_process(
 
 def _broken_down(error: BaseException) -> ScanError:
     """Say in the submitter's words what the system or the interpreter put an end to."""
+    memory = effective_limit(resource.RLIMIT_AS, MAX_MEMORY_BYTES) // 1024**2
+    share = f"{MAX_CPU_SECONDS} s of computing or {memory} MiB of memory"
     match error:
         case BrokenWorkerProcess():
-            why = f"it was ended, most likely because it took more than {_SHARE}"
+            why = f"it was ended, most likely because it took more than {share}"
         case MemoryError():
-            why = f"it would have taken more than {_SHARE}"
+            why = f"it would have taken more than {share}"
         case RecursionError():
             why = "something is nested too deep"
         case _:
@@ -69,7 +71,6 @@ def _broken_down(error: BaseException) -> ScanError:
 
 def _within_limits(work: Callable[..., Result], *arguments: object) -> Result:
     """Run in the process: the system ends it when it takes more than its share."""
-    cpu = int(time.process_time()) + MAX_CPU_SECONDS
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu, resource.RLIM_INFINITY))
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, resource.RLIM_INFINITY))
+    limit_cpu(int(time.process_time()) + MAX_CPU_SECONDS)
+    limit_memory(MAX_MEMORY_BYTES)
     return work(*arguments)

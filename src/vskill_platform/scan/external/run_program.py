@@ -7,7 +7,6 @@ that keeps a pipe open. When it ends, or has to, its whole group does.
 
 import asyncio
 import os
-import resource
 import shutil
 import signal
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from vskill_platform.base.process_limits import limit_child
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import ScannerFailed
 
@@ -68,7 +68,7 @@ async def run_program(
         except OSError as error:
             raise ScannerFailed(f"the program {program} cannot be run: {error.strerror}") from error
     try:
-        _bound(process.pid)
+        limit_child(process.pid, file_bytes=_MAX_FILE_BYTES)
         async with asyncio.timeout(deadline.total_seconds()):
             await process.wait()
     finally:
@@ -109,13 +109,3 @@ def _environment(program: Path, home: Path, more: Mapping[str, str]) -> dict[str
         "LC_ALL": "C.UTF-8",
         **more,
     }
-
-
-def _bound(pid: int) -> None:
-    if not hasattr(resource, "prlimit"):  # pragma: no cover - not on Linux
-        return
-    for kind, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, _MAX_FILE_BYTES)):
-        try:
-            resource.prlimit(pid, kind, (limit, limit))
-        except ProcessLookupError:  # it has ended already
-            return

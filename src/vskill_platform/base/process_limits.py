@@ -1,0 +1,78 @@
+"""Limits of a process: ours, but never above those that the operator or the system has set.
+
+Only root may raise a hard limit, so nothing here tries to. A limit that is already lower than ours
+(`ulimit -v`, `LimitAS=` of systemd, `prlimit`) stays in force.
+"""
+
+import resource
+
+from vskill_platform.errors import ConfigError
+
+_MIB = 1024 * 1024
+#: An ordinary skill takes a fifth of this address space, the largest honest ones nearly all of it.
+MIN_CHECK_MEMORY_BYTES = 256 * _MIB
+
+
+def effective_limit(kind: int, wanted: int) -> int:
+    """Return *wanted*, or the limit of this process where that is lower."""
+    return _lowest(wanted, *resource.getrlimit(kind))
+
+
+def limit_memory(memory_bytes: int) -> None:
+    """Bound the address space of this process for good, but for raising the soft limit again."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(
+        resource.RLIMIT_AS, (effective_limit(resource.RLIMIT_AS, memory_bytes), hard)
+    )
+
+
+def limit_cpu(seconds: int) -> None:
+    """End this process once it has used so much processor time, counted from its start.
+
+    Unlike memory, a later call may raise it: a process that does one piece of work after the other
+    gets time for each.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (_lowest(seconds, hard), hard))
+
+
+def forbid_core_dumps() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def limit_child(
+    pid: int, *, file_bytes: int | None = None, memory_bytes: int | None = None
+) -> None:
+    """Bound a program that was just started, and all that it starts; it cannot undo it."""
+    if not hasattr(resource, "prlimit"):  # pragma: no cover - not on Linux
+        return
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: file_bytes,
+        resource.RLIMIT_AS: memory_bytes,
+    }
+    for kind, limit in wanted.items():
+        if limit is None:
+            continue
+        try:
+            lowest = _lowest(limit, *resource.prlimit(pid, kind))
+            resource.prlimit(pid, kind, (lowest, lowest))
+        except ProcessLookupError:  # it has ended already
+            return
+
+
+def check_memory_limit() -> None:
+    """Refuse to start under a memory limit that fails every check: good skills would be rejected.
+
+    Each check is a process of its own with the same limit, so that of this process tells.
+    """
+    limit = effective_limit(resource.RLIMIT_AS, MIN_CHECK_MEMORY_BYTES)
+    if limit < MIN_CHECK_MEMORY_BYTES:
+        raise ConfigError(
+            f"the memory limit of this process is {limit // _MIB} MiB, too little for a check; "
+            f"raise it to at least {MIN_CHECK_MEMORY_BYTES // _MIB} MiB (`ulimit -v`, `LimitAS=`)"
+        )
+
+
+def _lowest(wanted: int, *limits: int) -> int:
+    return min([wanted, *(limit for limit in limits if limit != resource.RLIM_INFINITY)])

@@ -1,0 +1,85 @@
+"""`serve` while its log cannot be written: it goes on, answers, and stops as it always does."""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import BinaryIO
+from urllib.error import URLError
+
+import pytest
+
+from tests.acceptance.ports import free_port, get
+from tests.acceptance.processes import PATIENCE_SECONDS, Running
+from tests.acceptance.program import Platform
+from tests.acceptance.records import wait_until_all_ended
+from tests.casts import a_skill_folder
+
+
+@pytest.fixture
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[BinaryIO, int]]:
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as reading:
+        yield reading, writer
+
+
+async def wait_for(port: int, server: Running) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while server.is_alive:
+            with suppress(URLError, ConnectionError):
+                if get(port, "/")[0] == 200:
+                    return
+            await asyncio.sleep(0.05)
+    raise AssertionError("it has ended")
+
+
+async def publish(platform: Platform, server: Running) -> tuple[str, int]:
+    """Return how a good skill ended, and how the server did when it was stopped."""
+    submitted = platform.submit(a_skill_folder(platform.folder))
+    await wait_until_all_ended(platform)
+    return platform.status(submitted).submission.state, server.end()
+
+
+async def test_it_goes_on_when_the_reader_of_its_log_has_gone(
+    platform: Platform, port: int, pipe: tuple[BinaryIO, int]
+) -> None:
+    reader, writer = pipe
+    server = platform.start_logging_to(writer, "serve", port=str(port))
+    await wait_for(port, server)
+    reader.close()
+
+    assert await publish(platform, server) == ("PUBLISHED", 0)
+
+
+async def test_it_starts_and_goes_on_when_nobody_reads_its_log(
+    platform: Platform, port: int, pipe: tuple[BinaryIO, int]
+) -> None:
+    _, writer = pipe
+    size = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(writer, b"x" * size)
+    server = platform.start_logging_to(writer, "serve", port=str(port))
+    await wait_for(port, server)
+
+    assert await publish(platform, server) == ("PUBLISHED", 0)
+
+
+async def test_it_goes_on_when_the_disk_of_its_log_is_full(platform: Platform, port: int) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    server = platform.start_logging_to(full, "serve", port=str(port))
+    await wait_for(port, server)
+
+    assert await publish(platform, server) == ("PUBLISHED", 0)
+
+
+def test_a_command_that_cannot_say_what_is_wrong_still_fails(platform: Platform) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+
+    missing = platform.start_logging_to(full, "status", "sub_unknown")
+
+    assert missing.wait() == 1
