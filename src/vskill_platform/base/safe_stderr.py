@@ -1,9 +1,9 @@
 """Standard error that never raises and never blocks: a lost log line must not end the platform.
 
 The reader of a pipe may go away or stop reading, and the disk of a log file may be full. Text is
-written at once where that works without blocking. Text that a slow reader has not taken yet is kept,
-up to a limit, for a thread to write; the rest is dropped and counted. As soon as writing works again,
-one line says how many lines are missing.
+written at once where that works without blocking. Text that a slow reader has not taken yet is
+kept, up to a limit, for a thread to write; the rest is dropped and counted. As soon as writing
+works again, one line says how many lines are missing.
 """
 
 import atexit
