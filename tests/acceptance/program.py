@@ -1,6 +1,7 @@
 """The real program in processes of its own, on a database file of its own."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -79,6 +80,26 @@ class Platform:
             timeout=self.patience,
             check=False,
         )
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    def run_on_terminal(self, *arguments: str | Path, answer: str) -> Finished:
+        """Run one command for somebody at a terminal who types one line."""
+        typing, terminal = pty.openpty()
+        try:
+            os.write(typing, f"{answer}\n".encode())
+            done = subprocess.run(
+                [_PROGRAM, *map(str, arguments)],
+                stdin=terminal,
+                capture_output=True,
+                text=True,
+                env=self._environment({}),
+                cwd=self.folder,
+                timeout=self.patience,
+                check=False,
+            )
+        finally:
+            os.close(typing)
+            os.close(terminal)
         return Finished(done.returncode, done.stdout, done.stderr)
 
     def run_killed(

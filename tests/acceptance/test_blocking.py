@@ -188,6 +188,7 @@ async def test_a_rescan_reports_then_takes_down_what_the_operator_wants(
     before = await listed(platform)
     place = "vskill_platform.publish.apply_rescan:commit"
     platform.run_killed("before", place, "rescan", "--apply")
+    unsure = platform.run_on_terminal("rescan", "--apply", answer="n")
     killed = await listed(platform)
     applied = platform.run("rescan", "--apply", "reject", "--skill", SLUG)
     again = platform.run("rescan", "--apply")
@@ -202,6 +203,9 @@ async def test_a_rescan_reports_then_takes_down_what_the_operator_wants(
     assert "publish → reject" in report.out
     assert "SKR-RUN-001 run.sh:2" in report.out
     assert "Nothing was taken down." in report.out
+    assert unsure.code == 1
+    assert "publish → reject" in unsure.out
+    assert "Take down 1 (review)? [y/N]" in unsure.err
     assert before == killed == [SLUG, "@local/weather"]
     assert f"Taken down: {SLUG}" in applied.out
     assert await listed(platform) == ["@local/weather"]

@@ -73,8 +73,11 @@ def test_a_dropped_letter_is_gone_and_its_submission_keeps_its_end(
     platform.run("submit", url, "--watch")
     (letter,) = _letters(platform)
 
+    kept = platform.run_on_terminal("dead-letters", "drop", str(letter["id"]), answer="n")
     dropped = platform.run("dead-letters", "drop", str(letter["id"]))
 
+    assert kept.code == 1
+    assert "Nothing was changed." in kept.err
     assert (dropped.code, dropped.out) == (0, "Dropped.\n")
     assert platform.run("dead-letters", "list").out == "There are no dead letters.\n"
     status = platform.status(str(letter["submission"]))

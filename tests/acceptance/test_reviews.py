@@ -33,7 +33,8 @@ async def test_what_waits_is_listed_shown_and_approved(platform: Platform, tmp_p
     shown = platform.run("reviews", "show", submission_id)
     case = msgspec.json.decode(platform.run("reviews", "show", submission_id, "--json").out)
     queue = platform.run("queue")
-    approved = platform.run("reviews", "approve", submission_id, "--reason", "I know that host")
+    approve = ("reviews", "approve", submission_id, "--reason", "I know that host")
+    approved = platform.run(*approve, "--yes")
 
     assert submission_id in listed.out
     assert "ada" in listed.out
@@ -55,7 +56,7 @@ async def test_a_rejection_and_what_comes_too_late(platform: Platform, tmp_path:
     submission_id = await one_that_waits(platform, tmp_path)
 
     without = platform.run("reviews", "reject", submission_id)
-    rejected = platform.run("reviews", "reject", submission_id, "--reason", "unknown host")
+    rejected = platform.run("reviews", "reject", submission_id, "--reason", "unknown host", "--yes")
     late = platform.run("reviews", "approve", submission_id, "--reason", "fine")
 
     assert (without.code, rejected.code, late.code) == (2, 0, 1)
@@ -63,6 +64,31 @@ async def test_a_rejection_and_what_comes_too_late(platform: Platform, tmp_path:
     assert "it is REJECTED since" in late.err
     assert "(unknown host)" in late.err
     assert "A reviewer has rejected it: unknown host" in platform.run("status", submission_id).out
+
+
+@pytest.mark.parametrize("verb", ["approve", "reject"])
+async def test_a_decision_without_a_digest_is_asked_for(
+    platform: Platform, tmp_path: Path, verb: str
+) -> None:
+    submission_id = await one_that_waits(platform, tmp_path)
+    decide = ("reviews", verb, submission_id, "--reason", "looked at it")
+
+    alone = platform.run(*decide)
+    for_programs = platform.run(*decide, "--json")
+    unsure = platform.run_on_terminal(*decide, answer="")
+    waiting = platform.status(submission_id).submission.state
+    sure = platform.run_on_terminal(*decide, answer="y")
+
+    assert [run.code for run in (alone, for_programs, unsure, sure)] == [2, 2, 1, 0]
+    for refused in (alone, for_programs):
+        assert "--digest" in refused.err
+        assert "--yes" in refused.err
+    assert "file run.sh" in unsure.out
+    assert f"{verb.capitalize()}? [y/N]" in unsure.err
+    assert "Nothing was changed." in unsure.err
+    assert waiting is SubmissionState.NEEDS_REVIEW
+    ends = {"approve": SubmissionState.PUBLISHED, "reject": SubmissionState.REJECTED}
+    assert platform.status(submission_id).submission.state is ends[verb]
 
 
 async def test_a_decision_is_about_what_was_shown(platform: Platform, tmp_path: Path) -> None:
@@ -84,7 +110,7 @@ async def test_who_submitted_it_may_not_approve_it_but_a_policy_may_allow_it(
     submission_id = platform.submit(a_skill_folder(tmp_path, run_dot_sh=RISKY))
     platform.run("work", "--drain")
     (tmp_path / "policy.toml").write_text("[review]\nown = true\n")
-    arguments = ("reviews", "approve", submission_id, "--reason", "mine")
+    arguments = ("reviews", "approve", submission_id, "--reason", "mine", "--yes")
 
     refused, allowed = platform.run(*arguments), platform.run(*arguments, policy="policy.toml")
 
@@ -105,7 +131,7 @@ async def test_an_approval_that_is_killed_leaves_all_or_nothing(
     platform: Platform, tmp_path: Path, moment: str, place: str, is_done: bool
 ) -> None:
     submission_id = await one_that_waits(platform, tmp_path)
-    arguments = ("reviews", "approve", submission_id, "--reason", "I know that host")
+    arguments = ("reviews", "approve", submission_id, "--reason", "I know that host", "--yes")
 
     platform.run_killed(moment, place, *arguments)
     (killed,) = await read_statuses(platform, submission_id)

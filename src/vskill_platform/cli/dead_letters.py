@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
+from vskill_platform.cli.confirm import confirm, is_interactive, yes_option
 from vskill_platform.cli.session import json_option, print_json, run_command
 from vskill_platform.engines.ports import DeadLetter
 from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
@@ -77,8 +78,11 @@ def revive(*, message_id: int) -> None:
 
 @dead_letters.command()
 @click.argument("message_id", metavar="ID", type=int)
-def drop(*, message_id: int) -> None:
+@yes_option
+def drop(*, message_id: int, yes: bool) -> None:
     """Throw a dead letter away; its submission keeps its end and the reason."""
+    if not yes and is_interactive():
+        confirm(f"Drop dead letter {message_id} for good?")
 
     async def work() -> None:
         await drop_dead_letter(message_id, actor=getpass.getuser())

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column, Table
 
+from vskill_platform.cli.confirm import confirm, is_interactive, yes_option
 from vskill_platform.cli.session import json_option, print_json, run_command
 from vskill_platform.cron.rescan import A_RUN
 from vskill_platform.cron.schedule import RESCAN, run_job_now
@@ -54,6 +55,7 @@ class Rescanned(msgspec.Struct, frozen=True, kw_only=True):
     help="Take down what got worse: until a person has looked (review), or for good (reject).",
 )
 @click.option("--skill", "slugs", multiple=True, metavar="SLUG", help="Apply only to this one.")
+@yes_option
 @json_option
 @click.pass_context
 def rescan(
@@ -62,6 +64,7 @@ def rescan(
     report: bool,
     consequence: str | None,
     slugs: tuple[str, ...],
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Check everything published again, from its archives, and say what would change.
@@ -76,15 +79,17 @@ def rescan(
 
     async def work() -> Rescanned:
         run = await _rescan_all(quiet=as_json, is_whole=not (report or consequence))
-        changed = await list_changed()
-        applied = await _apply(changed, Consequence(consequence), slugs) if consequence else ()
-        return Rescanned(run=run, changed=tuple(changed), applied=applied)
+        return Rescanned(run=run, changed=tuple(await list_changed()))
 
     done = run_command(work, with_policy=True)
+    if not as_json:
+        _show(done)
+    if consequence:
+        done = _apply(done, Consequence(consequence), slugs, ask=not yes and not as_json)
     if as_json:
         print_json(done)
     else:
-        _show(done, has_applied=consequence is not None)
+        _show_applied(done, has_applied=consequence is not None)
     if done.run.failed:
         context.exit(1)
 
@@ -128,19 +133,25 @@ async def _want_all() -> None:
         await commit([write_wish(actor), audit])
 
 
-async def _apply(
-    changed: list[Rescan], consequence: Consequence, slugs: tuple[str, ...]
-) -> tuple[str, ...]:
-    worse = {item.slug: item for item in changed if item.is_worse}
+def _apply(
+    done: Rescanned, consequence: Consequence, slugs: tuple[str, ...], *, ask: bool
+) -> Rescanned:
+    worse = {item.slug: item for item in done.changed if item.is_worse}
     if unknown := sorted(set(slugs) - set(worse)):
         raise NotFound(f"{', '.join(unknown)} did not get worse; `rescan --report` shows what did")
     wanted = [item for slug, item in worse.items() if not slugs or slug in slugs]
-    actor = getpass.getuser()
-    applied = [item.slug for item in wanted if await apply_rescan(item, consequence, actor=actor)]
-    return tuple(applied)
+    if wanted and ask and is_interactive():
+        confirm(f"Take down {len(wanted)} ({consequence})?")
+
+    async def work() -> tuple[str, ...]:
+        actor = getpass.getuser()
+        applied = [one.slug for one in wanted if await apply_rescan(one, consequence, actor=actor)]
+        return tuple(applied)
+
+    return msgspec.structs.replace(done, applied=run_command(work, with_policy=True))
 
 
-def _show(done: Rescanned, *, has_applied: bool) -> None:
+def _show(done: Rescanned) -> None:
     console = Console()
     failed = f", {done.run.failed} could not be checked (see the log)" if done.run.failed else ""
     console.print(f"{done.run.checked} rescanned{failed}.", highlight=False)
@@ -157,6 +168,12 @@ def _show(done: Rescanned, *, has_applied: bool) -> None:
             escape(_because(item)),
         )
     console.print(table)
+
+
+def _show_applied(done: Rescanned, *, has_applied: bool) -> None:
+    console = Console()
+    if not done.changed:
+        return
     if has_applied:
         for slug in done.applied:
             console.print(f"Taken down: {escape(slug)}", highlight=False)

@@ -3,16 +3,23 @@
 import getpass
 
 import click
-import msgspec
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
+from vskill_platform.cli.confirm import confirm, is_interactive, yes_option
 from vskill_platform.cli.session import json_option, print_json, run_command
 from vskill_platform.cli.show import short_duration, show_submission, state_mark
-from vskill_platform.model.submission import Submission
+from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.list_reviews import Case, Review, get_case, list_reviews
-from vskill_platform.publish.review_skill import Deed, Ruling, approve, recheck, reject
+from vskill_platform.publish.review_skill import (
+    Deed,
+    Ruling,
+    approve,
+    decided_already,
+    recheck,
+    reject,
+)
 from vskill_platform.scan.capabilities import Capabilities
 
 _MAX_FILES = 50
@@ -21,7 +28,8 @@ _id = click.argument("submission_id", metavar="ID")
 _digest = click.option(
     "--digest",
     metavar="DIGEST",
-    help="What you have looked at, as `reviews show` names it. Without it, it is shown first.",
+    help="The content you looked at, as `reviews show` names it. Without it, you are shown the "
+    "content and asked.",
 )
 _reason = click.option("--reason", required=True, metavar="TEXT", help="Why; kept for ever.")
 
@@ -64,22 +72,28 @@ def show(*, submission_id: str, as_json: bool) -> None:
 @_id
 @_reason
 @_digest
+@yes_option
 @json_option
-def approve_one(*, submission_id: str, reason: str, digest: str | None, as_json: bool) -> None:
+def approve_one(
+    *, submission_id: str, reason: str, digest: str | None, yes: bool, as_json: bool
+) -> None:
     """Publish exactly what was checked, unless it would be rejected now."""
-    said = _ruling(submission_id, reason, seen=digest)
-    _rule(approve, said, as_json=as_json)
+    seen = _look(submission_id, "Approve", yes=yes, as_json=as_json) if digest is None else digest
+    _rule(approve, _ruling(submission_id, reason, seen=seen), as_json=as_json)
 
 
 @reviews.command("reject")
 @_id
 @_reason
 @_digest
+@yes_option
 @json_option
-def reject_one(*, submission_id: str, reason: str, digest: str | None, as_json: bool) -> None:
-    """End it; the submitter sees the reason."""
-    said = _ruling(submission_id, reason, seen=digest)
-    _rule(reject, said, as_json=as_json)
+def reject_one(
+    *, submission_id: str, reason: str, digest: str | None, yes: bool, as_json: bool
+) -> None:
+    """Reject it; the submitter sees the reason."""
+    seen = _look(submission_id, "Reject", yes=yes, as_json=as_json) if digest is None else digest
+    _rule(reject, _ruling(submission_id, reason, seen=seen), as_json=as_json)
 
 
 @reviews.command("recheck")
@@ -91,13 +105,13 @@ def recheck_one(*, submission_id: str, reason: str, as_json: bool) -> None:
     _rule(recheck, _ruling(submission_id, reason, seen=""), as_json=as_json)
 
 
-def _ruling(submission_id: str, reason: str, *, seen: str | None) -> Ruling:
+def _ruling(submission_id: str, reason: str, *, seen: str) -> Ruling:
     return Ruling(submission_id=submission_id, reviewer=getpass.getuser(), reason=reason, seen=seen)
 
 
 def _rule(deed: Deed, said: Ruling, *, as_json: bool) -> None:
     async def work() -> Submission:
-        return await deed(said if said.seen is not None else await _look(said, as_json=as_json))
+        return await deed(said)
 
     submission = run_command(work, with_policy=True)
     if as_json:
@@ -107,12 +121,31 @@ def _rule(deed: Deed, said: Ruling, *, as_json: bool) -> None:
         Console().print(f"{submission.id} {mark}: {escape(submission.reason)}", highlight=False)
 
 
-async def _look(said: Ruling, *, as_json: bool) -> Ruling:
-    """Show what is about to be decided; the decision is about exactly that."""
-    case = await get_case(said.submission_id)
+def _look(submission_id: str, verb: str, *, yes: bool, as_json: bool) -> str:
+    """Show what is about to be decided and ask; return its digest.
+
+    The decision is about exactly that: it fails if other files came in before the answer.
+    """
+
+    async def work() -> Case:
+        case = await get_case(submission_id)
+        if case.submission.state is not SubmissionState.NEEDS_REVIEW:
+            raise decided_already(case.submission)
+        return case
+
+    case = run_command(work)
+    digest = case.submission.digest or ""
     if not as_json:
         _show_case(case)
-    return msgspec.structs.replace(said, seen=case.submission.digest or "")
+    if yes:
+        return digest
+    if as_json or not is_interactive():
+        raise click.UsageError(
+            f"{verb} needs your confirmation, and nobody can be asked here. Look at it "
+            f"with `reviews show {submission_id}`, then pass its --digest, or pass --yes"
+        )
+    confirm(f"{verb}?")
+    return digest
 
 
 def _show_list(found: list[Review]) -> None:

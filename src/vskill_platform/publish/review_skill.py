@@ -111,7 +111,7 @@ async def _waiting(said: Ruling) -> Stored[Submission]:
     if stored is None:
         raise NotFound(f"there is no submission {said.submission_id!r}; `reviews` shows what waits")
     if stored.record.state is not SubmissionState.NEEDS_REVIEW:
-        raise _decided_already(stored.record)
+        raise decided_already(stored.record)
     return stored
 
 
@@ -182,13 +182,13 @@ async def _commit(submission: Submission, operations: list[Operation]) -> Submis
         return submission
     stored = await get_submission(submission.id)
     if stored and stored.record.state is not SubmissionState.NEEDS_REVIEW:
-        raise _decided_already(stored.record)
+        raise decided_already(stored.record)
     raise InvalidTransition(
         "something that it depends on has changed at this moment, and nothing was done; try again"
     )
 
 
-def _decided_already(submission: Submission) -> InvalidTransition:
+def decided_already(submission: Submission) -> InvalidTransition:
     return InvalidTransition(
         f"{submission.id} does not wait for a person: it is {submission.state} "
         f"since {submission.updated_at:%Y-%m-%d %H:%M} UTC ({submission.reason})"
@@ -199,7 +199,7 @@ async def _refused(submission: Submission, why: str) -> NotAllowed | InvalidTran
     """Say why not; if another reviewer was faster meanwhile, that is why."""
     stored = await get_submission(submission.id)
     if stored and stored.record.state is not SubmissionState.NEEDS_REVIEW:
-        return _decided_already(stored.record)
+        return decided_already(stored.record)
     return NotAllowed(
         f"it would be rejected now: {why}. If that has changed, have it checked anew: "
         f"vskill-platform reviews recheck {submission.id}"
