@@ -15,8 +15,10 @@ import msgspec
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT.parent / "shared" / "corpus" / "dev.jsonl.xz"
 ADJUDICATED = Path(__file__).with_name("adjudicated.toml")
-#: In the order in which they are printed; what has no label is left out.
+#: The labelled ones, in the order in which they are printed.
 KINDS = ("real", "synthetic", "trusted", "security", "community")
+#: A sample of a public marketplace, good and bad mixed, that nobody has labelled.
+UNLABELLED = "unlabelled"
 MALICIOUS_KINDS = frozenset({"real", "synthetic"})
 SPLITS = ("all", "dev", "hold")
 
@@ -65,6 +67,23 @@ class Adjudication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     label: str
     reason: str
+    #: Who is behind a campaign, where several have one author.
+    actor: str = ""
+
+
+class Adjudications(msgspec.Struct, frozen=True):
+    """The judgements about single skills and about whole campaigns, by their ids."""
+
+    skills: dict[str, Adjudication]
+    campaigns: dict[str, Adjudication]
+
+    def about(self, skill: Skill) -> Adjudication | None:
+        return self.skills.get(skill.id) or self.campaigns.get(skill.campaign)
+
+    def actor_of(self, skill: Skill) -> str:
+        """Name who is behind a skill: what is known, or else its campaign."""
+        campaign = self.campaigns.get(skill.campaign)
+        return (campaign.actor if campaign else "") or skill.campaign
 
 
 def corpus_digest(corpus: Path) -> str:
@@ -73,32 +92,40 @@ def corpus_digest(corpus: Path) -> str:
 
 
 def unpack(corpus: Path, folder: Path) -> list[Skill]:
-    """Write the labelled skills of *corpus* below *folder*, without any right to be run."""
+    """Write the skills of *corpus* below *folder*, without any right to be run."""
     with lzma.open(corpus, "rb") as lines:
         rows = (msgspec.json.decode(line, type=_Row) for line in lines)
-        return [_lay_out(row, folder) for row in rows if row.kind in KINDS]
+        return [_lay_out(row, folder) for row in rows if row.kind in {*KINDS, UNLABELLED}]
 
 
-def adjudications(path: Path = ADJUDICATED) -> dict[str, Adjudication]:
+def adjudications(path: Path = ADJUDICATED) -> Adjudications:
     table = tomllib.loads(path.read_text(encoding="utf-8"))
-    judged = msgspec.convert(table.get("skill", []), list[Adjudication])
+    return Adjudications(*(_by_id(path, table.get(name, [])) for name in ("skill", "campaign")))
+
+
+def _by_id(path: Path, rows: list[object]) -> dict[str, Adjudication]:
+    judged = msgspec.convert(rows, list[Adjudication])
     found = {one.id: one for one in judged}
     if len(found) < len(judged):
-        raise SystemExit(f"{path} names a skill twice")
+        raise SystemExit(f"{path} has two entries with the same id")
     return found
 
 
-def rightly_labelled(skills: Iterable[Skill], judged: dict[str, Adjudication]) -> list[Skill]:
+def rightly_labelled(skills: Iterable[Skill], judged: Adjudications) -> list[Skill]:
     """Leave out every skill whose published label was found to be wrong."""
     known = list(skills)
-    unknown = judged.keys() - {skill.id for skill in known}
+    unknown = judged.skills.keys() - {skill.id for skill in known}
+    unknown |= judged.campaigns.keys() - {skill.campaign for skill in known}
     if unknown:
-        raise SystemExit(
-            f"{ADJUDICATED.name} names skills that the corpus lacks: {sorted(unknown)}"
-        )
-    return [
-        skill for skill in known if skill.id not in judged or judged[skill.id].label == skill.label
-    ]
+        raise SystemExit(f"{ADJUDICATED.name} names what the corpus lacks: {sorted(unknown)}")
+    unread = {skill.id for skill in known if skill.kind == "real" and not judged.about(skill)}
+    if unread:
+        raise SystemExit(f"{ADJUDICATED.name} lacks real skills: {sorted(unread)}")
+    return [skill for skill in known if _is_right(skill, judged.about(skill))]
+
+
+def _is_right(skill: Skill, judgement: Adjudication | None) -> bool:
+    return judgement is None or judgement.label == skill.label
 
 
 def _lay_out(row: _Row, folder: Path) -> Skill:

@@ -26,6 +26,8 @@ from benchmarks.scan_corpus import (
     KINDS,
     MALICIOUS_KINDS,
     SPLITS,
+    UNLABELLED,
+    Adjudications,
     Skill,
     adjudications,
     corpus_digest,
@@ -40,8 +42,10 @@ PROCESSES = 2
 #: For an interval that holds the truth 19 times of 20.
 _Z = 1.959964
 #: In %, by kind: at least for what is malicious, at most for what is not.
-BLOCK_GOALS = {"real": 35.0, "synthetic": 30.0, "trusted": 0.5, "security": 2.0, "community": 0.5}
-FLAG_GOALS = {"real": 65.0, "synthetic": 60.0, "trusted": 4.0, "security": 10.0, "community": 4.0}
+BLOCK_GOALS = {"real": 65.0, "synthetic": 35.0, "trusted": 0.5, "security": 1.0, "community": 0.3}
+FLAG_GOALS = {"real": 85.0, "synthetic": 65.0, "trusted": 3.0, "security": 7.0, "community": 2.0}
+#: In %, at most, of the sample without labels.
+UNLABELLED_GOAL = 12.0
 
 IsFlagged = Callable[[Skill], bool]
 
@@ -129,21 +133,49 @@ def _judge(name: str, shares: dict[str, Share], goals: dict[str, float]) -> None
         )
 
 
+def print_unlabelled(skills: Sequence[Skill], ours: dict[str, ScanResult]) -> None:
+    flagged = share(skills, lambda skill: ours[skill.id].verdict is not Verdict.PASS)
+    print_verdict(
+        f"ours, block or review, {len(skills)} unlabelled",
+        figure=f"{flagged.percent:.1f} %",
+        target=f"≤ {UNLABELLED_GOAL:g} %",
+        is_reached=flagged.percent <= UNLABELLED_GOAL,
+    )
+
+
 def print_sources(skills: Sequence[Skill], ours: dict[str, ScanResult]) -> None:
-    """Print the recall by where the malicious skills come from."""
-    by_source = defaultdict(list)
-    for skill in skills:
-        if skill.kind in MALICIOUS_KINDS:
-            by_source[skill.source].append(skill)
-    rows = [
-        (
-            _head(source, of_source),
-            share(of_source, lambda skill: ours[skill.id].verdict is Verdict.BLOCK),
-            share(of_source, lambda skill: ours[skill.id].verdict is not Verdict.PASS),
-        )
-        for source, of_source in sorted(by_source.items())
-    ]
-    print_table(("malicious, by source", "block", "block or review"), rows)
+    """Print the recall in each source, and in all others: what a source alone would hide."""
+    malicious = [skill for skill in skills if skill.kind in MALICIOUS_KINDS]
+    rows = []
+    for kind, source in sorted({(skill.kind, skill.source) for skill in malicious}):
+        held_out = [skill for skill in malicious if skill.source == source]
+        others = [skill for skill in malicious if skill.kind == kind and skill.source != source]
+        rows.append((f"{kind}: {_head(source, held_out)}", *_shares(held_out, ours),
+                     *_shares(others, ours)))  # fmt: skip
+    head = ("held out (adjudicated)", "block", "flagged", "others, block", "others, flagged")
+    print_table(head, rows)
+
+
+def print_actors(
+    skills: Sequence[Skill], ours: dict[str, ScanResult], judged: Adjudications
+) -> None:
+    """Print what is caught of each real actor; one with many campaigns counts once."""
+    real = [skill for skill in skills if skill.kind == "real"]
+    by_actor = defaultdict(list)
+    for skill in real:
+        by_actor[judged.actor_of(skill)].append(skill)
+    rows = [(_head(actor, of_actor), *_shares(of_actor, ours)) for actor, of_actor
+            in sorted(by_actor.items(), key=lambda item: (-len(item[1]), item[0]))]  # fmt: skip
+    each_once = [msgspec.structs.replace(skill, campaign=judged.actor_of(skill)) for skill in real]
+    rows.append((f"all {len(by_actor)} actors", *_shares(each_once, ours)))
+    print_table(("real, by actor (adjudicated)", "block", "flagged"), rows)
+
+
+def _shares(skills: Sequence[Skill], ours: dict[str, ScanResult]) -> tuple[Share, Share]:
+    return (
+        share(skills, lambda skill: ours[skill.id].verdict is Verdict.BLOCK),
+        share(skills, lambda skill: ours[skill.id].verdict is not Verdict.PASS),
+    )
 
 
 def print_misses(kind: str, skills: Sequence[Skill], ours: dict[str, ScanResult]) -> None:
@@ -168,25 +200,29 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory(prefix="vskill-corpus-") as folder:
         everything = unpack(options.corpus, Path(folder))
-        skills = [one for one in everything if options.split in {"all", one.split}]
-        ours = scan_all(skills)
+        chosen = [one for one in everything if options.split in {"all", one.split}]
+        skills = [skill for skill in chosen if skill.kind != UNLABELLED]
+        ours = scan_all(chosen)
         if options.misses:
             print_misses(options.misses, skills, ours)
             return
         cisco = {} if options.no_cisco else cisco_verdicts(skills, corpus_digest(options.corpus))
-        right = {skill.id for skill in rightly_labelled(everything, adjudications())}
+        judgements = adjudications()
+        right = {skill.id for skill in rightly_labelled(everything, judgements)}
         print_quality("labels as published", skills, ours, cisco)
         judged = [skill for skill in skills if skill.id in right]
         print_quality("labels adjudicated", judged, ours, cisco)
         print_note("head: campaigns of skills; cells: % of campaigns flagged (Wilson, 95 %)")
         print_note(f"{len(skills) - len(judged)} labels were found to be wrong: adjudicated.toml")
-        print_note("only what ours passed was read again, so that the second table favours ours")
+        print_note("every real campaign was read; of the others only what ours passed")
         unread = sum(verdict.is_safe is None for verdict in cisco.values())
         print_note(f"Cisco's gave up on {unread}; they count as not flagged")
         print_note(
             "Cisco's verdicts are kept from an earlier pass over this corpus, if there was one"
         )
-        print_sources(skills, ours)
+        print_unlabelled([skill for skill in chosen if skill.kind == UNLABELLED], ours)
+        print_sources(judged, ours)
+        print_actors(judged, ours, judgements)
         if not options.no_cisco:
             print_speed(skills)
 
@@ -195,7 +231,9 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=Path, default=CORPUS)
     parser.add_argument("--split", choices=SPLITS, default="all")
-    parser.add_argument("--misses", choices=KINDS, help="list what is judged wrongly, and stop")
+    parser.add_argument(
+        "--misses", choices=(*KINDS, UNLABELLED), help="list wrong verdicts, and stop"
+    )
     parser.add_argument("--no-cisco", action="store_true", help="ours alone, without the speed")
     return parser.parse_args()
 
