@@ -3,18 +3,18 @@
 import logging
 import sys
 from datetime import UTC, datetime
+from io import StringIO
+from typing import TextIO
 
 import structlog
 
 from vskill_platform.base.safe_stderr import guard_stderr
+from vskill_platform.base.show_text import show, show_lines
 
 #: They tell of every request, and at their most talkative what is in it; we say what matters.
 _TALKATIVE = ("httpx2", "httpcore2")
 #: What takes more than a line to tell.
 _NOT_FOR_ONE_LINE = frozenset({"exc_info", "exception", "stack"})
-_WITH_TRACEBACK = structlog.dev.ConsoleRenderer(
-    colors=False, exception_formatter=structlog.dev.plain_traceback
-)
 _PARTS_WORDS = frozenset(" =\"'")
 
 
@@ -65,10 +65,35 @@ def _choose_renderer(*, as_json: bool) -> structlog.typing.Processor:
     if as_json:
         return structlog.processors.JSONRenderer()
     if sys.stderr.isatty():
-        return structlog.dev.ConsoleRenderer(
-            colors=True, exception_formatter=structlog.dev.plain_traceback
+        in_colours = structlog.dev.ConsoleRenderer(
+            colors=True, exception_formatter=_quiet_traceback
+        )
+        return lambda logger, method, event: in_colours(
+            logger, method, quiet_values(logger, method, event)
         )
     return render_line
+
+
+def _quiet_traceback(out: TextIO, failure: structlog.typing.ExcInfo) -> None:
+    """Write a traceback; the error in it may quote what somebody else wrote."""
+    written = StringIO()
+    structlog.dev.plain_traceback(written, failure)
+    out.write(show_lines(written.getvalue()))
+
+
+def quiet_values(
+    _logger: structlog.typing.WrappedLogger, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Spell out in an event what a terminal would obey; the renderer adds colours afterwards."""
+    return {
+        key: (show_lines if key in _NOT_FOR_ONE_LINE else show)(value)
+        if isinstance(value, str)
+        else value
+        for key, value in event.items()
+    }
+
+
+_WITH_TRACEBACK = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=_quiet_traceback)
 
 
 def render_line(
@@ -76,7 +101,7 @@ def render_line(
 ) -> str:
     """Write an event as the renderer for terminals does, without its colours, in half the time."""
     if not _NOT_FOR_ONE_LINE.isdisjoint(event):
-        return _WITH_TRACEBACK(logger, method, event)
+        return _WITH_TRACEBACK(logger, method, quiet_values(logger, method, event))
     at, level, what = (event.pop(key) for key in ("timestamp", "level", "event"))
     words = [f"{key}={_in_words(event[key])}" for key in sorted(event)]
     return " ".join([f"{at} [{level:<9}] {_in_a_line(what):<30}", *words]).rstrip()

@@ -4,10 +4,10 @@ import getpass
 import sys
 
 import click
-from rich.console import Console
 
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import json_option, run_command
 from vskill_platform.cli.show import state_mark
+from vskill_platform.cli.terminal import Console, echo, print_json
 from vskill_platform.intake.requeue import requeue_all_stuck, requeue_each
 from vskill_platform.intake.requeue import retry as retry_one
 from vskill_platform.intake.withdraw import withdraw as withdraw_one
@@ -43,7 +43,7 @@ def requeue(*, submission_ids: tuple[str, ...], every: bool, as_json: bool) -> N
     done, failed = run_command(work)
     _show(done, as_json=as_json, nothing="Nothing stood still." if not failed else "")
     for reason in failed:
-        click.echo(f"not requeued: {reason}", err=True)
+        echo(f"not requeued: {reason}", err=True)
     if failed:
         sys.exit(1)
 

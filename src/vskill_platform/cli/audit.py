@@ -1,11 +1,10 @@
 """`audit`: who did what, when and why."""
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Column, Table
 
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.stores.audit_store import AuditPage, AuditRecord, list_audit
 
 
@@ -23,11 +22,11 @@ def audit(*, limit: int, after: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"records": page.records, "cursor": page.cursor})
     elif not page.records:
-        click.echo("Nobody has done anything yet.")
+        echo("Nobody has done anything yet.")
     else:
         _show(page.records)
         if page.cursor:
-            click.echo(f"more: vskill-platform audit --limit {limit} --after {page.cursor}")
+            echo(f"more: vskill-platform audit --limit {limit} --after {page.cursor}")
 
 
 def _show(records: list[AuditRecord]) -> None:

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Column, Table
 
-from vskill_platform.cli.session import current_settings, json_option, print_json, run_command
+from vskill_platform.cli.session import current_settings, json_option, run_command
+from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.cli.versions import reason_option
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.block import Block, BlockSubject, subjects_of
@@ -52,13 +51,13 @@ def add(*, reason: str, as_json: bool, **about: str | None) -> None:
     if as_json:
         print_json(done)
         return
-    click.echo(f"{'Blocked' if done.is_new else 'Blocked already'}: {subject.in_words()}")
+    echo(f"{'Blocked' if done.is_new else 'Blocked already'}: {subject.in_words()}")
     for slug in done.taken_down:
-        click.echo(f"  taken down: {slug}")
+        echo(f"  taken down: {slug}")
     for submission_id in done.ended:
-        click.echo(f"  ended: {submission_id}")
+        echo(f"  ended: {submission_id}")
     if not done.taken_down:
-        click.echo(done.in_words())
+        echo(done.in_words())
 
 
 @block_group.command()
@@ -76,11 +75,11 @@ def remove(*, reason: str, as_json: bool, **about: str | None) -> None:
     if as_json:
         print_json(done)
         return
-    click.echo(f"Unblocked: {subject.in_words()}")
+    echo(f"Unblocked: {subject.in_words()}")
     for submission_id in done.reopened:
-        click.echo(f"  queued for a fresh check: {submission_id}")
+        echo(f"  queued for a fresh check: {submission_id}")
     for submission_id in done.still_blocked:
-        click.echo(f"  held by another block: {submission_id}")
+        echo(f"  held by another block: {submission_id}")
 
 
 @block_group.command("list")
@@ -93,7 +92,7 @@ def list_all(*, as_json: bool) -> None:
     elif found:
         _show(found)
     else:
-        click.echo("Nothing is blocked.")
+        echo("Nothing is blocked.")
 
 
 @block_group.command()
@@ -123,7 +122,7 @@ def check(context: click.Context, /, *, as_json: bool, **about: str | None) -> N
     elif found:
         _show(found)
     else:
-        click.echo(f"Not blocked: {subject.in_words()}")
+        echo(f"Not blocked: {subject.in_words()}")
     if found:
         context.exit(1)
 

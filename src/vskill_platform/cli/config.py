@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import click
 import msgspec
-from rich.console import Console
 from rich.table import Table
 
-from vskill_platform.cli.session import current_settings, json_option, print_json
+from vskill_platform.cli.session import current_settings, json_option
+from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.settings import FILE_SUFFIX, Settings, format_duration, variable
 
 
@@ -30,7 +30,7 @@ def config(*, as_json: bool) -> None:
         return
     table = Table("variable", "value", "from")
     for row in rows:
-        table.add_row(*row.values())
+        table.add_row(*map(escape, row.values()))
     Console().print(table)
 
 

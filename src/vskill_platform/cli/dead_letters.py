@@ -3,12 +3,11 @@
 import getpass
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Column, Table
 
 from vskill_platform.cli.confirm import confirm, is_interactive, yes_option
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.engines.ports import DeadLetter
 from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
 from vskill_platform.stores.db import get_queue
@@ -50,7 +49,7 @@ def list_letters(*, as_json: bool) -> None:
         )
         return
     if not letters:
-        click.echo("There are no dead letters.")
+        echo("There are no dead letters.")
         return
     table = Table("id", Column("submission", no_wrap=True), "attempts", "buried (UTC)", "reason")
     for letter in letters:
@@ -71,7 +70,7 @@ def revive(*, message_id: int) -> None:
 
     async def work() -> None:
         submission = await revive_dead_letter(message_id, actor=getpass.getuser())
-        click.echo(f"Revived: {submission.id if submission else 'its submission is gone'}")
+        echo(f"Revived: {submission.id if submission else 'its submission is gone'}")
 
     run_command(work)
 
@@ -86,6 +85,6 @@ def drop(*, message_id: int, yes: bool) -> None:
 
     async def work() -> None:
         await drop_dead_letter(message_id, actor=getpass.getuser())
-        click.echo("Dropped.")
+        echo("Dropped.")
 
     run_command(work)

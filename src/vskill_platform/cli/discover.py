@@ -2,12 +2,11 @@
 
 import click
 import uvloop
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from vskill_platform.cli.session import current_settings, json_option, print_json
+from vskill_platform.cli.session import current_settings, json_option
 from vskill_platform.cli.submit_all import no_skills
+from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.fetch.reach import reach_of
 from vskill_platform.intake.discover import FoundSkill, discovered
 from vskill_platform.intake.read_source import read_source

@@ -6,13 +6,12 @@ import click
 import msgspec
 import uvloop
 from anyio import CapacityLimiter
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from vskill_platform.base.clock import SystemClock
-from vskill_platform.cli.session import current_settings, json_option, print_json
+from vskill_platform.cli.session import current_settings, json_option
 from vskill_platform.cli.show import show_findings
+from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import ConfigError
 from vskill_platform.fetch.private_folder import make_workspace
 from vskill_platform.fetch.snapshot import take_snapshot
@@ -52,7 +51,7 @@ def judge(*, path: Path, only_prompt: bool, as_json: bool) -> None:
         folder = take_snapshot(path, workspace / "skill", folder_name=None).folder
         if only_prompt:
             prompt = uvloop.run(_question(folder, settings)).prompt
-            click.echo(f"{prompt.system}\n{prompt.user}")
+            echo(*prompt.system.split("\n"), *prompt.user.split("\n"))
             return
         trial = uvloop.run(_try(folder, path.resolve().name, settings))
     if as_json:

@@ -1,10 +1,13 @@
 """Modules that are loaded when they are needed: a command pays for itself, not for the others."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import click
+
+from vskill_platform.base.show_text import show_lines
 
 
 def load(place: str) -> Any:
@@ -27,3 +30,26 @@ class LazyGroup(click.Group):
         place = self._places.get(cmd_name)
         command: click.Command | None = load(place) if place else None
         return command
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _quiet_errors():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _quiet_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _quiet_errors() -> Iterator[None]:
+    """Let click's messages quote arguments and files without a terminal obeying them."""
+    try:
+        yield
+    except click.ClickException as error:
+        said = error.format_message()
+        quiet = show_lines(said)
+        if quiet == said:
+            raise
+        if isinstance(error, click.UsageError):
+            raise click.UsageError(quiet, error.ctx) from error
+        raise click.ClickException(quiet) from error

@@ -7,7 +7,7 @@ import click
 
 from vskill_platform import __version__
 from vskill_platform.base.safe_stderr import guard_stderr
-from vskill_platform.cli.lazy import LazyGroup
+from vskill_platform.cli.lazy import LazyGroup, load
 from vskill_platform.errors import VskillError
 
 _HERE = "vskill_platform.cli"
@@ -65,7 +65,7 @@ def main() -> None:
     try:
         cli()
     except VskillError as error:
-        click.echo(f"vskill-platform: {error}", err=True)
+        load("vskill_platform.cli.terminal:echo")(f"vskill-platform: {error}", err=True)
         sys.exit(1)
     finally:
         gc.freeze()  # else Python looks through all that is left before it ends

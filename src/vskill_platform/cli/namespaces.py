@@ -4,11 +4,11 @@ import getpass
 from collections.abc import Awaitable, Callable
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from vskill_platform.access.namespaces import add_member, add_owner, remove_member, remove_owner
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.terminal import Console, echo, print_json
 from vskill_platform.model.user import Namespace
 from vskill_platform.stores.namespace_store import list_namespaces
 
@@ -80,7 +80,7 @@ def _change(work: Callable[[], Awaitable[Namespace]], *, as_json: bool) -> None:
         print_json(found)
         return
     members = ", ".join(found.members) or "none"
-    click.echo(f"{found.name}: {_owned(found)}; members: {members}.")
+    echo(f"{found.name}: {_owned(found)}; members: {members}.")
 
 
 def _owned(namespace: Namespace) -> str:

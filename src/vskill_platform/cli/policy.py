@@ -5,8 +5,6 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from vskill_platform.base.clock import SystemClock
@@ -14,10 +12,10 @@ from vskill_platform.cli.session import (
     current_scanners,
     current_settings,
     json_option,
-    print_json,
     read_current_policy,
     run_command,
 )
+from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy, digest_of
 from vskill_platform.publish.policy_words import describe_policy
@@ -40,7 +38,7 @@ def check(*, file: Path) -> None:
     The exit code is 0 if it can be used and 2 if not.
     """
     found = _load(file)
-    click.echo("\n".join([f"{file} can be used.", *describe_policy(found, _today())]))
+    echo(f"{file} can be used.", *describe_policy(found, _today()))
 
 
 @policy.command()
@@ -53,8 +51,8 @@ def show(*, as_json: bool) -> None:
         print_json({"file": settings.policy, "digest": digest_of(found), "policy": found})
         return
     head = f"{settings.policy} is in force, {digest_of(found) or 'and decides nothing'}."
-    click.echo(head if settings.policy else "There is no policy (VSKILL_POLICY is not set).")
-    click.echo("\n".join(describe_policy(found, _today())))
+    echo(head if settings.policy else "There is no policy (VSKILL_POLICY is not set).")
+    echo(*describe_policy(found, _today()))
 
 
 @policy.command("dry-run")
@@ -78,7 +76,7 @@ def dry_run(*, file: Path, as_json: bool) -> None:
 
 
 def _show_dry_run(result: DryRun) -> None:
-    click.echo(
+    echo(
         f"{result.published} published and {result.in_review} in review, decided anew: "
         f"{len(result.changes)} would change."
     )
@@ -91,9 +89,9 @@ def _show_dry_run(result: DryRun) -> None:
             )  # fmt: skip
         Console().print(table)
         for way, count in sorted(result.counts().items()):
-            click.echo(f"{way}: {count}")
+            echo(f"{way}: {count}")
     for name in result.unknown:
-        click.echo(f"not known: {name} (no stored report of what is there now)")
+        echo(f"not known: {name} (no stored report of what is there now)")
 
 
 _STANDS = {"publish": "published", "review": "in review", "reject": "rejected"}

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Iterable, Iterator
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from vskill_platform.cli.terminal import Console
 from vskill_platform.scan.scan_many import Scanned
 
 _BETWEEN_SECONDS = 0.1

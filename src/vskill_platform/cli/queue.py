@@ -4,12 +4,11 @@ import getpass
 from datetime import timedelta
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Column, Table
 
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import json_option, run_command
 from vskill_platform.cli.show import age, short_duration, state_mark
+from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.intake.pause_queue import MAX_PAUSE, pause_queue, resume_queue
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.settings import format_duration, parse_duration
@@ -81,7 +80,7 @@ def stuck(*, as_json: bool) -> None:
             print_json(found)
             return
         if not found:
-            click.echo("Nothing is stuck.")
+            echo("Nothing is stuck.")
             return
         table = Table(Column("id", no_wrap=True), "skill", "state", "for", "source")
         for submission in found:
@@ -124,7 +123,7 @@ def resume(*, as_json: bool) -> None:
     if as_json:
         print_json({"paused_until": None, "was_paused": was_paused})
     else:
-        click.echo("The queue hands out work again." if was_paused else "The queue was not paused.")
+        echo("The queue hands out work again." if was_paused else "The queue was not paused.")
 
 
 async def _show_pause(*, as_json: bool) -> None:
@@ -132,4 +131,4 @@ async def _show_pause(*, as_json: bool) -> None:
     if as_json:
         print_json({"paused_until": until})
     else:
-        click.echo(f"Paused until {until:%Y-%m-%d %H:%M:%S} UTC." if until else "Not paused.")
+        echo(f"Paused until {until:%Y-%m-%d %H:%M:%S} UTC." if until else "Not paused.")

@@ -3,13 +3,12 @@
 import getpass
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Column, Table
 
 from vskill_platform.cli.confirm import confirm, is_interactive, yes_option
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import json_option, run_command
 from vskill_platform.cli.show import short_duration, show_submission, state_mark
+from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.list_reviews import Case, Review, get_case, list_reviews
 from vskill_platform.publish.review_skill import (
@@ -150,7 +149,7 @@ def _look(submission_id: str, verb: str, *, yes: bool, as_json: bool) -> str:
 
 def _show_list(found: list[Review]) -> None:
     if not found:
-        click.echo("Nothing waits for a person.")
+        echo("Nothing waits for a person.")
         return
     table = Table(
         Column("id", no_wrap=True), "skill", Column("waits", no_wrap=True), "by", "source", "why"
@@ -165,7 +164,7 @@ def _show_list(found: list[Review]) -> None:
             escape(review.finding.message if review.finding else review.decided),
         )
     Console().print(table)
-    click.echo("Look at one with: vskill-platform reviews show ID")
+    echo("Look at one with: vskill-platform reviews show ID")
 
 
 def _show_case(case: Case) -> None:
@@ -184,11 +183,11 @@ def _show_case(case: Case) -> None:
     elif case.report:
         _show_capabilities(console, "can", case.report.capabilities)
     if not case.files:
-        click.echo("The files that were checked are not kept.")
+        echo("The files that were checked are not kept.")
     for file in case.files[:_MAX_FILES]:
         console.print(f"[dim]file[/] {escape(file.path)} ({file.size:,} bytes)", highlight=False)
     if len(case.files) > _MAX_FILES:
-        click.echo(f"and {len(case.files) - _MAX_FILES} more files")
+        echo(f"and {len(case.files) - _MAX_FILES} more files")
 
 
 def _show_capabilities(console: Console, word: str, found: Capabilities) -> None:

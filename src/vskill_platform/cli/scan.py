@@ -117,7 +117,7 @@ def _explain(rule: str) -> None:
     text = load("vskill_platform.scan.explain:explain")(rule)
     if text is None:
         raise click.UsageError(f"There is no rule {rule!r}; `--explain all` lists them.")
-    click.echo(text)
+    load("vskill_platform.cli.terminal:echo")(*text.split("\n"))
 
 
 def _policy(file: Path) -> Callable[[Iterable[Scanned]], Iterator[Scanned]]:

@@ -5,18 +5,12 @@ from pathlib import Path
 import click
 import msgspec
 import uvloop
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from vskill_platform.base.settle import settle
-from vskill_platform.cli.session import (
-    current_settings,
-    json_option,
-    print_json,
-    read_current_policy,
-)
+from vskill_platform.cli.session import current_settings, json_option, read_current_policy
 from vskill_platform.cli.show import show_findings
+from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.errors import InvalidInput
 from vskill_platform.fetch.snapshot import take_snapshot
 from vskill_platform.fetch.workspace import open_workspace

@@ -16,6 +16,7 @@ from vskill_platform.access.first_admin import invite_first_admin, link_file
 from vskill_platform.cli.patience import PatientProtocol
 from vskill_platform.cli.session import run_worker
 from vskill_platform.cli.stop_signals import stop_on_signals
+from vskill_platform.cli.terminal import echo
 from vskill_platform.cron.schedule import run_cron
 from vskill_platform.errors import ConfigError, EngineError
 from vskill_platform.intake.offer import prepare_offer
@@ -96,7 +97,7 @@ async def _run_parts(
     )
     server = _Server(config)
     await run_with_worker_env(env, partial(_invite_first_admin, env.settings))
-    click.echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
+    echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
     # If one of them fails, the group ends the others and the process says why: half a platform
     # that looks alive is worse than none.
     async with asyncio.TaskGroup() as tasks:
@@ -113,14 +114,12 @@ async def _invite_first_admin(settings: Settings) -> None:
     try:
         url = await invite_first_admin(settings)
     except EngineError as error:  # pages and health say so too; a server that is up can say it
-        click.echo(f"Nobody could look whether there is an admin: {error}", err=True)
+        echo(f"Nobody could look whether there is an admin: {error}", err=True)
         return
     if url:
         kept = f", also kept in {path}" if (path := link_file(settings)) else ""
-        click.echo(
-            f"There is no admin yet. Become it here (good once, for 24 hours{kept}):", err=True
-        )
-        click.echo(f"  {url}", err=True)
+        echo(f"There is no admin yet. Become it here (good once, for 24 hours{kept}):", err=True)
+        echo(f"  {url}", err=True)
 
 
 class _Server(uvicorn.Server):

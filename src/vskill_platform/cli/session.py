@@ -1,12 +1,11 @@
 """The CLI's doorway: settings from the environment, one env for one command."""
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
-import msgspec
 import uvloop
 
 from vskill_platform.base.clock import SystemClock
@@ -86,20 +85,6 @@ def current_settings() -> Settings:
     settings = load_settings(os.environ)
     set_up_logs(level=settings.log_level, as_json=settings.log_format == "json")
     return settings
-
-
-def print_json(value: Any) -> None:
-    """Print one value as indented JSON; durations are written in seconds."""
-    encoded = msgspec.json.encode(_plain(value))
-    click.echo(msgspec.json.format(encoded, indent=2))
-
-
-def in_order(values: Sequence[Any]) -> list[Any]:
-    return [_plain(value) for value in values]
-
-
-def _plain(value: Any) -> Any:
-    return msgspec.to_builtins(value, str_keys=True)
 
 
 async def _open_and_run(

@@ -2,16 +2,14 @@
 
 from datetime import datetime, timedelta
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from vskill_platform.cli.terminal import Console, escape
 from vskill_platform.errors import NotFound
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
 from vskill_platform.model.verdict import BLOCKING, Finding, FindingKind, Report
-from vskill_platform.scan.show_text import show
 from vskill_platform.settings import format_duration
 from vskill_platform.stores.submission_store import follow_submission
 
@@ -146,7 +144,7 @@ def show_findings(console: Console, findings: tuple[Finding, ...]) -> None:
         )
         if finding.kind is FindingKind.IMITATION:
             for text in finding.evidence[1:]:
-                console.print(f"  [dim]new:[/] {escape(show(text))}")
+                console.print(f"  [dim]new:[/] {escape(text)}")
         if finding.suppression:
             console.print(f"  [dim]suppressed:[/] {escape(finding.suppression.in_words())}")
 

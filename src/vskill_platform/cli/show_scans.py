@@ -2,11 +2,10 @@
 
 from collections.abc import Collection
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from vskill_platform.cli.show import show_findings
+from vskill_platform.cli.terminal import Console, escape
 from vskill_platform.model.verdict import Finding
 from vskill_platform.stores.external_scan_store import ExternalScan
 

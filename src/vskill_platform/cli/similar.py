@@ -4,11 +4,10 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Column, Table
 
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import NotFound
 from vskill_platform.model.likeness import similarity
 from vskill_platform.model.lookalike import compare_names
@@ -48,7 +47,7 @@ def similar(*, slug_or_path: str, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     elif not rows:
-        click.echo("No published skill is like it.")
+        echo("No published skill is like it.")
     else:
         _show(rows)
 

@@ -1,11 +1,9 @@
 """`status` and `list`: where submissions are."""
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Column, Table
 
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import json_option, run_command
 from vskill_platform.cli.show import (
     age,
     no_submission,
@@ -14,6 +12,7 @@ from vskill_platform.cli.show import (
     state_mark,
 )
 from vskill_platform.cli.show_scans import show_scans
+from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import NotFound
 from vskill_platform.model.submission import StateEvent, Submission
 from vskill_platform.model.verdict import Report
@@ -85,7 +84,7 @@ def list_submissions(*, limit: int, after: str | None, set_id: str | None, as_js
             return
         _show_table(page.submissions)
         if page.cursor:
-            click.echo(f"more: vskill-platform list --limit {limit} --after {page.cursor}")
+            echo(f"more: vskill-platform list --limit {limit} --after {page.cursor}")
 
     run_command(work)
 
@@ -99,7 +98,7 @@ async def _read_set(set_id: str) -> SubmissionPage:
 
 def _show_table(submissions: list[Submission]) -> None:
     if not submissions:
-        click.echo("No submissions yet. Make one with: vskill-platform submit SOURCE")
+        echo("No submissions yet. Make one with: vskill-platform submit SOURCE")
         return
     console = Console()
     columns = [

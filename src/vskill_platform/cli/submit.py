@@ -4,9 +4,10 @@ import getpass
 
 import click
 
-from vskill_platform.cli.session import current_settings, json_option, print_json, run_command
+from vskill_platform.cli.session import current_settings, json_option, run_command
 from vskill_platform.cli.show import show_end, show_progress, show_result
 from vskill_platform.cli.submit_all import submit_all
+from vskill_platform.cli.terminal import print_json
 from vskill_platform.intake.offer import prepare_offer
 from vskill_platform.intake.read_source import LocalFiles, read_source
 from vskill_platform.intake.submit import SubmitKind, SubmitResult

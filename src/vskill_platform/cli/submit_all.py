@@ -4,14 +4,12 @@ import getpass
 from collections import Counter
 from collections.abc import Sequence
 
-import click
-from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
-from vskill_platform.cli.session import print_json, run_command
+from vskill_platform.cli.session import run_command
 from vskill_platform.cli.show import state_mark
+from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import NotFound
 from vskill_platform.fetch.reach import reach_of
 from vskill_platform.intake.discover import discovered
@@ -95,8 +93,8 @@ def _show(submitted: SubmittedSet, submissions: list[Submission]) -> None:
     Console().print(table)
     counts = Counter(submission.state for submission in submissions)
     shown = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
-    click.echo(f"{len(submitted.members)} skills in {submitted.set_id}: {shown or 'none'}")
-    click.echo(f"See them with: vskill-platform list --set {submitted.set_id}")
+    echo(f"{len(submitted.members)} skills in {submitted.set_id}: {shown or 'none'}")
+    echo(f"See them with: vskill-platform list --set {submitted.set_id}")
 
 
 def _is_published(submission: Submission) -> bool:

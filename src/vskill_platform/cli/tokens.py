@@ -4,12 +4,11 @@ import getpass
 from datetime import timedelta
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from vskill_platform.access.tokens import NewToken, add_token, revoke_token
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.model.user import ApiToken, Scope
 from vskill_platform.stores.token_store import list_tokens
 
@@ -49,9 +48,9 @@ def add(*, user: str, label: str, scopes: tuple[str, ...], days: int, as_json: b
     if as_json:
         print_json({"token": token.text, "record": token.record})
     else:
-        click.echo(token.text)
+        echo(token.text)
         end = f"{token.record.expires_at:%Y-%m-%d}"
-        click.echo(f"{token.record.id}, good until {end}; it is never shown again.", err=True)
+        echo(f"{token.record.id}, good until {end}; it is never shown again.", err=True)
 
 
 @tokens.command("list")
@@ -91,4 +90,4 @@ def revoke(*, token_id: str, reason: str, as_json: bool) -> None:
     if as_json:
         print_json(token)
     else:
-        click.echo(f"{token.id} of {token.user} ({token.label}) is revoked.")
+        echo(f"{token.id} of {token.user} ({token.label}) is revoked.")

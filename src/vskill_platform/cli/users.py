@@ -5,7 +5,6 @@ import sys
 from collections.abc import Awaitable, Callable
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from vskill_platform.access.users import (
@@ -17,7 +16,8 @@ from vskill_platform.access.users import (
     set_role,
 )
 from vskill_platform.access.welcome import invite_admin, invite_user
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.terminal import Console, echo, print_json
 from vskill_platform.model.user import Role, User
 from vskill_platform.stores.user_store import list_users
 
@@ -61,8 +61,8 @@ def add(*, name: str, role: str, as_json: bool) -> None:
     if as_json:
         print_json({"user": user, "link": url})
     else:
-        click.echo(f"{user.name} is {user.role}. Hand over this link (good once, for 24 hours):")
-        click.echo(f"  {url}")
+        echo(f"{user.name} is {user.role}. Hand over this link (good once, for 24 hours):")
+        echo(f"  {url}")
 
 
 @users.command()
@@ -145,11 +145,11 @@ def _change(work: Callable[[], Awaitable[User]], *, as_json: bool) -> None:
         print_json(user)
     else:
         locked = ", disabled" if user.is_disabled else ""
-        click.echo(f"{user.name} is {user.role}{locked}.")
+        echo(f"{user.name} is {user.role}{locked}.")
 
 
 def _show_link(url: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"link": url})
     else:
-        click.echo(url)
+        echo(url)

@@ -4,11 +4,10 @@ import getpass
 from collections.abc import Awaitable, Callable
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Column, Table
 
-from vskill_platform.cli.session import json_option, print_json, run_command
+from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.publish.diff_versions import FileChange, VersionDiff
 from vskill_platform.publish.list_versions import (
     SkillVersions,
@@ -18,7 +17,6 @@ from vskill_platform.publish.list_versions import (
 )
 from vskill_platform.publish.patch_text import patch_of
 from vskill_platform.publish.yank_version import Yanked, unyank_version, yank_version
-from vskill_platform.scan.show_text import show
 
 _COLOURS = {
     Standing.LATEST: "green",
@@ -109,7 +107,7 @@ def _change(what: str, work: Callable[[], Awaitable[Yanked]], *, as_json: bool) 
     again = "" if done.is_changed else " already"
     latest = done.skill.version
     then = f"The latest is {latest}." if latest else "There is nothing left to install."
-    click.echo(f"{done.skill.slug} {done.version} is {what}{again}. {then}")
+    echo(f"{done.skill.slug} {done.version} is {what}{again}. {then}")
 
 
 def _show_versions(found: SkillVersions) -> None:
@@ -147,7 +145,7 @@ def _show_diff(found: VersionDiff) -> None:
     elif found.gained:
         console.print("[bold red]It can do what it could not before:[/]")
         for kind, values in found.gained.items():
-            console.print(f"  {kind}: {escape(', '.join(map(show, values)))}", highlight=False)
+            console.print(f"  {kind}: {escape(', '.join(values))}", highlight=False)
     else:
         console.print("It can do nothing that it could not before.")
 
@@ -155,13 +153,7 @@ def _show_diff(found: VersionDiff) -> None:
 def _show_change(console: Console, change: FileChange) -> None:
     colour = {"added": "green", "removed": "red"}.get(change.kind, "yellow")
     note = f" [dim]({escape(change.note)})[/]" if change.note else ""
-    console.print(f"[{colour}]{change.kind}[/] [bold]{escape(show(change.path))}[/]{note}")
+    console.print(f"[{colour}]{change.kind}[/] [bold]{escape(change.path)}[/]{note}")
     # Not by the console: it would break long lines, and nobody could apply what is left.
     for line in patch_of(change).split("\n")[:-1]:
-        click.secho(_show_line(line), fg=_LINE_COLOURS.get(line[:1]), dim=line[:1] == " ")
-
-
-def _show_line(line: str) -> str:
-    """Spell out what a terminal would obey, but for what a patch needs: tabs and ends of lines."""
-    text = line.removesuffix("\r")
-    return "\t".join(map(show, text.split("\t"))) + line[len(text) :]
+        echo_patch_line(line, colour=_LINE_COLOURS.get(line[:1]), dim=line[:1] == " ")

@@ -2,8 +2,9 @@
 
 import click
 
-from vskill_platform.cli.session import json_option, print_json, run_command, run_worker
+from vskill_platform.cli.session import json_option, run_command, run_worker
 from vskill_platform.cli.stop_signals import stop_on_signals
+from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.cron.schedule import run_due_jobs
 from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
@@ -39,9 +40,9 @@ def tick(context: click.Context, *, as_json: bool) -> None:
     if as_json:
         print_json(runs)
     elif not runs:
-        click.echo("Nothing is due.")
+        echo("Nothing is due.")
     else:
         for done in runs:
-            click.echo(f"{done.job}: {'FAILED: ' if done.is_failure else ''}{done.outcome}")
+            echo(f"{done.job}: {'FAILED: ' if done.is_failure else ''}{done.outcome}")
     if any(done.is_failure for done in runs):
         context.exit(1)

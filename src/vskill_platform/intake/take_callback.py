@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from vskill_platform.base.show_text import show
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.scanner import IN_FLIGHT, ExternalScanStatus, RemoteScanner
 from vskill_platform.model.verdict import Severity
 from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.external.read_output import Place, Told, as_findings
 from vskill_platform.scan.external.signature import check_callback
-from vskill_platform.scan.show_text import show
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.stores.external_scan_store import (
     Answer,

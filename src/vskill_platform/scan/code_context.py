@@ -6,9 +6,9 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from vskill_platform.base.show_text import show
 from vskill_platform.model.verdict import Finding
 from vskill_platform.scan.exposed import redact
-from vskill_platform.scan.show_text import show
 from vskill_platform.scan.skill_files import MAX_TEXT_BYTES
 
 LINES_AROUND = 2

@@ -7,13 +7,13 @@ from importlib.resources import files
 from string import Template
 from typing import TextIO
 
+from vskill_platform.base.show_text import SPELLED_OUT, show
 from vskill_platform.model.verdict import Finding, FindingKind, Verdict
 from vskill_platform.scan.capabilities import Capabilities
 from vskill_platform.scan.code_context import Line, lines_around, other_places, without_secrets
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.scan.scan_many import Scanned
 from vskill_platform.scan.scan_skill import SCANNER, ScanResult
-from vskill_platform.scan.show_text import SPELLED_OUT, show
 
 _BROKEN = "error"
 _WORDS: dict[str, str] = {

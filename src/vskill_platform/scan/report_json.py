@@ -5,11 +5,11 @@ from typing import Any, TextIO
 
 import msgspec
 
+from vskill_platform.base.show_text import quiet_json
 from vskill_platform.scan.code_context import without_secrets
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.scan.scan_many import Scanned
 from vskill_platform.scan.scan_skill import SCANNER
-from vskill_platform.scan.show_text import quiet_json
 
 _encode = msgspec.json.Encoder().encode
 

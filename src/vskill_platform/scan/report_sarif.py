@@ -8,6 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from vskill_platform import __version__
+from vskill_platform.base.show_text import quiet_json, show
 from vskill_platform.model.verdict import Finding, FindingKind, Severity, Step
 from vskill_platform.scan.code_context import lines_around, without_secrets
 from vskill_platform.scan.data_files import ruleset_version
@@ -15,7 +16,6 @@ from vskill_platform.scan.explain import FORMAL_RULES, SPECIFICATION
 from vskill_platform.scan.rules import Rule, load_rules
 from vskill_platform.scan.scan_many import Scanned
 from vskill_platform.scan.scan_skill import SCANNER
-from vskill_platform.scan.show_text import quiet_json, show
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {

@@ -9,12 +9,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from vskill_platform.base.show_text import SPELLED_OUT, show
 from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict
 from vskill_platform.scan.capabilities import Capabilities
 from vskill_platform.scan.code_context import Line, lines_around, other_places, without_secrets
 from vskill_platform.scan.scan_many import Scanned
 from vskill_platform.scan.scan_skill import ScanResult
-from vskill_platform.scan.show_text import SPELLED_OUT, show
 
 _WIDTH_OF_A_FILE = 100
 _VERDICTS = {

@@ -24,7 +24,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
 
-from vskill_platform.scan.show_text import SPELLED_OUT, is_harmless, show
+from vskill_platform.base.show_text import SPELLED_OUT, is_harmless, show
 
 #: A longer document is shown as it is written. The specification asks for less than 500 lines.
 MAX_CHARACTERS = 128 * 1024

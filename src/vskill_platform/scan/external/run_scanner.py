@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from vskill_platform.base.show_text import show
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import ExternalScanStatus, LocalScanner
@@ -20,7 +21,6 @@ from vskill_platform.scan.external.read_output import (
     read_output,
 )
 from vskill_platform.scan.external.run_program import Ran, find_program, read_bounded, run_program
-from vskill_platform.scan.show_text import show
 from vskill_platform.settings import format_duration
 
 _MAX_NOTE = 300

@@ -10,9 +10,9 @@ import msgspec
 from litestar import Request
 
 from vskill_platform.access.visibility import sees_skill
+from vskill_platform.base.show_text import show
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.scan.show_text import show
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.web.access.visitor import visitor_of
 

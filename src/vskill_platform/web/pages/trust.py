@@ -7,6 +7,7 @@ from litestar import get
 from litestar.response import Template
 
 from vskill_platform.access.visible_blocks import list_visible_blocks
+from vskill_platform.base.show_text import show
 from vskill_platform.catalogue.query import ActivityBucket, Bucket, SkillQuery
 from vskill_platform.model.access import Right
 from vskill_platform.model.block import Block, BlockKind
@@ -14,7 +15,6 @@ from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.scan.scan_skill import SCANNER
-from vskill_platform.scan.show_text import show
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.rescan_store import get_rescan_done
 from vskill_platform.web.access.visitor import visitor_of

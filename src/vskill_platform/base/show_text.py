@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 #: Look like nothing at all, though they count as printable.
 _BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
@@ -9,11 +10,6 @@ _BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
 _SPELLED = "⟨U+{:04X}⟩"
 SPELLED_OUT = re.compile(r"⟨U\+[0-9A-F]{4,6}⟩")
 _SELECTORS = range(0xE0100, 0xE01F0)
-#: What JSON may hold and a terminal, or a program that cuts at line ends, must not meet.
-_RISKY_IN_JSON = re.compile(
-    "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e0fff]"
-)
 _TAB = "    "
 _MOST_REMEMBERED = 10_000
 
@@ -24,6 +20,11 @@ def show(text: str, *, limit: int = 0) -> str:
     return f"{shown[: limit - 1]}…" if limit and len(shown) > limit else shown
 
 
+def show_lines(text: str) -> str:
+    """Return *text* with its line ends, and nothing else in it that acts."""
+    return "\n".join(map(show, text.split("\n")))
+
+
 def is_harmless(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
@@ -32,7 +33,7 @@ def quiet_json(encoded: bytes) -> bytes:
     """Escape in JSON what would act on whoever prints it; the values stay the same."""
     if encoded.isascii() and b"\x7f" not in encoded:
         return encoded
-    return _RISKY_IN_JSON.sub(_escape, encoded.decode()).encode()
+    return encoded.decode().translate(_json_as).encode()
 
 
 def _show_character(char: str) -> str:
@@ -40,24 +41,35 @@ def _show_character(char: str) -> str:
         return _TAB
     if unicodedata.category(char) == "Zs":
         return " "
-    if char.isprintable() and char not in _BLANKS and ord(char) not in _SELECTORS:
+    return char if _is_seen(char) else _SPELLED.format(ord(char))
+
+
+def _is_seen(char: str) -> bool:
+    """Tell whether a character is shown as what it is and changes nothing around it."""
+    return char.isprintable() and char not in _BLANKS and ord(char) not in _SELECTORS
+
+
+def _escape_in_json(char: str) -> str:
+    # Spaces and line ends stand between the values of JSON; inside of them they are escaped.
+    if char in "\n\r\t" or unicodedata.category(char) == "Zs" or _is_seen(char):
         return char
-    return _SPELLED.format(ord(char))
+    units = char.encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
-class _ShownAs(dict[int, str]):
+class _Remembered(dict[int, str]):
     """How each character is shown, remembered: a text has few that differ, and many in all."""
 
+    def __init__(self, show_one: Callable[[str], str]) -> None:
+        super().__init__()
+        self._show_one = show_one
+
     def __missing__(self, code: int) -> str:
-        found = _show_character(chr(code))
+        found = self._show_one(chr(code))
         if len(self) < _MOST_REMEMBERED:
             self[code] = found
         return found
 
 
-_shown_as = _ShownAs()
-
-
-def _escape(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+_shown_as = _Remembered(_show_character)
+_json_as = _Remembered(_escape_in_json)

@@ -1,0 +1,52 @@
+"""The one way to print: whatever is printed, a terminal obeys nothing that somebody else wrote.
+
+A test keeps every other module of the CLI from printing without it.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+import msgspec
+from rich import console, markup
+from rich.segment import Segment
+
+from vskill_platform.base.show_text import quiet_json, show, show_lines
+
+
+class Console(console.Console):
+    """A console that spells out control characters, also those that nobody has escaped."""
+
+    def __init__(self, *, stderr: bool = False, quiet: bool = False) -> None:
+        super().__init__(stderr=stderr, quiet=quiet, emoji=False)
+
+    def render(
+        self, renderable: console.RenderableType, options: console.ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            # Control segments are rich's own, such as those that move a progress bar.
+            yield segment if segment.control else segment._replace(text=show_lines(segment.text))
+
+
+def escape(text: str) -> str:
+    """Return foreign text for one line of a console: no markup, no control characters."""
+    return markup.escape(show(text))
+
+
+def echo(*lines: str, err: bool = False) -> None:
+    """Print each of *lines* on a line of its own; a line end within one is spelled out."""
+    for line in lines or ("",):
+        click.echo(show(line), err=err)
+
+
+def echo_patch_line(line: str, *, colour: str | None, dim: bool) -> None:
+    """Print a line of a patch: its tabs and its line end stay, so that it can be applied."""
+    text = line.removesuffix("\r")
+    shown = "\t".join(map(show, text.split("\t"))) + line[len(text) :]
+    click.secho(shown, fg=colour, dim=dim)
+
+
+def print_json(value: Any) -> None:
+    """Print one value as indented JSON; durations are written in seconds."""
+    encoded = msgspec.json.encode(msgspec.to_builtins(value, str_keys=True))
+    click.echo(quiet_json(msgspec.json.format(encoded, indent=2)))
