@@ -26,6 +26,8 @@ _HTTP_CLIENTS = {
 }
 #: What is imported only when it is needed is named in a text.
 _NAMED_LATER = re.compile(r'"(vskill_platform[\w.]*):(\w+)"')
+#: Calls that send text to a terminal as it is, whoever wrote it.
+_PRINTERS = {"click.echo", "click.secho", "print", "sys.stdout.write", "sys.stderr.write"}
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 
@@ -50,6 +52,21 @@ def imported_by(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             yield node.module or ""
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def prints_by_itself(path: Path) -> bool:
+    """Tell whether a module prints, or makes text for it, without `cli/terminal.py`."""
+    calls = (node.func for node in nodes_of(path) if isinstance(node, ast.Call))
+    return bool(_PRINTERS & {ast.unparse(call) for call in calls}) or any(
+        name in {"rich.console.Console", "rich.markup.escape", "rich.print"}
+        for name in imported_by(path)
+    )
+
+
+def test_the_cli_prints_through_one_module() -> None:
+    found = [path.name for path in SOURCES if path.parent.name == "cli" and prints_by_itself(path)]
+
+    assert found == ["terminal.py"], "use echo, escape, Console and print_json of cli/terminal.py"
 
 
 def test_only_three_places_catch_everything() -> None:

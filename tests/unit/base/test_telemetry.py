@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
@@ -61,6 +62,35 @@ def test_what_others_have_written_cannot_colour_a_line_or_begin_a_new_one() -> N
 
     assert line.isprintable()
     assert "forged'" in line
+
+
+def test_an_error_that_quotes_others_cannot_act_on_a_terminal() -> None:
+    event = {
+        "timestamp": "now",
+        "level": "error",
+        "event": "oops \x1b[2J",
+        "name": "\x9b31m",
+        "exc_info": ValueError("\x1b]0;title\x07 \u202e"),
+    }
+
+    text = render_line(None, "error", event)
+
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert "ValueError: ⟨U+001B⟩]0;title⟨U+0007⟩ ⟨U+202E⟩" in text
+
+
+def test_a_line_for_a_terminal_has_no_colours_but_ours(
+    lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    set_up_logs(level="INFO", as_json=False)
+
+    get_logger("test").warning("\x1b[2Jevent", name="\x1b]0;title\x07", other="\u202e")
+
+    (line,) = lines()
+    assert "⟨U+001B⟩[2Jevent" in line
+    assert "⟨U+001B⟩]0;title⟨U+0007⟩" in line
+    assert "⟨U+202E⟩" in line
 
 
 def test_an_exception_is_told_with_its_traceback() -> None:
