@@ -94,7 +94,7 @@ def scan(  # noqa: PLR0913 - one for each option
     try:
         check_memory_limit()
     except ConfigError as error:
-        click.echo(f"vskill-platform: {error}", err=True)
+        load("vskill_platform.cli.terminal:echo")(f"vskill-platform: {error}", err=True)
         context.exit(EXIT_NOT_VERIFIED)
     under_policy = _policy(policy_file) if policy_file else iter
     tally = _Tally()
