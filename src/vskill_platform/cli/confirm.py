@@ -4,6 +4,9 @@ import sys
 
 import click
 
+from vskill_platform.base.show_text import show
+from vskill_platform.cli.terminal import echo
+
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
@@ -15,6 +18,6 @@ def is_interactive() -> bool:
 def confirm(question: str) -> None:
     """Ask; every answer but yes ends the command with exit code 1, and nothing has changed."""
     # On stderr, so that the output of the command can go to a file or a pager.
-    if not click.confirm(question, err=True):
-        click.echo("Nothing was changed.", err=True)
+    if not click.confirm(show(question), err=True):
+        echo("Nothing was changed.", err=True)
         raise click.exceptions.Exit(1)
