@@ -1,7 +1,7 @@
 """Engines that watch, break or slow what goes through them; the rest is the real one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -46,12 +46,19 @@ class ProbingKeyValueStore:
         return await self._kv.find_marked(words, **options)
 
 
+async def _do_nothing() -> None:
+    pass
+
+
 class ProbingEngine:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.kv = ProbingKeyValueStore(engine.kv)
         #: What to do before a commit; a test may raise here, or wait.
         self.before_commit: Callable[[Sequence[Operation]], None] = lambda _: None
+        #: What to do when somebody asks whether it can be written; a test may raise or wait here.
+        self.before_check: Callable[[], Awaitable[None]] = _do_nothing
+        self.checks = 0
 
     @property
     def queue(self) -> MessageQueue:
@@ -72,6 +79,11 @@ class ProbingEngine:
 
     async def revision(self) -> int:
         return await self._engine.revision()
+
+    async def check_writable(self) -> None:
+        self.checks += 1
+        await self.before_check()
+        await self._engine.check_writable()
 
     async def prune(self, *, deleted_before: datetime) -> int:
         return await self._engine.prune(deleted_before=deleted_before)

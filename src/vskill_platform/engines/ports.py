@@ -259,6 +259,14 @@ class Engine(Protocol):
         """Return the revision of the latest commit."""
         ...
 
+    async def check_writable(self) -> None:
+        """Make a durable write that changes no record; raise EngineError if commits fail.
+
+        A commit that has failed in the last seconds counts too: on a full disk a small write may
+        still fit where larger ones do not.
+        """
+        ...
+
     async def prune(self, *, deleted_before: datetime) -> int:
         """Remove expired records and the traces of deletions older than that; return how many."""
         ...

@@ -48,7 +48,13 @@ from vskill_platform.web.catalogue_access import warn_if_stale
 from vskill_platform.web.env_middleware import EnvMiddleware
 from vskill_platform.web.external_scans import external_scan_callback
 from vskill_platform.web.head_requests import HeadRequests
-from vskill_platform.web.health import KnownHealth, healthz, readyz
+from vskill_platform.web.health import (
+    KnownHealth,
+    KnownReadiness,
+    healthz,
+    queue_healthz,
+    readyz,
+)
 from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.live.events import live_queue, live_submission
 from vskill_platform.web.pages.account import (
@@ -144,6 +150,7 @@ _ADMIN: list[ControllerRouterHandler] = [
 _HEALTH: list[ControllerRouterHandler] = [
     healthz,
     readyz,
+    queue_healthz,
 ]
 
 
@@ -157,6 +164,7 @@ def build_state(
             "catalogue": catalogue,
             "broadcast": broadcast,
             "health": KnownHealth(),
+            "readiness": KnownReadiness(),
             "counted_installs": CountedInstalls(),
         }
     )

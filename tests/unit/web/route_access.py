@@ -27,6 +27,7 @@ ROUTES: dict[str, frozenset[str]] = {
     # for those who watch whether it runs
     "GET /healthz": EVERYBODY,
     "GET /readyz": EVERYBODY,
+    "GET /healthz/queue": EVERYBODY,
     "GET /static/{file_path:path}": EVERYBODY,
     "HEAD /static/{file_path:path}": EVERYBODY,
     # pages for everybody

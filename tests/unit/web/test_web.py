@@ -40,30 +40,30 @@ async def test_a_process_that_answers_is_alive(client: AsyncClient) -> None:
     assert (answer.status_code, answer.json()) == (200, {"status": "alive"})
 
 
-async def test_ready_means_that_work_gets_done(
+async def test_a_queue_is_healthy_while_work_gets_done(
     client: AsyncClient, env: WorkerEnv, clock: ManualClock
 ) -> None:
-    ready = await client.get("/readyz")
+    healthy = await client.get("/healthz/queue")
     source = folder_source("/skills/a")
     await run_with_worker_env(env, lambda: submit(source, submitter="ada"))
     clock.advance(minutes=6)
 
-    waiting = await client.get("/readyz")
+    waiting = await client.get("/healthz/queue")
 
-    assert ready.status_code == 200
+    assert healthy.status_code == 200
     assert waiting.status_code == 503
     assert "no worker is alive" in waiting.json()["problems"][0]
 
 
-async def test_ready_is_what_was_known_a_moment_ago(
+async def test_the_health_of_the_queue_is_what_was_known_a_moment_ago(
     client: AsyncClient, env: WorkerEnv, clock: ManualClock
 ) -> None:
-    before = await client.get("/readyz")
+    before = await client.get("/healthz/queue")
     source = folder_source("/skills/a")
     await run_with_worker_env(env, lambda: submit(source, submitter="ada"))
-    at_once = await client.get("/readyz")
+    at_once = await client.get("/healthz/queue")
     clock.advance(seconds=1)
-    later = await client.get("/readyz")
+    later = await client.get("/healthz/queue")
 
     waiting = [one.json()["queue"]["ready"] for one in (before, at_once, later)]
     assert waiting == [0, 0, 1]
@@ -98,10 +98,10 @@ async def test_only_operators_read_on_which_machines_the_workers_run(
         Heartbeat(node="node-7", started_at=now, beat_at=now, in_flight=1, handled=9)
     )
 
-    nobody = await client.get("/readyz")
-    reader = await client.get("/readyz", headers=await token_of(Role.READER))
-    unknown = await client.get("/readyz", headers={"Authorization": "Bearer vsk_unknown"})
-    operator = await client.get("/readyz", headers=await token_of(Role.REVIEWER))
+    nobody = await client.get("/healthz/queue")
+    reader = await client.get("/healthz/queue", headers=await token_of(Role.READER))
+    unknown = await client.get("/healthz/queue", headers={"Authorization": "Bearer vsk_unknown"})
+    operator = await client.get("/healthz/queue", headers=await token_of(Role.REVIEWER))
 
     answers = (nobody, reader, unknown, operator)
     assert [answer.status_code for answer in answers] == [200] * 4

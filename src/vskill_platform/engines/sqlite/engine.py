@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import apsw
@@ -32,6 +32,7 @@ from vskill_platform.engines.sqlite.queue import SqliteMessageQueue
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.sqlite.writer import SqliteWriter
+from vskill_platform.errors import EngineError
 
 #: How often we look whether another process has written. Ours we hear of at once.
 LOOK_EVERY_SECONDS = 0.02
@@ -39,6 +40,8 @@ LOOK_EVERY_SECONDS = 0.02
 PRUNE_AT_ONCE = 500
 #: A reader further behind than this cannot prove what it has read, and reads everything again.
 COMMIT_MARKS_KEPT = 100_000
+#: For so long a failed commit means that this database cannot be written.
+FAILURE_COUNTS_FOR = timedelta(seconds=10)
 #: After one of these there may be a message for whoever waits.
 _MAKES_READY = frozenset({Send, Retry, Release, Revive})
 
@@ -47,6 +50,7 @@ class SqliteEngine:
     def __init__(self, path: Path, clock: Clock) -> None:
         connection = open_connection(path)
         migrate(connection, path, MIGRATIONS)
+        self._path, self._clock = path, clock
         self._writer = SqliteWriter(connection, path, clock)
         self._readers = SqliteReaders(path, clock)
         self._doorbell = Doorbell()
@@ -81,6 +85,19 @@ class SqliteEngine:
     async def history_id(self) -> str:
         ((history_id,),) = await self._readers.rows("read_history_id")
         return str(history_id)
+
+    async def check_writable(self) -> None:
+        version = await self._readers.read(lambda connection: connection.pragma("user_version"))
+        if version != len(MIGRATIONS):
+            raise EngineError(
+                f"{self._path}: another release has changed the schema to version {version}, this "
+                f"one knows {len(MIGRATIONS)}; run one release at a time"
+            )
+        await self._writer.write(_touch)
+        if failed := self._writer.failed:
+            at, error = failed
+            if abs(self._clock.now() - at) < FAILURE_COUNTS_FOR:
+                raise error
 
     async def prune(self, *, deleted_before: datetime) -> int:
         pruned = 0
@@ -123,6 +140,10 @@ def _data_version(connection: apsw.Connection) -> object:
         return connection.pragma("data_version")
     except apsw.Error:
         return object()
+
+
+def _touch(at: Transaction) -> None:
+    at.run("touch", now=at.now)
 
 
 def _prune_expired(at: Transaction) -> int:

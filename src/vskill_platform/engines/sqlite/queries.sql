@@ -18,6 +18,10 @@ DELETE FROM commit_mark WHERE revision < :revision
 -- name: read_history_id
 SELECT history_id FROM state
 
+-- name: touch
+-- Another value in any case: SQLite does not write a page that stays the same.
+UPDATE state SET latest_at = max(latest_at + 1, :now)
+
 -- name: get_many
 -- One row for each wanted key, in their order: the left of a LEFT JOIN is the outer loop.
 SELECT kv.value, kv.revision FROM carray(:keys) AS wanted

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,7 +19,7 @@ from vskill_platform.engines.sqlite.connection import (
 )
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
-from vskill_platform.errors import InvalidInput
+from vskill_platform.errors import EngineError, InvalidInput
 
 Result = TypeVar("Result")
 #: Bounds how long one caller can wait for the others in its group.
@@ -40,6 +41,8 @@ class SqliteWriter:
     def __init__(self, connection: apsw.Connection, path: Path, clock: Clock) -> None:
         self._path = path
         self._clock = clock
+        #: The latest transaction that failed as a whole: when, and why.
+        self.failed: tuple[datetime, EngineError] | None = None
         self._thread = ConnectionThreads([connection], name="sqlite-writer")
         self._batcher: Batcher[Work, Any] = Batcher(self._run_group, max_batch=MAX_GROUP, at_once=1)
 
@@ -56,11 +59,18 @@ class SqliteWriter:
         return self._thread.run(partial(self._commit_group, group))
 
     def _commit_group(self, group: Sequence[Work], connection: apsw.Connection) -> list[Any]:
-        with errors_translated(self._path):
-            try:
-                return self._commit(group, _run, connection)
-            except _Stumbled:  # rarely: so most are spared the savepoints
-                return self._commit(group, self._run_alone, connection)
+        try:
+            with errors_translated(self._path):
+                return self._commit_together(group, connection)
+        except EngineError as error:
+            self.failed = (self._clock.now(), error)
+            raise
+
+    def _commit_together(self, group: Sequence[Work], connection: apsw.Connection) -> list[Any]:
+        try:
+            return self._commit(group, _run, connection)
+        except _Stumbled:  # rarely: so most are spared the savepoints
+            return self._commit(group, self._run_alone, connection)
 
     def _commit(self, group: Sequence[Work], run: Run, connection: apsw.Connection) -> list[Any]:
         with write_transaction(connection):

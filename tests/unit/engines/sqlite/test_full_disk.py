@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, list_all, receive_one, value_of
 from tests.unit.engines.sqlite.faulty_disk import faulty_disk
 from vskill_platform.engines.open_engine import open_engine
@@ -82,4 +83,23 @@ async def test_a_database_cannot_be_begun_on_a_full_disk(url: str) -> None:
         disk.is_full = False
         engine = await open_engine(url)
         assert await engine.commit([Put("sub:1", b"")]) == 1
+        await engine.close()
+
+
+async def test_a_full_disk_is_known_by_a_write_and_until_no_commit_has_failed_for_a_while(
+    url: str, clock: ManualClock
+) -> None:
+    with faulty_disk() as disk:
+        engine = await open_engine(url, clock=clock)
+        await engine.check_writable()
+        disk.is_full = True
+        with pytest.raises(EngineError, match="the disk is full"):
+            await engine.check_writable()
+        disk.is_full = False
+        with pytest.raises(EngineError, match="the disk is full"):
+            await engine.check_writable()
+
+        clock.advance(seconds=10)
+
+        await engine.check_writable()
         await engine.close()

@@ -19,7 +19,7 @@ from vskill_platform.engines.sqlite.connection import (
     migrate,
     open_connection,
 )
-from vskill_platform.errors import ConfigError, VskillError
+from vskill_platform.errors import ConfigError, EngineError, VskillError
 
 FIRST = "CREATE TABLE skill (name TEXT NOT NULL) STRICT;"
 SECOND = "ALTER TABLE skill ADD COLUMN stars INTEGER NOT NULL DEFAULT 0;"
@@ -223,3 +223,16 @@ async def test_marks_lead_to_the_same_records_after_a_vacuum(path: Path, url: st
     await engine.close()
 
     assert found == [["k3"], [], ["k5"]]
+
+
+async def test_a_schema_that_another_release_changes_meanwhile_is_noticed(
+    url: str, path: Path
+) -> None:
+    engine = await open_engine(url)
+    with closing(open_connection(path)) as other:
+        other.execute("PRAGMA user_version = 99")
+
+    with pytest.raises(EngineError, match="another release has changed the schema to version 99"):
+        await engine.check_writable()
+
+    await engine.close()
