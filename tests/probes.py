@@ -8,6 +8,7 @@ from typing import Any
 from vskill_platform.engines.ports import (
     Change,
     ChangesPage,
+    Compacted,
     Engine,
     Entry,
     KeyValueStore,
@@ -87,6 +88,9 @@ class ProbingEngine:
 
     async def prune(self, *, deleted_before: datetime) -> int:
         return await self._engine.prune(deleted_before=deleted_before)
+
+    async def compact(self) -> Compacted:
+        return await self._engine.compact()
 
     async def close(self) -> None:
         await self._engine.close()

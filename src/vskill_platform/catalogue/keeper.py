@@ -27,6 +27,7 @@ from vskill_platform.catalogue.shelf import Progress, Shelf, open_shelf
 from vskill_platform.engines.doorbell import Doorbell
 from vskill_platform.engines.moments import from_micros, to_micros
 from vskill_platform.engines.ports import ChangesPage
+from vskill_platform.engines.sqlite.checkpoint import empty_large_log
 from vskill_platform.errors import EngineError, FeedTrimmed, HistoryChanged, NotReady
 from vskill_platform.runtime.env import WorkerEnv
 
@@ -222,9 +223,12 @@ class Keeper:
         self._moved.ring()
 
     async def _wait_for_news(self) -> None:
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(LOOK_EVERY_SECONDS):
                 await anext(self._engine.changes(after=self.revision))
+        except TimeoutError:
+            if self._place:  # nothing was written for a while
+                await work_in_thread(empty_large_log, self._place.path)
 
     def _is_check_due(self) -> bool:
         if self._checking or self._checked_at is None:

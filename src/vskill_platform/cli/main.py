@@ -44,6 +44,7 @@ COMMANDS = {
     "policy": f"{_HERE}.policy:policy",
     "scanners": f"{_HERE}.scanners:scanners",
     "config": f"{_HERE}.config:config",
+    "admin": f"{_HERE}.admin:admin",
 }
 
 

@@ -82,6 +82,13 @@ class ChangesPage(msgspec.Struct, frozen=True):
     checkpoint: str
 
 
+class Compacted(msgspec.Struct, frozen=True, kw_only=True):
+    """How many bytes of disk the database took, and takes."""
+
+    before_bytes: int
+    after_bytes: int
+
+
 class Put(msgspec.Struct, frozen=True):
     key: str
     value: bytes
@@ -269,6 +276,10 @@ class Engine(Protocol):
 
     async def prune(self, *, deleted_before: datetime) -> int:
         """Remove expired records and the traces of deletions older than that; return how many."""
+        ...
+
+    async def compact(self) -> Compacted:
+        """Give the space of deleted records back; readers go on, writers wait meanwhile."""
         ...
 
     async def close(self) -> None: ...

@@ -19,6 +19,8 @@ MIGRATIONS = load_migrations("vskill_platform.engines.sqlite", "schema")
 APPLICATION_ID = 0x76736B6C  # "vskl"
 #: How long a statement waits for another process to finish writing.
 BUSY_TIMEOUT_MS = 10_000
+#: Twice of what the log grows to between two checkpoints.
+LOG_BYTES = 32 * 1024 * 1024
 
 _CREATING = Lock()
 _WHAT_TO_DO: dict[type[apsw.Error], str] = {
@@ -68,6 +70,8 @@ def open_connection(path: Path) -> apsw.Connection:
     connection.execute("PRAGMA cache_size = -32000")
     # Pages that change with every commit are copied from the log to the file a quarter as often.
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    # A log that a long reader made grow is cut back to this when it is begun again.
+    connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
     # The same plan whatever is bound: else a query with a range is planned anew for each one.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection

@@ -9,19 +9,23 @@ from pathlib import Path
 import apsw
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.engines.doorbell import Doorbell
 from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.ports import (
     Change,
     ChangesPage,
+    Compacted,
     Operation,
     Release,
     Retry,
     Revive,
     Send,
 )
+from vskill_platform.engines.sqlite.checkpoint import LogTrimmer
 from vskill_platform.engines.sqlite.connection import (
     MIGRATIONS,
+    errors_translated,
     migrate,
     open_connection,
 )
@@ -31,6 +35,7 @@ from vskill_platform.engines.sqlite.operations import apply_operations, check_op
 from vskill_platform.engines.sqlite.queue import SqliteMessageQueue
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.sqlite.transaction import Transaction
+from vskill_platform.engines.sqlite.vacuum import vacuum
 from vskill_platform.engines.sqlite.writer import SqliteWriter
 from vskill_platform.errors import EngineError
 
@@ -60,6 +65,7 @@ class SqliteEngine:
         self.queue = SqliteMessageQueue(self._writer, self._readers, self._queue_doorbell, clock)
         self._lookout = open_connection(path)
         self._watcher = asyncio.create_task(self._watch_other_processes())
+        self._log_trimmer = LogTrimmer(path)
 
     async def commit(self, operations: Sequence[Operation]) -> int | None:
         check_operations(operations)
@@ -109,11 +115,19 @@ class SqliteEngine:
         self._doorbell.ring()
         return pruned
 
+    async def compact(self) -> Compacted:
+        def work() -> Compacted:
+            with errors_translated(self._path):
+                return vacuum(self._path)
+
+        return await work_in_thread(work)
+
     async def close(self) -> None:
         self._watcher.cancel()
         with suppress(asyncio.CancelledError):
             await self._watcher
         self._lookout.close()
+        await self._log_trimmer.close()
         await self._writer.close()
         await self._readers.close()
 

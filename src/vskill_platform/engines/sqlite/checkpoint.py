@@ -1,0 +1,95 @@
+"""Keeping the write-ahead log of a database file small, without making anybody wait.
+
+SQLite reuses the log from its beginning once everything in it is in the database file and nobody
+reads it, but never shrinks it by itself: after a long reader it would stay as large as it was.
+"""
+
+import asyncio
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.base.work_in_thread import work_in_thread
+
+log = get_logger(__name__)
+
+#: A smaller log may stay: the next commits fill it again.
+KEEP_BYTES = 4 * 1024 * 1024
+#: A larger log is emptied though others write: under constant load nobody is ever quiet.
+HURRY_BYTES = 64 * 1024 * 1024
+#: To empty the log takes a moment without writers and readers; so long we wait for those of a busy
+#: database, and commits wait with us.
+_HURRY_MS = 50
+#: Nobody has written for so long: it is quiet.
+QUIET_SECONDS = 1.0
+#: What could not be done, because somebody reads, is tried again after so many looks.
+_LOOKS_AFTER_FAILURE = 5
+
+
+class _Seen(NamedTuple):
+    size: int
+    changed_at: int
+
+
+class LogTrimmer:
+    """Looks at the log of one file from time to time, until it is closed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._task = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _run(self) -> None:
+        seen: _Seen | None = None
+        skip = 0
+        while True:
+            await asyncio.sleep(QUIET_SECONDS)
+            found = await work_in_thread(_look, self._path)
+            is_quiet, seen = found == seen, found
+            skip = max(skip - 1, 0)
+            if found is None or skip or found.size <= (KEEP_BYTES if is_quiet else HURRY_BYTES):
+                continue
+            wait_ms = 0 if is_quiet else _HURRY_MS
+            if not await work_in_thread(empty_log, self._path, wait_ms=wait_ms):
+                skip = _LOOKS_AFTER_FAILURE
+
+
+def _look(path: Path) -> _Seen | None:
+    """Look at the log without opening it: to close it again would drop SQLite's locks."""
+    try:
+        found = Path(f"{path}-wal").stat()
+    except OSError:
+        return None
+    return _Seen(found.st_size, found.st_mtime_ns)
+
+
+def empty_large_log(path: Path) -> None:
+    """Empty the log of a file that nobody writes at the moment, if it is worth it."""
+    found = _look(path)
+    if found and found.size > KEEP_BYTES:
+        empty_log(path, wait_ms=0)
+
+
+def empty_log(path: Path, *, wait_ms: int) -> bool:
+    """Copy the log into the file and cut it off; False if somebody still needs it."""
+    try:
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+            # The long part first: it waits for nobody, and nobody waits for it.
+            _, frames, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").get
+            if copied < frames:
+                return False
+            connection.set_busy_timeout(wait_ms)
+            is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+    except apsw.BusyError:
+        return False
+    except apsw.Error as error:
+        log.warning("write-ahead log not emptied", path=str(path), error=str(error))
+        return False
+    return not is_busy

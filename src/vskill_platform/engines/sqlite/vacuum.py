@@ -1,0 +1,47 @@
+"""Giving the space of deleted records back to the disk."""
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from vskill_platform.engines.ports import Compacted
+from vskill_platform.engines.sqlite.checkpoint import empty_log
+from vskill_platform.engines.sqlite.connection import BUSY_TIMEOUT_MS
+from vskill_platform.errors import ConfigError
+
+#: How long the end waits for readers of the old pages; others go on meanwhile.
+_WAIT_MS = 1000
+
+
+def vacuum(path: Path) -> Compacted:
+    """Write the database anew, through its log, without the pages that nobody uses."""
+    before = _size(path)
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        _check_space(connection, path)
+        # A copy of the whole database: on the disk of the database, where there is room for it.
+        connection.execute("PRAGMA temp_store = FILE")
+        folder = str(path.absolute().parent).replace("'", "''")
+        connection.execute(f"PRAGMA temp_store_directory = '{folder}'")
+        connection.execute("VACUUM")
+    empty_log(path, wait_ms=_WAIT_MS)
+    return Compacted(before_bytes=before, after_bytes=_size(path))
+
+
+def _check_space(connection: apsw.Connection, path: Path) -> None:
+    pages = int(connection.pragma("page_count")) - int(connection.pragma("freelist_count"))
+    needed = 2 * pages * int(connection.pragma("page_size"))  # the copy, and the log
+    free = shutil.disk_usage(path.absolute().parent).free
+    if free < needed:
+        raise ConfigError(
+            f"{path}: needs {needed:,} bytes on this disk for a moment, {free:,} are free; "
+            "nothing was changed"
+        )
+
+
+def _size(path: Path) -> int:
+    """Return what the database and its log take."""
+    log = Path(f"{path}-wal")
+    return path.stat().st_size + (log.stat().st_size if log.exists() else 0)
