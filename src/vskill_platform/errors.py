@@ -25,6 +25,7 @@ VskillError
 ├── NotifyFailed           nobody could be told                       retried
 ├── DeadlineExceeded       the work took longer than it may           retried
 ├── NoRoom                 every place to scan is taken               handed back
+├── WorkerDied             its workers died with it, also alone       final
 ├── Overtaken              somebody else was faster                   retried
 └── EngineError            the store or the queue failed              retried
     ├── NotReady           the catalogue is being built               503
@@ -153,6 +154,10 @@ class DeadlineExceeded(VskillError):
 
 class NoRoom(VskillError):
     retryable = True
+
+
+class WorkerDied(VskillError):
+    pass
 
 
 class Overtaken(VskillError):

@@ -36,7 +36,9 @@ _HOUR = timedelta(hours=1)
 
 
 @pytest.mark.parametrize(
-    ("moment", "place"), [("after", _RECEIVE), ("before", _CLAIM)], ids=["leased", "reading it"]
+    ("moment", "place"),
+    [("after", _RECEIVE), ("after", _SNAPSHOT), ("before", _CLAIM)],
+    ids=["leased", "fetched", "claiming"],
 )
 async def test_killed_before_the_claim_the_next_worker_begins(
     platform: Platform, tmp_path: Path, moment: str, place: str
@@ -57,12 +59,11 @@ async def test_killed_before_the_claim_the_next_worker_begins(
     ("moment", "place"),
     [
         ("after", _CLAIM),
-        ("after", _SNAPSHOT),
         ("after", _CHECK_PROCESS),
         ("before", _FINAL_COMMIT),
         ("after", _ACKNOWLEDGE),
     ],
-    ids=["claimed", "fetching", "checking", "before the last commit", "in the last commit"],
+    ids=["claimed", "checking", "before the last commit", "in the last commit"],
 )
 async def test_killed_on_the_way_the_next_worker_starts_over(
     platform: Platform, tmp_path: Path, moment: str, place: str
@@ -147,15 +148,15 @@ async def test_a_lease_that_still_runs_is_waited_for(platform: Platform, tmp_pat
 async def test_a_skill_that_kills_every_worker_is_put_away(
     platform: Platform, tmp_path: Path
 ) -> None:
-    (submission_id,) = await submit_folders(platform, a_skill_folder(tmp_path), clock=ago(hours=5))
+    (submission_id,) = await submit_folders(platform, a_skill_folder(tmp_path), clock=ago(hours=6))
 
-    for hours in (4, 3, 2, 1):
+    for hours in (5, 4, 3, 2, 1):
         platform.run_killed("after", _CHECK_PROCESS, "work", "--drain", ago=hours * _HOUR)
     platform.run("work", "--drain")
 
     (status,) = await read_statuses(platform, submission_id)
     assert status.submission.state is SubmissionState.REJECTED
-    assert status.submission.reason.endswith("the worker went down with it 4 times")
+    assert status.submission.reason.startswith("the worker died 5 times while processing it")
     assert status.report
     assert len(status.report.findings) == 1
     assert (await read_queue(platform)).dead == 1

@@ -297,7 +297,7 @@ async def test_a_scanner_that_changes_what_is_to_be_published_is_found_out(
     monkeypatch.setattr("tempfile.tempdir", str(place))
     spoil = (
         "import glob\n"
-        f"for path in glob.glob({str(place)!r} + '/*/run.py'):\n"
+        f"for path in glob.glob({str(place)!r} + '/*/*/run.py'):\n"
         "    open(path, 'a').write('# more')\n"
     )
     probe = a_scanner(a_program(programs, spoil + CLEAN))

@@ -68,6 +68,7 @@ def _bring_back(stored: Stored[Submission], now: datetime) -> list[Operation]:
     recovered = msgspec.structs.replace(
         submission,
         recoveries=submission.recoveries + 1,
+        tries=0,
         recover_after=now + RECOVERY_BACKOFF[submission.recoveries],
     )
     times = f"{recovered.recoveries} of {len(RECOVERY_BACKOFF)}"

@@ -199,8 +199,8 @@ class MessageQueue(Protocol):
     ) -> list[Delivery]:
         """Lease up to *limit* ready messages, oldest first; wait up to *wait* for the first.
 
-        Each delivery is counted when it is handed out, so that a message that kills its
-        worker runs out of attempts too. A paused queue hands out nothing.
+        Each delivery is counted when it is handed out, so that a worker that dies is counted too.
+        A paused queue hands out nothing.
         """
         ...
 

@@ -2,13 +2,12 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from vskill_platform.base.work_in_thread import work_in_thread
-from vskill_platform.fetch.private_folder import PREFIX, fits_into_memory, new_place
+from vskill_platform.fetch.private_folder import fits_into_memory, new_place, new_workspace
 from vskill_platform.fetch.snapshot import Listing
 
 #: So few files in memory are gone before a thread that should remove them has woken up.
@@ -73,5 +72,5 @@ async def planned_workspace() -> AsyncIterator[Workspace]:
 async def open_workspace() -> AsyncIterator[Path]:
     """Make a folder that only we can read, of which nobody knows how much will lie in it."""
     async with planned_workspace() as workspace:
-        workspace.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        workspace.folder = new_workspace()
         yield workspace.folder

@@ -96,6 +96,11 @@ class Submission(Record, frozen=True, kw_only=True):
     events: int = 0
     #: How often a worker took it since it was last opened.
     attempts: int = 0
+    #: The tries that count since it was last queued: those that failed, and those whose worker died
+    #: while the check ran.
+    tries: int = 0
+    #: The delivery whose try is counted already, because its check has begun.
+    counted: str | None = None
     #: How often recovery brought it back since it was last opened.
     recoveries: int = 0
     #: Recovery leaves it alone until then.
@@ -177,7 +182,7 @@ def move(
 def reopen(submission: Submission, cause: Cause, *, now: datetime) -> tuple[Submission, StateEvent]:
     """Start the walk of an ended submission anew: same record, same id, a whole budget."""
     fresh = msgspec.structs.replace(
-        submission, attempts=0, recoveries=0, recover_after=None, waits=0
+        submission, attempts=0, tries=0, recoveries=0, recover_after=None, waits=0
     )
     return move(fresh, SubmissionState.RECEIVED, cause, now=now)
 
@@ -188,6 +193,7 @@ def wait(submission: Submission, waiting: Waiting, *, reason: str, now: datetime
         submission,
         waiting=waiting,
         waits=submission.waits + 1,
+        tries=0,
         reason=cut_reason(reason),
         updated_at=now,
     )

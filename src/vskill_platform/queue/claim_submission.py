@@ -1,10 +1,14 @@
-"""Taking a submission in hand, so that everybody sees who works on it."""
+"""Which submission a message is about, and claiming it for the check.
+
+A submission is claimed when its check begins, not when its message is received: a worker that dies
+then has died with this skill, and only that counts as a try. docs/decisions/0018 says why.
+"""
 
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Delivery
-from vskill_platform.errors import Overtaken
+from vskill_platform.engines.ports import Delivery, Operation, Release
+from vskill_platform.errors import Overtaken, WorkerDied
 from vskill_platform.model.submission import (
     STUCK_STATES,
     Cause,
@@ -19,9 +23,15 @@ from vskill_platform.stores.submission_store import get_submission, read_message
 
 log = get_logger(__name__)
 
+#: So many deliveries may end with their worker before the check began. Nobody knows whether the
+#: skill had a part in that, so it takes more than the tries of a check before it is suspected.
+MAX_LOST_DELIVERIES = 10
+#: How many of them are left to a suspect; each is with no other check beside it.
+_LOST_ALONE = 2
 
-async def claim_submission(delivery: Delivery) -> Stored[Submission] | None:
-    """Move the submission to TIER1_SCANNING; None if there is nothing left to do for it."""
+
+async def find_submission(delivery: Delivery) -> Stored[Submission] | None:
+    """Return the submission of a message; None if there is nothing left to do for it."""
     submission_id = read_message(delivery.body).submission_id
     stored = await get_submission(submission_id)
     if stored is None:
@@ -34,8 +44,33 @@ async def claim_submission(delivery: Delivery) -> Stored[Submission] | None:
         if await commit(operations) is None:
             raise Overtaken(f"{submission_id} was changed by somebody else")
         return None
+    return stored
+
+
+def is_suspect(submission: Submission, delivery: Delivery) -> bool:
+    """Tell whether it may be what kills its workers; then it is checked with no other beside it.
+
+    Raises WorkerDied if a worker died with it even so.
+    """
+    too_many = get_settings().max_retries + 1
+    lost = delivery.attempt - 1 - submission.tries
+    if submission.tries > too_many or lost > MAX_LOST_DELIVERIES + _LOST_ALONE:
+        raise WorkerDied(
+            f"the worker died {delivery.attempt - 1} times while processing it, also when it "
+            f"checked nothing else"
+        )
+    return submission.tries == too_many or lost > MAX_LOST_DELIVERIES
+
+
+async def claim_submission(stored: Stored[Submission], delivery: Delivery) -> Stored[Submission]:
+    """Move the submission to TIER1_SCANNING, which counts as a try until its check has ended."""
     now, node = get_now(), get_settings().node
-    submission = msgspec.structs.replace(stored.record, attempts=stored.record.attempts + 1)
+    submission = msgspec.structs.replace(
+        stored.record,
+        attempts=stored.record.attempts + 1,
+        tries=stored.record.tries + 1,
+        counted=_name(delivery),
+    )
     events = []
     if submission.state is not SubmissionState.RECEIVED:
         cause = Cause(trigger="redeliver", actor=node, reason="the last worker did not finish")
@@ -46,5 +81,30 @@ async def claim_submission(delivery: Delivery) -> Stored[Submission] | None:
     events.append(event)
     revision = await commit(write_submission(submission, events, expected=stored.revision))
     if revision is None:
-        raise Overtaken(f"{submission_id} was changed by somebody else")
+        raise Overtaken(f"{submission.id} was changed by somebody else")
     return Stored(submission, revision)
+
+
+def is_counted(submission: Submission, delivery: Delivery) -> bool:
+    """Tell whether this delivery's try is counted already."""
+    return submission.counted == _name(delivery)
+
+
+async def release_submission(delivery: Delivery) -> None:
+    """Hand a message back without a result; a claimed submission gets its try back."""
+    operations: list[Operation] = [Release(delivery)]
+    stored = await get_submission(read_message(delivery.body).submission_id)
+    if stored and is_counted(stored.record, delivery) and stored.record.state in STUCK_STATES:
+        reason = "the worker was stopped; this attempt does not count"
+        cause = Cause(trigger="redeliver", actor=get_settings().node, reason=reason)
+        uncounted = msgspec.structs.replace(
+            stored.record, tries=stored.record.tries - 1, counted=None
+        )
+        moved, event = move(uncounted, SubmissionState.RECEIVED, cause, now=get_now())
+        operations += write_submission(moved, [event], expected=stored.revision)
+    if await commit(operations) is None:
+        log.info("message was not handed back: another worker has it", submission=delivery.key)
+
+
+def _name(delivery: Delivery) -> str:
+    return f"{delivery.message_id}.{delivery.token}"

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Delivery, Release
-from vskill_platform.errors import DeadlineExceeded, NoRoom, Overtaken, VskillError
+from vskill_platform.engines.ports import Delivery
+from vskill_platform.errors import DeadlineExceeded, NoRoom, VskillError
+from vskill_platform.queue.claim_submission import release_submission
 from vskill_platform.queue.fail_submission import fail_submission
 from vskill_platform.queue.process_submission import process_submission
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.stores.db import commit, get_settings
+from vskill_platform.stores.db import get_settings
 
 log = get_logger(__name__)
 
@@ -35,13 +36,13 @@ async def _handle_message(delivery: Delivery) -> None:
         await _process_in_time(delivery)
     except asyncio.CancelledError:
         # The worker stops: somebody else goes on at once, and this attempt does not count.
-        await asyncio.shield(commit([Release(delivery)]))
+        await asyncio.shield(release_submission(delivery))
         raise
     except NoRoom as error:
         # So many were before it that it never had its turn: that does not count, and whichever
         # worker has room first takes it.
         log.info("handed back", submission=delivery.key, error=str(error))
-        await commit([Release(delivery)])
+        await release_submission(delivery)
     except Exception as error:
         unforeseen = None if isinstance(error, VskillError) else error
         log.warning(
@@ -52,9 +53,6 @@ async def _handle_message(delivery: Delivery) -> None:
 
 async def _process_in_time(delivery: Delivery) -> None:
     settings = get_settings()
-    if delivery.attempt > settings.max_retries + 1:
-        # Earlier deliveries ended with their worker. It is parked before it takes this one too.
-        raise Overtaken(f"the worker went down with it {delivery.attempt - 1} times")
     seconds = settings.message_deadline.total_seconds()
     limit = asyncio.timeout(seconds)
     try:

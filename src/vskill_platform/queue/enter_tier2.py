@@ -1,5 +1,7 @@
 """Entering tier 2: where others than tier 1 look at a submission, the judge and their scanners."""
 
+import msgspec
+
 from vskill_platform.errors import Overtaken
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
@@ -21,7 +23,11 @@ async def enter_tier2(
     else:
         reason = f"tier 1 did not stop it ({scanned.verdict}); {asked} is asked"
         cause = Cause(trigger="check", actor=get_settings().node, reason=reason)
-        described = describe(current.record, snapshot, scanned)
+        # The check has ended: a worker that dies while others are asked did not die of it.
+        ended = msgspec.structs.replace(
+            current.record, tries=current.record.tries - 1, counted=None
+        )
+        described = describe(ended, snapshot, scanned)
         submission, event = move(described, SubmissionState.TIER2_SCANNING, cause, now=get_now())
         events = [event]
         # If nobody answers, a person decides, about these files.

@@ -16,6 +16,7 @@ from vskill_platform.errors import (
     SlugTaken,
     SourceError,
     VskillError,
+    WorkerDied,
 )
 from vskill_platform.model.submission import (
     STUCK_STATES,
@@ -25,6 +26,7 @@ from vskill_platform.model.submission import (
     move,
 )
 from vskill_platform.model.verdict import Verdict
+from vskill_platform.queue.claim_submission import is_counted
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.reject_submission import reject_submission, unverified
@@ -53,6 +55,7 @@ _CLASSES: tuple[tuple[type[Exception], ErrorClass, str], ...] = (
     (JudgeFailed, ErrorClass.JUDGE, "Wait for a person; the operator can have it judged again."),
     (ScannerFailed, ErrorClass.EXTERNAL, "Wait for a person; the operator can mend the scanner."),
     (ScanError, ErrorClass.SCANNER, "Submit it again; if that does not help, tell the operator."),
+    (WorkerDied, ErrorClass.SCANNER, "Tell the operator, who can revive it from the dead letters."),
     (SlugTaken, ErrorClass.NAME, "Choose another `name` in SKILL.md, then submit it again."),
     (EngineError, ErrorClass.DATABASE, "Tell the operator that the database failed."),
 )
@@ -60,15 +63,17 @@ _CLASSES: tuple[tuple[type[Exception], ErrorClass, str], ...] = (
 
 async def fail_submission(delivery: Delivery, error: Exception) -> None:
     """Put message and submission where they belong after *error*, in one commit."""
-    stored = await get_submission(read_message(delivery.body).submission_id)
-    if stored is None or stored.record.state not in STUCK_STATES:
+    found = await get_submission(read_message(delivery.body).submission_id)
+    if found is None or found.record.state not in STUCK_STATES:
         operations: list[Operation] = [Acknowledge(delivery)]
-    elif is_retryable(error) and delivery.attempt <= get_settings().max_retries:
-        operations = _try_again(stored, delivery, error)
-    elif is_retryable(error) and stored.record.state is SubmissionState.TIER2_SCANNING:
-        operations = await _leave_to_a_person(stored, delivery, error)
     else:
-        operations = _end(stored, delivery, error)
+        stored = _count(found, delivery)
+        if is_retryable(error) and stored.record.tries <= get_settings().max_retries:
+            operations = _try_again(stored, delivery, error)
+        elif _is_given_up(error) and stored.record.state is SubmissionState.TIER2_SCANNING:
+            operations = await _leave_to_a_person(stored, delivery, error)
+        else:
+            operations = _end(stored, delivery, error)
     if await commit(operations) is None:
         # Another worker has the message, or somebody moved the submission: theirs counts.
         log.info("failure overtaken", message=delivery.message_id, error=str(error))
@@ -79,6 +84,24 @@ def is_retryable(error: Exception) -> bool:
     return error.retryable if isinstance(error, VskillError) else True
 
 
+def _is_given_up(error: Exception) -> bool:
+    """Tell whether another try might have helped; an operator can give it one."""
+    return is_retryable(error) or isinstance(error, WorkerDied)
+
+
+def _count(stored: Stored[Submission], delivery: Delivery) -> Stored[Submission]:
+    """Count the try that failed, unless the claim has counted it already."""
+    submission = stored.record
+    if is_counted(submission, delivery):
+        return stored
+    # An attempt is counted by the claim; in tier 2 there was one.
+    is_unclaimed = submission.state is SubmissionState.RECEIVED
+    counted = msgspec.structs.replace(
+        submission, tries=submission.tries + 1, attempts=submission.attempts + is_unclaimed
+    )
+    return Stored(counted, stored.revision)
+
+
 def classify(error: Exception) -> tuple[ErrorClass, str]:
     for kind, error_class, fix in _CLASSES:
         if isinstance(error, kind):
@@ -87,7 +110,7 @@ def classify(error: Exception) -> tuple[ErrorClass, str]:
 
 
 def _try_again(stored: Stored[Submission], delivery: Delivery, error: Exception) -> list[Operation]:
-    delay: timedelta = get_settings().retry_delay * delivery.attempt
+    delay: timedelta = get_settings().retry_delay * stored.record.tries
     if isinstance(error, VskillError) and error.retry_after:
         delay = max(delay, error.retry_after)
     reason = f"will be tried again in {delay.total_seconds():g} s: {_describe(error)}"
@@ -103,12 +126,12 @@ def _end(stored: Stored[Submission], delivery: Delivery, error: Exception) -> li
     error_class, fix = classify(error)
     reason = _describe(error)
     if is_retryable(error):
-        reason = f"given up after {delivery.attempt} attempts: {reason}"
+        reason = f"given up after {stored.record.tries} attempts: {reason}"
     finding = unverified(rule=error_class, message=reason, fix=fix)
     cause = Cause(trigger="fail", actor=get_settings().node, reason=reason)
     return [
         *reject_submission(stored, cause, finding),
-        Bury(delivery, reason) if is_retryable(error) else Acknowledge(delivery),
+        Bury(delivery, reason) if _is_given_up(error) else Acknowledge(delivery),
     ]
 
 
@@ -118,7 +141,7 @@ async def _leave_to_a_person(
     """End tier 2 without a verdict: tier 1 did not stop it, and others have not spoken."""
     error_class, fix = classify(error)
     what = "not scanned" if isinstance(error, ScannerFailed) else "not judged"
-    reason = f"{what}, given up after {delivery.attempt} attempts: {_describe(error)}"
+    reason = f"{what}, given up after {stored.record.tries} attempts: {_describe(error)}"
     finding = unverified(rule=error_class, message=reason, fix=fix)
     cause = Cause(
         trigger="fail",

@@ -1,4 +1,4 @@
-"""THE WALK: claim, fetch, check, ask others, judge, conclude. Always fits on one screen."""
+"""The pipeline: fetch, claim, check, ask others, judge, conclude. Always fits on one screen."""
 
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
@@ -7,9 +7,9 @@ from vskill_platform.errors import Overtaken
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.publish.weigh_findings import weigh_findings
 from vskill_platform.queue.ask_scanners import ask_scanners
-from vskill_platform.queue.claim_submission import claim_submission
+from vskill_platform.queue.claim_submission import claim_submission, find_submission, is_suspect
 from vskill_platform.queue.conclude_submission import conclude_submission
-from vskill_platform.queue.find_room import a_place_to_scan
+from vskill_platform.queue.find_room import a_place_to_scan, all_other_slots
 from vskill_platform.queue.judge_submission import judge_submission
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.stores.db import commit
@@ -23,14 +23,16 @@ async def process_submission(delivery: Delivery) -> None:
     The last commit holds the new state, the published version with its archive, the report and
     the acknowledgement of the message: all of them happen, once, or none does.
     """
-    claimed = await claim_submission(delivery)
-    if claimed is None:  # it has ended already; only the message is left to be put away
+    found = await find_submission(delivery)
+    if found is None:  # it has ended already; only the message is left to be put away
         await commit([Acknowledge(delivery)])
         return
     stopwatch = Stopwatch()
-    async with fetched(claimed.record.source) as snapshot:
+    alone = all_other_slots(wanted=is_suspect(found.record, delivery))
+    async with alone, fetched(found.record.source) as snapshot:
         stopwatch.lap("fetch")
         async with a_place_to_scan() as place:
+            claimed = await claim_submission(found, delivery)
             scanned = await check_skill(
                 snapshot.folder, folder_name=snapshot.folder_name, slots=place
             )

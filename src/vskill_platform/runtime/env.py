@@ -1,5 +1,6 @@
 """What running work has in reach: its database, settings, clock and places to scan."""
 
+import asyncio
 from dataclasses import dataclass, field
 
 from anyio import CapacityLimiter
@@ -18,6 +19,8 @@ class WorkerEnv:
     clock: Clock
     #: Bounds how many skills are checked at once.
     scan_slots: CapacityLimiter
+    #: Held by the one submission that is checked with no other beside it.
+    one_alone: asyncio.Lock = field(default_factory=asyncio.Lock)
     #: What the operator has decided; who walks with submissions reads it at the start.
     policy: Policy = field(default_factory=Policy)
     #: The scanners of other makers that the policy names.

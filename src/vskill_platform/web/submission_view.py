@@ -36,7 +36,7 @@ _S = SubmissionState
 #: What somebody who sent it in should know and can do now.
 _NEXT_STEPS: dict[SubmissionState, str] = {
     _S.RECEIVED: "It waits for its turn. You need not stay: this page knows what became of it.",
-    _S.TIER1_SCANNING: "It is being fetched and checked; this takes seconds.",
+    _S.TIER1_SCANNING: "It is being checked; this takes seconds.",
     _S.TIER2_SCANNING: "A judge or other scanners are looking at it.",
     _S.NEEDS_REVIEW: "The check has doubts that a person must settle. Nothing is needed from you.",
     _S.AUTO_APPROVED: "It passed and is about to be published.",

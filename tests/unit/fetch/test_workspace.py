@@ -2,10 +2,12 @@
 
 import asyncio
 import os
+import shutil
 import stat
+import subprocess
+import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.fetch import private_folder
 from vskill_platform.fetch.private_folder import (
-    ABANDONED_AFTER,
+    PREFIX,
     SMALL_BYTES,
     make_workspace,
     sweep_workspaces,
@@ -52,7 +54,8 @@ def fill(folder: Path, *files: str) -> None:
 
 
 def left_in(folder: Path) -> list[Path]:
-    return list(folder.iterdir())
+    """Return the workspaces in a temporary folder: each process has one folder for its own."""
+    return list(folder.glob(f"{PREFIX}*/*"))
 
 
 async def test_a_workspace_is_private_and_gone_afterwards() -> None:
@@ -102,7 +105,7 @@ async def test_what_is_small_lies_in_memory_and_is_gone_afterwards(memory: Path)
         folder = workspace.place(a_listing(*files))
         fill(folder, *files)
 
-    assert folder.parent == memory
+    assert folder.parent.parent == memory
     assert left_in(memory) == []
 
 
@@ -151,7 +154,7 @@ async def test_what_is_large_lies_on_the_disk(memory: Path, tmp_path: Path) -> N
         folder = workspace.place(a_listing("SKILL.md", size=SMALL_BYTES + 1))
         fill(folder, "SKILL.md")
 
-    assert folder.parent == tmp_path
+    assert folder.parent.parent == tmp_path
     assert left_in(memory) == left_in(tmp_path) == []
 
 
@@ -173,31 +176,79 @@ async def test_where_memory_is_no_place_for_it_it_lies_on_the_disk(
     assert left_in(tmp_path) == []
 
 
-def test_memory_is_swept_up_too(memory: Path) -> None:
-    old = memory / "vskill-old"
-    old.mkdir()
-    long_ago = time.time() - ABANDONED_AFTER.total_seconds() - 1
-    os.utime(old, (long_ago, long_ago))
-
-    assert sweep_workspaces() == 1
-    assert left_in(memory) == []
-
-
-def test_what_a_killed_worker_left_behind_is_swept_up_after_an_hour(
-    tmp_path: Path, memory: Path
-) -> None:
-    old, young, strange = (tmp_path / name for name in ("vskill-old", "vskill-new", "other"))
-    for folder in (old, young, strange):
+def test_the_folders_of_dead_processes_are_removed_everywhere(tmp_path: Path, memory: Path) -> None:
+    dead = [parent / f"{PREFIX}dead" for parent in (tmp_path, memory)]
+    others = [tmp_path / "vskill-catalogue-1", tmp_path / "other"]
+    for folder in (*dead, *others):
         (folder / "repo").mkdir(parents=True)
-    long_ago = time.time() - ABANDONED_AFTER.total_seconds() - 1
-    for folder in (old, strange):
-        os.utime(folder, (long_ago, long_ago))
-    (tmp_path / "vskill-link").symlink_to(strange)
+    (tmp_path / f"{PREFIX}link").symlink_to(others[1])
 
     swept = sweep_workspaces()
 
-    assert swept == 1
-    assert left_in(memory) == []
-    assert not old.exists()
-    assert young.exists()
-    assert (strange / "repo").exists()
+    assert swept == 2
+    assert not any(folder.exists() for folder in dead)
+    assert all((folder / "repo").exists() for folder in others)
+
+
+async def test_a_jump_of_the_clock_takes_no_folder_from_a_living_process(
+    memory: Path, tmp_path: Path
+) -> None:
+    async with open_workspace() as on_disk, planned_workspace() as workspace:
+        in_memory = workspace.place(a_listing("SKILL.md"))
+        fill(in_memory, "SKILL.md")
+        for folder in (on_disk, in_memory):  # what a clock that jumped ahead by years makes of it
+            os.utime(folder, (0, 0))
+            os.utime(folder.parent, (0, 0))
+        swept = sweep_workspaces()
+        is_there = on_disk.is_dir(), (in_memory / "SKILL.md").is_file()
+
+    assert swept == 0
+    assert is_there == (True, True)
+
+
+_KEEP_A_WORKSPACE = """
+import os, sys, tempfile
+tempfile.tempdir = sys.argv[1]
+from vskill_platform.fetch.private_folder import new_workspace
+print(new_workspace(), flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_the_folder_of_another_process_is_removed_once_that_was_killed(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _KEEP_A_WORKSPACE, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout
+        folder = Path(other.stdout.readline().strip())
+        while_it_lives = sweep_workspaces(), folder.is_dir()
+        other.kill()
+        other.wait()
+
+    after_its_death = sweep_workspaces(), folder.is_dir()
+
+    assert while_it_lives == (0, True)
+    assert after_its_death == (1, False)
+
+
+def test_a_process_that_ends_leaves_nothing_behind(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-c", _KEEP_A_WORKSPACE, str(tmp_path)],
+        input="\n", stdout=subprocess.DEVNULL, text=True, check=True,
+    )  # fmt: skip
+
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_process_whose_folder_was_removed_makes_a_new_one(tmp_path: Path) -> None:
+    async with open_workspace() as first:
+        shutil.rmtree(first.parent)
+
+    async with open_workspace() as second:
+        is_there = second.is_dir()
+
+    assert is_there
+    assert second.parent != first.parent

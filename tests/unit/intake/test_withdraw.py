@@ -8,7 +8,7 @@ from vskill_platform.intake.submit import SubmitKind, submit
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.queue.claim_submission import claim_submission
+from vskill_platform.queue.claim_submission import find_submission
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.scan_store import get_report, write_report
@@ -52,7 +52,7 @@ async def test_a_worker_that_gets_it_afterwards_leaves_it_alone(bound: WorkerEnv
 
     await withdraw(submission.id, actor="ada", reason="wrong repo")
 
-    assert await claim_submission(delivery) is None
+    assert await find_submission(delivery) is None
     stored = await get_submission(submission.id)
     assert stored
     assert stored.record.state is SubmissionState.DEQUEUED

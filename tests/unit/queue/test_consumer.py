@@ -232,22 +232,6 @@ async def test_a_message_that_takes_too_long_is_stopped(
     assert "not finished within 0.01 s" in waiting.reason
 
 
-async def test_a_message_that_took_its_workers_down_is_parked_before_it_takes_another(
-    bound: WorkerEnv, submit_skill: SubmitSkill, receive: Receive, clock: ManualClock
-) -> None:
-    submission = await submit_skill("tidy-notes")
-    for _ in range(4):  # four workers die with it in their hands
-        assert await receive()
-        clock.advance(seconds=86)
-
-    await handle_submission_queue(await receive(), bound)
-
-    rejected = await current(submission)
-    assert rejected.state is SubmissionState.REJECTED
-    assert "went down with it 4 times" in rejected.reason
-    assert len(await bound.engine.queue.dead_letters()) == 1
-
-
 async def test_a_delivery_that_was_replaced_changes_nothing(
     bound: WorkerEnv, submit_skill: SubmitSkill, receive: Receive, clock: ManualClock
 ) -> None:

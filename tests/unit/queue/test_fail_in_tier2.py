@@ -7,18 +7,20 @@ from tests.unit.queue.conftest import Receive, SubmitSkill
 from vskill_platform.engines.ports import Delivery
 from vskill_platform.errors import DeadlineExceeded, JudgeFailed, ScanError, SlugTaken
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
-from vskill_platform.queue.claim_submission import claim_submission
+from vskill_platform.queue.claim_submission import claim_submission, find_submission
 from vskill_platform.queue.fail_submission import fail_submission
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.submission_store import get_submission, write_submission
 
 
-async def in_tier2(delivery: Delivery) -> Submission:
-    claimed = await claim_submission(delivery)
-    assert claimed
+async def in_tier2(delivery: Delivery, *, tries: int) -> Submission:
+    found = await find_submission(delivery)
+    assert found
+    claimed = await claim_submission(found, delivery)
     cause = Cause(trigger="check", actor="node-1", reason="asked")
-    moved, event = move(claimed.record, SubmissionState.TIER2_SCANNING, cause, now=get_now())
+    asked, event = move(claimed.record, SubmissionState.TIER2_SCANNING, cause, now=get_now())
+    moved = msgspec.structs.replace(asked, tries=tries, counted=None)
     assert await commit(write_submission(moved, [event], expected=claimed.revision))
     return moved
 
@@ -44,9 +46,9 @@ async def test_who_breaks_off_in_tier_2_is_never_rejected_for_it(
 ) -> None:
     await submit_skill("tidy-notes")
     (delivery,) = await receive()
-    submission = await in_tier2(delivery)
+    submission = await in_tier2(delivery, tries=attempt - 1)
 
-    await fail_submission(msgspec.structs.replace(delivery, attempt=attempt), error)
+    await fail_submission(delivery, error)
 
     stored = await get_submission(submission.id)
     assert stored
