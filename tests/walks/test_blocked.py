@@ -107,6 +107,7 @@ async def test_a_block_takes_down_what_is_published_and_keeps_the_evidence(
     assert report
     assert report.digest == journey.report.digest
     assert [item.rule for item in report.findings] == ["RUN-BLOCKED", *journey.rules]
+    assert (report.verdict, report.score) == (journey.report.verdict, journey.report.score)
     (version,) = await get_versions(SLUG)
     assert await get_archive(version.archive_sha256)
 

@@ -8,11 +8,16 @@ from vskill_platform.catalogue.query import DownSkill
 from vskill_platform.catalogue.skill_row import SkillFacts
 from vskill_platform.catalogue.write_skills import SkillChanges
 from vskill_platform.catalogue.write_submissions import SubmissionChanges, SubmissionFacts
+from vskill_platform.model.failure import NO_SCANNER
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill, TakenDown
 from vskill_platform.publish.trust_of_skill import trust_of_skills
 from vskill_platform.stores.install_store import read_installs, slug_of_installs_key
-from vskill_platform.stores.scan_store import read_report_marks, submission_of_report_key
+from vskill_platform.stores.scan_store import (
+    ReportMark,
+    read_report_marks,
+    submission_of_report_key,
+)
 from vskill_platform.stores.skill_store import read_skills, read_version_marks, slug_of_key
 from vskill_platform.stores.submission_store import (
     event_of_key,
@@ -91,7 +96,7 @@ async def read_submission_changes(
         submissions=[
             SubmissionFacts(
                 msgspec.structs.replace(submission, id=submission_id),
-                reports[submission_id].score if submission_id in reports else None,
+                _score(reports.get(submission_id)),
             )
             for submission_id, submission in submissions.items()
         ],
@@ -102,6 +107,10 @@ async def read_submission_changes(
         gone_events=[event for event in events if event not in found],
         gone=[known for known in submission_ids if known not in submissions],
     )
+
+
+def _score(report: ReportMark | None) -> int | None:
+    return None if report is None or report.scanner == NO_SCANNER else report.score
 
 
 def _down(skill: PublishedSkill, down: TakenDown) -> DownSkill:

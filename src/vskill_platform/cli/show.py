@@ -7,6 +7,7 @@ from rich.table import Table
 from vskill_platform.cli.terminal import Console, escape
 from vskill_platform.errors import NotFound
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
+from vskill_platform.model.failure import failure_title, failures_in, results_in
 from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
 from vskill_platform.model.verdict import BLOCKING, Finding, FindingKind, Report
@@ -110,7 +111,19 @@ def show_submission(
         if report.decided:
             under = f" (policy {report.policy})" if report.policy else ""
             console.print(f"[dim]decided[/]  {escape(report.decided)}{under}", highlight=False)
-        show_findings(console, report.findings)
+        show_failures(console, failures_in(report.findings))
+        show_findings(console, results_in(report.findings))
+
+
+def show_failures(console: Console, failures: tuple[Finding, ...]) -> None:
+    """Say what kept the check from a result, apart from what a check found."""
+    for failure in failures:
+        place = ":".join(str(part) for part in (failure.file, failure.line) if part is not None)
+        console.print(
+            f"[red]failed[/] [bold]{failure_title(failure)}[/] {escape(place)} "
+            f"[dim]{failure.rule}[/]\n  {escape(failure.message)}\n"
+            f"  [dim]fix:[/] {escape(failure.fix)}"
+        )
 
 
 def judge_line(said: Judgement) -> str:

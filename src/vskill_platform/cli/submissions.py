@@ -14,6 +14,7 @@ from vskill_platform.cli.show import (
 from vskill_platform.cli.show_scans import show_scans
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import NotFound
+from vskill_platform.model.failure import failures_in
 from vskill_platform.model.submission import StateEvent, Submission
 from vskill_platform.model.verdict import Report
 from vskill_platform.stores.db import get_now
@@ -57,7 +58,15 @@ def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
 
     submission, history, report, scans = run_command(work)
     if as_json:
-        print_json({"submission": submission, "history": history, "report": report, "scans": scans})
+        print_json(
+            {
+                "submission": submission,
+                "history": history,
+                "failures": failures_in(report.findings) if report else (),
+                "report": report,
+                "scans": scans,
+            }
+        )
     else:
         show_submission(submission, history, report)
         show_scans(scans, known=report.findings if report else ())

@@ -4,6 +4,7 @@ import msgspec
 
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import InvalidInput, InvalidTransition, NotFound, Overtaken
+from vskill_platform.model.failure import NO_SCANNER, WITHDRAWN
 from vskill_platform.model.submission import (
     TERMINAL_STATES,
     Cause,
@@ -16,11 +17,8 @@ from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.held_store import let_go
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.reject_submission import NO_SCANNER
 from vskill_platform.stores.scan_store import get_report, write_report
 from vskill_platform.stores.submission_store import get_submission, write_submission
-
-_RULE = "RUN-WITHDRAWN"
 
 
 async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission:
@@ -51,7 +49,7 @@ async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission
 async def _report(stored: Stored[Submission], cause: Cause) -> Report:
     """Keep what was found so far, and put the reason before it."""
     finding = Finding(
-        rule=_RULE,
+        rule=WITHDRAWN,
         severity=Severity.INFO,
         kind=FindingKind.UNVERIFIED,
         message=f"It was withdrawn by {cause.actor}: {cause.reason}",
@@ -68,5 +66,5 @@ async def _report(stored: Stored[Submission], cause: Cause) -> Report:
             checked_at=get_now(),
             duration_seconds=0,
         )
-    others = tuple(item for item in known.findings if item.rule != _RULE)
+    others = tuple(item for item in known.findings if item.rule != WITHDRAWN)
     return msgspec.structs.replace(known, findings=(finding, *others))

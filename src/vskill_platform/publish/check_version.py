@@ -10,6 +10,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import RecordMalformed, ScanError
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Decision, Outcome, decide, subject_of
+from vskill_platform.model.failure import NO_SCANNER, score_of
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.submission import Submission
@@ -20,7 +21,7 @@ from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.scan.scan_skill import ScanResult, rejudge
 from vskill_platform.stores.db import bound_env, get_now, get_settings
-from vskill_platform.stores.reject_submission import NO_SCANNER, unverified
+from vskill_platform.stores.reject_submission import unverified
 from vskill_platform.stores.scan_store import get_report_on
 from vskill_platform.stores.skill_store import get_archive
 
@@ -70,7 +71,7 @@ async def check_version(submission: Submission, snapshot: Snapshot) -> CheckedVe
     report = Report(
         submission_id=submission.id,
         verdict=whole.verdict,
-        score=whole.score,
+        score=score_of(whole.findings),
         findings=whole.findings,
         capabilities=whole.capabilities,
         digest=snapshot.digest,

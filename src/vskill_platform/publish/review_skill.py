@@ -14,6 +14,7 @@ from vskill_platform.errors import (
 )
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Outcome, namespaces_of
+from vskill_platform.model.failure import REVIEWED
 from vskill_platform.model.reasons import Reasoned
 from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move, reopen
@@ -208,7 +209,7 @@ async def _refused(submission: Submission, why: str) -> NotAllowed | InvalidTran
 
 def _objection(said: Ruling) -> Finding:
     return Finding(
-        rule="RUN-REVIEW",
+        rule=REVIEWED,
         severity=Severity.HIGH,
         kind=FindingKind.QUALITY,
         message=f"A reviewer has rejected it: {said.reason}",

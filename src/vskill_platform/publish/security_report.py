@@ -6,6 +6,7 @@ import msgspec
 
 from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.errors import NotFound
+from vskill_platform.model.failure import results_in
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.verdict import Finding, FindingKind, Report, in_order
 from vskill_platform.publish.read_files import read_files, text_of
@@ -40,7 +41,7 @@ async def security_report(version: SkillVersion) -> SecurityReport:
     """Gather it; a report or a scan of other content says nothing about this version."""
     report = await get_report_on(version.submission_id, version.digest)
     scans = await get_external_scans(version.submission_id)
-    shown = await _in_context(version, in_order(report.findings)) if report else []
+    shown = await _in_context(version, in_order(results_in(report.findings))) if report else []
     return SecurityReport(
         version=version,
         report=report,

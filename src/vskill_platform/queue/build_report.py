@@ -4,10 +4,11 @@ import msgspec
 
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Decision, Outcome, decide, subject_of
+from vskill_platform.model.failure import score_of
 from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.submission import Submission
-from vskill_platform.model.verdict import Report
+from vskill_platform.model.verdict import Report, Verdict
 from vskill_platform.scan.scan_skill import ScanResult
 from vskill_platform.stores.db import bound_env, get_now
 
@@ -44,8 +45,9 @@ def build_report(
 ) -> Report:
     return Report(
         submission_id=submission.id,
-        verdict=scanned.verdict,
-        score=scanned.score,
+        # Nothing passes that has no usable manifest, whatever the scan says of the rest.
+        verdict=scanned.verdict if scanned.manifest else Verdict.BLOCK,
+        score=score_of(scanned.findings),
         findings=scanned.findings,
         capabilities=scanned.capabilities,
         digest=snapshot.digest,

@@ -153,7 +153,11 @@ async def _leave_to_a_person(
     report = await get_report(waiting.id)  # of tier 1, from before the judge was asked
     if report:
         unjudged = msgspec.structs.replace(
-            report, verdict=Verdict.REVIEW, findings=(finding, *report.findings), decided=reason
+            report,
+            verdict=Verdict.REVIEW,
+            score=None,
+            findings=(finding, *report.findings),
+            decided=reason,
         )
         operations.append(write_report(unjudged))
     return [*operations, Bury(delivery, reason)]

@@ -8,6 +8,7 @@ from string import Template
 from typing import TextIO
 
 from vskill_platform.base.show_text import SPELLED_OUT, show
+from vskill_platform.model.failure import failures_in
 from vskill_platform.model.verdict import Finding, FindingKind, Verdict
 from vskill_platform.scan.capabilities import Capabilities
 from vskill_platform.scan.code_context import Line, lines_around, other_places, without_secrets
@@ -16,20 +17,29 @@ from vskill_platform.scan.scan_many import Scanned
 from vskill_platform.scan.scan_skill import SCANNER, ScanResult
 
 _BROKEN = "error"
+_INVALID = "invalid"
 _WORDS: dict[str, str] = {
     Verdict.PASS: "pass",
     Verdict.REVIEW: "review",
     Verdict.BLOCK: "block",
     _BROKEN: "not verified",
+    _INVALID: "invalid",
 }
 _SENTENCES: dict[str, str] = {
     Verdict.PASS: "Nothing was found that speaks against this skill.",
     Verdict.REVIEW: "A person should look at this before it is used.",
     Verdict.BLOCK: "Do not use this skill.",
     _BROKEN: "It could not be scanned, so nothing is known about it.",
+    _INVALID: "It cannot be published as it is.",
 }
 #: The gravest first.
-_ORDER: tuple[str, ...] = (Verdict.BLOCK, _BROKEN, Verdict.REVIEW, Verdict.PASS)
+_ORDER: tuple[str, ...] = (
+    Verdict.BLOCK,
+    _BROKEN,
+    _INVALID,
+    Verdict.REVIEW,
+    Verdict.PASS,
+)
 _MAX_SHOWN = 12
 
 
@@ -48,7 +58,10 @@ def write_html(scanned: Iterable[Scanned], out: TextIO) -> None:
 
 
 def _verdict(one: Scanned) -> str:
-    return one.result.verdict if one.result else _BROKEN
+    if one.result is None:
+        return _BROKEN
+    is_invalid = one.result.verdict is Verdict.PASS and failures_in(one.result.findings)
+    return _INVALID if is_invalid else one.result.verdict
 
 
 def _text(text: str, limit: int = 0) -> str:
@@ -75,7 +88,7 @@ def _contents(skills: list[Scanned]) -> str:
     rows = "".join(
         f'<tr><td>{_badge(_verdict(one))}</td><td><a href="#s{number}">'
         f"{_text(one.target.path, 200)}</a></td>"
-        f'<td class="number">{one.result.score if one.result else "—"}</td>'
+        f'<td class="number">{_score(one.result)}</td>'
         f'<td class="number">{len(one.result.findings) if one.result else "—"}</td></tr>'
         for number, one in enumerate(skills)
     )
@@ -84,6 +97,10 @@ def _contents(skills: list[Scanned]) -> str:
         f'<th class="number">score</th><th class="number">findings</th></tr></thead><tbody>{rows}'
         "</tbody></table></nav>"
     )
+
+
+def _score(result: ScanResult | None) -> str:
+    return "—" if result is None or failures_in(result.findings) else str(result.score)
 
 
 def _skill(number: int, one: Scanned) -> str:
@@ -108,7 +125,7 @@ def _suppressed(result: ScanResult) -> int:
 
 def _measures(result: ScanResult) -> str:
     width = f'<span class="track"><i style="width:{result.score}%"></i></span>'
-    score = f"{width}{result.score} of 100"
+    score = "none" if failures_in(result.findings) else f"{width}{result.score} of 100"
     count = _suppressed(result)
     suppressed = f"<div><dt>suppressed</dt><dd>{count:,}</dd></div>" if count else ""
     return (

@@ -6,6 +6,7 @@ from typing import Any, TextIO
 import msgspec
 
 from vskill_platform.base.show_text import quiet_json
+from vskill_platform.model.failure import failures_in
 from vskill_platform.scan.code_context import without_secrets
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.scan.scan_many import Scanned
@@ -32,7 +33,7 @@ def _line(one: Scanned) -> dict[str, Any]:
     return {
         "path": one.target.path,
         "verdict": one.result.verdict,
-        "score": one.result.score,
+        "score": None if failures_in(one.result.findings) else one.result.score,
         "findings": [without_secrets(finding) for finding in one.result.findings],
         "duration_ms": one.result.duration_ms,
         "scanner": one.result.scanner,

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vskill_platform.base.show_text import SPELLED_OUT, show
+from vskill_platform.model.failure import failures_in
 from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict
 from vskill_platform.scan.capabilities import Capabilities
 from vskill_platform.scan.code_context import Line, lines_around, other_places, without_secrets
@@ -23,6 +24,8 @@ _VERDICTS = {
     Verdict.BLOCK: ("✖", "bold red"),
 }
 _BROKEN = ("?", "bold magenta")
+#: Nothing dangerous was found, but it cannot be published as it is.
+_INVALID = ("✖", "bold red")
 _SEVERITIES = {
     Severity.CRITICAL: "bold white on red",
     Severity.HIGH: "bold red",
@@ -53,7 +56,10 @@ def _skill(one: Scanned) -> Iterator[Text | Padding]:
         yield _indented(Text(show(one.error, limit=500)), 2)
         return
     verdict = one.result.verdict
-    yield _verdict_line(_VERDICTS[verdict], verdict.upper(), one)
+    if verdict is Verdict.PASS and failures_in(one.result.findings):
+        yield _verdict_line(_INVALID, "INVALID", one)
+    else:
+        yield _verdict_line(_VERDICTS[verdict], verdict.upper(), one)
     formal = [item for item in one.result.findings if item.kind is FindingKind.QUALITY]
     for finding in one.result.findings:
         if finding not in formal:
@@ -76,7 +82,8 @@ def _measures(result: ScanResult) -> str:
     files = "1 file" if result.files == 1 else f"{result.files} files"
     suppressed = sum(finding.is_suppressed for finding in result.findings)
     also = f" · {suppressed} suppressed" if suppressed else ""
-    return f"score {result.score}/100 · {files} · {result.duration_ms:.0f} ms{also}"
+    score = "no score" if failures_in(result.findings) else f"score {result.score}/100"
+    return f"{score} · {files} · {result.duration_ms:.0f} ms{also}"
 
 
 def _finding(finding: Finding, one: Scanned) -> Iterator[Padding]:

@@ -6,16 +6,14 @@ import msgspec
 
 from vskill_platform.engines.ports import Operation
 from vskill_platform.model.block import Block
+from vskill_platform.model.failure import BLOCKED, NO_SCANNER
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict
 from vskill_platform.stores.block_store import expect_block, find_block, write_hit
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.reject_submission import NO_SCANNER
 from vskill_platform.stores.scan_store import get_report, write_report
 from vskill_platform.stores.submission_store import write_submission
-
-_RULE = "RUN-BLOCKED"
 
 
 def why_blocked(block: Block) -> str:
@@ -46,23 +44,26 @@ async def end_if_blocked(
 async def block_submission(
     stored: Stored[Submission], block: Block, *, actor: str, report: Report | None = None
 ) -> tuple[Submission, list[Operation]]:
-    """Move it to BLOCKED; *report* is what was just found, else the last one is kept."""
+    """Move it to BLOCKED; *report* is what was just found, else the last one is kept.
+
+    Verdict and score stay what the check said: that somebody blocked it is no result of a check.
+    """
     now = get_now()
     cause = Cause(trigger="block", actor=actor, reason=why_blocked(block))
     blocked, event = move(stored.record, SubmissionState.BLOCKED, cause, now=now)
     known = report or await get_report(blocked.id) or _no_report(blocked, now)
-    others = tuple(item for item in known.findings if item.rule != _RULE)
+    others = tuple(item for item in known.findings if item.rule != BLOCKED)
     findings = (_finding(block), *others)
     return blocked, [
         *write_submission(blocked, [event], expected=stored.revision),
-        write_report(msgspec.structs.replace(known, verdict=Verdict.BLOCK, findings=findings)),
+        write_report(msgspec.structs.replace(known, findings=findings)),
         write_hit(block.subject, blocked.id),
     ]
 
 
 def _finding(block: Block) -> Finding:
     return Finding(
-        rule=_RULE,
+        rule=BLOCKED,
         severity=Severity.CRITICAL,
         kind=FindingKind.UNVERIFIED,
         message=f"It is {why_blocked(block)}.",

@@ -1,15 +1,13 @@
 """Ending a submission that could not be verified, with a reason and a finding to read."""
 
 from vskill_platform.engines.ports import Operation
+from vskill_platform.model.failure import NO_SCANNER
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.submission_store import write_submission
-
-#: Stands in a report where no scanner came to a verdict.
-NO_SCANNER = "none"
 
 
 def unverified(*, rule: str, message: str, fix: str) -> Finding:

@@ -27,7 +27,8 @@ class ReportMark(msgspec.Struct, frozen=True):
 
     verdict: Verdict
     digest: str | None
-    score: int = 0
+    score: int | None = None
+    scanner: str = ""
     judgement: _JudgementMark | None = None
 
 

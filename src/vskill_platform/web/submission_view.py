@@ -13,6 +13,7 @@ from vskill_platform.errors import NotAllowed
 from vskill_platform.intake.requeue import RETRYABLE_STATES, retry
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.access import Right, Visitor
+from vskill_platform.model.failure import NO_SCANNER
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import (
@@ -88,6 +89,10 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
     def is_report_of_before(self) -> bool:
         """Tell whether what was found was found by the check before the one that is due."""
         return self.report is not None and self.submission.state in _NOT_CHECKED_YET
+
+    @property
+    def was_checked(self) -> bool:
+        return self.report is not None and self.report.scanner != NO_SCANNER
 
     @property
     def is_upload(self) -> bool:

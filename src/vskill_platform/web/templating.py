@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from vskill_platform.access.welcome import base_url
 from vskill_platform.base.show_text import show
 from vskill_platform.model.access import Right, Visitor
+from vskill_platform.model.failure import failure_title, failures_in, results_in, score_in
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier, tier_meaning
 from vskill_platform.scan.code_context import other_places
@@ -73,6 +74,10 @@ def build_templates() -> JinjaTemplateEngine:
         "iso": _iso,
         "bytes": in_bytes,
         "duration": in_duration,
+        "failures": failures_in,
+        "failure_title": failure_title,
+        "results": results_in,
+        "score": score_in,
         "state_words": lambda value: _STATES[SubmissionState(value)][0],
         "state_tone": lambda value: _STATES[SubmissionState(value)][1],
         "tier_name": tier_name,

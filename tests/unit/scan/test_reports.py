@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import jsonschema
+import msgspec
 import pytest
 
 from tests.tables import ROOT, rows_of
@@ -91,6 +92,25 @@ def evil(skill: Path) -> list[Scanned]:
         a_broken(error=EVIL, path=f"{EVIL}2"),
         a_scanned(skill, path="plain"),
     ]
+
+
+def test_a_skill_that_is_not_valid_has_no_score_and_is_no_pass(skill: Path) -> None:
+    broken = a_finding(rule="MAN-002", severity=Severity.HIGH, kind=FindingKind.QUALITY)
+    one = a_scanned(skill, broken)
+    assert one.result
+    passed = msgspec.structs.replace(
+        one, result=msgspec.structs.replace(one.result, verdict=Verdict.PASS, score=0)
+    )
+
+    text, html = written(write_text, passed), written(write_html, passed)
+    line = json.loads(written(write_jsonl, passed))
+
+    assert "INVALID" in text
+    assert "PASS" not in text
+    assert "no score" in text
+    assert "Nothing was found that speaks against" not in html
+    assert "It cannot be published as it is." in html
+    assert line["score"] is None
 
 
 @pytest.mark.parametrize("write", [write_text, write_json, write_jsonl, write_sarif, write_html])

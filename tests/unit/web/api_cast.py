@@ -148,6 +148,7 @@ async def put_review(
         findings=(finding,),
         digest=snapshot.digest,
         scanner="vskill-tier1 1",
+        score=40,
         checked_at=get_now(),
         duration_seconds=0.1,
     )

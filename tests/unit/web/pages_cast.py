@@ -22,7 +22,7 @@ from vskill_platform.fetch.snapshot import take_snapshot
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.model.source import Source, SourceKind, git_source
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
-from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict
+from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict, score
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.scan_store import write_report
@@ -113,6 +113,7 @@ async def put_skill(
             findings=findings,
             digest=version.digest,
             scanner="vskill-tier1 1",
+            score=score(findings),
             checked_at=at,
             duration_seconds=0.04,
             ruleset="abc123",
@@ -149,6 +150,7 @@ async def put_submission(
     name: str = "tidy",
     url: str = "https://github.com/ada/notes",
     findings: tuple[Finding, ...] = (),
+    scanner: str = "vskill-tier1 1",
     **fields: Any,
 ) -> Submission:
     """Write down a submission that has come no further than *state*."""
@@ -163,7 +165,8 @@ async def put_submission(
             verdict=Verdict.BLOCK,
             findings=findings,
             digest=None,
-            scanner="vskill-tier1 1",
+            scanner=scanner,
+            score=score(findings),
             checked_at=NOON,
             duration_seconds=0.1,
         )

@@ -17,6 +17,7 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source, git_source, upload_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
+from vskill_platform.model.verdict import FindingKind, Severity
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_set_store import SubmissionSet, put_submission_set
 from vskill_platform.stores.submission_store import get_submission, write_submission
@@ -65,6 +66,74 @@ async def test_a_failed_one_tells_what_was_found_and_what_to_do(registry: Regist
     assert "Mend what is found below" in page.text
     assert "Try again" in page.text
     assert "data-live" not in page.text
+
+
+async def test_a_failure_has_its_own_box_and_no_score(registry: Registry) -> None:
+    gone = a_finding(
+        rule="RUN-SOURCE", severity=Severity.HIGH, kind=FindingKind.UNVERIFIED,
+        message="the repo is gone", fix="Correct the source.", file=None, line=None,
+    )  # fmt: skip
+    broken = a_finding(
+        rule="MAN-002", severity=Severity.HIGH, kind=FindingKind.QUALITY, file="SKILL.md", line=4,
+        message="The frontmatter cannot be read.", fix="Start SKILL.md with `---`.",
+    )  # fmt: skip
+    unfetched = await put_submission(registry.env, _S.REJECTED, findings=(gone,), scanner="none")
+    invalid = await put_submission(registry.env, _S.TIER1_FAILED, findings=(broken, a_finding()))
+
+    first = await registry.get(f"/submissions/{unfetched.id}", headers=HTML)
+    second = await registry.get(f"/submissions/{invalid.id}", headers=HTML)
+    answer = await registry.json(f"/submissions/{unfetched.id}")
+    listed = await registry.json("/submissions")
+
+    assert "The source could not be fetched" in first.text
+    assert "Correct the source." in first.text
+    assert "SKILL.md is not valid" in second.text
+    assert "no score: the check did not finish" in second.text
+    assert second.text.count('<article class="finding') == 1
+    for page in (first, second):
+        assert "where 0 is clean" not in page.text
+        assert "Nothing was found" not in page.text
+        assert 'class="badge good">Passed' not in page.text
+    assert '<article class="finding' not in first.text
+    scan = answer["scanResult"]
+    assert scan["score"] is None
+    assert scan["failures"] == [
+        {
+            "code": "RUN-SOURCE", "title": "The source could not be fetched",
+            "message": "the repo is gone", "fix": "Correct the source.", "file": None, "line": None,
+        }
+    ]  # fmt: skip
+    assert [finding["rule"] for finding in scan["findings"]] == ["RUN-SOURCE"]
+    scores = {one["id"]: one["score"] for one in listed["submissions"]}
+    assert scores[unfetched.id] is None
+
+
+async def test_a_block_has_its_own_box_above_the_report_of_the_check(registry: Registry) -> None:
+    note = a_finding(
+        rule="RUN-BLOCKED", severity=Severity.CRITICAL, kind=FindingKind.UNVERIFIED, file=None,
+        message="It is blocked (content): steals keys.", fix="Ask the operator.",
+    )  # fmt: skip
+    doubt = a_finding(message="Runs code from an untrusted host.", severity=Severity.MEDIUM)
+    blocked = await put_submission(
+        registry.env, _S.BLOCKED, findings=(note, doubt), reason="blocked (content): steals keys"
+    )
+    unread = await put_submission(
+        registry.env, _S.BLOCKED, findings=(note,), scanner="none", reason="blocked: a publisher"
+    )
+
+    page = await registry.get(f"/submissions/{blocked.id}", headers=HTML)
+    other = await registry.get(f"/submissions/{unread.id}", headers=HTML)
+    answer = await registry.json(f"/submissions/{blocked.id}")
+
+    assert "Blocked by an operator" in page.text
+    assert "What the last check found is below" in page.text
+    assert "score 40 of 100" in page.text
+    assert page.text.count('<article class="finding') == 1
+    assert "No check of it was made." in other.text
+    assert '<article class="finding' not in other.text
+    assert "where 0 is clean" not in other.text
+    assert answer["blockInfo"]["reason"] == "blocked (content): steals keys"
+    assert [finding["rule"] for finding in answer["scanResult"]["findings"]] == [doubt.rule]
 
 
 async def test_every_state_has_a_page_and_a_next_step(registry: Registry) -> None:

@@ -7,6 +7,7 @@ from litestar.params import FromPath, QueryParameter
 
 from vskill_platform.errors import NotAllowed
 from vskill_platform.model.access import Right
+from vskill_platform.model.failure import results_in
 from vskill_platform.model.scanner import ExternalScanStatus
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.verdict import FindingKind, Severity, Verdict
@@ -91,7 +92,7 @@ def _own_provider(found: SecurityReport) -> ProviderItem:
         )
     critical = sum(
         item.severity is Severity.CRITICAL and item.kind is not FindingKind.EXTERNAL
-        for item in report.findings
+        for item in results_in(report.findings)
     )
     return ProviderItem(
         provider=report.scanner,

@@ -131,9 +131,24 @@ class EventItem(Shape, frozen=True, kw_only=True):
     at: datetime
 
 
+class FailureItem(Shape, frozen=True, kw_only=True):
+    """Why a check could not be made or finished."""
+
+    code: str
+    title: str
+    message: str
+    #: What to do about it.
+    fix: str
+    file: str | None
+    line: int | None
+
+
 class ScanItem(Shape, frozen=True, kw_only=True):
     verdict: str
-    score: int
+    #: Null if a failure kept the check from a result.
+    score: int | None
+    #: Empty if the check was finished. Each is also among the findings, for older clients.
+    failures: tuple[FailureItem, ...]
     findings: tuple[Finding, ...]
     scanner: str
     ruleset: str

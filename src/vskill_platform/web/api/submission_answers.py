@@ -8,13 +8,15 @@ from vskill_platform.catalogue.query import SubmissionRow
 from vskill_platform.errors import SourceRefused
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.intake.submit_set import SubmittedSet
+from vskill_platform.model.failure import BLOCKED, failure_title, failures_in, score_in
 from vskill_platform.model.submission import TERMINAL_STATES, StateEvent, SubmissionState
-from vskill_platform.model.verdict import Report
+from vskill_platform.model.verdict import Finding, Report
 from vskill_platform.scan.code_context import without_secrets
 from vskill_platform.web.addresses import public_source
 from vskill_platform.web.api.shapes import (
     BlockInfo,
     EventItem,
+    FailureItem,
     RefusedSkill,
     ScanItem,
     SubmissionAnswer,
@@ -120,14 +122,26 @@ def scan_item(report: Report) -> ScanItem:
     """Say what was found, without the secrets that it may be about."""
     return ScanItem(
         verdict=report.verdict,
-        score=report.score,
-        findings=tuple(map(without_secrets, report.findings)),
+        score=score_in(report),
+        failures=tuple(map(_failure, failures_in(report.findings))),
+        findings=tuple(without_secrets(item) for item in report.findings if item.rule != BLOCKED),
         scanner=report.scanner,
         ruleset=report.ruleset,
         checked_at=report.checked_at,
         decided=report.decided,
         capabilities=report.capabilities,
         digest=report.digest,
+    )
+
+
+def _failure(finding: Finding) -> FailureItem:
+    return FailureItem(
+        code=finding.rule,
+        title=failure_title(finding),
+        message=finding.message,
+        fix=finding.fix,
+        file=finding.file,
+        line=finding.line,
     )
 
 

@@ -10,6 +10,7 @@ from litestar.status_codes import HTTP_404_NOT_FOUND, HTTP_410_GONE
 
 from vskill_platform.catalogue.query import SubmissionQuery, SubmissionSort
 from vskill_platform.errors import NotFound
+from vskill_platform.model.failure import results_in
 from vskill_platform.model.skill import PublishedSkill, TakenDown
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.verdict import Report, in_order
@@ -137,7 +138,7 @@ async def _with_findings(gone: Gone) -> Gone:
     report = await get_report(gone.submission.id) if gone.submission else None
     if report is None:
         return gone
-    gravest = in_order(report.findings)[:_MAX_FINDINGS]
+    gravest = in_order(results_in(report.findings))[:_MAX_FINDINGS]
     findings = tuple(ShownFinding(without_secrets(item), (), "") for item in gravest)
     return msgspec.structs.replace(gone, report=report, findings=findings)
 
