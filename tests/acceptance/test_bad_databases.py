@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.ports import free_port, get
 from tests.acceptance.processes import Finished
 from tests.acceptance.program import Platform
 from tests.acceptance.records import submit_folders
@@ -106,7 +105,7 @@ def _damage(database: Path) -> None:
 
 
 @pytest.mark.usefixtures("skill")
-@pytest.mark.parametrize("command", [("list",), ("work", "--drain")])
+@pytest.mark.parametrize("command", [("list",), ("work", "--drain"), ("serve",)])
 async def test_a_damaged_database_is_explained(
     platform: Platform, command: tuple[str, ...]
 ) -> None:
@@ -115,21 +114,6 @@ async def test_a_damaged_database_is_explained(
     refused = platform.run(*command)
 
     _assert_explained(refused, "the file is damaged; restore it from a backup")
-
-
-@pytest.mark.usefixtures("skill")
-async def test_a_server_with_a_damaged_database_says_so_and_never_that_nothing_is_published(
-    platform: Platform,
-) -> None:
-    _damage(platform.database)
-    port = free_port()
-
-    server = platform.start("serve", port=str(port))
-    server.wait_for("the file is damaged; restore it from a backup")
-
-    assert get(port, "/healthz")[0] == 200
-    assert [get(port, path)[0] for path in ("/readyz", "/")] == [503, 503]
-    assert server.end() == 0
 
 
 async def test_a_database_of_a_newer_release_is_explained_and_kept(

@@ -9,7 +9,7 @@ from vskill_platform.stores.submission_store import get_submission_index
 
 _COMMIT = "vskill_platform.intake.submit:commit"
 _END_OF_TRANSACTION = "vskill_platform.engines.sqlite.transaction:Transaction.finish"
-_SCHEMA_VERSION = "vskill_platform.engines.sqlite.connection:_schema_version"
+_SCHEMA_VERSION = "vskill_platform.engines.sqlite.connection:check_version"
 
 
 async def _list_ids(platform: Platform) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from vskill_platform.engines.open_engine import INDEX
 from vskill_platform.errors import EngineError
 from vskill_platform.settings import Settings
 
@@ -57,6 +58,6 @@ def take_place(settings: Settings) -> Place:
 def _beside_database(url: str) -> Path:
     if url.startswith(_SQLITE):
         database = Path(url.removeprefix(_SQLITE))
-        return database.with_name(f"{database.name}.catalogue")
+        return database.with_name(f"{database.name}{INDEX}")
     # A database elsewhere: a folder of our own, in which nobody can have put anything before.
     return Path(tempfile.mkdtemp(prefix="vskill-catalogue-")) / "catalogue"

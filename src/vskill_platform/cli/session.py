@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +24,9 @@ from vskill_platform.settings import Settings, load_settings, variable
 log = get_logger(__name__)
 
 Result = TypeVar("Result")
+
+#: How long `serve` and `work` look for damage in the database before they begin.
+_CHECK_AT_START = timedelta(seconds=5)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
@@ -49,7 +53,16 @@ def run_worker(work: Callable[[WorkerEnv], Awaitable[Result]]) -> Result:
     check_memory_limit()
     policy = read_current_policy(settings)
     scanners = current_scanners(settings, policy)
-    return uvloop.run(_open_and_run(settings, work, create=True, policy=policy, scanners=scanners))
+    return uvloop.run(
+        _open_and_run(
+            settings,
+            work,
+            create=True,
+            check_for=_CHECK_AT_START,
+            policy=policy,
+            scanners=scanners,
+        )
+    )
 
 
 def read_current_policy(settings: Settings) -> Policy:
@@ -92,8 +105,11 @@ async def _open_and_run(
     work: Callable[[WorkerEnv], Awaitable[Result]],
     *,
     create: bool,
+    check_for: timedelta = timedelta(0),
     policy: Policy | None = None,
     scanners: tuple[ScannerInUse, ...] = (),
 ) -> Result:
-    async with open_worker_env(settings, create=create, policy=policy, scanners=scanners) as env:
+    async with open_worker_env(
+        settings, create=create, check_for=check_for, policy=policy, scanners=scanners
+    ) as env:
         return await work(env)

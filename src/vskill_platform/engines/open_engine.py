@@ -1,6 +1,8 @@
 """From a URL to an engine: the only door to the drivers."""
 
+import glob
 import os
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,17 +13,28 @@ from vskill_platform.engines.sqlite.engine import SqliteEngine
 from vskill_platform.errors import ConfigError
 
 _SQLITE = "sqlite:///"
+#: What the name of a search index beside the database goes on with, before its number.
+INDEX = ".catalogue"
 
 
-async def open_engine(url: str, *, clock: Clock | None = None, create: bool = True) -> Engine:
-    """Open the database at *url*; with *create* off it must be there already."""
+async def open_engine(
+    url: str,
+    *,
+    clock: Clock | None = None,
+    create: bool = True,
+    check_for: timedelta = timedelta(0),
+) -> Engine:
+    """Open the database at *url*; with *create* off it must be there already.
+
+    A damaged one is refused; *check_for* is how long to look for damage before anything else.
+    """
     if not url.startswith(_SQLITE):
         scheme = urlsplit(url).scheme or url
         raise ConfigError(f"no engine for {scheme!r}: the database URL is like sqlite:///skills.db")
     path = Path(url.removeprefix(_SQLITE))
     _check_path(path, create=create)
     with errors_translated(path):
-        return SqliteEngine(path, clock or SystemClock())
+        return SqliteEngine(path, clock or SystemClock(), check_for=check_for)
 
 
 def _check_path(path: Path, *, create: bool) -> None:
@@ -34,4 +47,19 @@ def _check_path(path: Path, *, create: bool) -> None:
         raise ConfigError(
             f"{path}: there is no database yet. Start one with `vskill-platform serve`, or name "
             "the right one in VSKILL_DATABASE_URL."
+        )
+    if not path.exists() or path.stat().st_size == 0:
+        _refuse_to_begin_again(path)
+
+
+def _refuse_to_begin_again(path: Path) -> None:
+    """Refuse to make a database in the place of one that was lost: nobody would notice."""
+    left = sorted(file.name for file in path.parent.glob(f"{glob.escape(path.name)}{INDEX}-*"))
+    if not path.exists():
+        left += [name for end in ("-wal", "-shm") if Path(name := f"{path}{end}").exists()]
+    if left:
+        raise ConfigError(
+            f"{path}: the database is missing or empty, but there was one: {left[0]} is still "
+            "here. Put it back, or restore a backup with `vskill-platform restore`. To begin with "
+            f"an empty database, delete {path.name}* first."
         )

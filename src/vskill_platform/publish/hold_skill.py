@@ -1,13 +1,12 @@
 """Keeping what was checked until a person has decided, so that exactly that is published."""
 
-import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
 
 from vskill_platform.engines.ports import Operation
-from vskill_platform.errors import NotFound
+from vskill_platform.errors import NotFound, RecordMalformed
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.submission import Submission
 from vskill_platform.publish.lay_out import laid_out
@@ -36,48 +35,29 @@ async def hold_skill(submission: Submission, snapshot: Snapshot) -> list[Operati
 async def reopened(submission: Submission) -> AsyncIterator[Snapshot]:
     """Lay out the files as they were checked; other files than these are an error."""
     archive = await _find(submission)
-    content = await archive.read()
-    if content is None or hashlib.sha256(content).hexdigest() != archive.sha256:
+    if archive.content is None:
         raise _not_kept(submission)
-    async with laid_out(content, submission, commit_sha=archive.commit_sha) as snapshot:
+    async with laid_out(archive.content, submission, commit_sha=archive.commit_sha) as snapshot:
         if snapshot.digest != submission.digest:
-            raise _not_kept(submission)
+            raise RecordMalformed(f"the stored archive of {submission.id} is not what was checked")
         yield snapshot
 
 
-class _Archive(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the files of a submission lie: held for a person, or in a published version."""
-
-    submission_id: str
-    sha256: str
+class _Archive(msgspec.Struct, frozen=True):
+    #: None if it is not kept any more.
+    content: bytes | None
     commit_sha: str | None
-    is_held: bool
-
-    async def read(self) -> bytes | None:
-        if self.is_held:
-            return await get_held_files(self.submission_id)
-        return await get_archive(self.sha256)
 
 
 async def _find(submission: Submission) -> _Archive:
+    """Return the files of a submission: held for a person, or in a published version."""
     stored = await get_held(submission.id)
     if stored and stored.record.digest == submission.digest:
-        held = stored.record
-        return _Archive(
-            submission_id=submission.id,
-            sha256=held.archive_sha256,
-            commit_sha=held.commit_sha,
-            is_held=True,
-        )
+        return _Archive(await get_held_files(stored.record), stored.record.commit_sha)
     latest = await get_latest_version(submission.slug) if submission.slug else None
     if latest is None or latest.digest != submission.digest:
         raise _not_kept(submission)
-    return _Archive(
-        submission_id=submission.id,
-        sha256=latest.archive_sha256,
-        commit_sha=latest.commit_sha,
-        is_held=False,
-    )
+    return _Archive(await get_archive(latest.archive_sha256), latest.commit_sha)
 
 
 def _not_kept(submission: Submission) -> NotFound:

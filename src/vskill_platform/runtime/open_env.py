@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 from anyio import CapacityLimiter
 
@@ -19,12 +20,15 @@ async def open_worker_env(
     *,
     clock: Clock | None = None,
     create: bool = True,
+    check_for: timedelta = timedelta(0),
     policy: Policy | None = None,
     scanners: tuple[ScannerInUse, ...] = (),
 ) -> AsyncIterator[WorkerEnv]:
     """Open the database that the settings name; with *create* off it must exist."""
     clock = clock or SystemClock()
-    engine = await open_engine(settings.database_url, clock=clock, create=create)
+    engine = await open_engine(
+        settings.database_url, clock=clock, create=create, check_for=check_for
+    )
     try:
         yield WorkerEnv(
             engine=engine,

@@ -5,8 +5,13 @@ from datetime import datetime
 from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.model.skill import SkillFile
-from vskill_platform.stores.db import get_kv
-from vskill_platform.stores.records import Stored, encode, get_record, list_all_keys
+from vskill_platform.stores.records import (
+    Stored,
+    encode,
+    get_archive_at,
+    get_record,
+    list_all_keys,
+)
 
 _HELD = "held:"
 _FILES = "held-files:"
@@ -28,10 +33,9 @@ async def get_held(submission_id: str) -> Stored[HeldSkill] | None:
     return await get_record(_HELD + submission_id, HeldSkill)
 
 
-async def get_held_files(submission_id: str) -> bytes | None:
-    """Return the archive; who needs it compares its digest with the record's."""
-    entry = await get_kv().get(_FILES + submission_id)
-    return entry.value if entry else None
+async def get_held_files(held: HeldSkill) -> bytes | None:
+    """Return the archive; one whose bytes were changed is an error."""
+    return await get_archive_at(_FILES + held.submission_id, held.archive_sha256)
 
 
 async def list_held() -> list[str]:

@@ -1,6 +1,7 @@
 """Reading and writing records: strict JSON, and many reads at once that settle each alone."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from functools import cache
@@ -25,6 +26,8 @@ MALFORMED = (msgspec.DecodeError, UnicodeDecodeError)
 #: A store in trouble must not drown its own log.
 _MAX_LOGGED = 100
 _KEYS_A_PAGE = 10_000
+#: In bytes: hashing takes less time than the way to a thread and back.
+_HASHED_HERE = 64 * 1024
 
 
 class Stored(msgspec.Struct, Generic[Kind], frozen=True):
@@ -48,6 +51,28 @@ def decode(key: str, value: bytes, kind: type[Kind]) -> Kind:
 async def get_record(key: str, kind: type[Kind]) -> Stored[Kind] | None:
     entry = await get_kv().get(key)
     return Stored(decode(key, entry.value, kind), entry.revision) if entry else None
+
+
+async def get_archive_at(key: str, sha256: str) -> bytes | None:
+    """Return a stored archive, which must be what was stored: other bytes are an error."""
+    entry = await get_kv().get(key)
+    if entry is None:
+        return None
+    if len(entry.value) > _HASHED_HERE:
+        found = await asyncio.to_thread(_sha256, entry.value)
+    else:
+        found = _sha256(entry.value)
+    if found != sha256:
+        log.error("stored archive was changed", key=key, expected=sha256, found=found)
+        raise RecordMalformed(
+            f"the stored archive {key} is not what was checked: its SHA-256 is {found}, not "
+            f"{sha256}. The database was changed or damaged; restore it from a backup"
+        )
+    return entry.value
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 async def get_all(keys: Sequence[str], kind: type[Kind]) -> list[Stored[Kind] | None]:

@@ -15,6 +15,7 @@ from vskill_platform.stores.records import (
     Stored,
     decode,
     encode,
+    get_archive_at,
     get_record,
     iterate_keys,
     list_all_keys,
@@ -184,8 +185,8 @@ async def get_latest_version(slug: str) -> SkillVersion | None:
 
 
 async def get_archive(sha256: str) -> bytes | None:
-    entry = await get_kv().get(_BLOB + sha256)
-    return entry.value if entry else None
+    """Return the archive of a version; one whose bytes were changed is an error."""
+    return await get_archive_at(_BLOB + sha256, sha256)
 
 
 def write_skill(skill: PublishedSkill, *, expected: int) -> Operation:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from vskill_platform.engines.ports import NEVER, Operation, Put
-from vskill_platform.stores.db import get_kv
+from vskill_platform.stores.records import get_archive_at
 from vskill_platform.stores.skill_store import get_archive
 
 _UPLOAD = "upload:"
@@ -13,8 +13,8 @@ KEPT_FOR = timedelta(days=30)
 
 async def get_upload(sha256: str) -> bytes | None:
     """Return what was handed in; a published version's archive is the same bytes."""
-    entry = await get_kv().get(_UPLOAD + sha256)
-    return entry.value if entry else await get_archive(sha256)
+    upload = await get_archive_at(_UPLOAD + sha256, sha256)
+    return await get_archive(sha256) if upload is None else upload
 
 
 def write_upload(sha256: str, content: bytes, *, now: datetime) -> Operation:

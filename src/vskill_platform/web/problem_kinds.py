@@ -15,6 +15,7 @@ from vskill_platform.errors import (
     NotReady,
     NotSignedIn,
     Overtaken,
+    RecordMalformed,
     RequestForged,
     RightMissing,
     SlugTaken,
@@ -45,7 +46,7 @@ OUTAGE = Kind(
     503,
     "outage",
     "The registry cannot reach its database",
-    "Nothing is lost. Please try again in a moment.",
+    "Please try again in a moment.",
     "The database does not answer at this moment.",
 )
 UNEXPECTED = Kind(
@@ -92,6 +93,13 @@ KINDS: dict[type[Exception], Kind] = {
     Busy: Kind(503, "busy", "Too many want this at once", "Retry-After says when to come back."),
     NotReady: Kind(
         503, "not_ready", "The catalogue is being built", "Retry-After says when to come back."
+    ),
+    RecordMalformed: Kind(
+        500,
+        "damaged_record",
+        "Stored data is damaged",
+        "Tell the operator the id of the request.",
+        "What is stored is not what was checked, so it is not sent. It has been logged.",
     ),
     EngineError: OUTAGE,
 }

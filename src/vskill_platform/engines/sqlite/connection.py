@@ -1,16 +1,21 @@
 """One SQLite file: opening it, its pragmas, its schema, and its errors in our words."""
 
+import ctypes
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
 
 import apsw
 
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.sql_file import load_migrations, load_queries
 from vskill_platform.errors import ConfigError, EngineError
+
+log = get_logger(__name__)
 
 SQL = load_queries("vskill_platform.engines.sqlite", "queries.sql")
 MIGRATIONS = load_migrations("vskill_platform.engines.sqlite", "schema")
@@ -22,6 +27,8 @@ BUSY_TIMEOUT_MS = 10_000
 #: Twice of what the log grows to between two checkpoints.
 LOG_BYTES = 32 * 1024 * 1024
 
+#: After how many steps of its virtual machine SQLite asks whether to go on.
+_STEPS = 500
 _CREATING = Lock()
 _WHAT_TO_DO: dict[type[apsw.Error], str] = {
     apsw.NotADBError: "the file is damaged or not a database; restore it from a backup",
@@ -103,17 +110,18 @@ def write_transaction(connection: apsw.Connection) -> Iterator[None]:
 def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> None:
     """Bring the schema forward to the newest version; refuse one that is newer than that."""
     newest = len(migrations)
-    _schema_version(connection, path, newest)  # what we refuse we have not touched
+    check_version(connection, path, newest)  # what we refuse we have not touched
     _switch_to_wal(connection)
     with write_transaction(connection):
-        version = _schema_version(connection, path, newest)
+        version = check_version(connection, path, newest)
         for number, script in enumerate(migrations[version:], start=version + 1):
             connection.execute(script)
             connection.execute(f"PRAGMA user_version = {number}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-def _schema_version(connection: apsw.Connection, path: Path, newest: int) -> int:
+def check_version(connection: apsw.Connection, path: Path, newest: int = len(MIGRATIONS)) -> int:
+    """Return the schema version; refuse a newer one, and the database of another program."""
     is_empty = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
     owner = int(connection.pragma("application_id"))
     if not is_empty and owner != APPLICATION_ID:
@@ -125,6 +133,35 @@ def _schema_version(connection: apsw.Connection, path: Path, newest: int) -> int
             f"{newest}. Install the release that wrote it, or a newer one."
         )
     return version
+
+
+def check_pages(path: Path, *, within: timedelta) -> None:
+    """Refuse a database with damaged pages; look for no longer than that, and log if it was less.
+
+    On a connection of its own, so that no cache keeps what is read for this once.
+    """
+    give_up_at = monotonic() + within.total_seconds()
+    with closing(open_connection(path)) as connection:
+        connection.set_progress_handler(lambda: monotonic() > give_up_at, _STEPS)
+        try:
+            found = connection.execute("PRAGMA quick_check(1)").get
+        except apsw.InterruptError:
+            log.warning(
+                "damage check stopped before its end: the database is large",
+                path=str(path),
+                seconds=within.total_seconds(),
+            )
+            return
+    if found != "ok":
+        raise EngineError(f"{path}: {_WHAT_TO_DO[apsw.CorruptError]} ({found})")
+
+
+def check_in_place(connection: apsw.Connection, path: Path) -> None:
+    """Refuse to go on with a file that was replaced while we waited to open it."""
+    has_moved = ctypes.c_int()
+    connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(has_moved))
+    if has_moved.value:
+        raise EngineError(f"{path}: the file was replaced while it was being opened; start again")
 
 
 def _switch_to_wal(connection: apsw.Connection) -> None:

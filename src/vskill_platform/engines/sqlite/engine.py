@@ -25,11 +25,15 @@ from vskill_platform.engines.ports import (
 from vskill_platform.engines.sqlite.checkpoint import LogTrimmer
 from vskill_platform.engines.sqlite.connection import (
     MIGRATIONS,
+    check_in_place,
+    check_pages,
+    check_version,
     errors_translated,
     migrate,
     open_connection,
 )
 from vskill_platform.engines.sqlite.feed import follow_changes, read_changes
+from vskill_platform.engines.sqlite.file_watch import FileWatch, check_log
 from vskill_platform.engines.sqlite.kv import SqliteKeyValueStore
 from vskill_platform.engines.sqlite.operations import apply_operations, check_operations
 from vskill_platform.engines.sqlite.queue import SqliteMessageQueue
@@ -52,12 +56,20 @@ _MAKES_READY = frozenset({Send, Retry, Release, Revive})
 
 
 class SqliteEngine:
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, *, check_for: timedelta = timedelta(0)) -> None:
+        """Open the file; *check_for* is how long to look for damage first."""
+        check_log(path)
         connection = open_connection(path)
+        if check_for:
+            check_version(connection, path)
+            check_pages(path, within=check_for)
         migrate(connection, path, MIGRATIONS)
         self._path, self._clock = path, clock
-        self._writer = SqliteWriter(connection, path, clock)
-        self._readers = SqliteReaders(path, clock)
+        self._is_closed = False
+        self._watch = FileWatch(path)
+        check_in_place(connection, path)
+        self._writer = SqliteWriter(connection, path, clock, self._watch)
+        self._readers = SqliteReaders(path, clock, self._watch)
         self._doorbell = Doorbell()
         # A bell of its own: a record that is written must not wake everyone who waits for work.
         self._queue_doorbell = Doorbell()
@@ -123,9 +135,13 @@ class SqliteEngine:
         return await work_in_thread(work)
 
     async def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
         self._watcher.cancel()
         with suppress(asyncio.CancelledError):
             await self._watcher
+        self._watch.leave_files_alone(self._lookout)
         self._lookout.close()
         await self._log_trimmer.close()
         await self._writer.close()
@@ -135,10 +151,12 @@ class SqliteEngine:
         self._lookout.set_busy_timeout(
             0
         )  # it looks from the event loop, which must not stand still
-        seen = _data_version(self._lookout)
+        seen = (_data_version(self._lookout), self._watch.problem)
         while True:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
-            version = _data_version(self._lookout)
+            self._watch.look()
+            # When the files are not ours any more, whoever waits looks itself and hears it.
+            version = (_data_version(self._lookout), self._watch.problem)
             if version != seen:
                 seen = version
                 self._doorbell.ring()

@@ -18,6 +18,7 @@ from vskill_platform.engines.checks import check_key
 from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.ports import Entry
 from vskill_platform.engines.sqlite.connection import SQL, open_connection, translate
+from vskill_platform.engines.sqlite.file_watch import FileWatch
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.errors import InvalidInput, VskillError
 
@@ -30,9 +31,10 @@ MAX_GETS = 1024
 
 
 class SqliteReaders:
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, watch: FileWatch) -> None:
         self._path = path
         self._clock = clock
+        self._watch = watch
         self._threads = ConnectionThreads(
             [open_connection(path) for _ in range(READERS)], name="sqlite-reader"
         )
@@ -60,7 +62,7 @@ class SqliteReaders:
 
     async def close(self) -> None:
         await self._reads.drain()
-        self._threads.close()
+        self._threads.close(before_closing=self._watch.leave_files_alone)
 
     def _run_group(self, group: Sequence[str | Read]) -> asyncio.Future[list[Any]]:
         now = to_micros(self._clock.now())
@@ -70,6 +72,7 @@ class SqliteReaders:
         self, group: Sequence[str | Read], now: int, connection: apsw.Connection
     ) -> list[Any]:
         """Return what each asked for, or the error that is its answer."""
+        self._watch.raise_problem()
         keys = tuple([wanted for wanted in group if isinstance(wanted, str)])
         entries = self._try(partial(_get_many, keys, now), connection) if keys else []
         if isinstance(entries, Exception):

@@ -46,7 +46,7 @@ class ConnectionThreads:
                 self._todo.put(_Piece(work, answer, self._loop))
         return answer
 
-    def close(self) -> None:
+    def close(self, *, before_closing: Work[None] | None = None) -> None:
         """Finish what was begun, then close the connections."""
         with self._door:
             self._is_closed = True
@@ -55,6 +55,8 @@ class ConnectionThreads:
         for thread in self._threads:
             thread.join()
         for connection in self._connections:
+            if before_closing:
+                before_closing(connection)
             connection.close()
 
     def _work(self, connection: apsw.Connection) -> None:

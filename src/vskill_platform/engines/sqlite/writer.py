@@ -17,6 +17,7 @@ from vskill_platform.engines.sqlite.connection import (
     translate,
     write_transaction,
 )
+from vskill_platform.engines.sqlite.file_watch import FileWatch
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
 from vskill_platform.errors import EngineError, InvalidInput
@@ -38,9 +39,12 @@ class _Stumbled(Exception):
 
 
 class SqliteWriter:
-    def __init__(self, connection: apsw.Connection, path: Path, clock: Clock) -> None:
+    def __init__(
+        self, connection: apsw.Connection, path: Path, clock: Clock, watch: FileWatch
+    ) -> None:
         self._path = path
         self._clock = clock
+        self._watch = watch
         #: The latest transaction that failed as a whole: when, and why.
         self.failed: tuple[datetime, EngineError] | None = None
         self._thread = ConnectionThreads([connection], name="sqlite-writer")
@@ -53,7 +57,7 @@ class SqliteWriter:
 
     async def close(self) -> None:
         await self._batcher.drain()
-        self._thread.close()
+        self._thread.close(before_closing=self._watch.leave_files_alone)
 
     def _run_group(self, group: Sequence[Work]) -> asyncio.Future[list[Any]]:
         return self._thread.run(partial(self._commit_group, group))
@@ -73,12 +77,14 @@ class SqliteWriter:
             return self._commit(group, self._run_alone, connection)
 
     def _commit(self, group: Sequence[Work], run: Run, connection: apsw.Connection) -> list[Any]:
+        self._watch.check()
         with write_transaction(connection):
             transaction = Transaction(connection, to_micros(self._clock.now()))
             before = connection.total_changes()
             outcomes = [run(work, transaction, connection) for work in group]
             if connection.total_changes() != before:
                 transaction.finish()
+        self._watch.check()  # what went into a deleted file is not acknowledged
         return outcomes
 
     def _run_alone(self, work: Work, transaction: Transaction, connection: apsw.Connection) -> Any:

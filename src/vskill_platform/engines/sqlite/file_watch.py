@@ -1,0 +1,121 @@
+"""Noticing that the database file or its write-ahead log is no longer the one we have open.
+
+A deleted or replaced file stays open: SQLite goes on writing to it, and all of that is gone when
+the process ends.
+"""
+
+import struct
+from pathlib import Path
+from time import monotonic, sleep
+
+import apsw
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import EngineError
+
+log = get_logger(__name__)
+
+#: How long a process that closes the database may take between removing its two files.
+_CLOSING_SECONDS = 1.0
+#: Where the shared memory file says how many frames the log has, and how many of those have been
+#: copied to the database (https://www.sqlite.org/walformat.html, "The WAL-Index File Format").
+_FRAMES_AT, _COPIED_AT, _HEADER_BYTES = 16, 96, 136
+
+
+class FileWatch:
+    """Made right after opening; then it compares what is at the path with what was there."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known = {file: _identity(file) for file in (path, log_of(path))}
+        #: Why nothing may be read or written at the moment; empty if all is well.
+        self.problem = ""
+
+    def look(self) -> None:
+        """Compare; *problem* says what was found."""
+        replaced = [file.name for file, known in self._known.items() if not _is_same(file, known)]
+        problem = _say_replaced(self._path, replaced) if replaced else ""
+        if problem != self.problem:
+            self.problem = problem
+            if problem:
+                log.error("database deleted or replaced while in use", problem=problem)
+            else:
+                log.warning("database is back in its place", path=str(self._path))
+
+    def check(self) -> None:
+        """Raise an error if the files are not those that we have open."""
+        self.look()
+        self.raise_problem()
+
+    def raise_problem(self) -> None:
+        """Raise what the last look found."""
+        if self.problem:
+            raise EngineError(self.problem)
+
+    def leave_files_alone(self, connection: apsw.Connection) -> None:
+        """Keep a connection that is about to close from deleting the log of another database."""
+        self.look()
+        if self.problem:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+
+
+def log_of(path: Path) -> Path:
+    return Path(f"{path}-wal")
+
+
+def check_log(path: Path) -> None:
+    """Refuse a database whose write-ahead log was deleted; its last commits are not in the file.
+
+    SQLite itself would go on without them and say nothing.
+    """
+    shared = Path(f"{path}-shm")
+    give_up_at = monotonic() + _CLOSING_SECONDS
+    while shared.exists() and not log_of(path).exists():
+        if monotonic() < give_up_at:  # somebody may be closing it: the log goes first
+            sleep(0.01)
+            continue
+        frames, copied = _count_frames(shared)
+        if frames > copied:
+            raise EngineError(
+                f"{path}: its write-ahead log {log_of(path).name} was deleted, and with it the "
+                "latest commits. Stop everything that runs on this database and restore a backup. "
+                f"To go on with what is left instead, delete {shared.name}."
+            )
+        return
+
+
+def _count_frames(shared: Path) -> tuple[int, int]:
+    # Opened although SQLite may have it open too: without its log, no lock on it is of any use.
+    try:
+        with shared.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except FileNotFoundError:  # it was being closed
+        return 0, 0
+    if len(header) < _HEADER_BYTES:
+        return 0, 0
+    (frames,) = struct.unpack_from("=I", header, _FRAMES_AT)
+    (copied,) = struct.unpack_from("=I", header, _COPIED_AT)
+    return frames, copied
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_same(file: Path, known: tuple[int, int] | None) -> bool:
+    try:
+        return _identity(file) == known
+    except OSError:  # we cannot look, which does not mean that it is gone
+        return True
+
+
+def _say_replaced(path: Path, replaced: list[str]) -> str:
+    return (
+        f"{path}: {' and '.join(replaced)} was deleted or replaced while the database was in use. "
+        "Nothing is read or written any more. Put the file back, or stop every process on it and "
+        "restore a backup."
+    )
