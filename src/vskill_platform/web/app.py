@@ -40,11 +40,11 @@ from vskill_platform.web.admin.queue import (
 from vskill_platform.web.admin.rescan import apply_rescan_form, rescan_page, start_rescan_form
 from vskill_platform.web.admin.reviews import review_page, reviews_page, ruling_form
 from vskill_platform.web.admin.skills import manage_page, visibility_form, yank_form
-from vskill_platform.web.api.counted_installs import CountedInstalls
 from vskill_platform.web.api.etags import ETags
 from vskill_platform.web.api.routes import api_router, openapi_document
 from vskill_platform.web.api.slug_paths import SlugPaths
 from vskill_platform.web.catalogue_access import warn_if_stale
+from vskill_platform.web.counted_installs import CountedInstalls
 from vskill_platform.web.env_middleware import EnvMiddleware
 from vskill_platform.web.external_scans import external_scan_callback
 from vskill_platform.web.head_requests import HeadRequests

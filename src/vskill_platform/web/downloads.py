@@ -16,6 +16,7 @@ from litestar.types import Receive, Scope, Send
 from vskill_platform.web.access.rate_limits import who_asks
 from vskill_platform.web.access.shares import Shares
 from vskill_platform.web.access.visitor import visitor_of
+from vskill_platform.web.head_requests import IS_HEAD
 
 PIECE_BYTES = 64 * 1024
 DOWNLOADS = Shares(in_all=100, each=10, what="downloading", retry_after=timedelta(seconds=5))
@@ -29,22 +30,35 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 Load = Callable[[], Awaitable[Loaded]]
+#: What to do once all of it was sent.
+Sent = Callable[[], Awaitable[None]]
+
+
+async def _nothing() -> None:
+    pass
 
 
 class Download(Response[None]):
     """An answer whose content is read when it is this visitor's turn, and not before."""
 
     def __init__(
-        self, request: Request[Any, Any, Any], load: Load, headers: dict[str, str]
+        self,
+        request: Request[Any, Any, Any],
+        load: Load,
+        headers: dict[str, str],
+        *,
+        on_sent: Sent = _nothing,
     ) -> None:
         super().__init__(None, headers=headers)
         self._load = load
+        self._on_sent = on_sent
         self._holder = who_asks(visitor_of(request))
 
     def to_asgi_response(self, app: Any, request: Any, **given: Any) -> ASGIResponse:  # noqa: ARG002 - the framework's
         return _InPieces(
             self._load,
             self._holder,
+            self._on_sent,
             headers={**(given.get("headers") or {}), **self.headers},
             cookies=chain(self.cookies, given.get("cookies") or ()),
             is_head_response=given.get("is_head_response", False),
@@ -52,9 +66,10 @@ class Download(Response[None]):
 
 
 class _InPieces(ASGIResponse):
-    def __init__(self, load: Load, holder: str, **given: Any) -> None:
+    def __init__(self, load: Load, holder: str, on_sent: Sent, **given: Any) -> None:
         super().__init__(**given)
         self._load = load
+        self._on_sent = on_sent
         self._holder = holder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
@@ -70,6 +85,8 @@ class _InPieces(ASGIResponse):
                 del loaded
                 await self.start_response(send)
                 await self._send_pieces(file, send)
+        if not (self.is_head_response or IS_HEAD in scope):
+            await self._on_sent()
 
     async def _send_pieces(self, file: IO[bytes], send: Send) -> None:
         while not self.is_head_response and (piece := file.read(PIECE_BYTES)):

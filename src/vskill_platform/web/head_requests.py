@@ -7,6 +7,8 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 #: A stream that nobody reads would never end.
 _STREAMS = "/live/"
+#: In the scope of what looks like a GET and was a HEAD.
+IS_HEAD = "vskill_platform.is_head"
 
 
 class HeadRequests:
@@ -28,5 +30,5 @@ class HeadRequests:
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
         # A copy: the server looks at its own, so as not to wait for a body.
-        as_get = cast("HTTPScope", {**scope, "method": HttpMethod.GET.value})
+        as_get = cast("HTTPScope", {**scope, "method": HttpMethod.GET.value, IS_HEAD: True})
         await self._app(as_get, receive, send_head)

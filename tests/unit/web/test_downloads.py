@@ -8,9 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from tests.unit.web.api_cast import Registry, open_registry
+from tests.clocks import ManualClock
+from tests.unit.web.api_cast import Registry, open_registry, token_of
 from tests.unit.web.pages_cast import FILES, put_skill
+from vskill_platform.engines.ports import Put
+from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.skill_store import get_archive, get_versions
 from vskill_platform.web.downloads import DOWNLOADS, PIECE_BYTES
 
@@ -82,3 +86,55 @@ async def test_one_visitor_downloads_so_much_at_once(registry: Registry, path: s
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
     assert taken.status_code == 200
     assert DOWNLOADS.count == 0
+
+
+async def installs() -> int:
+    return (await get_installs(SLUG)).total
+
+
+@pytest.mark.parametrize("path", [DOWNLOAD, f"/api/v1/skills/{SLUG}/download"])
+async def test_a_download_counts_as_an_install_once_a_day_for_each_visitor(
+    registry: Registry, clock: ManualClock, path: str
+) -> None:
+    first = await registry.get(path)
+    await registry.get(path)
+    await registry.get(f"{path}?version=1.0.0")
+    after_one_visitor = await installs()
+    ben = await token_of(Role.READER)
+    await registry.get(path, headers=ben)
+    after_two_visitors = await installs()
+    clock.advance(days=1)
+    await registry.get(path)
+    page = await registry.get(f"/skills/{SLUG}", headers={"Accept": "text/html"})
+
+    assert first.status_code == 200
+    assert (after_one_visitor, after_two_visitors, await installs()) == (1, 2, 3)
+    assert "<dt>Installs</dt><dd>3</dd>" in page.text
+
+
+async def test_what_is_no_whole_download_is_no_install(registry: Registry) -> None:
+    archive = await registry.get(DOWNLOAD)
+    etag = archive.headers["etag"]
+    before = await installs()
+
+    other = await token_of(Role.READER)
+    head = await registry.client.head(DOWNLOAD, headers=other)
+    known = await registry.get(DOWNLOAD, headers={**other, "If-None-Match": etag})
+    part = await registry.get(DOWNLOAD, headers={**other, "Range": "bytes=0-9"})
+    file = await registry.get(f"/skills/{SLUG}/raw/SKILL.md", headers=other)
+
+    assert (head.status_code, known.status_code, file.status_code) == (200, 304, 200)
+    assert part.status_code in {200, 206}
+    assert (before, await installs()) == (1, 1)
+
+
+async def test_a_download_that_cannot_be_counted_is_a_download(
+    registry: Registry, logs: list[Any]
+) -> None:
+    await registry.env.engine.commit([Put(f"installs:{SLUG}", b"{damaged")])
+
+    answer = await registry.get(DOWNLOAD)
+
+    assert answer.status_code == 200
+    assert answer.content
+    assert [event["slug"] for event in logs if event["event"] == "install not counted"] == [SLUG]

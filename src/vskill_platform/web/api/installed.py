@@ -10,13 +10,8 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.access import Right
 from vskill_platform.model.skill import PublishedSkill, parse_version
 from vskill_platform.publish.trust_of_skill import trust_of_skill
-from vskill_platform.stores.db import get_now
-from vskill_platform.stores.install_store import add_installs
 from vskill_platform.stores.skill_store import get_latest_version
-from vskill_platform.web.access.rate_limits import who_asks
-from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.api.certificates import cert_tier
-from vskill_platform.web.api.counted_installs import counted_installs_of
 from vskill_platform.web.api.find_skills import find_skill
 from vskill_platform.web.api.skill_shapes import (
     CheckUpdates,
@@ -28,6 +23,7 @@ from vskill_platform.web.api.skill_shapes import (
     UpdatesAnswer,
 )
 from vskill_platform.web.api.slug_paths import slug_of
+from vskill_platform.web.counted_installs import count_installs
 
 ApiRequest = Request[Any, Any, Any]
 _READ = {"right": Right.ANYONE, "is_listed": True}
@@ -66,10 +62,7 @@ async def report_installs(request: ApiRequest, data: JSONBody[InstallReports]) -
 
 
 async def _count(request: ApiRequest, skills: list[PublishedSkill]) -> None:
-    who = who_asks(visitor_of(request))
-    counted = counted_installs_of(request)
-    slugs = [skill.slug for skill in skills]
-    await add_installs(counted.take(who, slugs, today=get_now().date()))
+    await count_installs(request, [skill.slug for skill in skills])
 
 
 async def _update(request: ApiRequest, item: InstalledSkill) -> UpdateItem:

@@ -11,6 +11,7 @@ from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.publish.find_version import find_archive, find_version
 from vskill_platform.publish.read_files import read_file, text_of
+from vskill_platform.web.counted_installs import count_download
 from vskill_platform.web.downloads import Download, Loaded
 from vskill_platform.web.pages.skill_head import OpenSkill
 from vskill_platform.web.pages.skill_install import archive_name
@@ -43,6 +44,13 @@ async def skill_download(request: PageRequest, opened: OpenSkill) -> Response[An
         archive = await find_archive(opened.skill.slug, version.version)
         return Loaded(archive, "application/gzip")
 
+    async def count() -> None:
+        await count_download(request, opened.skill.slug)
+
+    # A part may be asked for many times until somebody has the whole.
+    is_whole = "range" not in request.headers
+    if is_whole:
+        return Download(request, load, headers, on_sent=count)
     return Download(request, load, headers)
 
 

@@ -14,6 +14,7 @@ from vskill_platform.publish.list_versions import Standing, list_versions
 from vskill_platform.publish.read_files import read_file, text_of
 from vskill_platform.scan.frontmatter import FrontmatterError, Value, read_frontmatter
 from vskill_platform.scan.manifest import MANIFEST
+from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.repo_health_store import RepoHealth, view_repo_health
 from vskill_platform.web.addresses import skill_url
 from vskill_platform.web.pages.skill_head import OpenSkill, skill_page
@@ -53,6 +54,7 @@ async def skill_readme(request: PageRequest, opened: OpenSkill) -> Template:
         named_only=() if opened.is_offered else await _to_be_named(skill),
         health=await _health(opened),
         source_url=_source_url(opened),
+        installs=(await get_installs(skill.slug)).total,
     )
 
 

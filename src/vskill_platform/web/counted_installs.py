@@ -11,6 +11,15 @@ from typing import Any
 
 from litestar.connection import ASGIConnection
 
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import VskillError
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.install_store import add_installs
+from vskill_platform.web.access.rate_limits import who_asks
+from vskill_platform.web.access.visitor import visitor_of
+
+log = get_logger(__name__)
+
 #: So many installs are remembered at the same time; the oldest are forgotten first.
 _MOST = 200_000
 _MARK_BYTES = 16
@@ -38,6 +47,18 @@ class CountedInstalls:
         return fresh
 
 
-def counted_installs_of(connection: ASGIConnection[Any, Any, Any, Any]) -> CountedInstalls:
+async def count_installs(
+    connection: ASGIConnection[Any, Any, Any, Any], slugs: Iterable[str]
+) -> None:
+    """Count one install of each skill by this visitor, unless that was done today."""
     counted: CountedInstalls = connection.app.state.counted_installs
-    return counted
+    who = who_asks(visitor_of(connection))
+    await add_installs(counted.take(who, slugs, today=get_now().date()))
+
+
+async def count_download(connection: ASGIConnection[Any, Any, Any, Any], slug: str) -> None:
+    """Count a download that was sent; one that cannot be counted is a download all the same."""
+    try:
+        await count_installs(connection, [slug])
+    except VskillError as error:
+        log.warning("install not counted", slug=slug, error=str(error))
