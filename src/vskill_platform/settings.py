@@ -100,6 +100,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     #: The program to run then and its arguments, as a JSON list; empty for none.
     notify_command: str = ""
 
+    # How long records are kept; 0s is for ever.
+    #: Submissions that failed, were rejected or withdrawn and never published anything.
+    keep_failed: timedelta = timedelta(days=90)
+    keep_dead_letters: timedelta = timedelta(days=90)
+    keep_audit: timedelta = timedelta(0)
+
     # Where skills may come from.
     #: The host that `owner/repo` is on.
     default_host: str = "github.com"
@@ -147,6 +153,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
     notify_arguments(settings)
     check_public_url(settings)
     check_access(settings)
+    check_retention(settings)
     return settings
 
 
@@ -237,6 +244,16 @@ def check_access(settings: Settings) -> None:
             raise ConfigError(f"{variable('trusted_proxies')}: {error}") from error
     if settings.session_lifetime <= timedelta(0):
         raise ConfigError(f"{variable('session_lifetime')} must be longer than nothing")
+
+
+def check_retention(settings: Settings) -> None:
+    """Stop at a retention that was meant as something else, such as `90` minutes or seconds."""
+    for name in ("keep_failed", "keep_dead_letters", "keep_audit"):
+        kept: timedelta = getattr(settings, name)
+        if kept and kept < timedelta(days=1):
+            raise ConfigError(
+                f"{variable(name)} ({format_duration(kept)}) must be at least 1d, or 0s for ever"
+            )
 
 
 def allowed_origins(settings: Settings) -> frozenset[str]:

@@ -5,6 +5,11 @@ from datetime import timedelta
 
 from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.cron.prune_records import (
+    prune_audit,
+    prune_dead_letters,
+    prune_failed_submissions,
+)
 from vskill_platform.fetch.private_folder import sweep_workspaces
 from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.stores.db import bound_env, commit, get_now
@@ -24,8 +29,14 @@ async def prune() -> str:
     env = bound_env()
     removed = await env.engine.prune(deleted_before=env.clock.now() - FEED_RETENTION)
     swept = await asyncio.to_thread(sweep_workspaces)
-    dropped = await _drop_held()
-    return f"{removed} records, {swept} abandoned folders and {dropped} held skills removed"
+    held = await _drop_held()
+    letters = await prune_dead_letters()  # first: a submission that has one is kept
+    failed = await prune_failed_submissions()
+    audited = await prune_audit()
+    return (
+        f"{removed} records, {swept} abandoned folders, {held} held skills, {failed} failed "
+        f"submissions, {letters} dead letters and {audited} audit records removed"
+    )
 
 
 async def _drop_held() -> int:

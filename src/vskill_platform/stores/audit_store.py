@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.reasons import Reasoned
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import get_kv, get_now
@@ -41,7 +41,7 @@ def write_audit(
         at=now, actor=actor, action=action, subject=subject, reason=reason, outcome=outcome
     )
     # The moment makes the order, the rest keeps two of the same moment apart.
-    key = f"{_AUDIT}{int(now.timestamp() * 1_000_000):014x}{secrets.token_hex(8)}"
+    key = f"{_AUDIT}{_moment(now)}{secrets.token_hex(8)}"
     return Put(key, encode(record), expected=ABSENT, due=NEVER)
 
 
@@ -50,3 +50,14 @@ async def list_audit(*, after: str | None = None, limit: int = 50) -> AuditPage:
     page = await get_kv().list_keys(_AUDIT, after=after, limit=limit, newest_first=True)
     records = await read_each(page.keys, lambda key, value: decode(key, value, AuditRecord))
     return AuditPage(records, page.cursor)
+
+
+async def delete_audit_before(moment: datetime, *, limit: int) -> list[Operation]:
+    """Say how to remove the oldest records, those from before *moment*; none if there are none."""
+    page = await get_kv().list_keys(_AUDIT, limit=limit)
+    first_kept = _AUDIT + _moment(moment)
+    return [Delete(key) for key in page.keys if key < first_kept]
+
+
+def _moment(at: datetime) -> str:
+    return f"{int(at.timestamp() * 1_000_000):014x}"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Expect, Operation, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.records import (
@@ -16,6 +16,8 @@ from vskill_platform.stores.records import (
 )
 
 _CRON = "cron:"
+#: Where a job that does a part at a time goes on.
+_CURSOR = "cron-cursor:"
 
 
 class CronRun(Record, frozen=True, kw_only=True):
@@ -49,3 +51,14 @@ async def put_cron_run(
 def expect_no_cron_run(job: str) -> Operation:
     """Let a commit stand only while that job was never started."""
     return Expect(_CRON + job, ABSENT)
+
+
+async def get_cursor(job: str) -> str | None:
+    """Return where a job goes on; None if it begins at the beginning."""
+    stored = await get_record(_CURSOR + job, str)
+    return stored.record if stored else None
+
+
+async def put_cursor(job: str, cursor: str | None) -> None:
+    key = _CURSOR + job
+    await commit([Put(key, encode(cursor), due=NEVER) if cursor else Delete(key)])

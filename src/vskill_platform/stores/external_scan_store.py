@@ -6,11 +6,12 @@ must not vouch for those of another that wants the same.
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.errors import Overtaken
 from vskill_platform.model.record import Record
 from vskill_platform.model.scanner import IN_FLIGHT, MAX_FINDINGS, ExternalScanStatus
@@ -98,6 +99,10 @@ async def get_overdue_external_scans(now: datetime) -> list[ExternalScan]:
     """Return the scans that should have ended by now but are still in flight."""
     overdue = await read_each(await list_all_keys(_EXTERNAL_SCAN, due_before=now), _decode)
     return [scan for scan in overdue if scan.status in IN_FLIGHT and scan.deadline <= now]
+
+
+def delete_external_scans(scans: Sequence[ExternalScan]) -> list[Operation]:
+    return [Delete(_key(scan.subject, scan.provider)) for scan in scans]
 
 
 def write_external_scan(scan: ExternalScan, *, expected: int) -> Operation:

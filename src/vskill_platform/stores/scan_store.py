@@ -8,9 +8,10 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from vskill_platform.engines.ports import NEVER, Operation, Put
+from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
 from vskill_platform.model.judgement import Opinion
 from vskill_platform.model.verdict import Report, Verdict
+from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, encode, get_record, read_found
 
 _SCAN = "scan:"
@@ -88,6 +89,16 @@ def write_report_of_published(report: Report) -> list[Operation]:
     """Write the report by which content is published; it is kept as long as the version."""
     key = _published_key(report.submission_id, report.digest or "")
     return [write_report(report), Put(key, encode(report), due=NEVER)]
+
+
+async def has_published_report(submission_id: str) -> bool:
+    """Tell whether anything was ever published by this submission."""
+    return bool((await get_kv().list_keys(f"{_PUBLISHED}{submission_id}:", limit=1)).keys)
+
+
+def delete_report(submission_id: str) -> Operation:
+    """Remove the latest report; those of published versions stay."""
+    return Delete(_SCAN + submission_id)
 
 
 def _published_key(submission_id: str, digest: str) -> str:

@@ -1,9 +1,12 @@
 """Sets: which submissions came in together, from one repo or archive."""
 
 import hashlib
+from collections.abc import Collection
 from datetime import datetime
 
-from vskill_platform.engines.ports import NEVER, Put
+import msgspec
+
+from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.records import encode, get_record
@@ -32,3 +35,15 @@ async def get_submission_set(set_id: str) -> SubmissionSet | None:
 
 async def put_submission_set(found: SubmissionSet) -> None:
     await commit([Put(_SET + found.id, encode(found), due=NEVER)])
+
+
+async def leave_set(set_id: str, submission_ids: Collection[str]) -> list[Operation]:
+    """Say how to take submissions out of a set; one without members is removed."""
+    stored = await get_record(_SET + set_id, SubmissionSet)
+    if stored is None:
+        return []
+    rest = tuple(one for one in stored.record.submission_ids if one not in submission_ids)
+    if not rest:
+        return [Delete(_SET + set_id, expected=stored.revision)]
+    smaller = msgspec.structs.replace(stored.record, submission_ids=rest)
+    return [Put(_SET + set_id, encode(smaller), expected=stored.revision, due=NEVER)]

@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put, Send
+from vskill_platform.base.settle import READS_AT_ONCE, settle
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put, Send
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import (
     STUCK_STATES,
@@ -29,6 +31,8 @@ from vskill_platform.stores.records import (
     read_each,
     read_found,
 )
+
+log = get_logger(__name__)
 
 _SUBMISSION = "sub:"
 #: Before the key of a source: who owns it.
@@ -266,6 +270,38 @@ def write_submission(
         Put(_SUBMISSION + submission.id, encode(submission), expected=expected, due=due),
         *map(_write_event, events),
     ]
+
+
+async def delete_submission(stored: Stored[Submission]) -> list[Operation]:
+    """Say how to remove a submission, its history and its claim on its source.
+
+    The source can be submitted again by anybody; if somebody moves the submission meanwhile,
+    nothing is removed.
+    """
+    submission = stored.record
+    claim_key = SOURCE_PREFIX + submission.source.key
+    claim = await get_record(claim_key, str)
+    owns = claim is not None and claim.record == submission.id
+    return [
+        Delete(_SUBMISSION + submission.id, expected=stored.revision),
+        *map(Delete, await list_all_keys(f"{_HISTORY}{submission.id}:")),
+        *([Delete(claim_key, expected=claim.revision)] if claim and owns else []),
+    ]
+
+
+async def list_submissions_after(
+    after: str | None, *, limit: int
+) -> tuple[list[Stored[Submission]], str | None]:
+    """Return a page of submissions, the oldest first, and the cursor of the next."""
+    page = await get_kv().list_keys(_SUBMISSION, after=after, limit=limit)
+    found = await settle(get_submission, map(_id_of, page.keys), at_once=READS_AT_ONCE)
+    for error in (one for one in found if isinstance(one, Exception)):
+        log.error("submission skipped", error=str(error))
+    return [one for one in found if isinstance(one, Stored)], page.cursor
+
+
+def _id_of(key: str) -> str:
+    return key[len(_SUBMISSION) :]
 
 
 def queue_submission(submission_id: str) -> Send:

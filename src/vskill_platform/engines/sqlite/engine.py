@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -45,7 +46,7 @@ from vskill_platform.errors import EngineError
 
 #: How often we look whether another process has written. Ours we hear of at once.
 LOOK_EVERY_SECONDS = 0.02
-#: How many expired records go in one transaction.
+#: How many expired records, or traces of deletions, go in one transaction.
 PRUNE_AT_ONCE = 500
 #: A reader further behind than this cannot prove what it has read, and reads everything again.
 COMMIT_MARKS_KEPT = 100_000
@@ -121,9 +122,9 @@ class SqliteEngine:
         pruned = 0
         while expired := await self._writer.write(_prune_expired):
             pruned += expired
-        pruned += (
-            await self._writer.write(lambda at: _trim_feed(at, to_micros(deleted_before))) or 0
-        )
+        await self._writer.write(_forget_counters)
+        while trimmed := await self._writer.write(partial(_trim_feed, to_micros(deleted_before))):
+            pruned += trimmed
         self._doorbell.ring()
         return pruned
 
@@ -188,10 +189,14 @@ def _prune_expired(at: Transaction) -> int:
     return len(expired)
 
 
-def _trim_feed(at: Transaction, deleted_before: int) -> int:
+def _forget_counters(at: Transaction) -> None:
     at.run("forget_delivered", second=at.now // 1_000_000 - 3600)
     at.run("forget_commit_marks", revision=at.revision - COMMIT_MARKS_KEPT)
-    trimmed = [revision for (revision,) in at.run("trim_feed", deleted_before=deleted_before)]
+
+
+def _trim_feed(deleted_before: int, at: Transaction) -> int:
+    rows = at.run("trim_feed", deleted_before=deleted_before, limit=PRUNE_AT_ONCE)
+    trimmed = [revision for (revision,) in rows]
     if trimmed:
         at.run("write_trimmed", revision=max(trimmed))
     return len(trimmed)

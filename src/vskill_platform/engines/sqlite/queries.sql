@@ -105,7 +105,9 @@ ORDER BY key
 SELECT key FROM kv WHERE expires_at <= :now LIMIT :limit
 
 -- name: trim_feed
-DELETE FROM tombstone WHERE deleted_at < :deleted_before RETURNING revision
+DELETE FROM tombstone WHERE key IN (
+  SELECT key FROM tombstone WHERE deleted_at < :deleted_before ORDER BY revision LIMIT :limit
+) RETURNING revision
 
 -- name: write_trimmed
 UPDATE state SET trimmed_through = max(trimmed_through, :revision)
