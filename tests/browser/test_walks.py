@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.registry import RISKY, STEALS, Registry, own_words, wait_for_state
+from tests.casts import a_skill_folder
 
 
 def test_a_skill_is_submitted_watched_found_read_and_downloaded(
@@ -80,28 +81,86 @@ def test_an_archive_is_uploaded(ben: Page, registry: Registry, tmp_path: Path) -
     expect(ben.locator("#story")).to_contain_text("upload:@local/pack-bags")
 
 
-def test_a_folder_that_is_dropped_is_sent_with_its_paths(ben: Page, registry: Registry) -> None:
-    manifest = (
-        "---\nname: drop-bags\ndescription: Drops bags. Use when bags are heavy.\n---\nDrop.\n"
-    )
+def drop(page: Page, path: Path) -> None:
+    """Drop a folder or a file of this machine on the field, as a hand would."""
+    page.locator(".drop").scroll_into_view_if_needed()
+    box = page.locator(".drop").bounding_box()
+    assert box
+    session = page.context.new_cdp_session(page)
+    for step in ("dragEnter", "dragOver", "drop"):
+        session.send(
+            "Input.dispatchDragEvent",
+            {
+                "type": step,
+                "x": box["x"] + 20,
+                "y": box["y"] + 20,
+                "data": {"items": [], "files": [str(path)], "dragOperationsMask": 1},
+            },
+        )
+
+
+def count_submissions(registry: Registry) -> object:
+    return registry.get_json("/api/v1/submissions")["total"]
+
+
+def test_a_folder_that_is_dropped_is_listed_and_waits_for_the_button(
+    ben: Page, registry: Registry, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path, "drop-bags", notes_dot_txt="heavy\n")
+    (folder / "SKILL.md").write_text(own_words("drop-bags"))
+    before = count_submissions(registry)
     ben.goto("/submit")
 
-    # A file that is dropped comes as an entry; a folder of it is walked in the same way.
-    ben.evaluate(
-        """async (text) => {
-            const file = new File([text], "SKILL.md");
-            const entry = { isFile: true, name: "SKILL.md", file: (done) => done(file) };
-            let given = false;
-            const folder = { isFile: false, name: "drop-bags", createReader: () => ({
-                readEntries: (done) => { done(given ? [] : [entry]); given = true; } }) };
-            const found = await readDropped([{ webkitGetAsEntry: () => folder }]);
-            await sendFiles(document.querySelector("[data-upload]"), found);
-        }""",
-        manifest,
-    )
+    drop(ben, folder)
 
+    expect(ben.locator("[data-file-name]")).to_contain_text("drop-bags: 2 files")
+    expect(ben.locator("[data-picked] li")).to_have_count(2)
+    expect(ben.locator("[data-picked]")).to_contain_text("drop-bags/notes.txt (6 bytes)")
+    assert ben.url.endswith("/submit")
+    assert count_submissions(registry) == before
+    ben.get_by_role("button", name="Submit the files").click()
     ben.wait_for_url("**/submissions/**")
     wait_for_state(ben, "Published")
+
+
+def test_a_dropped_folder_is_private_if_that_was_ticked_before_the_button(
+    cyd: Page, registry: Registry, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path, "hide-bags")
+    (folder / "SKILL.md").write_text(own_words("hide-bags"))
+    before = count_submissions(registry)
+    cyd.goto("/submit")
+
+    drop(cyd, folder)
+    expect(cyd.locator("[data-picked] li")).to_have_count(1)
+    cyd.locator("[data-upload] [name=private]").check()
+    cyd.get_by_role("button", name="Submit the files").click()
+
+    cyd.wait_for_url("**/submissions/**")
+    wait_for_state(cyd, "Published")
+    expect(cyd.locator("#story")).to_contain_text("those of its namespace")
+    assert count_submissions(registry) == before
+
+
+def test_a_dropped_archive_and_a_picked_folder_wait_for_the_button_too(
+    ben: Page, registry: Registry, tmp_path: Path
+) -> None:
+    archive = tmp_path / "fold-bags.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("fold-bags/SKILL.md", own_words("fold-bags"))
+    folder = a_skill_folder(tmp_path, "other-bags")
+    before = count_submissions(registry)
+    ben.goto("/submit")
+
+    ben.locator("#folder").set_input_files(folder)
+    expect(ben.locator("[data-file-name]")).to_contain_text("other-bags: 1 file")
+    drop(ben, archive)
+
+    expect(ben.locator("[data-file-name]")).to_contain_text("fold-bags.zip")
+    assert count_submissions(registry) == before
+    ben.get_by_role("button", name="Submit the files").click()
+    ben.wait_for_url("**/submissions/**")
+    expect(ben.locator("#story")).to_contain_text("upload:@local/fold-bags")
 
 
 def test_what_cannot_be_submitted_says_why_and_keeps_what_was_typed(ben: Page) -> None:

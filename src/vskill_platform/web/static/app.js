@@ -197,38 +197,73 @@ async function sendFiles(form, found) {
   start();
 }
 
+const MOST_LISTED = 20;
+
+function sizeInWords(bytes) {
+  const units = ["bytes", "KiB", "MiB", "GiB"];
+  let size = bytes, unit = 0;
+  while (size >= 1024 && unit < units.length - 1) { size /= 1024; unit += 1; }
+  return `${unit ? size.toFixed(1) : size} ${size === 1 && !unit ? "byte" : units[unit]}`;
+}
+
+/** Say what would be sent: the name, how many files and bytes, and the files themselves. */
+function listPicked(zone, found) {
+  const said = zone.querySelector("[data-file-name]");
+  const list = zone.querySelector("[data-picked]");
+  const total = sizeInWords(found.reduce((sum, [, file]) => sum + file.size, 0));
+  const isFolder = found.some(([path]) => path.includes("/"));
+  const name = isFolder ? found[0][0].split("/")[0] : found.map(([path]) => path).join(", ");
+  const files = `${found.length} ${found.length === 1 ? "file" : "files"}, `;
+  said.textContent = found.length ? `${name}: ${isFolder ? files : ""}${total}. Not sent yet.` : "";
+  const rows = found.slice(0, MOST_LISTED).map(([path, file]) => `${path} (${sizeInWords(file.size)})`);
+  if (found.length > MOST_LISTED) rows.push(`and ${found.length - MOST_LISTED} more`);
+  list.replaceChildren(...rows.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+  list.hidden = !isFolder;
+}
+
+/** Files are picked or dropped, listed, and sent only by the form's own button. */
 function startDrop() {
   for (const zone of document.querySelectorAll(".drop")) {
     const input = zone.querySelector("#files");
     const folder = zone.querySelector("#folder");
     const said = zone.querySelector("[data-file-name]");
+    const button = input.form.querySelector("button");
+    let picked = []; // what the archive field cannot hold: it is sent by script
+    const pick = (found) => {
+      picked = found;
+      input.required = !found.length;
+      listPicked(zone, found);
+    };
     zone.addEventListener("dragover", (event) => { event.preventDefault(); zone.dataset.over = ""; });
     zone.addEventListener("dragleave", () => { delete zone.dataset.over; });
-    const send = async (found) => {
-      said.textContent = `Sending ${found.length === 1 ? found[0][0] : `${found.length} files`} …`;
-      try { await sendFiles(input.form, found); } catch { said.textContent = "That did not arrive. Please try again."; }
-    };
     zone.addEventListener("drop", async (event) => {
       event.preventDefault();
       delete zone.dataset.over;
-      const found = await readDropped(event.dataTransfer.items);
-      if (found.length) await send(found);
+      try {
+        const found = await readDropped(event.dataTransfer.items);
+        if (!found.length) return;
+        input.value = folder.value = "";
+        pick(found);
+      } catch { said.textContent = "That could not be read. Nothing was sent."; }
     });
     input.addEventListener("change", () => {
       folder.value = "";
-      input.required = true;
-      said.textContent = [...input.files].map((file) => file.name).join(", ");
+      pick([]);
+      listPicked(zone, [...input.files].map((file) => [file.name, file]));
     });
     folder.addEventListener("change", () => {
       input.value = "";
-      input.required = !folder.files.length;
-      const [first] = folder.files;
-      said.textContent = first ? `${first.webkitRelativePath.split("/")[0]}: ${folder.files.length} ${folder.files.length === 1 ? "file" : "files"}` : "";
+      pick([...folder.files].map((file) => [file.webkitRelativePath, file]));
     });
-    input.form.addEventListener("submit", (event) => {
-      if (!folder.files.length) return;
+    input.form.addEventListener("submit", async (event) => {
+      if (!picked.length) return;
       event.preventDefault();
-      send([...folder.files].map((file) => [file.webkitRelativePath, file]));
+      button.disabled = true;
+      said.textContent = `Sending ${picked.length === 1 ? picked[0][0] : `${picked.length} files`} …`;
+      try { await sendFiles(input.form, picked); } catch {
+        said.textContent = "That did not arrive. Please try again.";
+        button.disabled = false;
+      }
     });
   }
 }
