@@ -40,6 +40,8 @@ COMMANDS = {
     "users": f"{_HERE}.users:users",
     "tokens": f"{_HERE}.tokens:tokens",
     "namespaces": f"{_HERE}.namespaces:namespaces",
+    "backup": f"{_HERE}.backup:backup",
+    "restore": f"{_HERE}.backup:restore",
     "audit": f"{_HERE}.audit:audit",
     "policy": f"{_HERE}.policy:policy",
     "scanners": f"{_HERE}.scanners:scanners",

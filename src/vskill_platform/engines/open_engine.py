@@ -7,7 +7,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from vskill_platform.base.clock import Clock, SystemClock
-from vskill_platform.engines.ports import Engine
+from vskill_platform.engines.ports import Contents, Engine
+from vskill_platform.engines.sqlite import backup
 from vskill_platform.engines.sqlite.connection import errors_translated
 from vskill_platform.engines.sqlite.engine import SqliteEngine
 from vskill_platform.errors import ConfigError
@@ -28,18 +29,46 @@ async def open_engine(
 
     A damaged one is refused; *check_for* is how long to look for damage before anything else.
     """
-    if not url.startswith(_SQLITE):
-        scheme = urlsplit(url).scheme or url
-        raise ConfigError(f"no engine for {scheme!r}: the database URL is like sqlite:///skills.db")
-    path = Path(url.removeprefix(_SQLITE))
+    path = _path(url)
     _check_path(path, create=create)
     with errors_translated(path):
         return SqliteEngine(path, clock or SystemClock(), check_for=check_for)
 
 
-def _check_path(path: Path, *, create: bool) -> None:
+def back_up_database(url: str, target: Path, *, replace: bool) -> Contents:
+    """Copy the database at *url* to a file while it is in use; return what the copy holds."""
+    path = _path(url)
+    _check_path(path, create=False)
+    _check_folder(target)
+    return backup.back_up(path, target, replace=replace)
+
+
+def inspect_backup(source: Path) -> Contents:
+    """Verify a backup; return what it holds."""
+    return backup.inspect_backup(source)
+
+
+def restore_database(url: str, source: Path) -> Path | None:
+    """Put a backup in the place of the database; return where the old one is kept, if any."""
+    path = _path(url)
+    _check_folder(path)
+    return backup.restore(path, source)
+
+
+def _path(url: str) -> Path:
+    if not url.startswith(_SQLITE):
+        scheme = urlsplit(url).scheme or url
+        raise ConfigError(f"no engine for {scheme!r}: the database URL is like sqlite:///skills.db")
+    return Path(url.removeprefix(_SQLITE))
+
+
+def _check_folder(path: Path) -> None:
     if not path.parent.is_dir():
         raise ConfigError(f"{path}: the folder {path.parent} does not exist; make it first")
+
+
+def _check_path(path: Path, *, create: bool) -> None:
+    _check_folder(path)
     # Asked before opening: SQLite would leave files behind that cannot be written either.
     if path.exists() and not os.access(path, os.W_OK):
         raise ConfigError(f"{path}: the file cannot be written; check its owner and permissions")

@@ -89,6 +89,16 @@ class Compacted(msgspec.Struct, frozen=True, kw_only=True):
     after_bytes: int
 
 
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """What a database or a backup holds, counted."""
+
+    revision: int
+    #: How many records there are of each kind: the part of their keys before the first colon.
+    records: dict[str, int]
+    messages: int
+    dead_letters: int
+
+
 class Put(msgspec.Struct, frozen=True):
     key: str
     value: bytes

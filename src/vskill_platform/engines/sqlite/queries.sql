@@ -22,6 +22,17 @@ SELECT history_id FROM state
 -- Another value in any case: SQLite does not write a page that stays the same.
 UPDATE state SET latest_at = max(latest_at + 1, :now)
 
+-- name: begin_new_history
+UPDATE state SET history_id = lower(hex(randomblob(16)))
+
+-- name: count_records
+SELECT CASE instr(key, ':') WHEN 0 THEN '(other)' ELSE substr(key, 1, instr(key, ':') - 1) END AS kind,
+  count(*)
+FROM kv GROUP BY kind ORDER BY kind
+
+-- name: count_messages
+SELECT (SELECT count(*) FROM message), (SELECT count(*) FROM dead_letter)
+
 -- name: get_many
 -- One row for each wanted key, in their order: the left of a LEFT JOIN is the outer loop.
 SELECT kv.value, kv.revision FROM carray(:keys) AS wanted

@@ -1,0 +1,56 @@
+"""`backup` and `restore`: a verified copy of the database, and back."""
+
+from pathlib import Path
+
+import click
+
+from vskill_platform.cli.confirm import confirm, is_interactive, yes_option
+from vskill_platform.cli.session import current_settings, json_option
+from vskill_platform.cli.terminal import echo, print_json
+from vskill_platform.engines.open_engine import back_up_database, inspect_backup, restore_database
+from vskill_platform.engines.ports import Contents
+
+_file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+
+
+@click.command()
+@_file
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@json_option
+def backup(*, file: Path, force: bool, as_json: bool) -> None:
+    """Copy the database to FILE and verify the copy; everything may run meanwhile."""
+    contents = back_up_database(current_settings().database_url, file, replace=force)
+    if as_json:
+        print_json(contents)
+        return
+    echo(f"Backed up to {file}: {file.stat().st_size:,} bytes, verified.")
+    _show(contents)
+
+
+@click.command()
+@_file
+@yes_option
+def restore(*, file: Path, yes: bool) -> None:
+    """Replace the database by the backup in FILE; nothing may use it meanwhile."""
+    url = current_settings().database_url
+    if not yes:
+        if not is_interactive():
+            raise click.UsageError("nobody can be asked here; say --yes to replace the database")
+        echo(f"{file} is a backup and passes its checks.")
+        _show(inspect_backup(file))
+        confirm(f"Replace the database {url} by it?")
+    kept = restore_database(url, file)
+    echo(f"Restored {file}. The search index is built again at the next start.")
+    if kept:
+        echo(f"The database that was there before is kept as {kept}.")
+
+
+def _show(contents: Contents) -> None:
+    echo(f"Revision {contents.revision:,}, with:")
+    counts = {
+        **contents.records,
+        "(queued messages)": contents.messages,
+        "(dead letters)": contents.dead_letters,
+    }
+    for kind, count in counts.items():
+        echo(f"  {count:>9,}  {kind}")

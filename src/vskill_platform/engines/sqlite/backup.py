@@ -1,0 +1,302 @@
+"""Copying a database while it is in use, and putting a copy in its place.
+
+SQLite's backup API copies all pages in one step, within one read transaction: the copy is the
+database as of one commit, writers go on meanwhile, and no write makes it start over, as happens to
+copies in many steps such as `.backup` of the `sqlite3` program. `VACUUM INTO` would do as well, but
+it builds every tree anew; the log cannot be reset while somebody reads, so the quicker way keeps it
+smaller.
+"""
+
+import fcntl
+import glob
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from vskill_platform.engines.ports import Contents
+from vskill_platform.engines.sqlite.connection import (
+    MIGRATIONS,
+    SQL,
+    check_version,
+    errors_translated,
+    migrate,
+    open_connection,
+    snapshot,
+    translate,
+)
+from vskill_platform.engines.sqlite.file_watch import check_log
+from vskill_platform.errors import ConfigError, EngineError
+
+#: SQLite's own files beside the main one.
+_BESIDE = ("-wal", "-shm", "-journal")
+#: The bytes that every connection to a database locks (https://www.sqlite.org/lockingv3.html).
+_SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510
+_DAMAGED = (apsw.CorruptError, apsw.NotADBError)
+_IN_USE = (
+    "the database is in use. Stop every `serve`, `work` and `tick`, and every other program that "
+    "has it open, then try again"
+)
+
+
+def back_up(database: Path, target: Path, *, replace: bool) -> Contents:
+    """Copy the database to *target*, verify the copy, and only then give it its name."""
+    _refuse_own_files(database, target)
+    if target.exists() and not replace:
+        raise ConfigError(f"{target}: this file exists; name another one, or use --force")
+    check_log(database)
+    with errors_translated(database), closing(open_connection(database)) as source:
+        if check_version(source, database) == 0:
+            raise ConfigError(f"{database}: there is nothing in the database yet")
+        with _part_beside(target) as part, errors_translated(target):
+            contents = _copy(source, part)
+            _verify(part, contents, name=target)
+            _put_in_place(part, target, replace=replace)
+    return contents
+
+
+def inspect_backup(source: Path) -> Contents:
+    """Verify a backup without changing it; return what it holds."""
+    if not source.is_file():
+        raise ConfigError(f"{source}: there is no such file")
+    with errors_translated(source), closing(_open_to_read(source)) as connection:
+        if check_version(connection, source) == 0:
+            raise ConfigError(f"{source}: the file is empty or not a backup of this platform")
+        _check_integrity(connection, source)
+        with snapshot(connection):
+            return _read_contents(connection)
+
+
+def restore(database: Path, source: Path) -> Path | None:
+    """Put a copy of *source* in the place of the database; return where the old one is kept.
+
+    Whenever it is interrupted, either the old database is there, with all its commits, or the
+    new one.
+    """
+    _refuse_own_files(database, source)
+    with _used_by_nobody_else(database):
+        pass  # say so before there is a long copy to make
+    contents = inspect_backup(source)
+    with _part_beside(database) as part, errors_translated(part):
+        with closing(_open_to_read(source)) as connection:
+            _copy(connection, part)
+        _begin_new_history(part)
+        _verify(part, contents, name=source)
+        with _used_by_nobody_else(database):
+            _take_over_owner(database, part)
+            _sync(part)
+            kept = _keep_aside(database)
+            part.replace(database)
+            _sync(database.parent)
+    return kept
+
+
+def _copy(source: apsw.Connection, part: Path) -> Contents:
+    with snapshot(source), closing(apsw.Connection(str(part))) as target:
+        contents = _read_contents(source)
+        with target.backup("main", source, "main") as copying:
+            copying.step(-1)
+        # One file, which can be read from a read-only place too.
+        target.execute("PRAGMA journal_mode = DELETE")
+    return contents
+
+
+def _read_contents(connection: apsw.Connection) -> Contents:
+    records = {str(kind): int(count) for kind, count in connection.execute(SQL["count_records"])}
+    counts: list[Any] = connection.execute(SQL["count_messages"]).fetchall()
+    state: list[Any] = connection.execute(SQL["read_state"]).fetchall()
+    ((messages, dead_letters),), ((revision, *_),) = counts, state
+    return Contents(
+        revision=revision, records=records, messages=messages, dead_letters=dead_letters
+    )
+
+
+def _verify(part: Path, expected: Contents, *, name: Path) -> None:
+    with closing(_open_to_read(part)) as connection:
+        _check_integrity(connection, name)
+        found = _read_contents(connection)
+    if found != expected:
+        raise EngineError(f"{name}: the copy holds {found}, not {expected}; try again")
+
+
+def _check_integrity(connection: apsw.Connection, path: Path) -> None:
+    found = [text for (text,) in connection.execute("PRAGMA integrity_check(5)")]
+    if found != ["ok"]:
+        raise EngineError(f"{path}: what would be copied is damaged: {'; '.join(map(str, found))}")
+
+
+def _begin_new_history(part: Path) -> None:
+    with closing(open_connection(part)) as connection:
+        migrate(connection, part, MIGRATIONS)
+        connection.execute(SQL["begin_new_history"])
+        connection.execute("PRAGMA journal_mode = DELETE")
+
+
+def _open_to_read(path: Path) -> apsw.Connection:
+    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+
+
+def _refuse_own_files(database: Path, other: Path) -> None:
+    if other.is_dir():
+        raise ConfigError(f"{other}: this is a folder; name a file")
+    own = [Path(f"{database}{ending}") for ending in ("", *_BESIDE)]
+    if any(_is_same_file(file, other) for file in own):
+        raise ConfigError(f"{other}: this is the database itself, or one of its files")
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    if one.resolve() == other.resolve():
+        return True
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there
+        return False
+
+
+@contextmanager
+def _part_beside(target: Path) -> Iterator[Path]:
+    """Yield an empty file for the owner's eyes alone, which is gone afterwards unless renamed."""
+    _sweep(target)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    with _os_errors(target):
+        os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
+            yield part
+        finally:
+            for ending in ("", *_BESIDE):
+                Path(f"{part}{ending}").unlink(missing_ok=True)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what a killed process has left here."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*.part*"):
+        pid = left.name.removeprefix(f".{target.name}.").partition(".")[0]
+        if pid.isascii() and pid.isdigit() and not _is_alive(int(pid)):
+            left.unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    if pid == os.getpid():  # another process had this number before us
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
+
+
+def _put_in_place(part: Path, target: Path, *, replace: bool) -> None:
+    _sync(part)
+    if replace:
+        part.replace(target)
+    else:
+        try:
+            os.link(part, target)  # unlike a rename, it replaces nothing that has come meanwhile
+        except FileExistsError:
+            raise
+        except OSError:  # this file system has no links
+            part.replace(target)
+    _sync(target.parent)
+
+
+def _sync(path: Path) -> None:
+    """Make what was written to a file or folder, on which no connection is open, durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _used_by_nobody_else(database: Path) -> Iterator[None]:
+    """Hold the lock that no other connection to the database can share; its log is applied."""
+    if not database.exists():
+        yield
+        return
+    try:
+        connection = _lock_by_sqlite(database)
+    except _DAMAGED:  # which is why it is being replaced
+        with _locked_bytes(database):
+            yield
+    else:
+        with closing(connection):
+            yield
+
+
+def _lock_by_sqlite(database: Path) -> apsw.Connection:
+    with errors_translated(database):
+        connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        # Copies the log into the file and removes it, which only the last connection can.
+        mode = connection.execute("PRAGMA journal_mode = DELETE").get
+        connection.execute("BEGIN EXCLUSIVE")
+    except (apsw.BusyError, apsw.LockedError) as error:
+        connection.close()
+        raise EngineError(f"{database}: {_IN_USE}") from error
+    except _DAMAGED:
+        connection.close()
+        raise
+    except apsw.Error as error:
+        connection.close()
+        raise translate(error, database) from error
+    if mode != "delete":
+        connection.close()
+        raise EngineError(f"{database}: {_IN_USE}")
+    return connection
+
+
+@contextmanager
+def _locked_bytes(database: Path) -> Iterator[None]:
+    """Hold SQLite's lock of a file that SQLite cannot read; no connection of ours is open on it."""
+    descriptor = os.open(database, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, _SHARED_SIZE, _SHARED_FIRST)
+        except OSError as error:
+            raise EngineError(f"{database}: {_IN_USE}") from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _take_over_owner(database: Path, part: Path) -> None:
+    """Let whoever could read the old database read the new one, if root restores it for them."""
+    with suppress(FileNotFoundError):
+        old = database.stat()
+        part.chmod(old.st_mode & 0o777)
+        if os.geteuid() == 0:
+            os.chown(part, old.st_uid, old.st_gid)
+
+
+def _keep_aside(database: Path) -> Path | None:
+    """Give the old database another name, with its log if that could not be applied."""
+    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    aside = database.with_name(f"{database.stem}.replaced-{now}{database.suffix}")
+    for ending in ("", "-wal"):
+        try:
+            os.link(f"{database}{ending}", f"{aside}{ending}")
+        except FileNotFoundError:
+            continue
+        except OSError:  # this file system has no links
+            Path(f"{database}{ending}").rename(f"{aside}{ending}")
+    # The old log would be applied to the new database.
+    for ending in _BESIDE:
+        Path(f"{database}{ending}").unlink(missing_ok=True)
+    return aside if aside.exists() else None
+
+
+@contextmanager
+def _os_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError as error:
+        raise ConfigError(f"{path}: this file exists; name another one, or use --force") from error
+    except OSError as error:
+        raise EngineError(f"{path}: {error.strerror}") from error
