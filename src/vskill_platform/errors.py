@@ -25,6 +25,7 @@ VskillError
 ├── NotifyFailed           nobody could be told                       retried
 ├── DeadlineExceeded       the work took longer than it may           retried
 ├── NoRoom                 every place to scan is taken               handed back
+├── OutOfResources         this machine has no disk space or files    handed back, 503
 ├── WorkerDied             its workers died with it, also alone       final
 ├── Overtaken              somebody else was faster                   retried
 └── EngineError            the store or the queue failed              retried
@@ -158,6 +159,11 @@ class NoRoom(VskillError):
 
 class WorkerDied(VskillError):
     pass
+
+
+class OutOfResources(VskillError):
+    retryable = True
+    retry_after = dt.timedelta(seconds=30)
 
 
 class Overtaken(VskillError):

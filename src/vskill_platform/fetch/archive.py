@@ -10,6 +10,7 @@ from typing import IO
 
 import msgspec
 
+from vskill_platform.base.shortage import is_shortage
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.names import Names
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
@@ -93,6 +94,8 @@ def unpack(archive: Path, folder: Path, *, max_ratio: int | None = None) -> None
     except NotADirectoryError as error:
         raise SourceRefused("the archive uses a file as a folder") from error
     except OSError as error:
+        if is_shortage(error):
+            raise
         raise SourceRefused(f"the archive cannot be unpacked: {error.strerror or error}") from error
     except _UNREADABLE as error:
         raise SourceRefused(f"the archive cannot be read: {error}") from error

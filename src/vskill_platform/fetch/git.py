@@ -15,7 +15,14 @@ from types import MappingProxyType
 from urllib.parse import urljoin
 
 from vskill_platform.base.process_limits import limit_child
-from vskill_platform.errors import SourceError, SourceMoved, SourceRefused, SourceUnavailable
+from vskill_platform.base.shortage import has_room, says_no_space
+from vskill_platform.errors import (
+    OutOfResources,
+    SourceError,
+    SourceMoved,
+    SourceRefused,
+    SourceUnavailable,
+)
 
 #: What git prints when asking again later may help.
 _PASSING = (
@@ -173,7 +180,7 @@ class Git:
                 os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         if process.returncode:
-            raise explain(_first_of(complaint))
+            raise _explain_failure(_first_of(complaint))
         return printed
 
     def _environment(self, protocols: tuple[str, ...]) -> dict[str, str]:
@@ -194,6 +201,13 @@ class Git:
             "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_SSH_COMMAND": "false",
         }
+
+
+def _explain_failure(complaint: str) -> SourceError | OutOfResources:
+    """Tell a full disk of ours, which may have swallowed the complaint too, from a bad repo."""
+    if says_no_space(complaint) or not (complaint.strip() or has_room()):
+        return OutOfResources("git has no room for temporary files")
+    return explain(complaint)
 
 
 def explain(complaint: str) -> SourceRefused | SourceUnavailable:

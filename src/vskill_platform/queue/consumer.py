@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Sequence
 
 from vskill_platform.base.settle import settle
+from vskill_platform.base.shortage import is_machine_short
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Delivery
-from vskill_platform.errors import DeadlineExceeded, NoRoom, VskillError
+from vskill_platform.errors import DeadlineExceeded, NoRoom, OutOfResources, VskillError
 from vskill_platform.queue.claim_submission import release_submission
 from vskill_platform.queue.fail_submission import fail_submission
 from vskill_platform.queue.process_submission import process_submission
@@ -44,11 +45,26 @@ async def _handle_message(delivery: Delivery) -> None:
         log.info("handed back", submission=delivery.key, error=str(error))
         await release_submission(delivery)
     except Exception as error:
+        if isinstance(error, OutOfResources) or is_machine_short(error):
+            await _hand_back_later(delivery, error)
+            return
         unforeseen = None if isinstance(error, VskillError) else error
         log.warning(
             "walk broke off", submission=delivery.key, error=repr(error), exc_info=unforeseen
         )
         await fail_submission(delivery, error)
+
+
+async def _hand_back_later(delivery: Delivery, error: Exception) -> None:
+    """Wait a little, then hand the message back: no skill is rejected because a disk is full.
+
+    The message is kept meanwhile, so that the worker takes fewer others.
+    """
+    log.error("machine is out of resources", submission=delivery.key, error=str(error))
+    try:
+        await asyncio.sleep(get_settings().retry_delay.total_seconds())
+    finally:
+        await asyncio.shield(release_submission(delivery))
 
 
 async def _process_in_time(delivery: Delivery) -> None:

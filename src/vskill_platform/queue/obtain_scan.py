@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import msgspec
 
+from vskill_platform.base.shortage import is_shortage
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.base.work_in_thread import work_in_thread
@@ -165,7 +166,9 @@ def _find_changed(snapshot: Snapshot) -> str | None:
         try:
             with (snapshot.folder / file.path).open("rb") as reading:
                 found = hashlib.file_digest(reading, "sha256").hexdigest()
-        except OSError:
+        except OSError as error:
+            if is_shortage(error):
+                raise
             found = ""
         if found != file.sha256:
             return file.path

@@ -11,6 +11,7 @@ import msgspec
 from anyio import BrokenResourceError, BrokenWorkerProcess, CapacityLimiter, to_process
 
 from vskill_platform.base.process_limits import effective_limit, limit_cpu, limit_memory
+from vskill_platform.base.shortage import is_shortage
 from vskill_platform.errors import ScanError
 from vskill_platform.scan.measure_likeness import measure_likeness
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
@@ -49,6 +50,8 @@ async def run_in_process(
             if is_last or not isinstance(error.__cause__, BrokenResourceError):
                 raise _broken_down(error) from error
         except (MemoryError, RecursionError, OSError) as error:
+            if is_shortage(error):  # of this machine: the check has not begun, or cannot read
+                raise
             raise _broken_down(error) from error
     raise AssertionError("the last try returns or raises")
 

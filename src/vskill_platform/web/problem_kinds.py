@@ -3,6 +3,7 @@
 import msgspec
 from litestar.exceptions import HTTPException
 
+from vskill_platform.base.shortage import is_shortage
 from vskill_platform.errors import (
     Busy,
     ChangedSinceSeen,
@@ -14,6 +15,7 @@ from vskill_platform.errors import (
     NotFound,
     NotReady,
     NotSignedIn,
+    OutOfResources,
     Overtaken,
     RecordMalformed,
     RequestForged,
@@ -48,6 +50,13 @@ OUTAGE = Kind(
     "The registry cannot reach its database",
     "Please try again in a moment.",
     "The database does not answer at this moment.",
+)
+OUT_OF_RESOURCES = Kind(
+    503,
+    "out_of_resources",
+    "The registry is out of disk space or files",
+    "Nothing is wrong with what you sent. Please try again later.",
+    "The server has no room for temporary files, or too many files open, at this moment.",
 )
 UNEXPECTED = Kind(
     500,
@@ -102,6 +111,7 @@ KINDS: dict[type[Exception], Kind] = {
         "What is stored is not what was checked, so it is not sent. It has been logged.",
     ),
     EngineError: OUTAGE,
+    OutOfResources: OUT_OF_RESOURCES,
 }
 #: What the framework refuses by itself, by status.
 REFUSALS: dict[int, Kind] = {
@@ -131,6 +141,8 @@ def kind_of(error: Exception) -> Kind:
     found = next((kind for type_, kind in KINDS.items() if isinstance(error, type_)), None)
     if found:
         return found
+    if is_shortage(error):
+        return OUT_OF_RESOURCES
     if isinstance(error, HTTPException) and error.status_code < _SERVER_ERROR:
         status = error.status_code
         odd = Kind(status, "refused", "That was refused", _LOOK_IT_UP)

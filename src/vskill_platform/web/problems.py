@@ -13,7 +13,13 @@ from vskill_platform.errors import NotSignedIn
 from vskill_platform.web.access.paths import sign_in_url, wants_html
 from vskill_platform.web.access.request_id import request_id_of
 from vskill_platform.web.framework_errors import headers_of_refusal, words_of_refusal
-from vskill_platform.web.problem_kinds import OUTAGE, UNEXPECTED, Kind, kind_of
+from vskill_platform.web.problem_kinds import (
+    OUT_OF_RESOURCES,
+    OUTAGE,
+    UNEXPECTED,
+    Kind,
+    kind_of,
+)
 
 log = get_logger(__name__)
 
@@ -85,5 +91,5 @@ def _write_down(request: Request[Any, Any, Any], error: Exception, kind: Kind) -
     path = request.scope["path"]
     if kind is UNEXPECTED:
         log.error("request failed", path=path, exc_info=error)
-    elif kind is OUTAGE:
+    elif kind in {OUTAGE, OUT_OF_RESOURCES}:
         log.error("request met an outage", path=path, error=str(error))

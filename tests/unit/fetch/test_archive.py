@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.shortages import no_descriptors
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch import archive as module
 from vskill_platform.fetch.archive import MAX_RATIO, is_archive, root_of, unpack
@@ -242,3 +243,10 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, name: str, content: bytes
 
     with pytest.raises(SourceRefused, match="cannot be"):
         unpack(tmp_path / name, tmp_path / "out")
+
+
+def test_a_machine_that_is_out_of_resources_refuses_no_archive(tmp_path: Path) -> None:
+    archive = a_zip(tmp_path / "skill.zip", ("skill/SKILL.md", b"x"))
+
+    with pytest.raises(OSError, match="Too many open files"), no_descriptors():
+        unpack(archive, tmp_path / "out")

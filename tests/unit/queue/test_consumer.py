@@ -1,6 +1,7 @@
 """The consumer: a batch in an env of its own, each message settled on its own (seeds US-003)."""
 
 import asyncio
+import errno
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -332,4 +333,25 @@ async def test_a_message_that_finds_no_room_is_handed_back_uncounted(
     assert delivery.attempt == 1
     await handle_submission_queue([delivery], bound)
 
+    assert (await current(submission)).state is SubmissionState.PUBLISHED
+
+
+async def test_a_machine_that_is_out_of_resources_rejects_nothing(
+    bound: WorkerEnv,
+    submit_skill: SubmitSkill,
+    receive: Receive,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = msgspec.structs.replace(bound.settings, retry_delay=timedelta(0))
+    submission = await submit_skill("tidy-notes")
+    with monkeypatch.context() as patch:
+        error = OSError(errno.EMFILE, "Too many open files")
+        patch.setattr(consumer, "process_submission", failing_with(error))
+        for _ in range(10):
+            await handle_submission_queue(await receive(), replace(bound, settings=settings))
+    handed_back = await current(submission)
+
+    await handle_submission_queue(await receive(), bound)
+
+    assert (handed_back.state, handed_back.tries) == (SubmissionState.RECEIVED, 0)
     assert (await current(submission)).state is SubmissionState.PUBLISHED

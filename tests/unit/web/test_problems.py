@@ -1,5 +1,6 @@
 """What went wrong, to programs and to people."""
 
+import errno
 from dataclasses import replace
 from typing import Any, cast
 
@@ -36,6 +37,7 @@ ERRORS: dict[str, Exception] = {
     "overtaken": Overtaken("too slow"),
     "not_ready": NotReady("later"),
     "outage": EngineError("/secret/path: disk gone"),
+    "out_of_resources": OSError(errno.ENOSPC, "No space left on device", "/secret/path"),
     "unexpected": RuntimeError("secret detail of ours"),
     "refused": HTTPException(status_code=418, detail="a teapot"),
 }
@@ -90,7 +92,7 @@ async def test_the_api_never_answers_with_a_page(browser: AsyncClient) -> None:
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-@pytest.mark.parametrize("how", ["outage", "unexpected"])
+@pytest.mark.parametrize("how", ["outage", "out_of_resources", "unexpected"])
 async def test_what_is_ours_to_know_stands_only_in_the_log(
     browser: AsyncClient, program: AsyncClient, logs: list[Any], how: str
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from vskill_platform.base.shortage import is_shortage
 from vskill_platform.base.show_text import show
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import ScannerFailed
@@ -58,6 +59,8 @@ async def run_scanner(
         within = format_duration(scanner.deadline)
         return Outcome(status=ExternalScanStatus.TIMED_OUT, note=f"it did not end within {within}")
     except (ScannerFailed, OSError) as error:
+        if is_shortage(error):
+            raise
         note = str(error) if isinstance(error, ScannerFailed) else "its folder cannot be written"
         return Outcome(status=ExternalScanStatus.ERROR, note=note)
     finally:

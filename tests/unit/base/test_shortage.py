@@ -1,0 +1,64 @@
+"""A machine that is out of something, told from a skill that wants too much."""
+
+import errno
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from vskill_platform.base.shortage import (
+    ROOM_BYTES,
+    is_machine_short,
+    is_shortage,
+    says_no_space,
+)
+
+FULL = SimpleNamespace(f_bavail=0, f_frsize=4096, f_files=1000, f_favail=100)
+NO_FILES = SimpleNamespace(f_bavail=ROOM_BYTES, f_frsize=4096, f_files=1000, f_favail=0)
+ROOMY = SimpleNamespace(f_bavail=ROOM_BYTES, f_frsize=4096, f_files=1000, f_favail=100)
+ENDLESS = SimpleNamespace(f_bavail=ROOM_BYTES, f_frsize=4096, f_files=0, f_favail=0)
+
+
+def an_error(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (errno.ENOSPC, True),
+        (errno.EDQUOT, True),
+        (errno.EMFILE, True),
+        (errno.ENFILE, True),
+        (errno.ENOMEM, True),
+        (errno.ENOENT, False),
+        (errno.EACCES, False),
+    ],
+    ids=errno.errorcode.get,
+)
+def test_a_shortage_is_known_by_its_number(number: int, *, expected: bool) -> None:
+    assert is_shortage(an_error(number)) is expected
+
+
+@pytest.mark.parametrize(
+    ("disk", "expected"), [(FULL, True), (NO_FILES, True), (ROOMY, False), (ENDLESS, False)]
+)
+def test_a_full_disk_that_is_not_full_without_the_skill_is_the_skills_fault(
+    monkeypatch: pytest.MonkeyPatch, disk: SimpleNamespace, *, expected: bool
+) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda _: disk)
+
+    assert is_machine_short(an_error(errno.ENOSPC)) is expected
+    assert says_no_space("fatal: write error: No space left on device") is expected
+
+
+def test_no_descriptors_are_never_the_skills_fault() -> None:
+    assert is_machine_short(an_error(errno.EMFILE))
+    assert not is_machine_short(an_error(errno.ENOENT))
+    assert not is_machine_short(ValueError())
+
+
+def test_other_complaints_say_nothing_of_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda _: FULL)
+
+    assert not says_no_space("fatal: repository not found")
