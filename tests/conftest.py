@@ -126,7 +126,12 @@ async def env(engine: Engine, engine_url: str, clock: ManualClock, tmp_path: Pat
     """Return a worker env on a real database, with a clock that the test moves."""
     return WorkerEnv(
         engine=engine,
-        settings=Settings(database_url=engine_url, node="node-1", local_folders=str(tmp_path)),
+        settings=Settings(
+            database_url=engine_url,
+            node="node-1",
+            local_folders=str(tmp_path),
+            allowed_hosts="registry",
+        ),
         clock=clock,
         scan_slots=CapacityLimiter(2),
     )

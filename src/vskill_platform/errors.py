@@ -11,6 +11,7 @@ VskillError
 ├── NotAllowed             the caller may not do this                 403
 │   ├── RightMissing       the caller's role or token is for less     403
 │   └── RequestForged      it may come from somebody else's page      403
+├── WrongHost              the request is for another host            421
 ├── TooMany                the caller asks too often                  429
 ├── Busy                   too many want the same at this moment      503
 ├── TooLarge               the caller sends more than is read         413
@@ -89,6 +90,10 @@ class RightMissing(NotAllowed):
 
 
 class RequestForged(NotAllowed):
+    pass
+
+
+class WrongHost(VskillError):
     pass
 
 

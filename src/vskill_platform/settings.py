@@ -20,6 +20,7 @@ PREFIX = "VSKILL_"
 
 #: A host, perhaps with a scheme before it and a port behind it.
 _HOST = re.compile(r"(?:(https?)://)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?")
+_HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 #: Up to six digits each: a date so much later is still one that can be computed with.
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d+)?)s)?")
 
@@ -65,7 +66,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     public_url: str = ""
 
     # Who gets in, and how often.
-    #: Who may submit on the web: everybody, who has an account, or who is a publisher.
+    #: Other names under which this registry is reached, with commas between.
+    allowed_hosts: str = ""
+    #: Who may submit on the web: everybody, who has an account, or who is a publisher. If it is not
+    #: set, a registry that others can reach takes nothing from visitors without an account.
     submit_by: Literal["anyone", "signed_in", "publishers"] = "anyone"
     #: After so long somebody signs in again.
     session_lifetime: timedelta = timedelta(days=7)
@@ -75,7 +79,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     #: Tries to sign in from one address, or with one name, in a minute.
     sign_ins_per_minute: int = 10
     #: Addresses of proxies that say whom they speak for, with commas between.
-    trusted_proxies: str = "127.0.0.1,::1"
+    trusted_proxies: str = ""
 
     max_batch_size: int = 3
     max_concurrency: int = 10
@@ -147,6 +151,8 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         if field.type is Secret
     }
     settings = Settings(**values)
+    if "submit_by" not in values and not is_for_this_machine(settings):
+        settings = msgspec.structs.replace(settings, submit_by="signed_in")
     check_nesting(settings)
     check_judge(settings)
     check_places(settings)
@@ -236,7 +242,36 @@ def check_public_url(settings: Settings) -> None:
         )
 
 
+def is_for_this_machine(settings: Settings) -> bool:
+    """Tell whether only this machine can reach the web, as far as the settings say."""
+    public = urlsplit(settings.public_url).hostname if settings.public_url else None
+    return is_loopback(settings.host) and (public is None or is_loopback(public))
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a name or an address is this machine's own."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed_hosts(settings: Settings) -> frozenset[str]:
+    """Return the names that the operator gave this registry, in lower case and without ports."""
+    public = urlsplit(settings.public_url).hostname if settings.public_url else None
+    named = [text.lower() for text in _listed(settings.allowed_hosts)]
+    return frozenset(filter(None, (public, settings.host.lower(), *named)))
+
+
 def check_access(settings: Settings) -> None:
+    for text in _listed(settings.allowed_hosts):
+        if not _HOST_NAME.fullmatch(text.lower()):
+            raise ConfigError(
+                f"{variable('allowed_hosts')}: {text!r} is not a name such as skills.example, "
+                "without a scheme and a port"
+            )
     for text in _listed(settings.trusted_proxies):
         try:
             ipaddress.ip_network(text, strict=False)

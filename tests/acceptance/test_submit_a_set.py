@@ -120,7 +120,7 @@ def test_a_host_on_our_own_network_must_have_been_named(
     assert "VSKILL_PRIVATE_HOSTS" in plain.err
     assert not platform.database.exists()
     assert private.code == 1
-    assert "127.0.0.1 leads to an address that is not public" in private.err
+    assert "127.0.0.1 is not a public address" in private.err
 
 
 def test_a_set_of_which_one_is_refused_submits_the_others(

@@ -37,3 +37,34 @@ def test_who_may_submit_and_how_often_can_be_set() -> None:
 def test_a_wrong_one_stops_the_start_and_is_named(name: str, value: str) -> None:
     with pytest.raises(ConfigError, match=name):
         load_settings({name: value})
+
+
+@pytest.mark.parametrize(
+    ("environ", "submit_by"),
+    [
+        ({}, "anyone"),
+        ({"VSKILL_HOST": "::1"}, "anyone"),
+        ({"VSKILL_HOST": "localhost"}, "anyone"),
+        ({"VSKILL_PUBLIC_URL": "http://127.0.0.1:8000"}, "anyone"),
+        ({"VSKILL_HOST": "0.0.0.0"}, "signed_in"),  # noqa: S104 - not bound
+        ({"VSKILL_HOST": "::"}, "signed_in"),
+        ({"VSKILL_HOST": "10.0.0.7"}, "signed_in"),
+        ({"VSKILL_HOST": "web.internal"}, "signed_in"),
+        ({"VSKILL_PUBLIC_URL": "https://skills.example"}, "signed_in"),
+        ({"VSKILL_HOST": "0.0.0.0", "VSKILL_SUBMIT_BY": "anyone"}, "anyone"),  # noqa: S104 - the same
+    ],
+)
+def test_where_others_reach_the_registry_submitting_needs_an_account_by_default(
+    environ: dict[str, str], submit_by: str
+) -> None:
+    assert load_settings(environ).submit_by == submit_by
+
+
+def test_no_proxy_is_trusted_by_default() -> None:
+    assert load_settings({}).trusted_proxies == ""
+
+
+@pytest.mark.parametrize("text", ["https://skills.example", "skills.example:80", "a b", "*"])
+def test_a_name_that_no_request_could_have_stops_the_start(text: str) -> None:
+    with pytest.raises(ConfigError, match="VSKILL_ALLOWED_HOSTS"):
+        load_settings({"VSKILL_ALLOWED_HOSTS": text})

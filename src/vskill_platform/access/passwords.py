@@ -1,16 +1,19 @@
 """Passwords: what one must be like, its digest with argon2id, and checking without an oracle."""
 
 import asyncio
+import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 
-from vskill_platform.access.guessed_first import count_strides, repeats_a_piece
+from vskill_platform.access.weak_passwords import count_guesses, repeats_a_piece
 from vskill_platform.base.short_queue import ShortQueue
 from vskill_platform.errors import InvalidInput
 
 MIN_LENGTH = 12
+_SHORTEST_NAME = 3
 #: A longer one is no safer, and costs time to digest.
 MAX_LENGTH = 1000
 #: The second recommendation of RFC 9106: three passes over 64 MiB.
@@ -36,10 +39,18 @@ def check_password(password: str, *, name: str) -> None:
         raise InvalidInput("a password is more than a few characters over and over again")
     if repeats_a_piece(password, shorter_than=MIN_LENGTH):
         raise InvalidInput("a password is more than one short piece over and over again")
-    if count_strides(password) < MIN_LENGTH // 2:
-        raise InvalidInput("a password is more than a few runs along the keys or the alphabet")
-    if name and password.lower().replace(name, "").strip() == "":
-        raise InvalidInput("a password is not the name")
+    if count_guesses(password, names=frozenset(_pieces(name))) < MIN_LENGTH // 2:
+        raise InvalidInput(
+            "this password is easily guessed: a common word, your name, a year or a run of keys "
+            "counts as one character, however it is spelled; use several uncommon words"
+        )
+
+
+def _pieces(name: str) -> Iterator[str]:
+    """Return the words of a user's name that somebody would try."""
+    for piece in (name, *re.split(r"[^a-z0-9]+", name)):
+        if len(piece) >= _SHORTEST_NAME:
+            yield piece
 
 
 async def digest_password(password: str) -> str:

@@ -87,6 +87,7 @@ async def _run_parts(
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=bool(env.settings.trusted_proxies),
         forwarded_allow_ips=env.settings.trusted_proxies,
         http=PatientProtocol,
         limit_concurrency=_MAX_CONNECTIONS,

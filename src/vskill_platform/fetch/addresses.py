@@ -3,7 +3,6 @@
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Iterator
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -12,45 +11,42 @@ _NOT_PUBLIC = (
     ipaddress.ip_network("168.63.129.16/32"),  # on one large cloud, the machine's own host
     ipaddress.ip_network("192.0.0.0/24"),  # holds the metadata service of another
     ipaddress.ip_network("192.88.99.0/24"),
-    ipaddress.ip_network("fec0::/10"),
+    ipaddress.ip_network("2001::/23"),  # protocol assignments: Teredo, ORCHID, benchmarks
+    ipaddress.ip_network("2001:db8::/32"),
+    ipaddress.ip_network("2002::/16"),  # 6to4: a relay leads on to an IPv4 address
     ipaddress.ip_network("3fff::/20"),
-    ipaddress.ip_network("5f00::/16"),
 )
-#: IPv6 addresses that carry an IPv4 address in their last 32 bits: a gateway leads on to it.
-_TRANSLATED = (
-    ipaddress.ip_network("64:ff9b::/96"),
-    ipaddress.ip_network("64:ff9b:1::/48"),
-    ipaddress.ip_network("::/96"),
-)
+#: The only IPv6 addresses that are given out for use on the internet. Everything else is local, or
+#: leads through a translator to an IPv4 address that nobody has checked.
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+#: The middle of an address that carries an IPv4 address in its last 32 bits (ISATAP).
+_ISATAP = frozenset({0x00005EFE, 0x02005EFE})
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether everybody may reach *address*, whatever it is wrapped in."""
-    return all(
-        inner.is_global
-        and not inner.is_multicast
-        and not any(inner in network for network in _NOT_PUBLIC)
-        for inner in _unwrapped(address)
+    """Tell whether everybody may reach *address*."""
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped:
+            return is_public(address.ipv4_mapped)
+        if address not in _GLOBAL_UNICAST or (int(address) >> 32) & 0xFFFFFFFF in _ISATAP:
+            return False
+    return (
+        address.is_global
+        and not address.is_multicast
+        and not any(address in network for network in _NOT_PUBLIC)
     )
+
+
+def is_literal(host: str) -> bool:
+    """Tell whether *host* is an address itself, and no name for one."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 async def resolve(host: str, port: int) -> list[Address]:
     """Return every address of a name, as the system knows them now."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(ipaddress.ip_address(place[0]) for *_, place in found))
-
-
-def _unwrapped(address: Address) -> Iterator[Address]:
-    if isinstance(address, ipaddress.IPv4Address):
-        yield address
-        return
-    if address.ipv4_mapped:
-        yield address.ipv4_mapped
-        return
-    yield address
-    if address.sixtofour:
-        yield address.sixtofour
-    if address.teredo:
-        yield from address.teredo
-    if any(address in network for network in _TRANSLATED):
-        yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)

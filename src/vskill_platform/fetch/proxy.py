@@ -98,7 +98,7 @@ class GuardedProxy:
         try:
             found = await addresses.resolve(host, request.port)
         except (OSError, UnicodeError, ValueError) as error:
-            raise SourceUnavailable(f"the host {host} cannot be found") from error
+            raise _not_found(host) from error
         if request.origin not in self._reach.private_hosts:
             self._check(request, found)
         for address in found:
@@ -113,9 +113,12 @@ class GuardedProxy:
             raise SourceRefused(f"{request.host} was to be asked without TLS, which is not done")
         private = [address for address in found if not addresses.is_public(address)]
         if private:
-            # Not said to the submitter: nobody learns from us what our network looks like.
+            # Not said to the submitter: nobody learns from us what our network looks like, nor
+            # which names are known in it.
             log.warning("address refused", host=request.host, addresses=[str(a) for a in private])
-            raise SourceRefused(f"{request.host} leads to an address that is not public")
+            if not addresses.is_literal(request.host):
+                raise _not_found(request.host)
+            raise SourceRefused(f"{request.host} is not a public address")
 
     async def _relay(
         self,
@@ -138,6 +141,14 @@ class GuardedProxy:
                 raise SourceRefused(f"the repo sent more than {MAX_FETCH_BYTES:,} bytes")
             writer.write(chunk)
             await writer.drain()
+
+
+def _not_found(host: str) -> SourceUnavailable:
+    """Return the refusal of a name that is unknown, and of one that leads into a private network.
+
+    They are the same, down to the retries: the difference would tell which names exist there.
+    """
+    return SourceUnavailable(f"no public host {host} can be found")
 
 
 @asynccontextmanager

@@ -25,6 +25,7 @@ from vskill_platform.errors import (
     SourceUnavailable,
     TooLarge,
     TooMany,
+    WrongHost,
 )
 
 _SERVER_ERROR = 500
@@ -95,6 +96,12 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     TooLarge: Kind(
         413, "too_large", "That is too large", "Send less at once; a skill has its files alone."
+    ),
+    WrongHost: Kind(
+        421,
+        "wrong_host",
+        "Misdirected request",
+        "Use the registry's own address.",
     ),
     TooMany: Kind(429, "too_many", "That was too often", "Wait a little."),
     SourceUnavailable: Kind(424, "source_unavailable", "The source does not answer", "Try later."),

@@ -23,17 +23,29 @@ from vskill_platform.errors import Busy, InvalidInput
         "passwordpassword", "Passwordpassword", "123412341234", "qwertyqwerty", "hunter2hunter2",
         "qwertyuiop123", "1qaz2wsx3edc", "abcdefghijkl", "0987654321098", "asdfghjkl;qwe",
         "qwerty1qwerty2", "1111abcdefgh", "aaaaabbbbbccccc",
+        "password1234", "P@ssw0rd1234", "administrator", "Administrator1!", "adm1n1str@t0r",
+        "Passw0rd2024!", "Summer2024!!!", "letmeinplease", "L3tm31n12345", "welcome12345",
+        "iloveyou1234", "changeme2026", "vskill-admin-1", "ada-lovelace1", "Lovelace2026!",
+        "superuser!!!", "rootrootroot1", "$ecret$ecret1", "p4$$w0rd!!!!", "passwordpassword1",
     ],
     ids=lambda password: password[:20],
 )  # fmt: skip
-def test_what_is_guessed_first_is_refused(password: str) -> None:
+def test_what_is_weak_passwords_is_refused(password: str) -> None:
     with pytest.raises(InvalidInput):
         check_password(password, name="ada-lovelace")
 
 
 @pytest.mark.parametrize(
     "password",
-    ["correct horse battery", "pässwörter sind läng", "properties of dew", "x7!kQ2#pW9abcd"],
+    [
+        "correct horse battery",
+        "pässwörter sind läng",
+        "properties of dew",
+        "x7!kQ2#pW9abcd",
+        "password of a quiet river",
+        "tr0ub4dor&3-mx",
+        "zebra quilt 2024 lamp",
+    ],
 )
 def test_what_is_long_is_fine(password: str) -> None:
     check_password(password, name="ada")

@@ -8,7 +8,8 @@ from vskill_platform.fetch.addresses import is_public, resolve
 
 
 @pytest.mark.parametrize(
-    "address", ["93.184.215.14", "1.1.1.1", "2606:4700::1111", "64:ff9b::101:101", "::ffff:1.1.1.1"]
+    "address",
+    ["93.184.215.14", "1.1.1.1", "2606:4700::1111", "2a00::1", "2001:4860::1", "::ffff:1.1.1.1"],
 )
 def test_the_public_internet_may_be_reached(address: str) -> None:
     assert is_public(ipaddress.ip_address(address))
@@ -23,6 +24,9 @@ def test_the_public_internet_may_be_reached(address: str) -> None:
         "fd00:ec2::254", "ff02::1", "fec0::1",
         "3fff::1", "2001:db8::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254",
         "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::a00:1", "2002:7f00:1::",
+        # Translators and tunnels, whatever they lead to; ORCHID; an address without a purpose yet
+        "64:ff9b::101:101", "2002:101:101::", "2001:10::1", "2001:20::1", "2001:2::1", "4000::1",
+        "8000::1", "100::1", "5f00::1", "2606:4700::5efe:a00:1", "2606:4700::200:5efe:a00:1",
         # Teredo: a public server, and a client at 10.0.0.1
         "2001:0:4136:e378:8000:63bf:f5ff:fffe",
     ],

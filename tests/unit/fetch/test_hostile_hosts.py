@@ -27,6 +27,8 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import get_worker_env, worker_env_storage
 
 LOOPBACK = ipaddress.ip_address("127.0.0.1")
+#: What is said of a name that does not exist, and of one that only our own network knows.
+UNKNOWN_HOST = "no public host git.example can be found"
 
 
 async def fetch(source: Source) -> list[str]:
@@ -268,8 +270,17 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused(
 
     monkeypatch.setattr(addresses, "resolve", resolve)
 
-    with pytest.raises(SourceRefused, match=r"git\.example leads to an address that is"):
+    with pytest.raises(SourceUnavailable) as refusal:
         await fetch(git_source("https://git.example/a/b"))
+
+    assert str(refusal.value) == UNKNOWN_HOST
+
+
+@pytest.mark.usefixtures("bound", "leftovers")
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.7", "169.254.169.254"])
+async def test_an_address_that_is_not_public_is_refused_for_good(address: str) -> None:
+    with pytest.raises(SourceRefused, match=f"{address} is not a public address"):
+        await fetch(git_source(f"https://{address}/a/b"))
 
 
 async def test_a_name_that_changes_its_mind_is_refused_the_second_time(
@@ -298,7 +309,7 @@ async def test_a_name_that_changes_its_mind_is_refused_the_second_time(
 
     assert first.startswith(b"HTTP/1.1 200")
     assert second.startswith(b"HTTP/1.1 403")
-    assert isinstance(guard.problem, SourceRefused)
+    assert str(guard.problem) == UNKNOWN_HOST
 
 
 async def test_the_checked_address_is_the_one_that_is_connected_to(
@@ -428,7 +439,7 @@ async def test_a_host_that_cannot_be_found_may_be_found_later(
 
     monkeypatch.setattr(addresses, "resolve", resolve)
 
-    with pytest.raises(SourceUnavailable, match=r"the host git\.example cannot be found"):
+    with pytest.raises(SourceUnavailable, match=UNKNOWN_HOST):
         await fetch(git_source("https://git.example/a/b"))
 
 

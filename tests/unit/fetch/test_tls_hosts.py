@@ -10,7 +10,7 @@ import pytest
 
 from tests.casts import a_skill_folder
 from tests.git_server import GitServer, a_git_server
-from vskill_platform.errors import SourceMoved, SourceRefused
+from vskill_platform.errors import SourceMoved, SourceRefused, SourceUnavailable
 from vskill_platform.fetch import addresses, git
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.model.source import git_source
@@ -82,7 +82,7 @@ async def test_a_name_that_leads_inside_after_the_first_connection_is_refused(
 ) -> None:
     names.answers = ["127.0.0.1", "10.0.0.7"]
 
-    with pytest.raises(SourceRefused, match=r"git\.example leads to an address that is not public"):
+    with pytest.raises(SourceUnavailable, match=r"no public host git\.example can be found"):
         await fetch(f"https://git.example:{server.server_port}/ada/notes")
 
     assert len(names.asked) == 2

@@ -9,8 +9,9 @@ from structlog.contextvars import bound_contextvars
 from vskill_platform.errors import NotSignedIn, VskillError
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.access.headers import NEW_VISIT
+from vskill_platform.web.access.hosts import check_host
 from vskill_platform.web.access.identify import address_of, identify
-from vskill_platform.web.access.paths import SAFE_METHODS, is_plain
+from vskill_platform.web.access.paths import SAFE_METHODS, is_health, is_plain
 from vskill_platform.web.access.rate_limits import RateLimits, household, who_asks
 from vskill_platform.web.access.request_id import request_id_of
 from vskill_platform.web.access.shares import held_until_answered
@@ -37,6 +38,8 @@ class AccessMiddleware:
 
     async def _let_in(self, request: Request[Any, Any, Any]) -> None:
         path = request.scope["path"]
+        if not is_health(path):
+            check_host(request.scope, get_settings())
         if is_plain(path):
             return
         try:

@@ -7,14 +7,20 @@ from litestar.connection import ASGIConnection
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SIGN_IN = "/sign-in"
-#: Nobody is looked up for these, nor counted: they must answer when nothing else does.
-_PLAIN = ("/static/", "/healthz", "/readyz")
+#: For probes, which know this machine by any address.
+_HEALTH = frozenset({"/healthz", "/readyz"})
+_STATIC = "/static/"
 #: Where signing in leads back to nothing.
 _NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome")
 
 
+def is_health(path: str) -> bool:
+    return path in _HEALTH
+
+
 def is_plain(path: str) -> bool:
-    return path.startswith(_PLAIN)
+    """Tell whether nobody is looked up nor counted: these must answer when nothing else does."""
+    return is_health(path) or path.startswith(_STATIC)
 
 
 def is_api(connection: ASGIConnection[Any, Any, Any, Any]) -> bool:

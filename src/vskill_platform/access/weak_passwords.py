@@ -1,0 +1,88 @@
+"""Passwords that are easily guessed: common words, runs of keys and repetition, in any spelling."""
+
+import re
+from itertools import pairwise
+
+#: What lies side by side on a keyboard or follows each other, as fingers and heads go along it.
+_ROWS = (
+    "abcdefghijklmnopqrstuvwxyz", "01234567890",
+    "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "yxcvbnm", "azertyuiop", "qsdfghjklm",
+    "1qaz", "2wsx", "3edc", "4rfv", "5tgb", "6yhn", "7ujm",
+)  # fmt: skip
+_NEIGHBOURS = frozenset(pair for row in _ROWS for way in (row, row[::-1]) for pair in pairwise(way))
+#: Two neighbours stand in many words.
+_SHORTEST_RUN = 3
+#: Words that lists of leaked passwords are made of; each of them is one guess.
+_COMMON_WORDS = """
+access account admin administrator agent alpha apple april august autumn baby bailey baseball
+basketball batman beautiful blink bonjour boss bunny butterfly change changeit changeme charlie
+cheese chelsea chocolate computer company cookie daniel dallas database default december demo
+diamond docker donald dragon dummy eagle easter elephant enter example family february flower
+football forever freedom friday friend friends george ginger google guest hallo hannah happy
+harley heaven hello hockey home hunter iloveyou internet jackson january jasmine jennifer
+jessica jesus jordan joshua july june justin killer kitty letmein linux liverpool local login
+london love lovely lovers maggie manager march master matrix matthew maverick merlin michael
+michelle mickey mobile monday monkey monster mother mustang mypass mypassword nicole november
+number october office operator oracle orange owner pass passe passwd password passwort patrick
+peanut pepper person phoenix please pokemon power princess private public publisher purple
+qwerty reader registry reviewer robert root samsung saturday school secret secure security
+september server service shadow silver skill skills snoopy soccer spring starwars success summer
+sunday sunshine super superman superuser support sweet sysadmin system temp temporary test
+testing thank thomas thunder thursday ticket tiger today tomorrow trustno tuesday user username
+vskill wednesday welcome whatever william windows winter wizard wordpass work your
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+_LONGEST_WORD = max(map(len, _COMMON))
+_SHORTEST_WORD = 3
+#: How letters are written by those who were told to use digits and signs; two ways to read a 1.
+_SPELLINGS = tuple(
+    str.maketrans("@4830!517$29()|+", f"aabeo{one}s{other}tszgcdit")
+    for one, other in (("i", "i"), ("l", "l"), ("i", "l"))
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+def repeats_a_piece(password: str, *, shorter_than: int) -> bool:
+    """Tell whether it is one short piece over and over again, the last one perhaps in part."""
+    text = password.lower()
+    longest = min(shorter_than - 1, len(text) // 2)
+    return any(text[length:] == text[:-length] for length in range(1, longest + 1))
+
+
+def count_guesses(password: str, *, names: frozenset[str] = frozenset()) -> int:
+    """Count what is left to guess if each common word, run of keys and year is one guess.
+
+    *names* are words that somebody who knows the account would try.
+    """
+    text = password.lower()
+    readings = (text, *(text.translate(spelling) for spelling in _SPELLINGS))
+    guesses = at = 0
+    while at < len(text):
+        at += max(_length_of_run(text, at), _length_of_word(readings, at, names), 1)
+        guesses += 1
+    return guesses
+
+
+def _length_of_word(readings: tuple[str, ...], start: int, names: frozenset[str]) -> int:
+    """Return how long the longest word is that begins there in any spelling; 0 if there is none."""
+    if _YEAR.match(readings[0], start):
+        return 4
+    longest = max(_LONGEST_WORD, *map(len, names)) if names else _LONGEST_WORD
+    for length in range(longest, _SHORTEST_WORD - 1, -1):
+        for reading in readings:
+            piece = reading[start : start + length]
+            if len(piece) == length and (piece in _COMMON or piece in names):
+                return length
+    return 0
+
+
+def _length_of_run(text: str, start: int) -> int:
+    """Return the length of a run of neighbouring keys, or of one key; 0 if it is too short."""
+    end = start + 1
+    while end < len(text) and _goes_on(text[end - 1], text[end]):
+        end += 1
+    return end - start if end - start >= _SHORTEST_RUN else 0
+
+
+def _goes_on(before: str, after: str) -> bool:
+    return before == after or (before, after) in _NEIGHBOURS
