@@ -81,7 +81,7 @@ async def test_two_hosts_are_none(program: AsyncClient) -> None:
     assert (await program.get("/sign-in", headers=headers)).status_code == 421
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@pytest.mark.parametrize("path", ["/healthz", "/healthz/queue", "/readyz"])
 async def test_a_probe_may_call_this_machine_what_it_likes(program: AsyncClient, path: str) -> None:
     assert await status(program, "pod-7.cluster.internal", path) in {200, 503}
     assert await status(program, "pod-7.cluster.internal", f"{path}/") == 421

@@ -8,7 +8,7 @@ from litestar.connection import ASGIConnection
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SIGN_IN = "/sign-in"
 #: For probes, which know this machine by any address.
-_HEALTH = frozenset({"/healthz", "/readyz"})
+_HEALTH = frozenset({"/healthz", "/healthz/queue", "/readyz"})
 _STATIC = "/static/"
 #: Where signing in leads back to nothing.
 _NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome")
