@@ -1,6 +1,7 @@
 """Write the lock files: pinned, hashed, for every supported Python, naming no host."""
 
 import subprocess
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -11,10 +12,19 @@ LOCKS = {
     "fuzz.lock": ["--group", "dev", "--group", "fuzz"],
 }
 
+COMPILE = [
+    "uv", "pip", "compile", "--universal", "--python-version", "3.11", "--generate-hashes",
+    "--no-emit-index-url", "--no-emit-find-links", "--no-header", "--quiet", "--upgrade",
+]  # fmt: skip
+
 for name, groups in LOCKS.items():
     subprocess.run(
-        ["uv", "pip", "compile", "pyproject.toml", *groups, "--output-file", f"requirements/{name}",
-         "--universal", "--python-version", "3.11", "--generate-hashes", "--no-emit-index-url",
-         "--no-emit-find-links", "--no-header", "--quiet", "--upgrade"],
+        [*COMPILE, "pyproject.toml", *groups, "--output-file", f"requirements/{name}"],
         cwd=ROOT, check=True,
     )  # fmt: skip
+# What builds the package itself: an installation without build isolation needs nothing unpinned.
+BUILDERS = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+subprocess.run(
+    [*COMPILE, "-", "--output-file", "requirements/build.lock"],
+    cwd=ROOT, check=True, input="\n".join(BUILDERS), text=True,
+)  # fmt: skip

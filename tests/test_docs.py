@@ -162,6 +162,18 @@ def test_lock_files_pin_with_hashes_and_name_no_host() -> None:
         assert "://" not in text
 
 
+def test_operators_install_nothing_without_a_hash() -> None:
+    text = (ROOT / "docs/operations.md").read_text()
+    commands = re.findall(r"pip install (.*)", text)
+
+    assert commands
+    for command in commands:
+        is_own = "--no-deps" in command and "--no-build-isolation" in command
+        assert is_own or "--require-hashes" in command
+    for lock in re.findall(r"-r (requirements/\S+)", text):
+        assert (ROOT / lock).is_file()
+
+
 def test_the_walk_fits_on_one_screen() -> None:
     walk = ROOT / "src/vskill_platform/queue/process_submission.py"
 

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from vskill_platform.access.namespaces import check_may_act_in, may_act_in
-from vskill_platform.access.visibility import find_visible_submission
+from vskill_platform.access.visibility import find_visible_submission, sees_submission
 from vskill_platform.errors import NotAllowed
 from vskill_platform.intake.requeue import RETRYABLE_STATES, retry
 from vskill_platform.intake.withdraw import withdraw
@@ -30,10 +30,16 @@ from vskill_platform.stores.external_scan_store import ExternalScan, get_externa
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_set_store import get_submission_set
-from vskill_platform.stores.submission_store import get_history
+from vskill_platform.stores.submission_store import get_history, read_submissions
 from vskill_platform.web.hand_in_rights import check_may_publish_ref
 
 _S = SubmissionState
+_SIBLINGS_AT_ONCE = 20
+#: Triggers whose actor is a person, and those whose actor is a part of the platform by its name.
+_BY_PEOPLE = frozenset({"submit", "withdraw", "requeue", "revive", "review", "unblock", "rescan"})
+_BY_PARTS = frozenset({"recover", "external-scan"})
+#: Stands in public for the name of a node, which often holds a host name and a process id.
+_WORKER = "worker"
 #: What somebody who sent it in should know and can do now.
 _NEXT_STEPS: dict[SubmissionState, str] = {
     _S.RECEIVED: "It waits for its turn. You need not stay: this page knows what became of it.",
@@ -107,7 +113,7 @@ async def view_submission(visitor: Visitor, submission: Submission) -> Submissio
     )
     return SubmissionView(
         submission=submission,
-        history=await get_history(submission.id),
+        history=_shown_history(visitor, await get_history(submission.id)),
         report=await _shown_report(submission.id),
         external=await get_external_scans(submission.id),
         position=await get_queue().position(submission.id) if waits else None,
@@ -118,7 +124,7 @@ async def view_submission(visitor: Visitor, submission: Submission) -> Submissio
         and await _may_publish_ref(visitor, submission.source),
         may_withdraw=submission.state not in TERMINAL_STATES
         and await _is_theirs(visitor, submission),
-        has_siblings=await _has_siblings(submission),
+        has_siblings=await _has_siblings(visitor, submission),
     )
 
 
@@ -136,9 +142,38 @@ def _next_step(submission: Submission) -> str:
     return _UPLOAD_STEPS.get(submission.state, usual) if is_upload else usual
 
 
-async def _has_siblings(submission: Submission) -> bool:
+async def _has_siblings(visitor: Visitor, submission: Submission) -> bool:
+    """Tell whether others came in with it that this visitor may see."""
     together = await get_submission_set(submission.set_id) if submission.set_id else None
-    return together is not None and len(together.submission_ids) > 1
+    ids = [one for one in together.submission_ids if one != submission.id] if together else []
+    for start in range(0, len(ids), _SIBLINGS_AT_ONCE):
+        some = await read_submissions(ids[start : start + _SIBLINGS_AT_ONCE])
+        for sibling in some.values():
+            if await sees_submission(visitor, sibling):
+                return True
+    return False
+
+
+def _shown_history(visitor: Visitor, history: list[StateEvent]) -> list[StateEvent]:
+    """Return the history; on which machine a worker runs is told to operators alone."""
+    if visitor.may(Right.OPERATE, get_settings()):
+        return history
+    before: StateEvent | None = None
+    shown = []
+    for event in history:
+        is_known = _is_by_a_person(event, before) or event.trigger in _BY_PARTS
+        shown.append(event if is_known else msgspec.structs.replace(event, actor=_WORKER))
+        before = event
+    return shown
+
+
+def _is_by_a_person(event: StateEvent, before: StateEvent | None) -> bool:
+    """Tell whether the actor is somebody who sent it in, retried it or decided about it."""
+    if event.trigger == "retry":  # a worker tries again what is still on its way
+        return event.from_state in TERMINAL_STATES
+    if event.trigger == "publish":  # a reviewer's approval, or the end of a check
+        return before is not None and before.trigger == "review"
+    return event.trigger in _BY_PEOPLE
 
 
 async def _shown_report(submission_id: str) -> Report | None:

@@ -30,7 +30,7 @@ from vskill_platform.errors import Busy, InvalidInput
     ],
     ids=lambda password: password[:20],
 )  # fmt: skip
-def test_what_is_weak_passwords_is_refused(password: str) -> None:
+def test_a_password_that_is_easily_guessed_is_refused(password: str) -> None:
     with pytest.raises(InvalidInput):
         check_password(password, name="ada-lovelace")
 

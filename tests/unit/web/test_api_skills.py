@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -472,3 +473,23 @@ async def test_where_files_lie_on_the_machine_of_the_registry_is_not_told(
     ]
 
     assert not any("/srv/den" in text for text in texts)
+
+
+@pytest.mark.parametrize("word", ["versions", "files", "security"])
+async def test_a_private_skill_that_is_called_like_a_part_of_an_address_is_not_there(
+    registry: Registry, tmp_path: Path, word: str
+) -> None:
+    path = f"/api/v1/skills/ada/notes/{word}"
+
+    async def answers() -> list[tuple[int, str]]:
+        found = [await registry.get(path), await registry.get(f"/skills/ada/notes/{word}")]
+        return [(one.status_code, re.sub(r"req_\w+", "", one.text)) for one in found]
+
+    before = await answers()
+    await put_skill(registry.env, tmp_path, f"ada/notes/{word}", is_private=True)
+    after = await answers()
+    seen = await registry.get(path, headers=await token_of(Role.REVIEWER))
+
+    assert after == before
+    assert before[1][0] == 404
+    assert (seen.status_code, seen.json()["skill"]["slug"]) == (200, f"ada/notes/{word}")

@@ -15,7 +15,7 @@ from vskill_platform.intake.pause_queue import pause_queue
 from vskill_platform.intake.requeue import retry
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source, git_source, upload_source
-from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.submission import Cause, SubmissionState, move
 from vskill_platform.model.user import Role
 from vskill_platform.model.verdict import FindingKind, Severity
 from vskill_platform.runtime.env import WorkerEnv
@@ -202,6 +202,58 @@ async def test_what_came_in_alone_has_no_others_beside_it(registry: Registry) ->
 
     assert "Came in with" not in await page_of(one.id)
     assert "Came in with" in await page_of(one.id, two.id)
+
+
+async def test_others_that_a_visitor_may_not_see_are_not_mentioned(registry: Registry) -> None:
+    one = await put_submission(registry.env, _S.TIER1_FAILED, name="one", set_id="set_1")
+    hidden = await put_submission(
+        registry.env, _S.TIER1_FAILED, name="hidden", set_id="set_1", is_private=True
+    )
+    ids = (one.id, hidden.id)
+    await put_submission_set(
+        SubmissionSet(
+            id="set_1", source=REPO, submission_ids=ids, submitter="ada", updated_at=one.updated_at
+        )
+    )
+    rae = await browser_of(Role.REVIEWER)
+
+    by_stranger = await registry.get(f"/submissions/{one.id}", headers=HTML)
+    by_reviewer = await registry.get(f"/submissions/{one.id}", headers=rae)
+
+    assert "Came in with" not in by_stranger.text
+    assert "Came in with" in by_reviewer.text
+
+
+async def test_the_name_of_a_node_is_told_to_operators_alone(registry: Registry) -> None:
+    submission = (await submit(git_source(REPO, "tidy"), submitter="ada")).submission
+    steps = [
+        (_S.TIER1_SCANNING, "claim", "build-7.internal-4242"),
+        (_S.RECEIVED, "retry", "build-7.internal-4242"),
+        (_S.TIER1_SCANNING, "claim", "build-7.internal-4242"),
+        (_S.REJECTED, "fail", "build-7.internal-4242"),
+        (_S.RECEIVED, "retry", "ben"),
+        (_S.TIER1_SCANNING, "claim", "build-7.internal-4242"),
+        (_S.NEEDS_REVIEW, "check", "build-7.internal-4242"),
+        (_S.AUTO_APPROVED, "review", "rae"),
+        (_S.PUBLISHED, "publish", "rae"),
+    ]
+    for state, trigger, actor in steps:
+        stored = await get_submission(submission.id)
+        assert stored
+        cause = Cause(trigger=trigger, actor=actor, reason="so")
+        moved, event = move(stored.record, state, cause, now=stored.record.updated_at)
+        await registry.env.engine.commit(write_submission(moved, [event], expected=stored.revision))
+    path, api = f"/submissions/{submission.id}", f"/api/v1/submissions/{submission.id}"
+
+    by_stranger = await registry.get(path, headers=HTML)
+    told = (await registry.get(api)).json()["stateHistory"]
+    by_reviewer = await registry.get(path, headers=await browser_of(Role.REVIEWER))
+
+    assert "build-7" not in by_stranger.text
+    assert [event["actor"] for event in told] == [
+        "ada", "worker", "worker", "worker", "worker", "ben", "worker", "worker", "rae", "rae",
+    ]  # fmt: skip
+    assert by_reviewer.text.count("build-7.internal-4242") == 6
 
 
 async def test_a_line_is_shown_once_though_a_finding_rests_on_it_twice(registry: Registry) -> None:

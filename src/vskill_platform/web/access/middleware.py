@@ -6,12 +6,12 @@ from litestar import Request
 from litestar.types import ASGIApp, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
-from vskill_platform.errors import NotSignedIn, VskillError
+from vskill_platform.errors import NotFound, NotSignedIn, VskillError, WrongHost
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.access.headers import NEW_VISIT
 from vskill_platform.web.access.hosts import check_host
 from vskill_platform.web.access.identify import address_of, identify
-from vskill_platform.web.access.paths import SAFE_METHODS, is_health, is_plain
+from vskill_platform.web.access.paths import SAFE_METHODS, is_health, is_plain, leads_nowhere
 from vskill_platform.web.access.rate_limits import RateLimits, household, who_asks
 from vskill_platform.web.access.request_id import request_id_of
 from vskill_platform.web.access.shares import held_until_answered
@@ -38,18 +38,21 @@ class AccessMiddleware:
 
     async def _let_in(self, request: Request[Any, Any, Any]) -> None:
         path = request.scope["path"]
-        if not is_health(path):
-            check_host(request.scope, get_settings())
-        if is_plain(path):
+        if is_health(path):
             return
         try:
+            check_host(request.scope, get_settings())
+            if is_plain(path):
+                return
             found = await identify(request)
-        except NotSignedIn:
+        except (NotSignedIn, WrongHost):
             self._count(request, household(address_of(request)))  # so that nobody tries all day
             raise
         request.scope["state"][VISITOR] = found.visitor
         request.scope["state"][NEW_VISIT] = found.new_visit
         self._count(request, who_asks(found.visitor))
+        if leads_nowhere(path):
+            raise NotFound("no page and no answer has this address")
 
     def _count(self, request: Request[Any, Any, Any], who: str) -> None:
         settings = get_settings()

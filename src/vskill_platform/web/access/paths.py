@@ -1,5 +1,6 @@
 """What the path and the headers of a request say about who is asking, and what for."""
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -10,6 +11,8 @@ SIGN_IN = "/sign-in"
 #: For probes, which know this machine by any address.
 _HEALTH = frozenset({"/healthz", "/healthz/queue", "/readyz"})
 _STATIC = "/static/"
+_STATIC_FOLDER = Path(__file__).parents[1] / "static"
+_STATIC_FILES = frozenset(f"{_STATIC}{path.name}" for path in _STATIC_FOLDER.iterdir())
 #: Where signing in leads back to nothing.
 _NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome")
 
@@ -20,7 +23,12 @@ def is_health(path: str) -> bool:
 
 def is_plain(path: str) -> bool:
     """Tell whether nobody is looked up nor counted: these must answer when nothing else does."""
-    return is_health(path) or path.startswith(_STATIC)
+    return is_health(path) or path in _STATIC_FILES
+
+
+def leads_nowhere(path: str) -> bool:
+    """Tell whether nothing can be there: the file system and others choke on such names."""
+    return not path.isprintable() or (path.startswith(_STATIC) and path not in _STATIC_FILES)
 
 
 def is_api(connection: ASGIConnection[Any, Any, Any, Any]) -> bool:

@@ -5,6 +5,7 @@ import hmac
 from typing import Any
 
 from litestar.connection import ASGIConnection
+from litestar.types import Scope
 
 from vskill_platform.model.access import Visitor
 
@@ -18,7 +19,11 @@ _NOBODY = Visitor()
 
 def visitor_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Visitor:
     """Return who sent the request; nobody in particular if it was not looked at."""
-    visitor: Visitor = connection.scope["state"].get(VISITOR, _NOBODY)
+    return visitor_in(connection.scope)
+
+
+def visitor_in(scope: Scope) -> Visitor:
+    visitor: Visitor = scope["state"].get(VISITOR, _NOBODY)
     return visitor
 
 

@@ -8,7 +8,10 @@ from urllib.parse import quote, unquote
 
 from litestar.types import ASGIApp, Receive, Scope, Send
 
+from vskill_platform.access.visibility import sees_skill
+from vskill_platform.model.access import Visitor
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
+from vskill_platform.web.access.visitor import visitor_in
 
 _PREFIX = "/api/v1/skills/"
 #: What may follow a slug.
@@ -35,7 +38,7 @@ class SlugPaths:
         if path.startswith(_PREFIX):
             rest = path.removeprefix(_PREFIX)
             if rest and rest not in _NO_SLUGS and len(rest) <= _MAX_LENGTH:
-                joined = _PREFIX + await _join(rest.strip("/").split("/"))
+                joined = _PREFIX + await _join(rest.strip("/").split("/"), visitor_in(scope))
                 scope["path"] = joined
                 scope["raw_path"] = quote(joined).encode()
         await self._app(scope, receive, send)
@@ -46,14 +49,16 @@ def slug_of(segment: str) -> str:
     return unquote(segment)
 
 
-async def _join(words: list[str]) -> str:
+async def _join(words: list[str], visitor: Visitor) -> str:
+    """Join the parts of the slug; one that this visitor may not see does not exist."""
     ways = [
         (words[:length], words[length:])
         for length in range(min(_LONGEST, len(words)), 0, -1)
         if not words[length:] or words[length] in PARTS
     ]
     for slug, rest in ways[:-1]:  # the last needs no look: it is what remains
-        if await get_skill(await resolve_slug("/".join(slug))):
+        stored = await get_skill(await resolve_slug("/".join(slug)))
+        if stored and await sees_skill(visitor, stored.record):
             return _as_path(slug, rest)
     return _as_path(*ways[-1]) if ways else "/".join(words)
 
