@@ -1,6 +1,7 @@
 """Passwords that are easily guessed: common words, runs of keys and repetition, in any spelling."""
 
 import re
+import unicodedata
 from itertools import pairwise
 
 #: What lies side by side on a keyboard or follows each other, as fingers and heads go along it.
@@ -14,6 +15,9 @@ _NEIGHBOURS = frozenset(pair for row in _ROWS for way in (row, row[::-1]) for pa
 _SHORTEST_RUN = 3
 #: Words that lists of leaked passwords are made of; each of them is one guess.
 _COMMON_WORDS = """
+and are bad big black blue boy car cat code cool day dog for free fun game girl god good green hot
+house key king lady life little lucky man mine money music new night nothing old one own queen red
+sex star sun the this three time two very web white woman word words world yes you zero
 access account admin administrator agent alpha apple april august autumn baby bailey baseball
 basketball batman beautiful blink bonjour boss bunny butterfly change changeit changeme charlie
 cheese chelsea chocolate computer company cookie daniel dallas database default december demo
@@ -39,6 +43,8 @@ _SPELLINGS = tuple(
     str.maketrans("@4830!517$29()|+", f"aabeo{one}s{other}tszgcdit")
     for one, other in (("i", "i"), ("l", "l"), ("i", "l"))
 )
+#: What stands between words, or behind the last one, and is tried along with them.
+_BETWEEN = frozenset(" -_.,:;+*#!?/")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -54,13 +60,22 @@ def count_guesses(password: str, *, names: frozenset[str] = frozenset()) -> int:
 
     *names* are words that somebody who knows the account would try.
     """
-    text = password.lower()
+    text = _plain(password)
     readings = (text, *(text.translate(spelling) for spelling in _SPELLINGS))
     guesses = at = 0
     while at < len(text):
+        if text[at] in _BETWEEN:
+            at += 1
+            continue
         at += max(_length_of_run(text, at), _length_of_word(readings, at, names), 1)
         guesses += 1
     return guesses
+
+
+def _plain(password: str) -> str:
+    """Return it in lower case, without accents, and wide or curled letters as what they are."""
+    parts = unicodedata.normalize("NFKD", password.casefold())
+    return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def _length_of_word(readings: tuple[str, ...], start: int, names: frozenset[str]) -> int:

@@ -2,6 +2,8 @@
 
 import gc
 import sys
+import traceback
+from types import TracebackType
 
 import click
 
@@ -61,7 +63,16 @@ def cli() -> None:
         gc.enable()
 
 
+def print_crash(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Print the traceback of a mistake of ours; the error may quote what somebody else wrote."""
+    lines = "".join(traceback.format_exception(kind, error, trace)).rstrip("\n").split("\n")
+    load("vskill_platform.cli.terminal:echo")(*lines, err=True)
+
+
 def main() -> None:
+    sys.excepthook = print_crash
     # Modules make many objects and no garbage: looking for some takes a fifth of a short command.
     gc.disable()
     guard_stderr()

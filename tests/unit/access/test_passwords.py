@@ -26,6 +26,7 @@ from vskill_platform.errors import Busy, InvalidInput
         "password1234", "P@ssw0rd1234", "administrator", "Administrator1!", "adm1n1str@t0r",
         "Passw0rd2024!", "Summer2024!!!", "letmeinplease", "L3tm31n12345", "welcome12345",
         "iloveyou1234", "changeme2026", "vskill-admin-1", "ada-lovelace1", "Lovelace2026!",
+        "pass-word-1234", "admin-admin-admin-1", "pässwörd-1234", "\uff50\uff41ssword1234",
         "superuser!!!", "rootrootroot1", "$ecret$ecret1", "p4$$w0rd!!!!", "passwordpassword1",
     ],
     ids=lambda password: password[:20],
