@@ -14,6 +14,7 @@ from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.model.verdict import FindingKind, Verdict
 from vskill_platform.scan import hidden_text
+from vskill_platform.scan.commands_in_prose import commands_in
 from vskill_platform.scan.containers import MAX_MEMBERS, Room, Sealed, open_container
 from vskill_platform.scan.decode import decode_literal, find_encoded
 from vskill_platform.scan.exposed import find_exposed, redact
@@ -26,8 +27,9 @@ from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.magic import CONTAINERS, file_type
-from vskill_platform.scan.prose import ProseReader
-from vskill_platform.scan.regions import inline_code, split_markdown
+from vskill_platform.scan.paragraphs import Paragraphs
+from vskill_platform.scan.prose import read_prose
+from vskill_platform.scan.regions import split_markdown
 from vskill_platform.scan.report_html import write_html
 from vskill_platform.scan.report_json import write_json, write_jsonl
 from vskill_platform.scan.report_sarif import write_sarif
@@ -96,12 +98,13 @@ _READERS: tuple[Reader, ...] = (
 
 def _markdown(raw: bytes) -> None:
     text = _text(raw)
-    reader = ProseReader(text)
     lines = text.count("\n") + 1
     for region in split_markdown(text):
-        facts = reader.read(region.text, region.line)
+        part = Paragraphs(region.text, region.line)
+        facts = read_prose(part)
         _storable(facts)
-        places = [fact.line for fact in facts] + [line for line, _ in inline_code(region)]
+        places = [fact.line for fact in facts]
+        places += [part.line_at(view, start) for view, start, _ in commands_in(part)]
         if any(not region.line <= place <= lines for place in places):
             raise Broken("something was found outside of the region that it is in")
 

@@ -140,13 +140,13 @@ class _Neighbours:
         self._at_least = at_least
         self._by_line: dict[int, list[tuple[int, Placed]]] = defaultdict(list)
         for number, candidate in enumerate(candidates):
-            self._by_line[candidate.fact.line].append((number, candidate))
+            self._by_line[candidate.place].append((number, candidate))
         self._lines = sorted(self._by_line)
         self._counts = [0, *accumulate(len(self._by_line[line]) for line in self._lines)]
 
     def are_enough(self, placed: Placed, within: int) -> bool:
         """Say whether as many facts are near as the rule needs."""
-        line = placed.fact.line
+        line = placed.place
         first = bisect_left(self._lines, line - within)
         behind = bisect_right(self._lines, line + within)
         return self._counts[behind] - self._counts[first] >= self._at_least
@@ -155,7 +155,7 @@ class _Neighbours:
         """Return the nearest other fact; of several, the one that was found last."""
         if self._at_least > 1 and not self.are_enough(placed, within):
             return None
-        line = placed.fact.line
+        line = placed.place
         if here := self._last_at(line, placed):
             return here[1]
         place = bisect_left(self._lines, line)

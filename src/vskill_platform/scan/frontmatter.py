@@ -1,5 +1,7 @@
 """Reading the YAML at the head of a SKILL.md: every value a text, every key with its line."""
 
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
@@ -12,6 +14,14 @@ MAX_DEPTH = 12
 _FENCE = "---"
 #: The line of the first key: the fence is line 1.
 _FIRST_LINE = 2
+
+#: What ends a line of Markdown; `splitlines` knows more, which would end the head early.
+_LINE_END = re.compile(r"\r\n|\n|\r")
+#: Control characters, those that change the order of text, and tags but for those of a flag.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]"
+    "|(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0000-\U000e007f]"
+)
 
 Value = str | list[str] | dict[str, str] | None
 
@@ -35,7 +45,7 @@ class Frontmatter(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=2)  # several checks read the same one, one after the other
 def read_frontmatter(text: str) -> Frontmatter:
-    lines = text.removeprefix("\ufeff").splitlines()
+    lines = _LINE_END.split(text.removeprefix("\ufeff"))
     if not lines or lines[0].rstrip() != _FENCE:
         raise FrontmatterError("the file does not start with a line `---`", 1)
     try:
@@ -56,12 +66,12 @@ def read_frontmatter(text: str) -> Frontmatter:
 
 
 def _read_fields(head: str) -> dict[str, Field]:
-    _refuse_bombs(head)
-    root = yaml.compose(head, Loader=yaml.CSafeLoader)
+    root = _compose(head)
     if root is None:
         return {}
     if not isinstance(root, yaml.MappingNode):
         raise FrontmatterError("it is not a list of `key: value` lines", _FIRST_LINE)
+    _refuse_unseen(head)
     fields: dict[str, Field] = {}
     for key, value in root.value:
         line = key.start_mark.line + _FIRST_LINE
@@ -71,6 +81,35 @@ def _read_fields(head: str) -> dict[str, Field]:
             raise FrontmatterError(f"`{key.value}` is there twice", line)
         fields[key.value] = Field(_read_value(value), line)
     return fields
+
+
+def _refuse_unseen(head: str) -> None:
+    """Refuse characters that an agent loads and nobody sees, however they are written."""
+    for node in nodes_of(head):
+        if found := _UNSEEN.search(node.value):
+            line = node.start_mark.line + _FIRST_LINE
+            code = f"U+{ord(found[0][0]):04X}"
+            raise FrontmatterError(f"a value holds the invisible character {code}", line)
+
+
+def nodes_of(head: str) -> Iterator[yaml.ScalarNode]:
+    """Yield every key and value of a head, at any depth; raise for what is not safe to read."""
+    todo = [_compose(head)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, yaml.ScalarNode):
+            yield node
+        elif isinstance(node, yaml.SequenceNode):
+            todo += reversed(node.value)
+        elif isinstance(node, yaml.MappingNode):
+            todo += [part for pair in reversed(node.value) for part in reversed(pair)]
+
+
+@lru_cache(maxsize=2)
+def _compose(head: str) -> yaml.Node | None:
+    _refuse_bombs(head)
+    root: yaml.Node | None = yaml.compose(head, Loader=yaml.CSafeLoader)
+    return root
 
 
 def _refuse_bombs(head: str) -> None:

@@ -6,36 +6,54 @@ from functools import lru_cache
 
 import re2
 
+from vskill_platform.model.lookalike import CONFUSABLES
+
 #: Fewer hidden letters than this are no message.
 _MIN_MESSAGE = 4
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 #: Joiners are part of emoji and of several scripts, so only between Latin letters do they hide.
 _INVISIBLE = re.compile(
-    "[\u200b\u2060-\u2064\ufeff\u00ad\u180e\u034f]|(?<=[A-Za-z])[\u200c\u200d](?=[A-Za-z])"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2060-\u2065"
+    "\u206a-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef]"
+    "|(?<=[A-Za-z])[\u200c\u200d\ufffd](?=[A-Za-z])"
 )
 #: Cyrillic letters inside of Latin words: no language writes so.
 _CYRILLIC = "[\u0430-\u044f\u0455\u0456\u0458]"
 _MIXED = re.compile(f"[A-Za-z]{_CYRILLIC}|{_CYRILLIC}[A-Za-z]")
 #: Letters of other scripts that are drawn like Latin ones, and those.
-_DRAWN_ALIKE = str.maketrans(
-    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u043a\u0501\u04bb"
-    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425"
-    "\u03bf\u03b1\u03c1\u03bd\u03b9\u03ba\u0391\u0392\u0395\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7",
-    "aeopcxyijskdhABEKMHOPCTXoapvikABEHIKMNOPTX",
-)
-_FOREIGN = "[\u0370-\u03ff\u0400-\u052f]"
+_DRAWN_ALIKE: dict[int, str | int] = {
+    **CONFUSABLES,
+    **str.maketrans(
+        "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0408\u0405"
+        "\u0391\u0392\u0395\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7\u0396\u03a5",
+        "ABEKMHOPCTXIJSABEHIKMNOPTXZY",
+    ),
+}
+#: Greek, Cyrillic, Armenian, Cherokee, and Latin letters in the shape of others.
+_FOREIGN = "[\u0251\u0261\u0131\u0184\u01c0\u0370-\u058f\u13a0-\u13f5\u1d00-\u1d2b\ua731]"
+_ALIKE = "".join(chr(code) for code in _DRAWN_ALIKE)
+#: A word of letters that all look like Latin ones.
+_ALIKE_WORD = re.compile(rf"(?<!\w)[{_ALIKE}]{{2,60}}(?!\w)")
+_LATIN = re.compile("[A-Za-z]")
+#: Marks above, below or through a Latin letter.
+_STACKED = re.compile("(?<=[A-Za-z])[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]+")
 _MIXED_WORD = re.compile(
     rf"\b(?:[A-Za-z_]\w{{0,60}}{_FOREIGN}|{_FOREIGN}\w{{0,60}}[A-Za-z_])\w{{0,60}}"
 )
+_FOREIGN_LETTER = re.compile(_FOREIGN)
 _ANSI = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 _ANY = re.compile(f"{_TAGS.pattern}|{_BIDI.pattern}|{_INVISIBLE.pattern}|{_ANSI.pattern}")
 _CUT_WORD = re.compile(f"[A-Za-z](?:{_INVISIBLE.pattern})+[A-Za-z]")
+#: Variation selectors one after the other: each stands for a byte of a hidden text.
+_SELECTED = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{6,}")
+#: Characters without width as the digits of a hidden text.
+_WIDTHLESS = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff]{24,}")
 #: One of these is in whatever the patterns above find. A single class of characters is searched
 #: many times faster than a choice between patterns, and most texts have none of them.
 _TRACE = re2.compile(
-    "[\x1b\u00ad\u034f\u180e\u200b-\u200d\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
-    "\U000e0000-\U000e007f]"
+    "[\x1b\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ufffd\U000e0000-\U000e01ef]"
 )
 _FOREIGN_TRACE = re2.compile(_FOREIGN)
 
@@ -52,19 +70,35 @@ def visible(text: str) -> str:
     if clean.isascii():
         return clean
     plain = unicodedata.normalize("NFKC", clean)
+    if _STACKED.search(plain):
+        plain = _STACKED.sub("", plain)
     if not _FOREIGN_TRACE.search(_encoded(plain)):
         return plain
-    return _MIXED_WORD.sub(lambda word: word[0].translate(_DRAWN_ALIKE), plain)
+    plain = _MIXED_WORD.sub(lambda word: word[0].translate(_DRAWN_ALIKE), plain)
+    # In a text that is Latin for the most part, a whole word of such letters is one of its words.
+    if len(_LATIN.findall(plain)) > len(_FOREIGN_LETTER.findall(plain)):
+        plain = _ALIKE_WORD.sub(lambda word: word[0].translate(_DRAWN_ALIKE), plain)
+    return plain
 
 
 def hidden_message(text: str) -> str | None:
-    """Return what is written in Unicode tag characters, if anything is."""
+    """Return what is written in characters that nobody sees, if anything is."""
     if not _has_trace(text):
         return None
+    if selected := _SELECTED.search(text):
+        raw = bytes(map(_selector_value, selected[0]))
+        return raw.decode("utf-8", errors="replace")
+    if _WIDTHLESS.search(text):
+        return "a long run of characters without width"
     found = "".join(_TAGS.findall(text))
     spoken = "".join(chr(ord(char) - 0xE0000) for char in found)
     spoken = "".join(char for char in spoken if char.isprintable())
     return spoken if len(spoken) >= _MIN_MESSAGE and _is_no_flag(text) else None
+
+
+def _selector_value(char: str) -> int:
+    code = ord(char)
+    return code - 0xFE00 if code < 0xFFFF else min(code - 0xE0100 + 16, 255)  # noqa: PLR2004
 
 
 def bidi_lines(text: str) -> list[int]:

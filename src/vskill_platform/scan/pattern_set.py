@@ -34,6 +34,11 @@ class PatternSet:
                 self._compiled[place] = self._filter.re(place)
         self._filter.Compile()
 
+    def may_find(self, text: str) -> bool:
+        """Say quickly whether any words that the patterns cannot do without are in a text."""
+        raw = text.encode(errors="replace")  # strings of code may hold half a character
+        return bool(self._filter.Match(raw, potential=True))
+
     def finds(self, text: str) -> Iterator[tuple[int, int, int]]:
         """Yield the pattern, the start and the end of all that is found, pattern by pattern."""
         raw = text.encode()

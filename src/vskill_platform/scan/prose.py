@@ -1,25 +1,24 @@
 """What a text tells its reader to do, by the words it uses."""
 
 import re
-from bisect import bisect_right
 from collections import Counter
-from functools import cache, cached_property
-from itertools import accumulate
-from typing import NamedTuple
+from functools import cache
+from typing import NamedTuple, Protocol
 
 import re2
 
 from vskill_platform.scan.data_files import load_data
 from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.pattern_set import PatternSet
-from vskill_platform.scan.places import may_name_secrets, secrets_in
+from vskill_platform.scan.places import secrets_in
 
 
 class _Lexicon(NamedTuple):
-    """What is looked for: acts with the words that some text must have to speak of them."""
+    """What is looked for: acts, and the patterns that say each."""
 
-    acts: list[tuple[Act, list[str]]]
+    acts: list[Act]
     patterns: PatternSet
 
 
@@ -31,7 +30,7 @@ def _lexicon(only: frozenset[Act] | None) -> _Lexicon:
     if only is not None:
         chosen = {act: table for act, table in chosen.items() if act in only}
     return _Lexicon(
-        [(act, table["hints"]) for act, table in chosen.items()],
+        list(chosen),
         PatternSet(
             "(?im)" + "|".join(_expand(pattern, words) for pattern in table["patterns"])
             for table in chosen.values()
@@ -50,6 +49,16 @@ _NEGATED = re2.compile(
     r"(?i)(?:\b(?:never|not|cannot|avoid|refuse to|don't|doesn't|won't|can't|n't)\s+(?:ever\s+)?)$"
 )
 _NEGATION_REACH = 16
+_NEGATABLE = frozenset(
+    {Act.TELL_OVERRIDE, Act.TELL_DISARM, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_SEND}
+)
+#: "Never silently fall back" asks for the opposite of hiding.
+_HIDDEN_WAY = re.compile(r"\w+ly\b")
+#: "Do not tell users to run it" is about what users do, not about what they know.
+_FOR_USERS = re.compile(
+    r" (?:to|how to) (?:run|use|install|open|click|copy|paste|edit|restart|upgrade|go|check|"
+    r"contact|visit|execute|type|manually|do|try|create|set|add|download)\b"
+)
 
 _DOWNLOAD = re2.compile(
     r"(?i)\b(?:download(?:ed|s|ing)?|get it|grab|install(?:ed|s|er|ing|ation)?|visit|obtain|fetch|"
@@ -70,129 +79,143 @@ _LINK = re.compile(r"https?://[^\s)\]\"'`<>]+")
 _BLANK = re.compile(r"\s*")
 #: How often the same is counted in one line: some rules need it twice, none more often.
 _MAX_IN_A_LINE = 3
+#: An image is read with its marks.
+_IMAGES = frozenset({Act.TELL_IMAGE})
 
 
-class ProseReader:
-    """Reads the parts of one text; what nowhere in it is spoken of is looked for in no part."""
-
-    def __init__(self, whole: str) -> None:
-        self._whole = whole
-        self._spoken_of: dict[Act, bool] = {}
-
-    def read(self, text: str, first_line: int) -> list[Fact]:
-        """Return what the lines of a part tell their reader."""
-        places = self._find(text, None)
-        if self._may_name_secrets:
-            places += [(Act.TELL_SECRET, start) for start in secrets_in(text)]
-        facts = _Lines(text, first_line).facts_at(places) if places else []
-        if "http" in text:
-            for number, line in enumerate(text.split("\n"), start=first_line):
-                if "http" in line:
-                    facts += _downloads(line, number)
-        return facts
-
-    def read_some(self, text: str, first_line: int, only: frozenset[Act]) -> list[Fact]:
-        """Return what the lines of a part tell their reader by the patterns of some acts."""
-        places = self._find(text, only)
-        return _Lines(text, first_line).facts_at(places) if places else []
-
-    def _find(self, text: str, only: frozenset[Act] | None) -> list[tuple[Act, int]]:
-        acts, patterns = _lexicon(only)
-        found = []
-        for place, start, _ in patterns.finds(text):
-            act, hints = acts[place]
-            if self._speaks_of(act, hints) and not _is_negated(act, text, start):
-                found.append((act, start))
-        return found
-
-    def _speaks_of(self, act: Act, hints: list[str]) -> bool:
-        """Look through the whole text once, however often the same is found in it."""
-        if act not in self._spoken_of:
-            self._spoken_of[act] = any(hint in self._lowered for hint in hints)
-        return self._spoken_of[act]
-
-    @cached_property
-    def _lowered(self) -> str:
-        return self._whole.lower()
-
-    @cached_property
-    def _may_name_secrets(self) -> bool:
-        return may_name_secrets(self._whole)
-
-
-class _Lines:
-    """The lines of a text by the places in them; each is looked at once, however much it says."""
-
-    def __init__(self, text: str, first_line: int) -> None:
-        self._text, self._first_line = text, first_line
-        self._lines = text.split("\n")
-        self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
-
-    def facts_at(self, places: list[tuple[Act, int]]) -> list[Fact]:
-        known: dict[tuple[Act, int], Fact] = {}
-        counts: Counter[tuple[Act, int]] = Counter()
-        facts = []
-        for act, start in places:
-            where = (act, self._index_of(start))
-            counts[where] += 1
-            if counts[where] <= _MAX_IN_A_LINE:
-                if where not in known:
-                    known[where] = _fact(act, self._first_line + where[1], self._lines[where[1]])
-                facts.append(known[where])
-        return facts
-
-    def _index_of(self, start: int) -> int:
-        blank = _BLANK.match(self._text, start)
-        return bisect_right(self._starts, blank.end() if blank else start) - 1
-
-
-def _is_negated(act: Act, text: str, start: int) -> bool:
-    if act not in {
+#: What words inside of code can tell an agent that reads it; the rest is said by the code itself.
+TOLD_BY_CODE = frozenset(
+    {
         Act.TELL_OVERRIDE,
-        Act.TELL_DISARM,
+        Act.TELL_CONCEAL,
         Act.TELL_LEAK,
-        Act.TELL_SHARE,
-        Act.TELL_SEND,
-    }:
+        Act.TELL_AUTHORITY,
+        Act.TELL_DISARM,
+        Act.TELL_IMAGE,
+    }
+)
+
+
+class _Text(Protocol):
+    """A text whose views lead back to its lines."""
+
+    def line_at(self, view: View, position: int) -> int: ...
+
+    def lines_between(self, view: View, start: int, end: int) -> str: ...
+
+
+def read_prose(part: Paragraphs) -> list[Fact]:
+    """Return what paragraphs tell their reader."""
+    plain = part.plain
+    places = _find(plain.text, None)
+    places += [(Act.TELL_SECRET, start, start + 1) for start in secrets_in(plain.text)]
+    facts = _facts_at(part, plain, places)
+    if part.unlinked and (others := _find(part.unlinked.text, None)):
+        known = {(fact.act, fact.line) for fact in facts}
+        found = _facts_at(part, part.unlinked, others)
+        facts += [fact for fact in found if (fact.act, fact.line) not in known]
+    marked = part.marked
+    if "![" in marked.text:
+        facts += _facts_at(part, marked, _find(marked.text, _IMAGES))
+    return facts + _downloads(part)
+
+
+def read_words_in_code(text: str, first_line: int, only: frozenset[Act]) -> list[Fact]:
+    """Return what comments and strings inside of code tell their reader, by some acts."""
+    if not _lexicon(only).patterns.may_find(text):  # nor could it once comments are joined
+        return []
+    code = CodeWords(text, first_line)
+    return _facts_at(code, code.view, _find(code.view.text, only))
+
+
+def _find(text: str, only: frozenset[Act] | None) -> list[tuple[Act, int, int]]:
+    acts, patterns = _lexicon(only)
+    return [
+        (acts[place], start, end)
+        for place, start, end in patterns.finds(text)
+        if not _says_otherwise(acts[place], text, start, end)
+    ]
+
+
+def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> list[Fact]:
+    """Make facts of places in a view; a line is looked at once, however much it says."""
+    known: dict[tuple[Act, int], Fact] = {}
+    counts: Counter[tuple[Act, int]] = Counter()
+    facts = []
+    for act, start, end in places:
+        blank = _BLANK.match(view.text, start, end)
+        begin = min(blank.end() if blank else start, end - 1)
+        where = (act, text.line_at(view, begin))
+        counts[where] += 1
+        if counts[where] <= _MAX_IN_A_LINE:
+            if where not in known:
+                known[where] = _fact(
+                    act, where[1], view.text[begin:end], text.lines_between(view, begin, end)
+                )
+            facts.append(known[where])
+    return facts
+
+
+def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:
+    """Tell that what stands around the words turns their meaning round."""
+    if act is Act.TELL_CONCEAL:
+        if _FOR_USERS.match(text, end):
+            return True
+        if not _HIDDEN_WAY.match(text, start):
+            return False
+    elif act not in _NEGATABLE:
         return False
     return _NEGATED.search(text[max(start - _NEGATION_REACH, 0) : start]) is not None
 
 
-def _fact(act: Act, number: int, line: str) -> Fact:
-    host = next(iter(hosts_in(line)), None)
+def _fact(act: Act, number: int, said: str, lines: str) -> Fact:
+    host = next(iter(hosts_in(said) or hosts_in(lines)), None)
     return Fact(
         act=act,
         line=number,
-        text=shorten(line),
+        text=shorten(lines),
         host=host,
         host_class=classify_host(host) if host else None,
     )
 
 
-def _downloads(line: str, number: int) -> list[Fact]:
-    """Return the links of a line that tells to get something from them."""
-    links = _LINK.findall(line)
-    if not links:
+def _downloads(part: Paragraphs) -> list[Fact]:
+    """Return the links of paragraphs that tell to get something from them."""
+    view = part.shown
+    if "http" not in view.text:
         return []
-    is_setup = _SETUP.search(line) is not None
-    is_told = is_setup or _DOWNLOAD.search(line) is not None
-    text = shorten(line)
-    facts = {}
-    for link in links:
-        artefact = _ARTEFACT.search(link)
-        host = next(iter(hosts_in(link)), None)
+    facts: list[Fact] = []
+    start = 0
+    plain = (part.unlinked or part.plain).text.split("\n")
+    for paragraph, words in zip(view.text.split("\n"), plain, strict=True):
+        if "http" in paragraph:
+            facts += _links_in(part, paragraph, words, start)
+        start += len(paragraph) + 1
+    return facts
+
+
+def _links_in(part: Paragraphs, paragraph: str, words: str, start: int) -> list[Fact]:
+    is_setup = _SETUP.search(words) is not None
+    is_told = is_setup or _DOWNLOAD.search(words) is not None
+    facts: dict[tuple[int, str, str], Fact] = {}
+    for link in _LINK.finditer(paragraph):
+        artefact = _ARTEFACT.search(link[0], link[0].find("/", len("https://")))
+        host = next(iter(hosts_in(link[0])), None)
         if host is None or not (is_told or artefact):
             continue
         host_class = classify_host(host)
         if host_class is HostClass.LOCAL:
             continue
         detail = "file" if artefact else "setup" if is_setup else "page"
-        facts[host, detail] = Fact(
-            act=Act.TELL_DOWNLOAD,
-            line=number,
-            text=text,
-            host=host,
-            host_class=host_class,
-            detail=detail,
-        )
+        line = part.line_at(part.shown, start + link.start())
+        if (line, host, detail) not in facts:
+            lines = part.lines_between(part.shown, start + link.start(), start + link.end())
+            facts[line, host, detail] = Fact(
+                act=Act.TELL_DOWNLOAD,
+                line=line,
+                text=shorten(lines),
+                host=host,
+                host_class=host_class,
+                detail=detail,
+            )
     return list(facts.values())

@@ -1,7 +1,6 @@
 """A Markdown text cut into regions, each with the role that it plays for whoever reads it."""
 
 import re
-from collections.abc import Iterator
 from enum import StrEnum
 from itertools import islice
 
@@ -33,50 +32,11 @@ _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+")
 #: What a line of another kind than prose starts with.
 _SIGNS = frozenset("`~<#|>")
 _KINDS = {"|": RegionKind.TABLE, ">": RegionKind.QUOTE}
-_MAX_BARE = 4_000
-_BARE = re.compile(
-    r"(?:^|[\s:>])((?:sudo\s{1,9})?(?:curl|wget|echo|base64|bash|sh|iwr|irm)\s[^`\n]{0,600}?"
-    r"(?:\|\s{0,9}(?:sudo\s{1,9})?(?:(?:ba|z|da)?sh|iex)\b|<\()[^`\n]{0,200})"
-)
-_INLINE = re.compile(r"(`{1,2})([^`\n]{3,400})\1")
 
 
 def split_markdown(text: str) -> list[Region]:
     """Cut a text into its regions; every line belongs to exactly one."""
     return _Splitter(text.split("\n")).split()
-
-
-def inline_code(region: Region) -> list[tuple[int, str]]:
-    """Return the pieces of code inside of prose, each with its line."""
-    text = region.text
-    if _may_have_bare_code(text):
-        return [
-            (region.line + offset, code)
-            for offset, line in enumerate(text.split("\n"))
-            for code in _code_in(line)
-        ]
-    if "`" not in text:
-        return []
-    found = []
-    line, end = region.line, 0
-    for code in _INLINE.finditer(text):
-        line += text.count("\n", end, code.start())
-        end = code.start()
-        found.append((line, code[2]))
-    return found
-
-
-def _code_in(line: str) -> Iterator[str]:
-    for found in _INLINE.finditer(line):
-        yield found[2]
-    # An agent runs a command that stands bare in a sentence as readily as a marked one.
-    if _may_have_bare_code(line):
-        for found in _BARE.finditer(line[:_MAX_BARE]):
-            yield found[1]
-
-
-def _may_have_bare_code(text: str) -> bool:
-    return ("|" in text or "<(" in text) and ("http" in text or "base64" in text)
 
 
 class _Splitter:

@@ -21,7 +21,7 @@ from vskill_platform.model.verdict import (
     score,
 )
 from vskill_platform.scan.capabilities import Capabilities, list_capabilities
-from vskill_platform.scan.collect import Placed, collect_facts
+from vskill_platform.scan.collect import Placed
 from vskill_platform.scan.compose import Match, apply_rules
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.scan.exposed import redact
@@ -34,6 +34,7 @@ from vskill_platform.scan.packages import borrowed_names
 from vskill_platform.scan.pattern_set import Precheck
 from vskill_platform.scan.rules import load_rules
 from vskill_platform.scan.skill_files import MAX_FILES, Role, ScanFile, read_files
+from vskill_platform.scan.text_facts import collect_facts
 from vskill_platform.scan.walk_folder import walk_folder
 
 SCANNER = "vskill-tier1 1"

@@ -152,3 +152,36 @@ def test_line_ends_and_a_byte_order_mark_do_not_matter(tmp_path: Path) -> None:
 def test_no_text_breaks_the_reader(head: str) -> None:
     with contextlib.suppress(FrontmatterError):
         read_frontmatter(f"---\n{head}\n---\n")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        r'"Tidies \x07 notes."',
+        r'"Tidies \u202e notes."',
+        r'"\U000E0049\U000E0067\U000E006E"',
+        '"Tidies \U000e0049\U000e0067 notes."',
+    ],
+)
+@pytest.mark.parametrize("key", ["description", "license", "metadata:\n  deep"])
+def test_characters_that_nobody_sees_are_refused_in_every_value(
+    tmp_path: Path, key: str, value: str
+) -> None:
+    head = f"name: tidy-notes\ndescription: Tidies notes.\n{key}: {value}"
+    head = head.replace("description: Tidies notes.\n", "") if key == "description" else head
+
+    (found,) = findings_of(tmp_path, with_head(head))
+
+    assert (found.rule, found.severity) == ("MAN-002", Severity.HIGH)
+    assert "invisible character U+" in found.message
+
+
+def test_a_flag_may_be_written_in_a_description(tmp_path: Path) -> None:
+    flag = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+
+    assert findings_of(tmp_path, with_head(f"{GOOD}\nlicense: {flag}")) == []
+
+
+def test_a_line_separator_does_not_end_the_frontmatter() -> None:
+    with pytest.raises(FrontmatterError, match="another document"):
+        read_frontmatter("---\nname: a\nlicense: x\u2028---\ndescription: b\n---\nDo it.\n")

@@ -7,8 +7,9 @@ import pytest
 
 from vskill_platform.scan.data_files import load_data
 from vskill_platform.scan.facts import Act
+from vskill_platform.scan.paragraphs import Paragraphs
 from vskill_platform.scan.pattern_set import Precheck
-from vskill_platform.scan.prose import ProseReader
+from vskill_platform.scan.prose import read_prose
 from vskill_platform.scan.scan_skill import scan_skill
 
 TABLES = load_data("prose.toml")
@@ -16,7 +17,7 @@ ACTS = sorted(TABLES.keys() - {"words"})
 
 
 def told_by(text: str) -> set[Act]:
-    return {fact.act for fact in ProseReader(text).read(text, 1)}
+    return {fact.act for fact in read_prose(Paragraphs(text, 1))}
 
 
 @pytest.mark.parametrize("act", ACTS)

@@ -1,0 +1,291 @@
+"""Prose as its reader gets it: paragraphs on one line each, without marks and markup.
+
+Words are looked for in this view. A sentence that is wrapped, emphasised, quoted, listed, put into
+a table or written with HTML reads the same in it. Every position in the
+view has a line of the file.
+"""
+
+import html
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+
+#: Stands for a line end inside of a paragraph while marks are taken out; a blank for `re`.
+_JOINT = "\x1f"
+#: What a line can start with that is no word of it.
+_PREFIX = re.compile(
+    r"(?P<quote>(?:>[ \t]?)*)[ \t]*"
+    r"(?P<item>(?:[-*+•‣◦\u2013][ \t]+(?:\[[ xX]\][ \t]+)?|\(?\d{1,3}[.)][ \t]+"
+    r"|\(?[a-zA-Z][.)][ \t]+"
+    r"|#{1,6}[ \t]+|\[\^[\w-]{1,40}\]:[ \t]*|:[ \t]+)*)"
+)
+_STARTS = frozenset(">-*+•‣◦\u2013(#[|=:~_0123456789")
+_AFTER_LETTER = frozenset(".)")
+#: A fence inside of a quote.
+_QUOTED_FENCE = re.compile(r"[> \t]*(?:```|~~~)[^`]{0,60}$")
+_COMMENT_GOES_ON = re.compile(r"\n[ \t]*(?:#+|//+|\*+(?!/)|--|;+|%+|REM\b)[ \t]*(?=\S)")
+_END = re.compile("[\n\x1f]")
+#: A line in the voice of the system begins a paragraph, whatever stands before it.
+_VOICE_STARTS = frozenset("aAsS")
+_VOICE_LINE = re.compile(r"(?:system|admin) ?(?:prompt|message|override|notice)? ?:", re.IGNORECASE)
+#: One link cuts no sentence.
+_MANY_LINKS = 2
+#: A rule, an underline of a heading or the line between the head and the body of a table.
+_RULE = re.compile(r"[-=_*~|:+ \t]{2,}$")
+_COMMENT = re.compile(r"<!--(.*?)(?:-->|\n|$)")
+_TAG = re.compile(r"<(/?)([A-Za-z][\w:-]{0,40})((?:[^\S\n][^<>\n]{0,600})?)/?>")
+_VALUE = re.compile(r"=\s*(?:\"([^\"\n]{8,600})\"|'([^'\n]{8,600})')")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});?")
+_LINK = re.compile(
+    r"\[([^\[\]\n]{0,400})\](?:\([^\S\n]{0,9}<?([^()\s<>]{0,600})>?"
+    r"(?:[^\S\n]{1,9}[\"'(]([^\n\"')]{0,300})[\"')])?[^\S\n]{0,9}\)|\[[^\[\]\n]{0,80}\])"
+)
+_FOOTNOTE = re.compile(r"\[\^[\w-]{1,40}\]")
+_EDGE = re.compile(r"(?<![A-Za-z0-9])_+|_+(?![A-Za-z0-9])")
+#: Emphasis by `_` stands next to one of these.
+_EDGES = (" _", "_ ", "\n_", "_\n", "_.", "_,", "(_", "_)", "_:", '"_', '_"', "*_", "_*", "_\x1f")
+_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
+_BLANKS = re.compile(r"[^\S\n\x1f]{2,}|[^\S\n\x1f ]")
+#: Tags that imitate the system are words of their own and stay.
+_VOICE = re.compile(
+    r"(?i)important|system\w*(?:-\w+)?|admin|secret|hidden|assistant_instructions?|priority"
+)
+_BREAKS = frozenset(
+    {
+        "br", "p", "div", "li", "ul", "ol", "td", "th", "tr", "table", "h1", "h2", "h3", "h4",
+        "h5", "h6", "hr", "pre", "blockquote", "section", "article", "details", "summary", "dd",
+        "dt",
+    }
+)  # fmt: skip
+_INLINE = frozenset(
+    {
+        "a", "abbr", "b", "bdi", "bdo", "big", "center", "cite", "code", "del", "dfn", "em",
+        "font", "i", "img", "ins", "kbd", "label", "mark", "q", "rp", "rt", "ruby", "s", "samp",
+        "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var", "wbr", "html", "body",
+        "head", "meta", "title", "style", "script", "template", "noscript", "dl", "nav", "main",
+        "footer", "header", "figure", "figcaption", "picture", "source", "svg", "text", "input",
+        "button", "form", "textarea", "select", "option", "iframe", "video", "audio", "object",
+    }
+)  # fmt: skip
+
+
+class View:
+    """The paragraphs of a text, a line each, in one of the ways to read them."""
+
+    def __init__(self, joined: str) -> None:
+        self.text = joined.replace(_JOINT, " ")
+        self._joined = joined
+
+    def piece_at(self, position: int) -> int:
+        """Return which piece that was a line of the file holds a position."""
+        return bisect_right(self._starts, position) - 1
+
+    def line_end(self, position: int) -> int:
+        """Return where the line of the file ends that holds a position."""
+        piece = self.piece_at(position) + 1
+        return self._starts[piece] - 1 if piece < len(self._starts) else len(self.text)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(at.end() for at in _END.finditer(self._joined))]
+
+
+class Paragraphs:
+    """A part of a Markdown text, joined into paragraphs; lines are counted from *first_line*."""
+
+    def __init__(self, text: str, first_line: int, alone: AbstractSet[int] = frozenset()) -> None:
+        """Join the lines, but for those that stand *alone*."""
+        self._first_line = first_line
+        self._alone = alone
+        self._lines = text.replace(_JOINT, " ").split("\n")
+        #: Which line each piece of a paragraph was, and which of them continue one.
+        self._origins: list[int] = []
+        self._continued: list[int] = []
+        self._joined = self._join()
+
+    def _join(self) -> str:
+        pieces: list[str] = []
+        is_new = True
+        for number, raw in enumerate(self._lines):
+            line = raw.strip()
+            if not line:
+                is_new = True
+                continue
+            begins = ends = False
+            if line[0] in _VOICE_STARTS and _VOICE_LINE.match(line):
+                begins = True
+            elif line[0] in _STARTS or line[1:2] in _AFTER_LETTER:
+                if _RULE.match(line) or _QUOTED_FENCE.match(line):
+                    is_new = True
+                    continue
+                begins, ends, line = _without_prefix(line)
+            begins = begins or (bool(self._alone) and self._first_line + number in self._alone)
+            if pieces and not (is_new or begins):
+                pieces.append(_JOINT)
+                self._continued.append(number)
+            elif pieces:
+                pieces.append("\n")
+            pieces.append(line)
+            self._origins.append(number)
+            is_new = ends
+        return "".join(pieces)
+
+    @cached_property
+    def marked(self) -> View:
+        """With their marks: code, links and images can be read."""
+        return View(self._joined)
+
+    @cached_property
+    def shown(self) -> View:
+        """As a page shows them, but with the marks of code."""
+        return View(_without_tags(self._joined))
+
+    @cached_property
+    def plain(self) -> View:
+        """As words alone, each link followed by its address."""
+        return View(_without_marks(self._joined, has_links=True))
+
+    @cached_property
+    def unlinked(self) -> View | None:
+        """As words alone without addresses, where links could cut a sentence."""
+        if self._joined.count("](") < _MANY_LINKS:
+            return None
+        return View(_without_marks(self._joined, has_links=False))
+
+    @cached_property
+    def comments(self) -> list[tuple[int, str]]:
+        """What stands in HTML comments between the words, with its line."""
+        if "<!--" not in self._joined:
+            return []
+        view = self.marked
+        return [
+            (self.line_at(view, found.start()), found[1]) for found in _COMMENT.finditer(view.text)
+        ]
+
+    def blocks(self) -> Iterator[tuple[int, str]]:
+        """Yield where each paragraph begins in the marked view, and its lines as they are."""
+        start = 0
+        for paragraph in self._joined.split("\n"):
+            yield start, paragraph.replace(_JOINT, "\n")
+            start += len(paragraph) + 1
+
+    def continued_lines(self) -> list[int]:
+        """Return the lines of the file that continue a paragraph."""
+        return [self._first_line + number for number in self._continued]
+
+    def line_at(self, view: View, position: int) -> int:
+        """Return the line of the file at a position of a view."""
+        return self._first_line + self._origin(view, position)
+
+    def lines_between(self, view: View, start: int, end: int) -> str:
+        """Return the lines of the file that a part of a view comes from."""
+        first, last = self._origin(view, start), self._origin(view, max(end - 1, start))
+        return "\n".join(self._lines[first : last + 1])
+
+    def _origin(self, view: View, position: int) -> int:
+        return self._origins[min(view.piece_at(position), len(self._origins) - 1)]
+
+
+class CodeWords:
+    """The words inside of code: a comment that goes on in the next line is one line of them."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self._first_line = first_line
+        self._lines = text
+        self.view = View(_COMMENT_GOES_ON.sub(_JOINT, text.replace(_JOINT, " ")))
+
+    def line_at(self, view: View, position: int) -> int:
+        """Return the line of the file at a position of a view."""
+        return self._first_line + view.piece_at(position)
+
+    def lines_between(self, view: View, start: int, end: int) -> str:
+        """Return the lines of the file that a part of a view comes from."""
+        first, last = view.piece_at(start), view.piece_at(max(end - 1, start))
+        return "\n".join(self._lines.split("\n")[first : last + 1])
+
+
+def _without_prefix(line: str) -> tuple[bool, bool, str]:
+    """Return whether a line begins a paragraph, whether it ends one, and its words."""
+    found = _PREFIX.match(line)
+    item = found["item"] if found else ""
+    rest = line[found.end() :] if found else line
+    if rest.startswith("|"):
+        return True, False, rest.strip("| \t").replace("\\|", "|")
+    return bool(item), "#" in item, rest
+
+
+def _without_tags(text: str) -> str:
+    if "&" in text:
+        text = _decoded(text)
+    if "<" in text:
+        text = _COMMENT.sub(_comment, text) if "<!--" in text else text
+        text = _TAG.sub(_tag, text)
+    return text
+
+
+def _without_marks(text: str, *, has_links: bool) -> str:
+    text = _without_tags(text)
+    if "[" in text:
+        text = _LINK.sub(_link if has_links else _link_text, text)
+        text = _FOOTNOTE.sub("", text) if "[^" in text else text
+    if "\\" in text:
+        text = _ESCAPE.sub("", text)
+    if "_" in text and (text[0] == "_" or any(edge in text for edge in _EDGES)):
+        text = _EDGE.sub("", text)
+    for mark in ("*", "`", "~~", "=="):
+        text = text.replace(mark, "")
+    text = text.replace("|", " ")
+    if "  " in text or "\t" in text or not text.isascii():
+        text = _BLANKS.sub(" ", text)
+    return text
+
+
+def _decoded(text: str) -> str:
+    for _ in range(2):  # what is written twice over is decoded twice by some
+        text = _ENTITY.sub(lambda found: _on_a_line(html.unescape(found[0])), text)
+    return text
+
+
+def _on_a_line(text: str) -> str:
+    return " " if text.isspace() else text
+
+
+def _comment(found: re.Match[str]) -> str:
+    """Leave out a comment that cuts a word; elsewhere an agent reads on."""
+    text, before, after = found.string, found.start() - 1, found.end()
+    is_inside = (
+        before >= 0 and after < len(text) and text[before].isalpha() and text[after].isalpha()
+    )
+    if is_inside:
+        return _JOINT * found[0].count(_JOINT)
+    return f" {found[1]} " + ("\n" if found[0].endswith("\n") else "")
+
+
+def _tag(found: re.Match[str]) -> str:
+    name = found[2].lower()
+    joints = _JOINT * found[0].count(_JOINT)
+    if name.startswith("http") or _VOICE.fullmatch(name):
+        return found[0]
+    if name in _BREAKS or name in _INLINE:
+        values = " ".join(one or other for one, other in _VALUE.findall(found[3]))
+        is_said = " " in values or "://" in values
+        blank = " " if name in _BREAKS or is_said else ""
+        return f"{blank}{values.replace(_JOINT, ' ') if is_said else ''}{blank}{joints}"
+    text, before, after = found.string, found.start() - 1, found.end()
+    if before >= 0 and after < len(text) and text[before].isalpha() and text[after].isalpha():
+        return joints
+    return found[0]  # a name to be filled in: its words may matter
+
+
+def _link(found: re.Match[str]) -> str:
+    address = found[2] or ""
+    shown = f" ({address})" if "://" in address else ""
+    return _link_text(found) + shown
+
+
+def _link_text(found: re.Match[str]) -> str:
+    title = found[3] or ""
+    inside = found[1] + (f" {title.replace(_JOINT, ' ')}" if title else "")
+    return inside + _JOINT * (found[0].count(_JOINT) - found[1].count(_JOINT))
