@@ -101,7 +101,9 @@ def test_a_backup_replaces_a_file_only_by_force_and_never_the_database(
     _assert_refused(refused, "this file exists", "--force")
     assert kept == "mine"
     assert forced.code == 0
-    for target in (platform.database, link, Path(f"{platform.database}-wal"), tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for target in (platform.database, link, Path(f"{platform.database}-wal"), tmp_path, pipe):
         _assert_refused(platform.run("backup", target, "--force"), str(target))
     assert len(_listed(platform)) == 1
 

@@ -40,7 +40,7 @@ def back_up_database(url: str, target: Path, *, replace: bool) -> Contents:
     path = _path(url)
     _check_path(path, create=False)
     _check_folder(target)
-    return backup.back_up(path, target, replace=replace)
+    return backup.back_up(path.resolve(), target, replace=replace)
 
 
 def inspect_backup(source: Path) -> Contents:
@@ -50,7 +50,7 @@ def inspect_backup(source: Path) -> Contents:
 
 def restore_database(url: str, source: Path) -> Path | None:
     """Put a backup in the place of the database; return where the old one is kept, if any."""
-    path = _path(url)
+    path = _path(url).resolve()
     _check_folder(path)
     return backup.restore(path, source)
 
@@ -72,13 +72,13 @@ def _check_path(path: Path, *, create: bool) -> None:
     # Asked before opening: SQLite would leave files behind that cannot be written either.
     if path.exists() and not os.access(path, os.W_OK):
         raise ConfigError(f"{path}: the file cannot be written; check its owner and permissions")
+    if not path.exists() or path.stat().st_size == 0:
+        _refuse_to_begin_again(path)
     if not create and not path.exists():
         raise ConfigError(
             f"{path}: there is no database yet. Start one with `vskill-platform serve`, or name "
             "the right one in VSKILL_DATABASE_URL."
         )
-    if not path.exists() or path.stat().st_size == 0:
-        _refuse_to_begin_again(path)
 
 
 def _refuse_to_begin_again(path: Path) -> None:

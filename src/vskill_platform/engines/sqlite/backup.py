@@ -46,6 +46,8 @@ _IN_USE = (
 def back_up(database: Path, target: Path, *, replace: bool) -> Contents:
     """Copy the database to *target*, verify the copy, and only then give it its name."""
     _refuse_own_files(database, target)
+    if target.exists() and not target.is_file():
+        raise ConfigError(f"{target}: this is not a regular file; name one")
     if target.exists() and not replace:
         raise ConfigError(f"{target}: this file exists; name another one, or use --force")
     check_log(database)
@@ -124,9 +126,11 @@ def _verify(part: Path, expected: Contents, *, name: Path) -> None:
 
 
 def _check_integrity(connection: apsw.Connection, path: Path) -> None:
-    found = [text for (text,) in connection.execute("PRAGMA integrity_check(5)")]
+    found = [
+        " ".join(str(text).split()) for (text,) in connection.execute("PRAGMA integrity_check(5)")
+    ]
     if found != ["ok"]:
-        raise EngineError(f"{path}: what would be copied is damaged: {'; '.join(map(str, found))}")
+        raise EngineError(f"{path}: what would be copied is damaged: {'; '.join(found)}")
 
 
 def _begin_new_history(part: Path) -> None:
@@ -141,8 +145,6 @@ def _open_to_read(path: Path) -> apsw.Connection:
 
 
 def _refuse_own_files(database: Path, other: Path) -> None:
-    if other.is_dir():
-        raise ConfigError(f"{other}: this is a folder; name a file")
     own = [Path(f"{database}{ending}") for ending in ("", *_BESIDE)]
     if any(_is_same_file(file, other) for file in own):
         raise ConfigError(f"{other}: this is the database itself, or one of its files")

@@ -63,7 +63,8 @@ def create_file(path: Path) -> None:
     """
     # Of two threads the second waits until the first has closed its descriptor, and then opens.
     with _CREATING, suppress(OSError):  # SQLite says in a moment what is wrong with the path
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        real = path.resolve()  # of a link that leads nowhere yet, the file behind it
+        os.close(os.open(real, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def open_connection(path: Path) -> apsw.Connection:
@@ -153,7 +154,8 @@ def check_pages(path: Path, *, within: timedelta) -> None:
             )
             return
     if found != "ok":
-        raise EngineError(f"{path}: {_WHAT_TO_DO[apsw.CorruptError]} ({found})")
+        what = " ".join(str(found).split())
+        raise EngineError(f"{path}: {_WHAT_TO_DO[apsw.CorruptError]} ({what})")
 
 
 def check_in_place(connection: apsw.Connection, path: Path) -> None:

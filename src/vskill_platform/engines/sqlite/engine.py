@@ -61,8 +61,10 @@ class SqliteEngine:
         """Open the file; *check_for* is how long to look for damage first."""
         check_log(path)
         connection = open_connection(path)
+        check_version(connection, path)
+        # Before anything is written: by its name, the log would be that of the new file.
+        check_in_place(connection, path)
         if check_for:
-            check_version(connection, path)
             check_pages(path, within=check_for)
         migrate(connection, path, MIGRATIONS)
         self._path, self._clock = path, clock

@@ -4,6 +4,7 @@ A deleted or replaced file stays open: SQLite goes on writing to it, and all of 
 the process ends.
 """
 
+import os
 import struct
 from pathlib import Path
 from time import monotonic, sleep
@@ -20,6 +21,9 @@ _CLOSING_SECONDS = 1.0
 #: Where the shared memory file says how many frames the log has, and how many of those have been
 #: copied to the database (https://www.sqlite.org/walformat.html, "The WAL-Index File Format").
 _FRAMES_AT, _COPIED_AT, _HEADER_BYTES = 16, 96, 136
+#: `1: POSIX ADVISORY READ 4711 08:01:1234 1073741826 1073742335`, and where SQLite's locks begin.
+_LOCKS, _FIELDS = Path("/proc/locks"), 8
+_HOLDER, _FILE, _FIRST, _LOCKED_FROM = 4, 5, 6, 0x40000000
 
 
 class FileWatch:
@@ -27,7 +31,9 @@ class FileWatch:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known = {file: _identity(file) for file in (path, log_of(path))}
+        found = {file: _identity(file) for file in (path, log_of(path))}
+        # Some file systems cannot have a log.
+        self._known = {file: known for file, known in found.items() if known}
         #: Why nothing may be read or written at the moment; empty if all is well.
         self.problem = ""
 
@@ -60,7 +66,8 @@ class FileWatch:
 
 
 def log_of(path: Path) -> Path:
-    return Path(f"{path}-wal")
+    """Return where the write-ahead log is: beside the file itself, if the path is a link."""
+    return Path(f"{path.resolve()}-wal")
 
 
 def check_log(path: Path) -> None:
@@ -68,20 +75,42 @@ def check_log(path: Path) -> None:
 
     SQLite itself would go on without them and say nothing.
     """
-    shared = Path(f"{path}-shm")
+    shared = Path(f"{path.resolve()}-shm")
     give_up_at = monotonic() + _CLOSING_SECONDS
-    while shared.exists() and not log_of(path).exists():
-        if monotonic() < give_up_at:  # somebody may be closing it: the log goes first
+    while not log_of(path).exists():
+        is_in_use = _is_open_elsewhere(path)
+        if not is_in_use and not shared.exists():
+            return
+        if monotonic() < give_up_at:  # somebody may be opening or closing it
             sleep(0.01)
             continue
         frames, copied = _count_frames(shared)
-        if frames > copied:
+        if is_in_use or frames > copied:
             raise EngineError(
                 f"{path}: its write-ahead log {log_of(path).name} was deleted, and with it the "
                 "latest commits. Stop everything that runs on this database and restore a backup. "
-                f"To go on with what is left instead, delete {shared.name}."
+                f"To go on with what is left instead, stop it and delete {shared.name}."
             )
         return
+
+
+def _is_open_elsewhere(path: Path) -> bool:
+    """Tell whether another process holds one of SQLite's locks on the file.
+
+    Asked from the kernel: to ask through a descriptor of the file would drop our own locks.
+    """
+    try:
+        found = path.stat()
+        lines = [line.split() for line in _LOCKS.read_text(encoding="ascii").splitlines()]
+    except OSError:  # no such file yet, or no such system
+        return False
+    file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    return any(
+        line[_FILE] == file and line[_FIRST].isdigit() and int(line[_FIRST]) >= _LOCKED_FROM
+        and line[_HOLDER] != str(os.getpid())
+        for line in lines
+        if len(line) == _FIELDS
+    )  # fmt: skip
 
 
 def _count_frames(shared: Path) -> tuple[int, int]:
@@ -106,7 +135,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _is_same(file: Path, known: tuple[int, int] | None) -> bool:
+def _is_same(file: Path, known: tuple[int, int]) -> bool:
     try:
         return _identity(file) == known
     except OSError:  # we cannot look, which does not mean that it is gone

@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import apsw
 import pytest
 
 from tests.contracts.asking import GUARD_SECONDS
+from tests.unit.engines.sqlite.spied_connections import spied_connections
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Engine, Put, Send
 from vskill_platform.errors import ConfigError, EngineError
@@ -39,6 +41,14 @@ def damage_a_page(path: Path) -> bytes:
     content[middle : middle + 4096] = b"\xa5" * 4096
     path.write_bytes(content)
     return bytes(content)
+
+
+def link_elsewhere(path: Path, folder: Path) -> Path:
+    """Make *path* a link to a file that is not there yet; return that file."""
+    real = folder / "elsewhere" / "real.db"
+    real.parent.mkdir()
+    path.symlink_to(real)
+    return real
 
 
 def content_of(path: Path) -> bytes | None:
@@ -232,3 +242,48 @@ async def test_a_check_that_had_no_time_says_so(url: str, logs: list[Any]) -> No
     assert [line["event"] for line in logs] == [
         "damage check stopped before its end: the database is large"
     ]
+
+
+def test_who_waits_for_a_file_that_is_replaced_leaves_the_new_one_alone(
+    path: Path, url: str, tmp_path: Path
+) -> None:
+    asyncio.run(a_large_database(url))
+    new = tmp_path / "new.db"
+    shutil.copy(path, new)
+    errors: list[EngineError] = []
+
+    def open_it() -> None:
+        try:
+            asyncio.run(open_engine(url))
+        except EngineError as error:
+            errors.append(error)
+
+    with spied_connections() as spy, closing(apsw.Connection(str(path))) as holder:
+        holder.execute("PRAGMA journal_mode = DELETE")
+        holder.execute("BEGIN EXCLUSIVE")
+        opening = Thread(target=open_it)
+        opening.start()
+        while len(spy.opened) < 2:  # the holder is the first
+            assert opening.is_alive()
+        new.replace(path)
+        holder.execute("COMMIT")
+        opening.join()
+
+    assert ["replaced while it was being opened" in str(error) for error in errors] == [True]
+    assert not log_of(path).exists()
+
+
+async def test_a_database_behind_a_link_is_watched_too(
+    path: Path, url: str, tmp_path: Path
+) -> None:
+    real = link_elsewhere(path, tmp_path)
+    engine = await open_engine(url)
+    await engine.commit([Put("a", b"")])
+
+    delete(real, "-wal")
+
+    with pytest.raises(EngineError, match=r"real\.db-wal was deleted or replaced"):
+        await engine.commit([Put("b", b"")])
+    with pytest.raises(EngineError, match=r"log real\.db-wal was deleted"):
+        await open_engine(url)
+    await engine.close()
