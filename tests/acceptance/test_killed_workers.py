@@ -148,15 +148,15 @@ async def test_a_lease_that_still_runs_is_waited_for(platform: Platform, tmp_pat
 async def test_a_skill_that_kills_every_worker_is_put_away(
     platform: Platform, tmp_path: Path
 ) -> None:
-    (submission_id,) = await submit_folders(platform, a_skill_folder(tmp_path), clock=ago(hours=6))
+    (submission_id,) = await submit_folders(platform, a_skill_folder(tmp_path), clock=ago(hours=8))
 
-    for hours in (5, 4, 3, 2, 1):
+    for hours in (7, 6, 5, 4, 3, 2, 1):
         platform.run_killed("after", _CHECK_PROCESS, "work", "--drain", ago=hours * _HOUR)
     platform.run("work", "--drain")
 
     (status,) = await read_statuses(platform, submission_id)
     assert status.submission.state is SubmissionState.REJECTED
-    assert status.submission.reason.startswith("the worker died 5 times while processing it")
+    assert status.submission.reason.startswith("the worker died 7 times while processing it")
     assert status.report
     assert len(status.report.findings) == 1
     assert (await read_queue(platform)).dead == 1

@@ -31,8 +31,8 @@ async def settle(
         for item in items:
             if len(in_flight) >= at_once:
                 _, in_flight = await asyncio.wait(in_flight, return_when=asyncio.FIRST_COMPLETED)
-            # Work that is a future already gets no task.
-            run: asyncio.Future[Result] = asyncio.ensure_future(work(item))
+            begun = work(item)
+            run = begun if isinstance(begun, asyncio.Future) else asyncio.ensure_future(begun)
             runs.append(run)
             in_flight.add(run)
         for run in runs:

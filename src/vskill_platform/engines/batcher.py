@@ -25,13 +25,16 @@ class Batcher(Generic[Item, Outcome]):
         self._max_batch = max_batch
         self._idle = at_once
         self._loop = asyncio.get_running_loop()
-        self._waiting: list[tuple[Item, asyncio.Future[Outcome]]] = []
+        # Two lists and no pairs: there are very many, and the garbage collector looks at each pair.
+        self._items: list[Item] = []
+        self._answers: list[asyncio.Future[Outcome]] = []
         self._flush_planned = False
         self._running: set[asyncio.Future[Sequence[Outcome | Exception]]] = set()
 
     def submit(self, item: Item) -> asyncio.Future[Outcome]:
         answer: asyncio.Future[Outcome] = self._loop.create_future()
-        self._waiting.append((item, answer))
+        self._items.append(item)
+        self._answers.append(answer)
         if self._idle and not self._flush_planned:
             # Not at once: whoever else is about to ask in this turn of the loop comes along.
             self._flush_planned = True
@@ -46,26 +49,26 @@ class Batcher(Generic[Item, Outcome]):
 
     async def drain(self) -> None:
         """Wait until nothing is waiting or running."""
-        while self._running or self._waiting:
+        while self._running or self._items:
             await asyncio.wait(self._running) if self._running else await asyncio.sleep(0)
 
     def _flush(self) -> None:
         self._flush_planned = False
-        while self._waiting and self._idle:
-            taken = self._waiting[: self._max_batch]
-            del self._waiting[: self._max_batch]
-            batch = [waiting for waiting in taken if not waiting[1].done()]  # not who was cancelled
-            if not batch:
-                continue
+        while self._items and self._idle:
+            items, answers = self._items[: self._max_batch], self._answers[: self._max_batch]
+            del self._items[: self._max_batch], self._answers[: self._max_batch]
+            if any(map(asyncio.Future.done, answers)):  # whoever asked was cancelled
+                left = [number for number, answer in enumerate(answers) if not answer.done()]
+                items, answers = [items[at] for at in left], [answers[at] for at in left]
+                if not left:
+                    continue
             self._idle -= 1
-            self._running.add(
-                running := asyncio.ensure_future(self._run([item for item, _ in batch]))
-            )
-            running.add_done_callback(partial(self._settle, batch))
+            self._running.add(running := asyncio.ensure_future(self._run(items)))
+            running.add_done_callback(partial(self._settle, answers))
 
     def _settle(
         self,
-        batch: list[tuple[Item, asyncio.Future[Outcome]]],
+        answers: list[asyncio.Future[Outcome]],
         done: asyncio.Future[Sequence[Outcome | Exception]],
     ) -> None:
         self._running.discard(done)
@@ -73,9 +76,9 @@ class Batcher(Generic[Item, Outcome]):
         self._flush()
         error = asyncio.CancelledError() if done.cancelled() else done.exception()
         outcomes: Sequence[Outcome | BaseException] = (
-            [error] * len(batch) if error else done.result()
+            [error] * len(answers) if error else done.result()
         )
-        for (_, answer), outcome in zip(batch, outcomes, strict=True):
+        for answer, outcome in zip(answers, outcomes, strict=True):
             if answer.done():  # its caller was cancelled
                 continue
             if isinstance(outcome, BaseException):

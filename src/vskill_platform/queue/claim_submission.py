@@ -23,11 +23,12 @@ from vskill_platform.stores.submission_store import get_submission, read_message
 
 log = get_logger(__name__)
 
-#: So many deliveries may end with their worker before the check began. Nobody knows whether the
-#: skill had a part in that, so it takes more than the tries of a check before it is suspected.
-MAX_LOST_DELIVERIES = 10
-#: How many of them are left to a suspect; each is with no other check beside it.
-_LOST_ALONE = 2
+#: How many more tries a suspect gets, each with no other check beside it. More than one, because
+#: whatever else kills workers may do so again in that moment.
+TRIES_ALONE = 3
+#: After so many deliveries that ended with their worker before the check began, a skill is a
+#: suspect, and after so many it ends. They say little about the skill, so these are many.
+SUSPECT_AFTER_LOST, END_AFTER_LOST = 10, 40
 
 
 async def find_submission(delivery: Delivery) -> Stored[Submission] | None:
@@ -54,12 +55,12 @@ def is_suspect(submission: Submission, delivery: Delivery) -> bool:
     """
     too_many = get_settings().max_retries + 1
     lost = delivery.attempt - 1 - submission.tries
-    if submission.tries > too_many or lost > MAX_LOST_DELIVERIES + _LOST_ALONE:
+    if submission.tries >= too_many + TRIES_ALONE or lost > END_AFTER_LOST:
         raise WorkerDied(
             f"the worker died {delivery.attempt - 1} times while processing it, also when it "
             f"checked nothing else"
         )
-    return submission.tries == too_many or lost > MAX_LOST_DELIVERIES
+    return submission.tries >= too_many or lost > SUSPECT_AFTER_LOST
 
 
 async def claim_submission(stored: Stored[Submission], delivery: Delivery) -> Stored[Submission]:

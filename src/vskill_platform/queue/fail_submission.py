@@ -11,6 +11,7 @@ from vskill_platform.errors import (
     DeadlineExceeded,
     EngineError,
     JudgeFailed,
+    Overtaken,
     ScanError,
     ScannerFailed,
     SlugTaken,
@@ -68,7 +69,10 @@ async def fail_submission(delivery: Delivery, error: Exception) -> None:
         operations: list[Operation] = [Acknowledge(delivery)]
     else:
         stored = _count(found, delivery)
-        if is_retryable(error) and stored.record.tries <= get_settings().max_retries:
+        if isinstance(error, Overtaken):
+            # Another worker had it too, after a stop or a clock jump: nothing is wrong with it.
+            operations = _try_again(found, delivery, error)
+        elif is_retryable(error) and stored.record.tries <= get_settings().max_retries:
             operations = _try_again(stored, delivery, error)
         elif _is_given_up(error) and stored.record.state is SubmissionState.TIER2_SCANNING:
             operations = await _leave_to_a_person(stored, delivery, error)
@@ -110,7 +114,7 @@ def classify(error: Exception) -> tuple[ErrorClass, str]:
 
 
 def _try_again(stored: Stored[Submission], delivery: Delivery, error: Exception) -> list[Operation]:
-    delay: timedelta = get_settings().retry_delay * stored.record.tries
+    delay: timedelta = get_settings().retry_delay * max(stored.record.tries, 1)
     if isinstance(error, VskillError) and error.retry_after:
         delay = max(delay, error.retry_after)
     reason = f"will be tried again in {delay.total_seconds():g} s: {_describe(error)}"

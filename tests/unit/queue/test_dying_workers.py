@@ -8,11 +8,13 @@ import pytest
 from tests.clocks import ManualClock
 from tests.unit.queue.conftest import Receive, SubmitSkill
 from vskill_platform.engines.ports import Delivery
-from vskill_platform.errors import SourceUnavailable
+from vskill_platform.errors import Overtaken, SourceUnavailable
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.queue import consumer
 from vskill_platform.queue.claim_submission import (
-    MAX_LOST_DELIVERIES,
+    END_AFTER_LOST,
+    SUSPECT_AFTER_LOST,
+    TRIES_ALONE,
     claim_submission,
     find_submission,
     release_submission,
@@ -57,7 +59,7 @@ async def test_deaths_before_its_check_began_are_not_held_against_a_skill(
     bound: WorkerEnv, submit_skill: SubmitSkill, receive: Receive, clock: ManualClock
 ) -> None:
     submission = await submit_skill("tidy-notes")
-    await die_beside(receive, clock, times=MAX_LOST_DELIVERIES)
+    await die_beside(receive, clock, times=SUSPECT_AFTER_LOST)
 
     await handle_submission_queue(await receive(), bound)
 
@@ -110,14 +112,14 @@ async def test_a_skill_that_kills_its_worker_alone_too_ends_as_a_dead_letter(
     bound: WorkerEnv, submit_skill: SubmitSkill, receive: Receive, clock: ManualClock
 ) -> None:
     submission = await submit_skill("tidy-notes")
-    await die_with_it(receive, clock, times=bound.settings.max_retries + 2)
+    await die_with_it(receive, clock, times=bound.settings.max_retries + 1 + TRIES_ALONE)
 
     await handle_submission_queue(await receive(), bound)
 
     rejected = await current(submission)
     assert rejected.state is SubmissionState.REJECTED
     assert rejected.reason == (
-        "the worker died 5 times while processing it, also when it checked nothing else"
+        "the worker died 7 times while processing it, also when it checked nothing else"
     )
     (letter,) = await bound.engine.queue.dead_letters()
     assert letter.key == submission.id
@@ -127,12 +129,28 @@ async def test_a_skill_that_kills_its_worker_before_the_check_ends_too(
     bound: WorkerEnv, submit_skill: SubmitSkill, receive: Receive, clock: ManualClock
 ) -> None:
     submission = await submit_skill("tidy-notes")
-    await die_beside(receive, clock, times=MAX_LOST_DELIVERIES + 3)
+    await die_beside(receive, clock, times=END_AFTER_LOST + 1)
 
     await handle_submission_queue(await receive(), bound)
 
     assert (await current(submission)).state is SubmissionState.REJECTED
     assert len(await bound.engine.queue.dead_letters()) == 1
+
+
+@pytest.mark.parametrize("deaths", [SUSPECT_AFTER_LOST + 1, END_AFTER_LOST])
+async def test_a_suspect_that_is_harmless_is_published_however_late(
+    bound: WorkerEnv,
+    submit_skill: SubmitSkill,
+    receive: Receive,
+    clock: ManualClock,
+    deaths: int,
+) -> None:
+    submission = await submit_skill("tidy-notes")
+    await die_beside(receive, clock, times=deaths)
+
+    await handle_submission_queue(await receive(), bound)
+
+    assert (await current(submission)).state is SubmissionState.PUBLISHED
 
 
 async def test_two_suspects_at_once_wait_for_each_other_and_both_are_published(
@@ -200,3 +218,27 @@ async def test_another_worker_that_has_the_message_is_not_disturbed_by_a_late_re
 
     assert await current(submission) == before
     assert any("another worker has it" in event["event"] for event in logs)
+
+
+async def test_being_overtaken_by_another_worker_never_costs_a_try(
+    bound: WorkerEnv,
+    submit_skill: SubmitSkill,
+    receive: Receive,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def overtaken(_: Delivery) -> None:
+        raise Overtaken("somebody else was faster")
+
+    submission = await submit_skill("tidy-notes")
+    with monkeypatch.context() as patch:
+        patch.setattr(consumer, "process_submission", overtaken)
+        for _ in range(bound.settings.max_retries + 2):
+            await handle_submission_queue(await receive(), bound)
+            clock.advance(**_GONE)
+    waiting = await current(submission)
+
+    await handle_submission_queue(await receive(), bound)
+
+    assert waiting.tries == 0
+    assert (await current(submission)).state is SubmissionState.PUBLISHED
