@@ -18,7 +18,7 @@ def audit(*, limit: int, after: str | None, as_json: bool) -> None:
     async def work() -> AuditPage:
         return await list_audit(after=after, limit=limit)
 
-    page = run_command(work)
+    page = run_command(work, read_only=True)
     if as_json:
         print_json({"records": page.records, "cursor": page.cursor})
     elif not page.records:

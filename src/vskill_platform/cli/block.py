@@ -86,7 +86,7 @@ def remove(*, reason: str, as_json: bool, **about: str | None) -> None:
 @json_option
 def list_all(*, as_json: bool) -> None:
     """List what is blocked, the newest first."""
-    found = run_command(list_blocks)
+    found = run_command(list_blocks, read_only=True)
     if as_json:
         print_json(found)
     elif found:
@@ -116,7 +116,7 @@ def check(context: click.Context, /, *, as_json: bool, **about: str | None) -> N
         found = await get_blocks(subjects_of(source, name=about["name"]))
         return [stored.record for stored in found]
 
-    found = run_command(work)
+    found = run_command(work, read_only=True)
     if as_json:
         print_json(found)
     elif found:

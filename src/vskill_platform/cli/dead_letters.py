@@ -33,7 +33,7 @@ def list_letters(*, as_json: bool) -> None:
             letters += page
         return letters
 
-    letters = run_command(work)
+    letters = run_command(work, read_only=True)
     if as_json:
         print_json(
             [

@@ -28,7 +28,7 @@ def namespaces() -> None:
 @json_option
 def list_command(*, as_json: bool) -> None:
     """List the namespaces that were given somebody; `@name` always belongs to its user."""
-    found = run_command(list_namespaces)
+    found = run_command(list_namespaces, read_only=True)
     if as_json:
         print_json(found)
         return

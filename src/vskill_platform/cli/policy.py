@@ -68,7 +68,7 @@ def dry_run(*, file: Path, as_json: bool) -> None:
     async def work() -> DryRun:
         return await try_policy(found)
 
-    result = run_command(work, with_policy=True)
+    result = run_command(work, read_only=True, with_policy=True)
     if as_json:
         print_json({**msgspec.to_builtins(result), "counts": result.counts()})
     else:

@@ -47,7 +47,7 @@ def queue(*, as_json: bool) -> None:
         else:
             _show_health(health)
 
-    run_command(work)
+    run_command(work, read_only=True)
 
 
 def _show_health(health: Health) -> None:
@@ -93,7 +93,7 @@ def stuck(*, as_json: bool) -> None:
             )
         Console().print(table)
 
-    run_command(work)
+    run_command(work, read_only=True)
 
 
 @click.command()

@@ -44,7 +44,7 @@ def reviews(context: click.Context, *, as_json: bool) -> None:
     async def work() -> list[Review]:
         return await list_reviews()
 
-    found = run_command(work)
+    found = run_command(work, read_only=True)
     if as_json:
         print_json(found)
     else:
@@ -60,7 +60,7 @@ def show(*, submission_id: str, as_json: bool) -> None:
     async def work() -> Case:
         return await get_case(submission_id)
 
-    case = run_command(work)
+    case = run_command(work, read_only=True)
     if as_json:
         print_json(case)
     else:

@@ -17,7 +17,7 @@ from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy
 from vskill_platform.model.scanner import ScannerInUse
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.runtime.open_env import open_worker_env
+from vskill_platform.runtime.open_env import open_reading_env, open_worker_env
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import Settings, load_settings, variable
 
@@ -32,10 +32,15 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON f
 
 
 def run_command(
-    work: Callable[[], Awaitable[Result]], *, create: bool = False, with_policy: bool = False
+    work: Callable[[], Awaitable[Result]],
+    *,
+    create: bool = False,
+    read_only: bool = False,
+    with_policy: bool = False,
 ) -> Result:
     """Run *work* with an env bound; with *create*, a missing database is made.
 
+    With *read_only* it works on a full disk and on files that cannot be written.
     With *with_policy* the operator's decisions hold, and a wrong policy stops it here.
     """
     settings = current_settings()
@@ -44,6 +49,8 @@ def run_command(
     async def run(env: WorkerEnv) -> Result:
         return await run_with_worker_env(env, work)
 
+    if read_only:
+        return uvloop.run(_open_and_look(settings, run, policy=policy))
     return uvloop.run(_open_and_run(settings, run, create=create, policy=policy))
 
 
@@ -112,4 +119,14 @@ async def _open_and_run(
     async with open_worker_env(
         settings, create=create, check_for=check_for, policy=policy, scanners=scanners
     ) as env:
+        return await work(env)
+
+
+async def _open_and_look(
+    settings: Settings,
+    work: Callable[[WorkerEnv], Awaitable[Result]],
+    *,
+    policy: Policy | None,
+) -> Result:
+    async with open_reading_env(settings, policy=policy) as env:
         return await work(env)

@@ -43,7 +43,7 @@ def similar(*, slug_or_path: str, as_json: bool) -> None:
         rows = [_compare(newcomer, item) for item in found.values()]
         return sorted(rows, key=lambda row: (-row.instructions, row.slug))
 
-    rows = run_command(work)
+    rows = run_command(work, read_only=True)
     if as_json:
         print_json(rows)
     elif not rows:

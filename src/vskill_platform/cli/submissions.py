@@ -56,7 +56,7 @@ def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
             await get_external_scans(submission_id),
         )
 
-    submission, history, report, scans = run_command(work)
+    submission, history, report, scans = run_command(work, read_only=True)
     if as_json:
         print_json(
             {
@@ -95,7 +95,7 @@ def list_submissions(*, limit: int, after: str | None, set_id: str | None, as_js
         if page.cursor:
             echo(f"more: vskill-platform list --limit {limit} --after {page.cursor}")
 
-    run_command(work)
+    run_command(work, read_only=True)
 
 
 async def _read_set(set_id: str) -> SubmissionPage:

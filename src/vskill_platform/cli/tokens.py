@@ -62,7 +62,7 @@ def list_command(*, user: str | None, as_json: bool) -> None:
     async def work() -> list[ApiToken]:
         return await list_tokens(user)
 
-    found = run_command(work)
+    found = run_command(work, read_only=True)
     if as_json:
         print_json(found)
         return

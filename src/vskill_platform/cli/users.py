@@ -35,7 +35,7 @@ def users() -> None:
 @json_option
 def list_command(*, as_json: bool) -> None:
     """List everybody who has an account."""
-    found = run_command(list_users)
+    found = run_command(list_users, read_only=True)
     if as_json:
         print_json(found)
         return

@@ -43,7 +43,7 @@ def versions(*, slug: str, as_json: bool) -> None:
     async def work() -> SkillVersions:
         return await list_versions(slug)
 
-    found = run_command(work)
+    found = run_command(work, read_only=True)
     if as_json:
         print_json(found)
     else:
@@ -64,7 +64,7 @@ def diff(*, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
     async def work() -> VersionDiff:
         return await diff_of_skill(slug, old, new)
 
-    found = run_command(work)
+    found = run_command(work, read_only=True)
     if as_json:
         print_json(found)
     else:

@@ -7,11 +7,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from vskill_platform.base.clock import Clock, SystemClock
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Contents, Engine
 from vskill_platform.engines.sqlite import backup
-from vskill_platform.engines.sqlite.connection import errors_translated
+from vskill_platform.engines.sqlite.connection import UNWRITABLE, errors_translated
 from vskill_platform.engines.sqlite.engine import SqliteEngine
 from vskill_platform.errors import ConfigError
+
+log = get_logger(__name__)
 
 _SQLITE = "sqlite:///"
 #: What the name of a search index beside the database goes on with, before its number.
@@ -33,6 +36,25 @@ async def open_engine(
     _check_path(path, create=create)
     with errors_translated(path):
         return SqliteEngine(path, clock or SystemClock(), check_for=check_for)
+
+
+async def open_engine_to_read(url: str, *, clock: Clock | None = None) -> Engine:
+    """Open the database at *url* for commands that only look: nothing is created or migrated.
+
+    This works on a full disk, and on files and folders that cannot be written.
+    """
+    path, clock = _path(url), clock or SystemClock()
+    _check_folder(path)
+    if not path.exists() or path.stat().st_size == 0:
+        _refuse_to_begin_again(path)
+    _check_exists(path)
+    with errors_translated(path):
+        if os.access(path, os.W_OK):
+            try:
+                return SqliteEngine(path, clock, migrates=False)
+            except UNWRITABLE:  # SQLite could not make or write its other files
+                log.info("database is opened read-only", path=str(path))
+        return SqliteEngine(path, clock, migrates=False, read_only=True)
 
 
 def back_up_database(url: str, target: Path, *, replace: bool) -> Contents:
@@ -74,7 +96,12 @@ def _check_path(path: Path, *, create: bool) -> None:
         raise ConfigError(f"{path}: the file cannot be written; check its owner and permissions")
     if not path.exists() or path.stat().st_size == 0:
         _refuse_to_begin_again(path)
-    if not create and not path.exists():
+    if not create:
+        _check_exists(path)
+
+
+def _check_exists(path: Path) -> None:
+    if not path.exists():
         raise ConfigError(
             f"{path}: there is no database yet. Start one with `vskill-platform serve`, or name "
             "the right one in VSKILL_DATABASE_URL."

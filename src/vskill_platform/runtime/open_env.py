@@ -7,7 +7,8 @@ from datetime import timedelta
 from anyio import CapacityLimiter
 
 from vskill_platform.base.clock import Clock, SystemClock
-from vskill_platform.engines.open_engine import open_engine
+from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
+from vskill_platform.engines.ports import Engine
 from vskill_platform.model.policy import Policy
 from vskill_platform.model.scanner import ScannerInUse
 from vskill_platform.runtime.env import WorkerEnv
@@ -30,13 +31,36 @@ async def open_worker_env(
         settings.database_url, clock=clock, create=create, check_for=check_for
     )
     try:
-        yield WorkerEnv(
-            engine=engine,
-            settings=settings,
-            clock=clock,
-            scan_slots=CapacityLimiter(settings.scan_processes),
-            policy=policy or Policy(),
-            scanners=scanners,
-        )
+        yield _an_env(engine, settings, clock, policy, scanners)
     finally:
         await engine.close()
+
+
+@asynccontextmanager
+async def open_reading_env(
+    settings: Settings, *, policy: Policy | None = None
+) -> AsyncIterator[WorkerEnv]:
+    """Open the database for who only looks: one that cannot be written will do."""
+    clock = SystemClock()
+    engine = await open_engine_to_read(settings.database_url, clock=clock)
+    try:
+        yield _an_env(engine, settings, clock, policy, ())
+    finally:
+        await engine.close()
+
+
+def _an_env(
+    engine: Engine,
+    settings: Settings,
+    clock: Clock,
+    policy: Policy | None,
+    scanners: tuple[ScannerInUse, ...],
+) -> WorkerEnv:
+    return WorkerEnv(
+        engine=engine,
+        settings=settings,
+        clock=clock,
+        scan_slots=CapacityLimiter(settings.scan_processes),
+        policy=policy or Policy(),
+        scanners=scanners,
+    )

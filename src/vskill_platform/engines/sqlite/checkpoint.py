@@ -13,6 +13,7 @@ import apsw
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.engines.sqlite.file_watch import log_of
 
 log = get_logger(__name__)
 
@@ -64,7 +65,7 @@ class LogTrimmer:
 def _look(path: Path) -> _Seen | None:
     """Look at the log without opening it: to close it again would drop SQLite's locks."""
     try:
-        found = Path(f"{path}-wal").stat()
+        found = log_of(path).stat()
     except OSError:
         return None
     return _Seen(found.st_size, found.st_mtime_ns)

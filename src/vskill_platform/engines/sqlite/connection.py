@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
+from urllib.parse import quote
 
 import apsw
 
@@ -30,6 +31,8 @@ LOG_BYTES = 32 * 1024 * 1024
 #: After how many steps of its virtual machine SQLite asks whether to go on.
 _STEPS = 500
 _CREATING = Lock()
+#: What SQLite says where a file, its folder or its disk cannot be written.
+UNWRITABLE = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError)
 _WHAT_TO_DO: dict[type[apsw.Error], str] = {
     apsw.NotADBError: "the file is damaged or not a database; restore it from a backup",
     apsw.CorruptError: "the file is damaged; restore it from a backup",
@@ -67,10 +70,13 @@ def create_file(path: Path) -> None:
         os.close(os.open(real, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
-def open_connection(path: Path) -> apsw.Connection:
-    create_file(path)
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
-    connection = apsw.Connection(str(path), flags=flags)
+def open_connection(path: Path, *, read_only: bool = False) -> apsw.Connection:
+    if read_only:
+        connection = _connect_read_only(path)
+    else:
+        create_file(path)
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
+        connection = apsw.Connection(str(path), flags=flags)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     # What was answered must survive a power cut: FULL syncs the log at every commit.
     connection.execute("PRAGMA synchronous = FULL")
@@ -82,6 +88,23 @@ def open_connection(path: Path) -> apsw.Connection:
     connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
     # The same plan whatever is bound: else a query with a range is planned anew for each one.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    return connection
+
+
+def _connect_read_only(path: Path) -> apsw.Connection:
+    """Open a file that cannot be written, with what is in its log."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX
+    connection = apsw.Connection(str(path), flags=flags)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    except UNWRITABLE:
+        connection.close()
+        log_file = Path(f"{path.resolve()}-wal")
+        if log_file.exists() and log_file.stat().st_size:
+            raise
+        # SQLite cannot make its other files here. Without a log, the file alone is everything.
+        uri = f"file:{quote(str(path.absolute()))}?immutable=1"
+        connection = apsw.Connection(uri, flags=flags | apsw.SQLITE_OPEN_URI)
     return connection
 
 
@@ -111,7 +134,10 @@ def write_transaction(connection: apsw.Connection) -> Iterator[None]:
 def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> None:
     """Bring the schema forward to the newest version; refuse one that is newer than that."""
     newest = len(migrations)
-    check_version(connection, path, newest)  # what we refuse we have not touched
+    # What we refuse we have not touched, and what is current we need not write: the disk may be
+    # full, and a new file has to be written in any case.
+    if newest and check_version(connection, path, newest) == newest:
+        return
     _switch_to_wal(connection)
     with write_transaction(connection):
         version = check_version(connection, path, newest)
@@ -119,6 +145,15 @@ def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> N
             connection.execute(script)
             connection.execute(f"PRAGMA user_version = {number}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def check_current(connection: apsw.Connection, path: Path) -> None:
+    """Refuse a schema that only a command which may write can bring forward."""
+    if (version := check_version(connection, path)) < len(MIGRATIONS):
+        raise ConfigError(
+            f"{path}: the database has schema version {version}, this release needs "
+            f"{len(MIGRATIONS)}. Start `vskill-platform serve` or `work`, which bring it forward."
+        )
 
 
 def check_version(connection: apsw.Connection, path: Path, newest: int = len(MIGRATIONS)) -> int:

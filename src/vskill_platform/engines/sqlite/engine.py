@@ -26,6 +26,7 @@ from vskill_platform.engines.ports import (
 from vskill_platform.engines.sqlite.checkpoint import LogTrimmer
 from vskill_platform.engines.sqlite.connection import (
     MIGRATIONS,
+    check_current,
     check_in_place,
     check_pages,
     check_version,
@@ -57,30 +58,44 @@ _MAKES_READY = frozenset({Send, Retry, Release, Revive})
 
 
 class SqliteEngine:
-    def __init__(self, path: Path, clock: Clock, *, check_for: timedelta = timedelta(0)) -> None:
-        """Open the file; *check_for* is how long to look for damage first."""
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        *,
+        check_for: timedelta = timedelta(0),
+        migrates: bool = True,
+        read_only: bool = False,
+    ) -> None:
+        """Open the file; *check_for* is how long to look for damage first.
+
+        Without *migrates* the schema must be current; with *read_only* the file is never written.
+        """
         check_log(path)
-        connection = open_connection(path)
+        connection = open_connection(path, read_only=read_only)
         check_version(connection, path)
         # Before anything is written: by its name, the log would be that of the new file.
         check_in_place(connection, path)
         if check_for:
             check_pages(path, within=check_for)
-        migrate(connection, path, MIGRATIONS)
+        if migrates:
+            migrate(connection, path, MIGRATIONS)
+        else:
+            check_current(connection, path)
         self._path, self._clock = path, clock
         self._is_closed = False
         self._watch = FileWatch(path)
         check_in_place(connection, path)
         self._writer = SqliteWriter(connection, path, clock, self._watch)
-        self._readers = SqliteReaders(path, clock, self._watch)
+        self._readers = SqliteReaders(path, clock, self._watch, read_only=read_only)
         self._doorbell = Doorbell()
         # A bell of its own: a record that is written must not wake everyone who waits for work.
         self._queue_doorbell = Doorbell()
         self.kv = SqliteKeyValueStore(self._readers, clock)
         self.queue = SqliteMessageQueue(self._writer, self._readers, self._queue_doorbell, clock)
-        self._lookout = open_connection(path)
+        self._lookout = open_connection(path, read_only=read_only)
         self._watcher = asyncio.create_task(self._watch_other_processes())
-        self._log_trimmer = LogTrimmer(path)
+        self._log_trimmer = None if read_only else LogTrimmer(path)
 
     async def commit(self, operations: Sequence[Operation]) -> int | None:
         check_operations(operations)
@@ -146,7 +161,8 @@ class SqliteEngine:
             await self._watcher
         self._watch.leave_files_alone(self._lookout)
         self._lookout.close()
-        await self._log_trimmer.close()
+        if self._log_trimmer:
+            await self._log_trimmer.close()
         await self._writer.close()
         await self._readers.close()
 

@@ -31,12 +31,15 @@ MAX_GETS = 1024
 
 
 class SqliteReaders:
-    def __init__(self, path: Path, clock: Clock, watch: FileWatch) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, watch: FileWatch, *, read_only: bool = False
+    ) -> None:
         self._path = path
         self._clock = clock
         self._watch = watch
         self._threads = ConnectionThreads(
-            [open_connection(path) for _ in range(READERS)], name="sqlite-reader"
+            [open_connection(path, read_only=read_only) for _ in range(READERS)],
+            name="sqlite-reader",
         )
         self._reads: Batcher[str | Read, Any] = Batcher(
             self._run_group, max_batch=MAX_GETS, at_once=READERS

@@ -9,6 +9,7 @@ import apsw
 from vskill_platform.engines.ports import Compacted
 from vskill_platform.engines.sqlite.checkpoint import empty_log
 from vskill_platform.engines.sqlite.connection import BUSY_TIMEOUT_MS
+from vskill_platform.engines.sqlite.file_watch import log_of
 from vskill_platform.errors import ConfigError
 
 #: How long the end waits for readers of the old pages; others go on meanwhile.
@@ -23,7 +24,7 @@ def vacuum(path: Path) -> Compacted:
         _check_space(connection, path)
         # A copy of the whole database: on the disk of the database, where there is room for it.
         connection.execute("PRAGMA temp_store = FILE")
-        folder = str(path.absolute().parent).replace("'", "''")
+        folder = str(path.resolve().parent).replace("'", "''")
         connection.execute(f"PRAGMA temp_store_directory = '{folder}'")
         connection.execute("VACUUM")
     empty_log(path, wait_ms=_WAIT_MS)
@@ -33,7 +34,7 @@ def vacuum(path: Path) -> Compacted:
 def _check_space(connection: apsw.Connection, path: Path) -> None:
     pages = int(connection.pragma("page_count")) - int(connection.pragma("freelist_count"))
     needed = 2 * pages * int(connection.pragma("page_size"))  # the copy, and the log
-    free = shutil.disk_usage(path.absolute().parent).free
+    free = shutil.disk_usage(path.resolve().parent).free
     if free < needed:
         raise ConfigError(
             f"{path}: needs {needed:,} bytes on this disk for a moment, {free:,} are free; "
@@ -43,5 +44,5 @@ def _check_space(connection: apsw.Connection, path: Path) -> None:
 
 def _size(path: Path) -> int:
     """Return what the database and its log take."""
-    log = Path(f"{path}-wal")
+    log = log_of(path)
     return path.stat().st_size + (log.stat().st_size if log.exists() else 0)

@@ -5,7 +5,7 @@ import pytest
 from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, list_all, receive_one, value_of
 from tests.unit.engines.sqlite.faulty_disk import faulty_disk
-from vskill_platform.engines.open_engine import open_engine
+from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
 from vskill_platform.engines.ports import Acknowledge, Put, Send
 from vskill_platform.errors import EngineError
 
@@ -103,3 +103,15 @@ async def test_a_full_disk_is_known_by_a_write_and_until_no_commit_has_failed_fo
 
         await engine.check_writable()
         await engine.close()
+
+
+async def test_a_database_is_opened_and_read_on_a_full_disk(url: str) -> None:
+    with faulty_disk() as disk:
+        engine = await open_engine(url)
+        await engine.commit([Put("sub:1", b"one")])
+        await engine.close()
+        disk.is_full = True
+
+        for opened in (await open_engine_to_read(url), await open_engine(url)):
+            assert await value_of(opened, "sub:1") == b"one"
+            await opened.close()
