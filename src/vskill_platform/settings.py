@@ -78,6 +78,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     writes_per_minute: int = 60
     #: Tries to sign in from one address, or with one name, in a minute.
     sign_ins_per_minute: int = 10
+    #: Connections that one address may hold open at the same time.
+    connections_per_address: int = 200
+    #: What one visitor may upload on a day (UTC) to namespaces without owners, such as @local.
+    unowned_uploads_per_day: int = 200
+    unowned_upload_bytes_per_day: int = 256 * 1024 * 1024
+    #: And what all visitors together may upload to one of them.
+    unowned_namespace_bytes_per_day: int = 2 * 1024 * 1024 * 1024
     #: Addresses of proxies that say whom they speak for, with commas between.
     trusted_proxies: str = ""
 
@@ -261,18 +268,18 @@ def is_loopback(host: str) -> bool:
 def allowed_hosts(settings: Settings) -> frozenset[str]:
     """Return the names that the operator gave this registry, in lower case and without ports."""
     public = urlsplit(settings.public_url).hostname if settings.public_url else None
-    named = [text.lower() for text in _listed(settings.allowed_hosts)]
+    named = [text.lower() for text in listed(settings.allowed_hosts)]
     return frozenset(filter(None, (public, settings.host.lower(), *named)))
 
 
 def check_access(settings: Settings) -> None:
-    for text in _listed(settings.allowed_hosts):
+    for text in listed(settings.allowed_hosts):
         if not _HOST_NAME.fullmatch(text.lower()):
             raise ConfigError(
                 f"{variable('allowed_hosts')}: {text!r} is not a name such as skills.example, "
                 "without a scheme and a port"
             )
-    for text in _listed(settings.trusted_proxies):
+    for text in listed(settings.trusted_proxies):
         try:
             ipaddress.ip_network(text, strict=False)
         except ValueError as error:
@@ -294,7 +301,7 @@ def check_retention(settings: Settings) -> None:
 def allowed_origins(settings: Settings) -> frozenset[str]:
     """Return scheme, host and port of each host that may have private addresses."""
     origins = set()
-    for text in _listed(settings.private_hosts):
+    for text in listed(settings.private_hosts):
         found = _HOST.fullmatch(text.lower())
         if not found:
             raise ConfigError(
@@ -309,7 +316,7 @@ def allowed_origins(settings: Settings) -> frozenset[str]:
 
 def allowed_folders(settings: Settings) -> tuple[Path, ...]:
     """Return the folders in which skills may be read where they are."""
-    folders = tuple(Path(text).expanduser() for text in _listed(settings.local_folders))
+    folders = tuple(Path(text).expanduser() for text in listed(settings.local_folders))
     for folder in folders:
         if not folder.is_absolute():
             raise ConfigError(f"{variable('local_folders')}: {folder} is not an absolute path")
@@ -350,7 +357,7 @@ def _parse(name: str, text: str, kind: Any) -> Any:
     return value
 
 
-def _listed(text: str) -> list[str]:
+def listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 

@@ -13,7 +13,8 @@ import click
 import uvicorn
 
 from vskill_platform.access.first_admin import invite_first_admin, link_file
-from vskill_platform.cli.patience import PatientProtocol
+from vskill_platform.cli.connection_shares import ConnectionShares
+from vskill_platform.cli.patience import protocol_with
 from vskill_platform.cli.session import run_worker
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cli.terminal import echo
@@ -27,7 +28,7 @@ from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.manifest import MANIFEST
-from vskill_platform.settings import Settings, variable
+from vskill_platform.settings import Settings, listed, variable
 from vskill_platform.stores.submission_store import get_source_owner
 
 if TYPE_CHECKING:
@@ -81,6 +82,12 @@ async def _run_parts(
 ) -> None:
     from vskill_platform.web.app import create_app  # noqa: PLC0415 - see above
 
+    # One less than the server's own limit, at which it refuses everybody.
+    shares = ConnectionShares(
+        in_all=_MAX_CONNECTIONS - 1,
+        each=env.settings.connections_per_address,
+        proxies=listed(env.settings.trusted_proxies),
+    )
     config = uvicorn.Config(
         create_app(env, catalogue=catalogue, broadcast=broadcast),
         log_config=None,
@@ -89,7 +96,7 @@ async def _run_parts(
         server_header=False,
         proxy_headers=bool(env.settings.trusted_proxies),
         forwarded_allow_ips=env.settings.trusted_proxies,
-        http=PatientProtocol,
+        http=protocol_with(shares),
         limit_concurrency=_MAX_CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         # Else one slow upload or download keeps a server that was told to stop.

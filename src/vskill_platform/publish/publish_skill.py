@@ -30,6 +30,7 @@ from vskill_platform.stores.skill_store import (
     write_skill,
     write_version,
 )
+from vskill_platform.stores.upload_store import drop_upload
 
 
 class Publication(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,8 +92,10 @@ async def prepare_publication(
             place.stored.record, checked_at=now, down=None, is_private=is_private,
             **_labels(manifest),
         )  # fmt: skip
+        always += _stored_once(submission, known.archive_sha256)
         return _confirm(place.stored, again, known, always)
     archive = await package_skill(snapshot)
+    always += _stored_once(submission, archive.sha256)
     newest = versions[-1].version if versions else None
     version = SkillVersion(
         slug=place.slug,
@@ -115,6 +118,12 @@ async def prepare_publication(
     return Publication(
         slug=place.slug, version=version.version, operations=operations, is_private=is_private
     )
+
+
+def _stored_once(submission: Submission, archive_sha256: str) -> list[Operation]:
+    """Drop the upload whose bytes are kept as the archive of a version from now on."""
+    is_same = submission.source.upload_sha256 == archive_sha256
+    return [drop_upload(archive_sha256)] if is_same else []
 
 
 def _confirm(

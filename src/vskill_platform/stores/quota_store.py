@@ -1,4 +1,4 @@
-"""How many walks each publisher has started on a day, in UTC."""
+"""How many submissions, and how many bytes, were taken on a day, in UTC."""
 
 import hashlib
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,6 +16,7 @@ class Quota(Record, frozen=True, kw_only=True):
     publisher: str
     day: date
     used: int = 0
+    bytes: int = 0
 
 
 async def get_quota(publisher: str, day: date) -> Stored[Quota]:

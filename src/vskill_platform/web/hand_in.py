@@ -39,6 +39,7 @@ from vskill_platform.web.hand_in_rights import (
     check_may_publish_ref,
     check_may_replace,
 )
+from vskill_platform.web.upload_quota import charge_upload
 
 #: The largest that is taken, and a little for what stands between the files.
 MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
@@ -109,6 +110,7 @@ async def submit_files(
         if not discovery.skills:
             raise SourceRefused("there is no SKILL.md in it")
         check_count(visitor, len(discovery.skills))
+        await charge_upload(visitor, namespace, sum(len(file.content) for file in files))
         return await submit_set(
             discovery,
             submitter=visitor.name,

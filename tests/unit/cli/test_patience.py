@@ -10,7 +10,8 @@ import pytest
 import uvicorn
 
 from vskill_platform.cli import patience
-from vskill_platform.cli.patience import PatientProtocol
+from vskill_platform.cli.connection_shares import ConnectionShares, holder_of
+from vskill_platform.cli.patience import PatientProtocol, protocol_with
 from vskill_platform.cli.serve import _Server
 
 _PATIENCE_SECONDS = 20
@@ -30,10 +31,13 @@ async def app(_: Any, receive: Any, send: Any) -> None:
 
 
 @asynccontextmanager
-async def a_server() -> AsyncIterator[tuple[str, int]]:
+async def a_server(
+    shares: ConnectionShares | None = None, app: Any = app
+) -> AsyncIterator[tuple[str, int]]:
+    protocol = protocol_with(shares) if shares else PatientProtocol
     with socket.create_server(("127.0.0.1", 0)) as listener:
         config = uvicorn.Config(
-            app, http=PatientProtocol, lifespan="off", log_config=None, timeout_keep_alive=60
+            app, http=protocol, lifespan="off", log_config=None, timeout_keep_alive=60
         )
         server = _Server(config)
         task = asyncio.create_task(server.serve(sockets=[listener]))
@@ -58,10 +62,11 @@ async def what_remains(reader: asyncio.StreamReader) -> bytes:
     ("limit", "sent"),
     [
         ("HEAD_SECONDS", b""),
+        ("FIRST_HEAD_SECONDS", b""),
         ("HEAD_SECONDS", b"GET / HTTP/1.1\r\nHost: x\r\nX-A: "),
         ("BODY_SECONDS", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf"),
     ],
-    ids=["says nothing", "stops in the head", "stops in the body"],
+    ids=["says nothing", "never said anything", "stops in the head", "stops in the body"],
 )
 async def test_who_does_not_end_a_request_is_hung_up_on(
     monkeypatch: pytest.MonkeyPatch, limit: str, sent: bytes
@@ -127,3 +132,92 @@ def _also(method: Any, event: asyncio.Event) -> Any:
         event.set()
 
     return both
+
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+OTHER = ("127.0.0.2", 0)
+
+
+async def short_app(_: Any, receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"here"})
+
+
+async def ask(
+    address: tuple[str, int], *, local: tuple[str, int] | None = None
+) -> tuple[bytes, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection(*address, local_addr=local)
+    writer.write(REQUEST)
+    return (await what_remains(reader)).partition(b"\r\n")[0], writer
+
+
+async def test_idle_connections_of_one_address_keep_nobody_out() -> None:
+    shares = ConnectionShares(in_all=50, each=5)
+    async with a_server(shares, short_app) as address:
+        idle = [await asyncio.open_connection(*address) for _ in range(20)]
+        first_reader = idle[0][0]
+
+        assert await what_remains(first_reader) == b""
+        for local in (None, OTHER):
+            answer, writer = await ask(address, local=local)
+            assert answer == b"HTTP/1.1 200 OK"
+            writer.close()
+        for _, writer in idle:
+            writer.close()
+
+
+async def test_an_address_whose_connections_are_all_at_work_is_refused_alone() -> None:
+    shares = ConnectionShares(in_all=50, each=2)
+    at_work, go_on = asyncio.Semaphore(0), asyncio.Event()
+
+    async def slow_app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["client"][0] == "127.0.0.1":
+            at_work.release()
+            await go_on.wait()
+        await short_app(scope, receive, send)
+
+    async with a_server(shares, slow_app) as address:
+        busy = [asyncio.create_task(ask(address)) for _ in range(2)]
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            await at_work.acquire()
+            await at_work.acquire()
+        reader, refused = await asyncio.open_connection(*address)
+        said = await what_remains(reader)
+        other, writer = await ask(address, local=OTHER)
+        go_on.set()
+        answers = await asyncio.gather(*busy)
+
+    assert said.startswith(b"HTTP/1.1 503 ")
+    assert b"Too many connections from your address" in said
+    assert other == b"HTTP/1.1 200 OK"
+    assert [answer for answer, _ in answers] == [b"HTTP/1.1 200 OK"] * 2
+    for one in (refused, writer, *(kept for _, kept in answers)):
+        one.close()
+
+
+async def test_a_trusted_proxy_has_no_share_and_a_full_server_drops_the_idle() -> None:
+    shares = ConnectionShares(in_all=10, each=2, proxies=["127.0.0.1/32"])
+    async with a_server(shares, short_app) as address:
+        idle = [await asyncio.open_connection(*address) for _ in range(10)]
+        answer, writer = await ask(address, local=OTHER)
+
+        assert answer == b"HTTP/1.1 200 OK"
+        assert await what_remains(idle[0][0]) == b""
+        answered, second = await ask(address)
+        assert answered == b"HTTP/1.1 200 OK"
+        for _, kept in (*idle, (None, writer), (None, second)):
+            kept.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "holder"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+    ],
+)
+def test_connections_are_counted_by_address_or_network(address: str, holder: str) -> None:
+    assert holder_of(address) == holder

@@ -127,7 +127,28 @@ async def test_other_files_while_the_first_are_being_checked_win(
         assert snapshot.digest == stored.record.digest
 
 
-async def test_what_was_published_is_there_for_ever_and_the_rest_for_a_month(
+async def test_what_was_published_is_stored_once_and_can_be_checked_again(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    upload = await take_folder(a_skill_folder(tmp_path))
+    other = await take_folder(tmp_path / "tidy-notes", name="copied-notes")
+    submission_id = (await hand_in(upload))[1]
+    before = (await bound.engine.kv.list_keys("upload:", limit=10)).keys
+    await work(bound)
+    after = (await bound.engine.kv.list_keys("upload:", limit=10)).keys
+
+    assert before == [f"upload:{upload.source.upload_sha256}"]
+    assert after == []
+    assert other.source.upload_sha256 == upload.source.upload_sha256
+    assert await get_upload(upload.source.upload_sha256) == upload.content
+    assert (await hand_in(upload))[0] is SubmitKind.ALREADY_VERIFIED
+    stored = await get_submission(submission_id)
+    assert stored
+    async with fetched(stored.record.source) as snapshot:
+        assert snapshot.digest == stored.record.digest
+
+
+async def test_what_was_published_is_there_for_ever_and_the_rest_for_a_week(
     bound: WorkerEnv, tmp_path: Path, clock: ManualClock
 ) -> None:
     good = await take_folder(a_skill_folder(tmp_path))

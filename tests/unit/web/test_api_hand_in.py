@@ -11,6 +11,7 @@ from httpx import Response
 
 from tests.archives import tar_of, zip_of
 from tests.casts import GOOD_MANIFEST, a_skill_folder
+from tests.clocks import ManualClock
 from tests.git_server import GitServer, a_git_server
 from tests.unit.web.api_cast import Registry, open_registry, token_of
 from vskill_platform.access.namespaces import add_owner
@@ -403,3 +404,39 @@ async def test_one_visitor_looks_at_one_repo_at_a_time_and_keeps_nobody_from_han
 
     assert [one.status_code for one in (again, upload, second, of_another)] == [429, 201, 429, 201]
     assert "one visitor" in again.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        ({"unowned_uploads_per_day": 2}, "2 uploads of one visitor"),
+        ({"unowned_upload_bytes_per_day": 2 * len(MANIFEST) + 10}, "bytes of one visitor"),
+        ({"unowned_namespace_bytes_per_day": 2 * len(MANIFEST) + 10}, "bytes of all visitors"),
+    ],
+    ids=["uploads", "bytes of one", "bytes of all"],
+)
+async def test_uploads_to_a_namespace_of_nobody_have_a_daily_quota(
+    bound: WorkerEnv, clock: ManualClock, limit: dict[str, int], words: str
+) -> None:
+    env = replace(bound, settings=msgspec.structs.replace(bound.settings, **limit))
+    files = [("files", ("tidy-notes/SKILL.md", MANIFEST))]
+    async with open_registry(env) as registry:
+        ada, rae = await token_of(Role.PUBLISHER), await token_of(Role.REVIEWER)
+
+        taken = [await registry.post(UPLOAD, files=files) for _ in range(2)]
+        refused = await registry.post(UPLOAD, files=files)
+        own = await registry.post(UPLOAD, files=files, headers=ada)
+        operator = await registry.post(
+            UPLOAD, files=files, data={"namespace": "@local"}, headers=rae
+        )
+        clock.advance(days=1)
+        tomorrow = await registry.post(UPLOAD, files=files)
+
+    assert [answer.status_code for answer in taken] == [201, 200]
+    assert refused.status_code == 429
+    assert words in refused.json()["detail"]
+    assert "sign in and upload to a namespace of your own" in refused.json()["detail"]
+    assert 0 < int(refused.headers["retry-after"]) <= 24 * 3600
+    assert own.status_code == 201
+    assert operator.status_code == 200
+    assert tomorrow.status_code == 200
