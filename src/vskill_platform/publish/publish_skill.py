@@ -97,16 +97,12 @@ async def prepare_publication(
     archive = await package_skill(snapshot)
     always += _stored_once(submission, archive.sha256)
     newest = versions[-1].version if versions else None
-    version = SkillVersion(
+    version = _version(snapshot, archive.sha256, submission, now)
+    version = msgspec.structs.replace(
+        version,
         slug=place.slug,
         number=place.skill.versions + 1 if place.skill else 1,
         version=next_version(newest, manifest.metadata.get("version")),
-        digest=snapshot.digest,
-        files=snapshot.files,
-        archive_sha256=archive.sha256,
-        commit_sha=snapshot.commit_sha,
-        submission_id=submission.id,
-        published_at=now,
         capabilities=likeness.capabilities,
     )
     skill = _skill(submission, manifest, version, place.skill)
@@ -117,6 +113,23 @@ async def prepare_publication(
     ]
     return Publication(
         slug=place.slug, version=version.version, operations=operations, is_private=is_private
+    )
+
+
+def _version(
+    snapshot: Snapshot, archive_sha256: str, submission: Submission, now: datetime
+) -> SkillVersion:
+    """Return a version of these files that has no place and no number yet."""
+    return SkillVersion(
+        slug="",
+        number=0,
+        version="",
+        digest=snapshot.digest,
+        files=snapshot.files,
+        archive_sha256=archive_sha256,
+        commit_sha=snapshot.commit_sha,
+        submission_id=submission.id,
+        published_at=now,
     )
 
 
