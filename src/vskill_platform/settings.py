@@ -78,12 +78,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     writes_per_minute: int = 60
     #: Tries to sign in from one address, or with one name, in a minute.
     sign_ins_per_minute: int = 10
-    #: Connections that one address may hold open at the same time.
     connections_per_address: int = 200
-    #: What one visitor may upload on a day (UTC) to namespaces without owners, such as @local.
+    #: Of one visitor, then of all, to namespaces without owners such as @local, on a day (UTC).
     unowned_uploads_per_day: int = 200
     unowned_upload_bytes_per_day: int = 256 * 1024 * 1024
-    #: And what all visitors together may upload to one of them.
     unowned_namespace_bytes_per_day: int = 2 * 1024 * 1024 * 1024
     #: Addresses of proxies that say whom they speak for, with commas between.
     trusted_proxies: str = ""
@@ -160,13 +158,10 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
     settings = Settings(**values)
     if "submit_by" not in values and not is_for_this_machine(settings):
         settings = msgspec.structs.replace(settings, submit_by="signed_in")
-    check_nesting(settings)
-    check_judge(settings)
-    check_places(settings)
-    notify_arguments(settings)
-    check_public_url(settings)
-    check_access(settings)
+    for check in (check_nesting, check_judge, check_places, check_public_url, check_access):
+        check(settings)
     check_retention(settings)
+    notify_arguments(settings)
     return settings
 
 
