@@ -394,8 +394,6 @@ def read_secret_file(name: str, path: str) -> str:
 
 def _refuse_misspelt(environ: Mapping[str, str], known: set[str]) -> None:
     """Stop at a name that is nearly one of ours; other programs share the prefix."""
-    for name in environ:
-        if name.startswith(PREFIX) and name not in known:
-            meant = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
-            if meant:
-                raise ConfigError(f"{name} is not a setting; did you mean {meant[0]}?")
+    for name in (name for name in environ if name.startswith(PREFIX) and name not in known):
+        if meant := difflib.get_close_matches(name, known, n=1, cutoff=0.85):
+            raise ConfigError(f"{name} is not a setting; did you mean {meant[0]}?")
