@@ -20,6 +20,7 @@ import apsw
 
 from vskill_platform.engines.ports import Contents
 from vskill_platform.engines.sqlite.connection import (
+    DAMAGED,
     MIGRATIONS,
     SQL,
     check_version,
@@ -36,7 +37,6 @@ from vskill_platform.errors import ConfigError, EngineError
 _BESIDE = ("-wal", "-shm", "-journal")
 #: The bytes that every connection to a database locks (https://www.sqlite.org/lockingv3.html).
 _SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510
-_DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 _IN_USE = (
     "the database is in use. Stop every `serve`, `work` and `tick`, and every other program that "
     "has it open, then try again"
@@ -224,7 +224,7 @@ def _used_by_nobody_else(database: Path) -> Iterator[None]:
         return
     try:
         connection = _lock_by_sqlite(database)
-    except _DAMAGED:  # which is why it is being replaced
+    except DAMAGED:  # which is why it is being replaced
         with _locked_bytes(database):
             yield
     else:
@@ -242,7 +242,7 @@ def _lock_by_sqlite(database: Path) -> apsw.Connection:
     except (apsw.BusyError, apsw.LockedError) as error:
         connection.close()
         raise EngineError(f"{database}: {_IN_USE}") from error
-    except _DAMAGED:
+    except DAMAGED:
         connection.close()
         raise
     except apsw.Error as error:

@@ -33,6 +33,8 @@ _STEPS = 500
 _CREATING = Lock()
 #: What SQLite says where a file, its folder or its disk cannot be written.
 UNWRITABLE = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError)
+#: What SQLite says of a file that only a backup can replace.
+DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 _WHAT_TO_DO: dict[type[apsw.Error], str] = {
     apsw.NotADBError: "the file is damaged or not a database; restore it from a backup",
     apsw.CorruptError: "the file is damaged; restore it from a backup",

@@ -86,7 +86,7 @@ class SqliteEngine:
         self._is_closed = False
         self._watch = FileWatch(path)
         check_in_place(connection, path)
-        self._writer = SqliteWriter(connection, path, clock, self._watch)
+        self._writer = SqliteWriter(connection, clock, self._watch)
         self._readers = SqliteReaders(path, clock, self._watch, read_only=read_only)
         self._doorbell = Doorbell()
         # A bell of its own: a record that is written must not wake everyone who waits for work.
@@ -130,6 +130,8 @@ class SqliteEngine:
                 f"one knows {len(MIGRATIONS)}; run one release at a time"
             )
         await self._writer.write(_touch)
+        if self._watch.damage:
+            raise EngineError(self._watch.damage)
         if failed := self._writer.failed:
             at, error = failed
             if abs(self._clock.now() - at) < FAILURE_COUNTS_FOR:

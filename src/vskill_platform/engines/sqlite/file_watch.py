@@ -12,6 +12,7 @@ from time import monotonic, sleep
 import apsw
 
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.sqlite.connection import DAMAGED, translate
 from vskill_platform.errors import EngineError
 
 log = get_logger(__name__)
@@ -36,6 +37,16 @@ class FileWatch:
         self._known = {file: known for file, known in found.items() if known}
         #: Why nothing may be read or written at the moment; empty if all is well.
         self.problem = ""
+        #: What SQLite said of a damaged page; it stays so until the database is opened again.
+        self.damage = ""
+
+    def report(self, error: apsw.Error) -> EngineError:
+        """Return an error of SQLite in our words, and remember if it means damage."""
+        translated = translate(error, self._path)
+        if isinstance(error, DAMAGED) and not self.damage:
+            self.damage = str(translated)
+            log.error("database is damaged", problem=self.damage)
+        return translated
 
     def look(self) -> None:
         """Compare; *problem* says what was found."""

@@ -17,7 +17,7 @@ from vskill_platform.engines.batcher import Batcher
 from vskill_platform.engines.checks import check_key
 from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.ports import Entry
-from vskill_platform.engines.sqlite.connection import SQL, open_connection, translate
+from vskill_platform.engines.sqlite.connection import SQL, open_connection
 from vskill_platform.engines.sqlite.file_watch import FileWatch
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.errors import InvalidInput, VskillError
@@ -34,7 +34,6 @@ class SqliteReaders:
     def __init__(
         self, path: Path, clock: Clock, watch: FileWatch, *, read_only: bool = False
     ) -> None:
-        self._path = path
         self._clock = clock
         self._watch = watch
         self._threads = ConnectionThreads(
@@ -92,7 +91,7 @@ class SqliteReaders:
         try:
             return read(connection)
         except apsw.Error as error:
-            return translate(error, self._path)
+            return self._watch.report(error)
         except VskillError as error:
             return error
 

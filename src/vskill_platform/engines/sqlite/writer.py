@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
@@ -13,8 +12,6 @@ from vskill_platform.base.clock import Clock
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.sqlite.connection import (
-    errors_translated,
-    translate,
     write_transaction,
 )
 from vskill_platform.engines.sqlite.file_watch import FileWatch
@@ -39,10 +36,7 @@ class _Stumbled(Exception):
 
 
 class SqliteWriter:
-    def __init__(
-        self, connection: apsw.Connection, path: Path, clock: Clock, watch: FileWatch
-    ) -> None:
-        self._path = path
+    def __init__(self, connection: apsw.Connection, clock: Clock, watch: FileWatch) -> None:
         self._clock = clock
         self._watch = watch
         #: The latest transaction that failed as a whole: when, and why.
@@ -64,11 +58,14 @@ class SqliteWriter:
 
     def _commit_group(self, group: Sequence[Work], connection: apsw.Connection) -> list[Any]:
         try:
-            with errors_translated(self._path):
-                return self._commit_together(group, connection)
+            return self._commit_together(group, connection)
         except EngineError as error:
             self.failed = (self._clock.now(), error)
             raise
+        except apsw.Error as error:
+            translated = self._watch.report(error)
+            self.failed = (self._clock.now(), translated)
+            raise translated from error
 
     def _commit_together(self, group: Sequence[Work], connection: apsw.Connection) -> list[Any]:
         try:
@@ -107,7 +104,7 @@ class SqliteWriter:
             case Refused():
                 return None
             case apsw.Error():
-                return translate(error, self._path)
+                return self._watch.report(error)
             case _:
                 return InvalidInput(f"this cannot be stored: {error}")
 

@@ -287,3 +287,33 @@ async def test_a_database_behind_a_link_is_watched_too(
     with pytest.raises(EngineError, match=r"log real\.db-wal was deleted"):
         await open_engine(url)
     await engine.close()
+
+
+async def test_an_engine_that_has_met_a_damaged_page_is_not_ready(
+    path: Path, url: str, logs: list[Any]
+) -> None:
+    await a_large_database(url)
+    engine = await open_engine(url)
+    await engine.check_writable()
+    damage_most_pages(path)
+
+    said = await until_refused(lambda: read_everything(engine))
+    with pytest.raises(EngineError, match="the file is damaged; restore it from a backup"):
+        await engine.check_writable()
+    await engine.close()
+
+    assert "the file is damaged" in said
+    assert [line["event"] for line in logs] == ["database is damaged"]
+
+
+async def read_everything(engine: Engine) -> None:
+    for number in range(500):
+        await engine.kv.get(f"k{number:04}")
+
+
+def damage_most_pages(path: Path) -> None:
+    """Overwrite, in place, every page in the second half of the file."""
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size // 2 // 4096 * 4096)
+        file.write(b"\xa5" * (size - file.tell()))
