@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 DATA_FILES = (
-    "hosts.toml", "packages.toml", "places.toml", "prose.toml", "registry.toml", "rules.toml",
-    "secrets.toml",
+    "hosts.toml", "languages.toml", "packages.toml", "places.toml", "prose.toml", "registry.toml",
+    "rules.toml", "secrets.toml",
 )  # fmt: skip
 
 

@@ -33,6 +33,11 @@ class Act(StrEnum):
     INSTALL_LOOKALIKE = "installs a package with a borrowed name"
     HIDE = "hides what it does"  #: strings put together or encoded so that nobody reads them
     LISTEN = "listens for connections"
+    ROOT = "grants root without a password"
+    PAY = "pays somebody who is named here"
+    MINE = "mines cryptocurrency"
+    UNLOCK = "opens a downloaded archive with a password"
+    TOOL_SERVER = "connects an agent to a tool server"
 
     # What a text tells its reader, the agent or the person behind it.
     TELL_DOWNLOAD = "tells to download"
@@ -55,6 +60,20 @@ class Act(StrEnum):
     TELL_ALWAYS = "tells to do something each time"
     TELL_LOCK = "tells to lock files away from their owner"
     TELL_BACKDOOR = "tells to add a way in"
+    TELL_MINE = "tells to mine cryptocurrency"
+    TELL_PAY = "tells to pay somebody who is named here"
+    TELL_COPY = "tells to send a copy to somebody else"
+    TELL_WIPE = "tells to delete everything"
+    TELL_RECORD = "tells to record keys, clipboard or screen"
+    TELL_RIGHTS = "tells to take more rights"
+    TELL_SHELL = "tells to hand a shell to somebody"
+    TELL_RUN = "tells to fetch and run something"
+    TELL_PLANT = "tells to put foreign code into what is made"
+    TELL_OUTPUT = "tells to obey what a program prints"
+    TELL_DECODE = "tells to decode something and act on it"
+    TELL_KEY = "tells to let somebody in by a key"
+    TELL_SKIP = "tells to start an agent that asks nobody"
+    TELL_SERVER = "tells to connect an agent tool server"
     TELL_IMAGE = "tells to show an image whose address carries data"
     HIDDEN = "is not visible to a reader"
 

@@ -1,14 +1,11 @@
 """Facts about whole files: programs, archives, active images, hooks, hidden characters."""
 
-import json
 import re
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import PurePosixPath
-from typing import Any
 
 from vskill_platform.scan.collect import Placed
-from vskill_platform.scan.dependencies import dependency_facts, run_at
+from vskill_platform.scan.dependencies import dependency_facts
 from vskill_platform.scan.exposed import find_exposed
 from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hidden_text import (
@@ -19,18 +16,13 @@ from vskill_platform.scan.hidden_text import (
     visible,
 )
 from vskill_platform.scan.magic import FileType
-from vskill_platform.scan.skill_files import Role, ScanFile, suffix_of
+from vskill_platform.scan.skill_files import ScanFile, suffix_of
 from vskill_platform.scan.tools import tool_facts
 
 _ACTIVE = re.compile(
     r"<script\b|\bon(?:load|error|click|mouseover|begin)\s*=|javascript:|<foreignObject\b",
     re.IGNORECASE,
 )
-#: Under these names settings keep what they run.
-_COMMAND_KEYS = frozenset(
-    {"command", "cmd", "run", "script", "shell", "exec", "install", "shellCommand"}
-)
-_MAX_COMMANDS = 2_000
 _MAX_EXPOSED = 50
 
 
@@ -56,8 +48,6 @@ def _facts(file: ScanFile) -> Iterator[Placed]:
     if suffix == ".svg" and (found := _ACTIVE.search(file.text)):
         line = file.text.count("\n", 0, found.start()) + 1
         yield _at(file, Act.ACTIVE, line, found[0], "svg")
-    if suffix == ".json":
-        yield from _json(file)
 
 
 def _binary(file: ScanFile) -> Iterator[Placed]:
@@ -93,40 +83,6 @@ def _exposed(file: ScanFile) -> Iterator[Placed]:
     for found in islice(find_exposed(file.text), _MAX_EXPOSED):
         line = file.text.count("\n", 0, found.start) + 1
         yield _at(file, Act.EXPOSED, line, found.name, found.rule)
-
-
-def _json(file: ScanFile) -> Iterator[Placed]:
-    try:
-        content = json.loads(file.text)
-    except (ValueError, RecursionError):
-        return
-    if PurePosixPath(file.path).name != "package.json":
-        yield from _commands(file, content)
-
-
-def _commands(file: ScanFile, content: Any) -> Iterator[Placed]:
-    """Read what a settings file runs: hooks, servers, tasks."""
-    todo = [content]
-    left = _MAX_COMMANDS
-    while todo:
-        value = todo.pop()
-        if isinstance(value, list):
-            todo += value
-        elif isinstance(value, dict):
-            todo += value.values()
-            found = [value[name] for name in _COMMAND_KEYS & value.keys()]
-            texts = [item for item in found if isinstance(item, str)][: max(left, 0)]
-            left -= len(found)
-            for text in texts:
-                for fact in run_at(text, _line_of(file, text)):
-                    yield Placed(fact=fact, path=file.path, role=Role.SCRIPT)
-    if left < 0:
-        yield _at(file, Act.OPAQUE, 1, "more commands than are read", "cut")
-
-
-def _line_of(file: ScanFile, text: str) -> int:
-    place = file.text.find(text[:40])
-    return file.text.count("\n", 0, place) + 1 if place >= 0 else 1
 
 
 def _at(file: ScanFile, act: Act, line: int, text: str, detail: str) -> Placed:

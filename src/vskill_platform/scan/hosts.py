@@ -22,6 +22,7 @@ class HostClass(StrEnum):
     CODE = "code"
     REGISTRY = "registry"
     INSTALLER = "installer"
+    SERVICE = "service"
     ADDRESS = "address"  #: a public IP address instead of a name
     ONION = "onion"
     MASKED = "masked"  #: written so that it cannot be read

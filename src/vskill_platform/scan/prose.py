@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple, Protocol
 
@@ -26,16 +27,33 @@ class _Lexicon(NamedTuple):
 def _lexicon(only: frozenset[Act] | None) -> _Lexicon:
     tables = load_data("prose.toml")
     words = tables["words"]
-    chosen = {Act[name]: table for name, table in tables.items() if table is not words}
+    chosen = [
+        (Act[name], "|".join(_expand(one, words) for one in table["patterns"]))
+        for name, table in tables.items()
+        if table is not words
+    ]
+    chosen += _of_other_languages(words)
     if only is not None:
-        chosen = {act: table for act, table in chosen.items() if act in only}
+        chosen = [one for one in chosen if one[0] in only]
     return _Lexicon(
-        list(chosen),
-        PatternSet(
-            "(?im)" + "|".join(_expand(pattern, words) for pattern in table["patterns"])
-            for table in chosen.values()
-        ),
+        [act for act, _ in chosen], PatternSet(f"(?im){pattern}" for _, pattern in chosen)
     )
+
+
+#: A letter or digit of any script; what the engine calls a word is Latin.
+_LETTER = r"[\pL\pN_]"
+
+
+def _of_other_languages(common: dict[str, str]) -> Iterator[tuple[Act, str]]:
+    """Yield each pattern by itself: in one, they take the engine more memory than it has."""
+    tables = load_data("languages.toml")
+    languages = tables["words"].values()
+    for name, table in tables.items():
+        for pattern in table.get("patterns", ()):
+            is_general = "<send>" in pattern or "<secret>" in pattern
+            for words in languages if is_general else [{}]:
+                expanded = _expand(pattern, words).replace(r"\w", _LETTER)
+                yield Act[name], _expand(expanded, common)
 
 
 def _expand(pattern: str, words: dict[str, str]) -> str:
@@ -79,8 +97,8 @@ _LINK = re.compile(r"https?://[^\s)\]\"'`<>]+")
 _BLANK = re.compile(r"\s*")
 #: How often the same is counted in one line: some rules need it twice, none more often.
 _MAX_IN_A_LINE = 3
-#: An image is read with its marks.
-_IMAGES = frozenset({Act.TELL_IMAGE})
+#: Images and scripts are read with their marks.
+_MARKED = frozenset({Act.TELL_IMAGE, Act.TELL_PLANT})
 
 
 #: What words inside of code can tell an agent that reads it; the rest is said by the code itself.
@@ -92,6 +110,8 @@ TOLD_BY_CODE = frozenset(
         Act.TELL_AUTHORITY,
         Act.TELL_DISARM,
         Act.TELL_IMAGE,
+        Act.TELL_MINE,
+        Act.TELL_RECORD,
     }
 )
 
@@ -115,8 +135,8 @@ def read_prose(part: Paragraphs) -> list[Fact]:
         found = _facts_at(part, part.unlinked, others)
         facts += [fact for fact in found if (fact.act, fact.line) not in known]
     marked = part.marked
-    if "![" in marked.text:
-        facts += _facts_at(part, marked, _find(marked.text, _IMAGES))
+    if "![" in marked.text or "<script" in marked.text:
+        facts += _facts_at(part, marked, _find(marked.text, _MARKED))
     return facts + _downloads(part)
 
 

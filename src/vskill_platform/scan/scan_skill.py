@@ -33,6 +33,7 @@ from vskill_platform.scan.manifest import MANIFEST, check_manifest
 from vskill_platform.scan.packages import borrowed_names
 from vskill_platform.scan.pattern_set import Precheck
 from vskill_platform.scan.rules import load_rules
+from vskill_platform.scan.settings_facts import settings_facts
 from vskill_platform.scan.skill_files import MAX_FILES, Role, ScanFile, read_files
 from vskill_platform.scan.text_facts import collect_facts
 from vskill_platform.scan.walk_folder import walk_folder
@@ -134,7 +135,9 @@ def all_facts(files: list[ScanFile]) -> list[Placed]:
 
         inside = inner_files.open_containers(files, _manifest_of(files))
         everything, sealed = [*files, *inside.files], inside.facts
-    facts = [*collect_facts(everything), *file_facts(everything), *sealed]
+    facts = [
+        *collect_facts(everything), *file_facts(everything), *settings_facts(everything), *sealed,
+    ]  # fmt: skip
     facts += borrowed_names(facts)
     if len(files) >= MAX_FILES:
         rest = Fact(act=Act.OPAQUE, line=1, text="more files than are read", detail="cut")

@@ -9,6 +9,7 @@ from vskill_platform.scan.languages.shell.run import run_file
 from vskill_platform.scan.languages.shell.sending import host_of
 from vskill_platform.scan.languages.shell.state import Command, Host, State
 from vskill_platform.scan.languages.shell.system import run_make
+from vskill_platform.scan.languages.shell.tool_servers import TOOL_SERVERS
 from vskill_platform.scan.languages.shell.wrappers import run_uv
 
 FROM_ADDRESS = "package from url"
@@ -87,6 +88,8 @@ def run_manager(state: State, command: Command) -> str:
             else state.derive(command.stdin)
         )
     options = read_options(command.args[at + 1 :], _LETTERS.get(command.name, ""), _VALUED)
+    if options.rest[:1] and options.rest[0].partition("@")[0] in TOOL_SERVERS:
+        TOOL_SERVERS[options.rest[0].partition("@")[0]](state, command)
     named = (
         options.rest[:1]
         if not verbs or command.args[at] in {"exec", "x", "dlx", "run", "create", "init"}

@@ -3,12 +3,13 @@
 import re
 
 from vskill_platform.scan.facts import Act
-from vskill_platform.scan.languages.shell.names import GUARDS
+from vskill_platform.scan.languages.shell.names import GUARDS, SHELLS, program_name
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.programs import read_program
 from vskill_platform.scan.languages.shell.run import execute, run_file, run_tree
 from vskill_platform.scan.languages.shell.sending import host_of
 from vskill_platform.scan.languages.shell.state import Command, Flow, State
+from vskill_platform.scan.languages.shell.tool_servers import add_server
 from vskill_platform.scan.languages.shell.writing import note_place, read_later
 from vskill_platform.scan.places import Sensitive, sensitive_place_in
 
@@ -131,6 +132,8 @@ def run_chmod(state: State, command: Command) -> str:
         _CHMOD_OPEN.match(mode) and any(sensitive_place_in(t) or t == "/" for t in targets)
     ):
         state.emit(Act.ELEVATE, f"chmod {mode}")
+        if any(program_name(target) in SHELLS for target in targets):
+            state.emit(Act.ROOT, f"chmod {mode}")
     return ""
 
 
@@ -141,6 +144,8 @@ def run_account(state: State, command: Command) -> str:
         r"\b(?:sudo|wheel|admin|root)\b|-o -u 0|-u ?0\b", text
     ):
         state.emit(Act.ELEVATE, command.name)
+        if command.name in {"useradd", "adduser", "usermod"}:
+            state.emit(Act.ROOT, command.name)
     return ""
 
 
@@ -203,6 +208,10 @@ def run_agent(state: State, command: Command) -> str:
     ]
     if flags:
         state.emit(Act.RUN, f"{command.name} {flags[0]}")
+    if "mcp" in command.args[:2]:
+        add_server(state, command)
+    if state.flow(command.stdin).hosts:  # it does what a page says
+        state.emit_all(Act.RUN_REMOTE, state.flow(command.stdin).hosts, command.name)
     return state.derive(command.stdin, *command.args)
 
 
@@ -232,7 +241,7 @@ _INSTALLERS = (
     "installer", "dpkg", "rpm", "msiexec", "hdiutil", "java", "mshta", "rundll32", "gdebi",
 )  # fmt: skip
 _BUILDERS = ("make", "gmake", "cmake", "ninja", "meson", "just", "task")
-_NOTED = ("xmrig", "minerd", "cpuminer", "t-rex", "nbminer", "msfconsole", "msfvenom")
+_NOTED = ("msfconsole", "msfvenom")
 _AGENTS = ("claude", "codex", "gemini", "cursor-agent", "openclaw")
 SYSTEM = {
     **dict.fromkeys(_DISARMING, run_disarming),

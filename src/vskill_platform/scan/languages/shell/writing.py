@@ -33,6 +33,9 @@ def note_write(state: State, path: str, content: str, *, appends: bool = False) 
         state.emit(Act.DISARM, "shell history")
     if "NOPASSWD" in content:
         state.emit(Act.ELEVATE, "NOPASSWD")
+        state.emit(Act.ROOT, "NOPASSWD")
+    if path.rstrip("/").endswith("etc/passwd") and "::0:" in content:
+        state.emit(Act.ROOT, "an account without a password")
     if _ROOT_LOGIN.search(content):
         state.emit(Act.DISARM, "root may log in")
     before = (state.recall(path) or "") + "\n" if appends else ""

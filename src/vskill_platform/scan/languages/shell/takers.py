@@ -1,0 +1,75 @@
+"""Programs that take what nobody handed over: keys pressed, clipboard, screen, money, power."""
+
+import re
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.languages.shell.options import read_options
+from vskill_platform.scan.languages.shell.state import Command, Flow, State
+
+#: Where money is sent to, written out: Ethereum, Bitcoin, Solana.
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[1-9A-HJ-NP-Za-km-z]{32,44}")
+#: Programs that pay, with the word that makes them do so.
+_PAYS = {
+    "cast": ("send",), "solana": ("transfer", "pay"), "spl-token": ("transfer",),
+    "bitcoin-cli": ("sendtoaddress", "sendmany"), "monero-wallet-cli": ("transfer",),
+    "near": ("send", "send-near"), "sui": ("transfer", "pay"), "aptos": ("transfer",),
+}  # fmt: skip
+_MINERS = (
+    "xmrig",
+    "minerd",
+    "cpuminer",
+    "t-rex",
+    "nbminer",
+    "lolminer",
+    "phoenixminer",
+    "ethminer",
+)
+_CLIPBOARD = ("pbpaste", "xclip", "xsel", "wl-paste")
+_SCREEN = ("screencapture", "scrot", "gnome-screenshot", "grim")
+
+
+def run_clipboard(state: State, command: Command) -> str:
+    is_reading = command.name in {"pbpaste", "wl-paste"} or any(
+        re.match(r"-+o", arg) for arg in command.args
+    )
+    if not is_reading:
+        return ""
+    return state.mark(Flow(secrets=frozenset({"the clipboard"})))
+
+
+def run_keys(state: State, command: Command) -> str:
+    """``xinput test`` prints every key that is pressed."""
+    if not any(arg.startswith("test") for arg in command.args):
+        return state.mark(Flow())
+    state.emit(Act.READ_SECRET, "keys that are pressed")
+    return state.mark(Flow(secrets=frozenset({"keys that are pressed"})))
+
+
+def run_screen(state: State, command: Command) -> str:
+    paths = [arg for arg in read_options(command.args).rest if "." in arg]
+    for path in paths[:4]:
+        state.remember(path, state.mark(Flow(secrets=frozenset({"the screen"}))))
+    return state.mark(Flow(secrets=frozenset({"the screen"})))
+
+
+def run_payment(state: State, command: Command) -> str:
+    """Note a payment to somebody who is written down here, not named by the user."""
+    has_word = any(word in command.args[:2] for word in _PAYS[command.name])
+    to = next((arg for arg in command.args if _ADDRESS.fullmatch(state.plain(arg))), None)
+    if has_word and to:
+        state.emit(Act.PAY, to)
+    return state.mark(Flow())
+
+
+def run_miner(state: State, command: Command) -> str:
+    state.emit(Act.MINE, command.name)
+    return state.mark(Flow())
+
+
+TAKERS = {
+    **dict.fromkeys(_CLIPBOARD, run_clipboard),
+    **dict.fromkeys(_SCREEN, run_screen),
+    **dict.fromkeys(_PAYS, run_payment),
+    **dict.fromkeys(_MINERS, run_miner),
+    "xinput": run_keys,
+}

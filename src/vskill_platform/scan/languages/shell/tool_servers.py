@@ -1,0 +1,41 @@
+"""Commands that connect an agent to a tool server (MCP)."""
+
+from vskill_platform.scan.facts import Act
+from vskill_platform.scan.hosts import hosts_in
+from vskill_platform.scan.languages.shell.names import program_name
+from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State
+
+_MAX_SERVERS = 4
+
+
+def add_server(state: State, command: Command) -> None:
+    """Follow ``claude mcp add``: a server at an address, or a program to be started."""
+    _note_servers(state, command, command.args)
+    if "--" in command.args:
+        inner = command.args[command.args.index("--") + 1 :]
+        if inner:
+            state.run_command(state, Command(program_name(inner[0]), inner[1:], path=inner[0]))
+
+
+def run_editor(state: State, command: Command) -> str:
+    """``code --add-mcp`` takes the settings of a server."""
+    if any("mcp" in arg.lower() for arg in command.args[:1]):
+        _note_servers(state, command, command.args)
+    return state.mark(Flow())
+
+
+def run_bridge(state: State, command: Command) -> str:
+    """``mcp-remote`` passes an agent's calls on to an address."""
+    _note_servers(state, command, command.args)
+    return state.mark(Flow())
+
+
+def _note_servers(state: State, command: Command, args: list[str]) -> None:
+    for name in hosts_in(state.plain(" ".join(args)))[:_MAX_SERVERS]:
+        state.emit(Act.TOOL_SERVER, command.name, Host(name))
+
+
+TOOL_SERVERS = {
+    **dict.fromkeys(("code", "cursor", "windsurf"), run_editor),
+    **dict.fromkeys(("mcp-remote", "mcp-proxy", "supergateway"), run_bridge),
+}

@@ -1,0 +1,104 @@
+"""Facts about files of settings and about fences that show some: what they run, connect and say."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from vskill_platform.scan.collect import Placed
+from vskill_platform.scan.dependencies import run_at
+from vskill_platform.scan.facts import Act, Fact
+from vskill_platform.scan.languages.python.read_python import read_python
+from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.magic import FileType
+from vskill_platform.scan.paragraphs import Paragraphs
+from vskill_platform.scan.prose import read_prose
+from vskill_platform.scan.regions import RegionKind, split_markdown
+from vskill_platform.scan.settings_files import FENCES, FORMATS, Settings, read_settings
+from vskill_platform.scan.skill_files import Role, ScanFile, is_prose, name_of, suffix_of
+
+#: Lists of what is installed, with nothing in them that is run.
+_LOCKS = frozenset({"package-lock.json", "pnpm-lock.yaml", "poetry.lock", "composer.lock"})
+#: A fence without any of these holds nothing that is looked for here.
+_FENCE_HINT = re.compile(r"mcp|command|\brun\b|script|hooks|exec", re.IGNORECASE)
+#: A text that reads like a command line.
+_COMMAND_LINE = re.compile(
+    r"^\s*(?:sudo\s+)?(?:curl|wget|bash|sh|zsh|python3?|node|npx|npm|pip3?|uvx?|powershell|pwsh|"
+    r"cmd|osascript|nc|ncat|socat|eval|echo|printf|cat|tar|rm|dd|scp|ssh|env|printenv|crontab|"
+    r"launchctl|systemctl|chmod|docker|claude|codex|base64|nohup|xattr|spctl|perl|ruby|php|find|"
+    r"mkfifo|exec|source|xmrig|git|sudo)(?=[\s\"'$<>|;&]|$)"
+    r"|\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|/dev/tcp/|[$]\(\s*(?:curl|wget)\b"
+)
+
+
+def settings_facts(files: list[ScanFile]) -> list[Placed]:
+    return [placed for file in files for placed in _facts(file)]
+
+
+def _facts(file: ScanFile) -> Iterator[Placed]:
+    if file.kind is not FileType.TEXT:
+        return
+    kind = FORMATS.get(suffix_of(file.path))
+    if kind and not file.language and name_of(file.path) not in _LOCKS:
+        yield from _placed(file, read_settings(file.text, kind), file.role, shift=0)
+    elif is_prose(file.path) and "```" in file.text and _FENCE_HINT.search(file.text):
+        for region in split_markdown(file.text):
+            kind = FENCES.get(region.language) or _guess(region.language, region.text)
+            if region.kind is RegionKind.FENCE and kind and _FENCE_HINT.search(region.text):
+                found = read_settings(region.text, kind)
+                found.texts = []  # words in fences are read with the rest of the text
+                yield from _placed(file, found, file.role, shift=region.line)
+
+
+def _guess(language: str, text: str) -> str:
+    return "json" if not language and text.lstrip().startswith("{") else ""
+
+
+def _placed(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Iterator[Placed]:
+    """Place what settings run as a script, and what they say as the file that says it."""
+    runs = role if role in {Role.SAMPLE, Role.INSTRUCTION} or shift else Role.SCRIPT
+    for line, command in found.commands:
+        for fact in run_at(command, line):
+            if fact.detail != "unparsed":  # what looks like a command may be none
+                yield _at(file, fact, runs, shift)
+    for line, _, code in found.programs:
+        for fact in _python(code):
+            yield _at(file, msgspec.structs.replace(fact, line=line), runs, shift)
+    for fact in found.facts:
+        yield _at(file, fact, runs, shift)
+    if found.texts:
+        yield from _words(file, found.texts, role)
+    if found.is_cut or found.has_more_commands:
+        detail = "cut" if found.has_more_commands else "unknown"
+        cut = Fact(act=Act.OPAQUE, line=1, text="more settings than are read", detail=detail)
+        yield _at(file, cut, role, 0)
+
+
+def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator[Placed]:
+    """Read all texts in one pass; each stands in a paragraph of its own."""
+    lines, parts = [], []
+    for line, text in texts:
+        part = text.rstrip("\n")
+        parts.append(part)
+        lines += [line] * (part.count("\n") + 2)
+        if _COMMAND_LINE.search(part):
+            for fact in run_at(part, line):
+                if fact.detail != "unparsed":
+                    yield _at(file, fact, role, 0)
+    whole = "\n\n".join(parts)
+    for fact in read_prose(Paragraphs(whole, 1)):
+        at = lines[min(fact.line, len(lines)) - 1]
+        yield _at(file, msgspec.structs.replace(fact, line=at), role, 0)
+
+
+def _python(code: str) -> list[Fact]:
+    try:
+        return read_python(code)
+    except Unparsed as error:
+        return error.facts
+
+
+def _at(file: ScanFile, fact: Fact, role: Role, shift: int) -> Placed:
+    if shift:
+        fact = msgspec.structs.replace(fact, line=fact.line + shift)
+    return Placed(fact=fact, path=file.path, role=role)
