@@ -17,6 +17,7 @@ VskillError
 ├── TooLarge               the caller sends more than is read         413
 ├── SourceError            the skill's source could not be fetched
 │   ├── SourceUnavailable  try again later                            retried
+│   │   └── HostUnresponsive  its host accepts calls and says nothing retried
 │   └── SourceRefused      too big, unsafe or gone                    final
 │       └── SourceMoved    its host redirects to another address      final
 ├── SlugTaken              another source publishes under that slug   final
@@ -25,7 +26,7 @@ VskillError
 │   └── ScannerFailed      no usable result of another's scanner      retried
 ├── NotifyFailed           nobody could be told                       retried
 ├── DeadlineExceeded       the work took longer than it may           retried
-├── NoRoom                 every place to scan is taken               handed back
+├── NoRoom                 enough of the same is being fetched        handed back
 ├── OutOfResources         this machine has no disk space or files    handed back, 503
 ├── WorkerDied             its workers died with it, also alone       final
 ├── Overtaken              somebody else was faster                   retried
@@ -118,6 +119,10 @@ class SourceError(VskillError):
 
 class SourceUnavailable(SourceError):
     retryable = True
+
+
+class HostUnresponsive(SourceUnavailable):
+    pass
 
 
 class SourceRefused(SourceError):

@@ -23,8 +23,6 @@ _HOST = re.compile(r"(?:(https?)://)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1
 _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 #: Up to six digits each: a date so much later is still one that can be computed with.
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d+)?)s)?")
-
-
 #: The value of a secret may also lie in a file, which the variable with this ending names.
 FILE_SUFFIX = "_FILE"
 #: What options of the judge may not change: it is what the question is about.
@@ -122,8 +120,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     private_hosts: str = ""
     #: Folders of this machine in which skills may be read where they are, with commas between.
     local_folders: str = ""
-    #: How long fetching one source may take.
+    #: How long fetching one source may take, and how long a host may leave a request unanswered.
     fetch_deadline: timedelta = timedelta(seconds=40)
+    host_timeout: timedelta = timedelta(seconds=10)
+    fetches_per_host: int = 2
+    fetches_per_submitter: int = 4
+    anonymous_pending: int = 200
 
     # The judge of tier 2. Without a URL there is none.
     judge_url: str = ""
@@ -279,15 +281,15 @@ def check_access(settings: Settings) -> None:
             ipaddress.ip_network(text, strict=False)
         except ValueError as error:
             raise ConfigError(f"{variable('trusted_proxies')}: {error}") from error
-    if settings.session_lifetime <= timedelta(0):
-        raise ConfigError(f"{variable('session_lifetime')} must be longer than nothing")
+    for name in ("session_lifetime", "host_timeout"):
+        if getattr(settings, name) <= timedelta(0):
+            raise ConfigError(f"{variable(name)} must be longer than nothing")
 
 
 def check_retention(settings: Settings) -> None:
     """Stop at a retention that was meant as something else, such as `90` minutes or seconds."""
     for name in ("keep_failed", "keep_dead_letters", "keep_audit"):
-        kept: timedelta = getattr(settings, name)
-        if kept and kept < timedelta(days=1):
+        if timedelta(0) < (kept := getattr(settings, name)) < timedelta(days=1):
             raise ConfigError(
                 f"{variable(name)} ({format_duration(kept)}) must be at least 1d, or 0s for ever"
             )
@@ -329,8 +331,7 @@ def parse_duration(text: str) -> timedelta:
 
 def format_duration(duration: timedelta) -> str:
     """Write a duration as parse_duration reads it."""
-    seconds = duration.total_seconds()
-    days, rest = divmod(seconds, 86400)
+    days, rest = divmod(duration.total_seconds(), 86400)
     hours, rest = divmod(rest, 3600)
     minutes, rest = divmod(rest, 60)
     parts = [(days, "d"), (hours, "h"), (minutes, "m"), (round(rest, 3), "s")]

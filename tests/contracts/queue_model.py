@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from vskill_platform.engines.ports import Delivery
+from vskill_platform.engines.ports import RETRY_PENALTY, Delivery
 
 MINUTE = timedelta(minutes=1)
 
@@ -13,6 +13,12 @@ class Message:
     body: bytes
     key: str | None
     ready_at: datetime
+    group: str = ""
+    #: Its place in line; None while a delay or a lease keeps it out.
+    rank: int | None = None
+    #: The place it had when it was handed out.
+    last_rank: int = 0
+    is_retry: bool = False
     attempts: int = 0
     #: The latest delivery, while it may still be answered.
     delivery: Delivery | None = None
@@ -25,6 +31,7 @@ class Grave:
     attempts: int
     reason: str
     buried_at: datetime
+    group: str
 
 
 @dataclass
@@ -34,21 +41,42 @@ class QueueModel:
     dead: dict[int, Grave] = field(default_factory=dict)
     paused_until: datetime | None = None
     delivered_at: list[datetime] = field(default_factory=list)
+    #: The highest rank handed out, and the last one given in each lane.
+    virtual_time: int = 0
+    lanes: dict[tuple[str, bool], int] = field(default_factory=dict)
 
-    def send(self, body: bytes, key: str | None, ready_at: datetime) -> None:
+    def send(
+        self, body: bytes, key: str | None, ready_at: datetime, now: datetime, group: str
+    ) -> None:
+        self._put_due_in_line(now)
         if key is None or key not in self.pending():
-            self.messages.append(Message(body, key, ready_at))
+            message = Message(body, key, ready_at, group)
+            self.messages.append(message)
+            self._put_due_in_line(now)
 
     def choose(self, limit: int, now: datetime) -> list[Message]:
-        """Return what a receive hands out now, the longest ready first."""
+        """Return what a receive hands out now: by rank, and of equal ranks the first sent."""
         if self.pause(now):
             return []
-        ready = [message for message in self.messages if message.ready_at <= now]
-        return sorted(ready, key=lambda message: message.ready_at)[:limit]
+        self._put_due_in_line(now)
+        ranked = [(m.rank, number, m) for number, m in enumerate(self.messages) if m.rank]
+        return [message for _, _, message in sorted(ranked)[:limit]]
+
+    def _put_due_in_line(self, now: datetime) -> None:
+        due = [m for m in self.messages if m.rank is None and m.ready_at <= now]
+        for message in sorted(due, key=lambda found: found.ready_at):
+            # A lease that ran out counts as a failure.
+            message.is_retry = message.is_retry or message.delivery is not None
+            lane = (message.group, message.is_retry)
+            start = self.virtual_time + (RETRY_PENALTY if message.is_retry else 0)
+            message.rank = self.lanes[lane] = max(start, self.lanes.get(lane, 0)) + 1
 
     def hand_out(
         self, message: Message, delivery: Delivery, until: datetime, now: datetime
     ) -> None:
+        assert message.rank
+        self.virtual_time = max(self.virtual_time, message.rank)
+        message.last_rank, message.rank = message.rank, None
         message.delivery = delivery
         message.attempts += 1
         message.ready_at = until
@@ -64,14 +92,20 @@ class QueueModel:
     def retry(self, message: Message, ready_at: datetime) -> None:
         message.delivery = None
         message.ready_at = ready_at
+        message.rank = None
+        message.is_retry = True
 
     def release(self, message: Message, now: datetime) -> None:
-        self.retry(message, now)
+        message.delivery = None
+        message.ready_at = now
+        message.rank = message.rank or message.last_rank
         message.attempts -= 1
 
     def bury(self, message: Message, message_id: int, reason: str, now: datetime) -> None:
         self.messages.remove(message)
-        self.dead[message_id] = Grave(message.body, message.key, message.attempts, reason, now)
+        self.dead[message_id] = Grave(
+            message.body, message.key, message.attempts, reason, now, message.group
+        )
 
     def pause(self, now: datetime) -> datetime | None:
         return self.paused_until if self.paused_until and now < self.paused_until else None

@@ -22,6 +22,7 @@ from vskill_platform.engines.ports import (
     DeadLetter,
     Delivery,
     Drop,
+    Extend,
     Operation,
     QueueStats,
     Release,
@@ -31,6 +32,7 @@ from vskill_platform.engines.ports import (
 )
 
 KEYS = ["sub:1", "sub:2", "sub:3"]
+GROUPS = ["", "ada", "ben"]
 
 spans = st.integers(0, 8).map(lambda seconds: timedelta(seconds=seconds))
 some_time = st.integers(1, 8).map(lambda seconds: timedelta(seconds=seconds))
@@ -45,13 +47,17 @@ class QueueMachine(EngineMachine):
         self.model = QueueModel()
         self.bodies = (b"message %d" % n for n in count())
 
-    @rule(key=st.none() | st.sampled_from(KEYS), delay=spans)
-    def send(self, key: str | None, delay: timedelta) -> None:
+    @rule(
+        key=st.none() | st.sampled_from(KEYS),
+        delay=st.just(timedelta(0)) | spans,
+        group=st.sampled_from(GROUPS),
+    )
+    def send(self, key: str | None, delay: timedelta, group: str) -> None:
         body = next(self.bodies)
 
-        assert self._commit(Send(body, key, delay))
+        assert self._commit(Send(body, key, delay, group))
 
-        self.model.send(body, key, self.now + delay)
+        self.model.send(body, key, self.now + delay, self.now, group)
 
     @rule(target=deliveries, limit=st.integers(1, 4), lease=some_time)
     def receive(self, limit: int, lease: timedelta) -> MultipleResults[Delivery]:
@@ -59,10 +65,8 @@ class QueueMachine(EngineMachine):
 
         deliveries = self.run(self.engine.queue.receive(limit, lease=lease))
 
-        by_body = {delivery.body: delivery for delivery in deliveries}
-        assert by_body.keys() == {message.body for message in chosen}
-        for message in chosen:
-            delivery = by_body[message.body]
+        assert [delivery.body for delivery in deliveries] == [m.body for m in chosen]
+        for message, delivery in zip(chosen, deliveries, strict=True):
             assert (delivery.key, delivery.attempt) == (message.key, message.attempts + 1)
             self.model.hand_out(message, delivery, self.now + lease, self.now)
         return multiple(*deliveries)
@@ -88,6 +92,14 @@ class QueueMachine(EngineMachine):
         if message:
             self.model.release(message, self.now)
 
+    @rule(delivery=deliveries, lease=some_time)
+    def extend(self, delivery: Delivery, lease: timedelta) -> None:
+        message = self.model.answerable(delivery)
+        assert self._commit(Extend(delivery, lease)) == (message is not None)
+        if message:
+            message.ready_at = self.now + lease
+            message.last_rank, message.rank = message.rank or message.last_rank, None
+
     @rule(target=graves, delivery=deliveries)
     def bury(self, delivery: Delivery) -> int:
         message = self.model.answerable(delivery)
@@ -102,7 +114,7 @@ class QueueMachine(EngineMachine):
         applied = self._commit(Send(body, key), Acknowledge(delivery))
         assert applied == (message is not None)
         if message:
-            self.model.send(body, key, self.now)
+            self.model.send(body, key, self.now, self.now, "")
             self.model.acknowledge(message)
 
     @rule(message_id=graves)
@@ -110,7 +122,7 @@ class QueueMachine(EngineMachine):
         grave = self.model.dead.pop(message_id, None)
         assert self._commit(Revive(message_id)) == (grave is not None)
         if grave:
-            self.model.send(grave.body, grave.key, self.now)
+            self.model.send(grave.body, grave.key, self.now, self.now, grave.group)
 
     @rule(message_id=graves)
     def drop(self, message_id: int) -> None:
@@ -145,6 +157,9 @@ class QueueMachine(EngineMachine):
             paused_until=model.pause(now),
         )
         assert self.run(self.engine.queue.pending(KEYS)) == model.pending()
+        for group in GROUPS:
+            waiting = sum(message.group == group for message in model.messages)
+            assert self.run(self.engine.queue.count_group(group)) == waiting
 
     @invariant()
     def the_dead_letters_are_those_of_the_model(self) -> None:

@@ -86,7 +86,7 @@ async def check_again(submission_id: str) -> None:
     cause = Cause(trigger="rescan", actor="cron", reason="to be checked anew")
     reopened, event = reopen(stored.record, cause, now=get_now())
     operations = write_submission(reopened, [event], expected=stored.revision)
-    assert await commit([*operations, queue_submission(submission_id)])
+    assert await commit([*operations, queue_submission(reopened)])
 
 
 async def report_of(submission: Submission) -> Report:

@@ -14,6 +14,12 @@ class Stopwatch:
         self.laps[name] = round(now - self._lap_started, 6)
         self._lap_started = now
 
+    def skip(self) -> None:
+        """Leave out the time since the last phase ended: it was spent waiting."""
+        now = time.perf_counter()
+        self._started += now - self._lap_started
+        self._lap_started = now
+
     @property
     def total_seconds(self) -> float:
         return round(time.perf_counter() - self._started, 6)

@@ -58,7 +58,7 @@ def _show_health(health: Health) -> None:
         "in work": str(stats.leased),
         "later": str(stats.delayed),
         "dead letters": str(stats.dead),
-        "waits for a person": f"{waiting.count}{oldest}",
+        "waits for a person": f"{waiting.shown}{oldest}",
         "workers": ", ".join(worker.node for worker in health.workers) or "none",
         "paused until": f"{stats.paused_until:%Y-%m-%d %H:%M} UTC" if stats.paused_until else "-",
         "problems": "; ".join(health.problems) or "none",

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from rich.table import Table
 
 from vskill_platform.cli.terminal import Console, escape
+from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import NotFound
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.model.failure import failure_title, failures_in, results_in
@@ -55,9 +56,17 @@ def state_mark(state: SubmissionState) -> str:
     return f"[{colour}]{state}[/]"
 
 
+def _place_in_queue(position: int | None) -> str:
+    if not position:
+        return ""
+    if position > MAX_POSITION:
+        return f", more than {MAX_POSITION:,} are ahead of it in the queue"
+    return f", number {position} in the queue"
+
+
 def show_result(result: SubmitResult, submission: Submission) -> None:
     console = Console()
-    place = f", number {result.position} in the queue" if result.position else ""
+    place = _place_in_queue(result.position)
     said = f"{_KINDS[result.kind]}: [bold]{submission.id}[/] {state_mark(submission.state)}{place}"
     console.print(said, highlight=False)
     if result.reason:

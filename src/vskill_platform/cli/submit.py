@@ -8,6 +8,7 @@ from vskill_platform.cli.session import current_settings, json_option, run_comma
 from vskill_platform.cli.show import show_end, show_progress, show_result
 from vskill_platform.cli.submit_all import submit_all
 from vskill_platform.cli.terminal import print_json
+from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.intake.offer import prepare_offer
 from vskill_platform.intake.read_source import LocalFiles, read_source
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
@@ -56,7 +57,9 @@ def _submit_one(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> bo
 
     result, submission = run_command(work, create=True, with_policy=True)
     if as_json:
-        print_json({"kind": result.kind, "submission": submission, "position": result.position})
+        is_far_behind = (result.position or 0) > MAX_POSITION
+        print_json({"kind": result.kind, "submission": submission, "position": result.position,
+                    "position_is_minimum": is_far_behind})  # fmt: skip
     elif watch and result.kind not in _ENDED_AT_ONCE:
         show_end(submission)
     else:

@@ -12,8 +12,9 @@ from vskill_platform.stores.db import commit, get_now, get_queue, get_settings
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.reject_submission import reject_submission, unverified
 from vskill_platform.stores.submission_store import (
-    get_stuck_submissions,
     get_submission,
+    get_submissions_fresh,
+    list_overdue_ids,
     queue_submission,
     write_submission,
 )
@@ -31,20 +32,28 @@ async def recover_stuck_submissions() -> str:
     Every step is a compare-and-set, so running it twice, or on two nodes at once, changes
     nothing more.
     """
-    stuck = await get_stuck_submissions(get_now())
-    # A message that waits or is leased will move its submission by itself: leave it alone.
-    moving = await get_queue().pending([submission.id for submission in stuck])
-    stranded = [submission.id for submission in stuck if submission.id not in moving]
+    overdue = await list_overdue_ids(get_now())
+    # A message that waits or is leased will move its submission by itself: leave it alone. Asked
+    # first, because a long queue is overdue as a whole, and reading it every minute is not free.
+    moving = await get_queue().pending(overdue)
+    stranded = await _find_stuck([one for one in overdue if one not in moving])
     outcomes = await settle(_recover, stranded, at_once=RECOVERIES_AT_ONCE)
     errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     for error in errors:
         log.error("not recovered", error=str(error))
     brought_back = outcomes.count(SubmissionState.RECEIVED)
     given_up = outcomes.count(SubmissionState.REJECTED)
+    stuck = len(moving) + len(stranded)
     return (
-        f"{len(stuck)} stuck, {len(moving)} still queued, {brought_back} brought back, "
+        f"{stuck} stuck, {len(moving)} still queued, {brought_back} brought back, "
         f"{given_up} given up, {len(errors)} failed"
     )
+
+
+async def _find_stuck(submission_ids: list[str]) -> list[str]:
+    now, threshold = get_now(), get_settings().stuck_threshold
+    records = await get_submissions_fresh(submission_ids)
+    return [one.id for one in records if is_stuck(one, now=now, stuck_threshold=threshold)]
 
 
 async def _recover(submission_id: str) -> SubmissionState | None:
@@ -77,7 +86,7 @@ def _bring_back(stored: Stored[Submission], now: datetime) -> list[Operation]:
     moved, event = move(recovered, SubmissionState.RECEIVED, cause, now=now)
     return [
         *write_submission(moved, [event], expected=stored.revision),
-        queue_submission(submission.id),
+        queue_submission(moved),
     ]
 
 

@@ -12,6 +12,12 @@ import msgspec
 
 #: A value may be this large; a larger one is refused before anything is written.
 MAX_VALUE_BYTES = 25 * 1024 * 1024
+#: Places in line are counted up to here, so that asking costs the same however many wait.
+MAX_POSITION = 1_000
+#: How many turns a retried message waits behind those that are new.
+RETRY_PENALTY = 10
+#: How many messages in line a receive looks at when some resources are busy.
+LOOK_AHEAD = 1_000
 #: What *expected* says when there must be no record yet.
 ABSENT = 0
 #: The `due` of a record that is finished and never deserves a look.
@@ -40,6 +46,8 @@ class Delivery(msgspec.Struct, frozen=True):
     key: str | None
     #: How often the message was handed out, this time included.
     attempt: int
+    group: str = ""
+    resource: str = ""
 
 
 class DeadLetter(msgspec.Struct, frozen=True):
@@ -61,6 +69,18 @@ class QueueStats(msgspec.Struct, frozen=True):
     delivered_last_minute: int
     #: None when the queue hands out messages.
     paused_until: datetime | None
+
+
+class Busy(msgspec.Struct, frozen=True):
+    """Messages with a resource that `receive` passes over: of these groups or resources."""
+
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    #: Every message that has a resource.
+    all_resources: bool = False
+
+
+NOTHING_BUSY = Busy()
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -132,6 +152,10 @@ class Send(msgspec.Struct, frozen=True):
     #: While a message with this key waits or is leased, a second send is a no-op.
     key: str | None = None
     delay: timedelta = timedelta(0)
+    #: Groups take turns, whatever each of them has waiting. Without one, the common group.
+    group: str = ""
+    #: What handling it needs and others need too, such as a host; `receive` can leave some out.
+    resource: str = ""
 
 
 class Acknowledge(msgspec.Struct, frozen=True):
@@ -139,15 +163,24 @@ class Acknowledge(msgspec.Struct, frozen=True):
 
 
 class Retry(msgspec.Struct, frozen=True):
+    """Hand a message out again after *delay*, behind the messages of its group that are new."""
+
     delivery: Delivery
     delay: timedelta
     reason: str
 
 
 class Release(msgspec.Struct, frozen=True):
-    """Hand a message back untouched: it is ready at once and the delivery does not count."""
+    """Hand a message back: ready at once, in its old place, and the delivery does not count."""
 
     delivery: Delivery
+
+
+class Extend(msgspec.Struct, frozen=True):
+    """Keep a message: its lease ends *lease* from now."""
+
+    delivery: Delivery
+    lease: timedelta
 
 
 class Bury(msgspec.Struct, frozen=True):
@@ -168,7 +201,7 @@ class Drop(msgspec.Struct, frozen=True):
 
 
 Operation: TypeAlias = (
-    Put | Delete | Expect | Send | Acknowledge | Retry | Release | Bury | Revive | Drop
+    Put | Delete | Expect | Send | Acknowledge | Retry | Release | Extend | Bury | Revive | Drop
 )
 
 
@@ -205,9 +238,18 @@ class KeyValueStore(Protocol):
 
 class MessageQueue(Protocol):
     async def receive(
-        self, limit: int, *, lease: timedelta, wait: timedelta = timedelta(0)
+        self,
+        limit: int,
+        *,
+        lease: timedelta,
+        wait: timedelta = timedelta(0),
+        busy: Busy = NOTHING_BUSY,
     ) -> list[Delivery]:
-        """Lease up to *limit* ready messages, oldest first; wait up to *wait* for the first.
+        """Lease up to *limit* ready messages; wait up to *wait* for the first.
+
+        Groups take turns; within a group the oldest goes first. A message that is retried, or
+        whose lease ran out, goes behind the new ones of its group and RETRY_PENALTY turns behind
+        the other groups. Messages that need something *busy* are passed over and keep their place.
 
         Each delivery is counted when it is handed out, so that a worker that dies is counted too.
         A paused queue hands out nothing.
@@ -219,11 +261,16 @@ class MessageQueue(Protocol):
         ...
 
     async def position(self, key: str) -> int | None:
-        """Tell how many messages are handed out before the one with this *key*, and it: 1 is next.
+        """Return the place in line of the message with this *key*: 1 is next.
 
-        0 means that it is in a worker's hands, None that there is no such message. A message
-        that waits for its delay counts behind all that are ready before it will be.
+        0 means that a worker holds it, None that there is no such message. A message that waits
+        for its delay counts behind all that are ready before it will be. Beyond MAX_POSITION it is
+        not counted further: MAX_POSITION + 1 stands for any place behind it.
         """
+        ...
+
+    async def count_group(self, group: str) -> int:
+        """Return how many messages of this group wait or are leased."""
         ...
 
     async def stats(self) -> QueueStats: ...

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import msgspec
@@ -22,7 +22,7 @@ from vskill_platform.fetch.snapshot import (
 )
 from vskill_platform.fetch.workspace import Workspace, open_workspace, planned_workspace
 from vskill_platform.model.source import Source, SourceKind
-from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.db import bound_env, get_settings
 from vskill_platform.stores.upload_store import get_upload
 
 #: Up to so many bytes, packing takes less than coming back for it.
@@ -35,6 +35,15 @@ class _Origin(msgspec.Struct, frozen=True):
     folder: Path
     commit_sha: str | None = None
     tree_sha: str | None = None
+
+
+@asynccontextmanager
+async def fetched_in_turn(source: Source, *, group: str) -> AsyncIterator[Snapshot]:
+    """Fetch a skill if the limits for its host and for *group* allow it now; else they raise."""
+    async with AsyncExitStack() as files:
+        with bound_env().fetch_limits.turn(source.remote_host, group):
+            snapshot = await files.enter_async_context(fetched(source))
+        yield snapshot
 
 
 @asynccontextmanager

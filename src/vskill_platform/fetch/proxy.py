@@ -7,14 +7,19 @@ says why this and nothing else.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.errors import SourceError, SourceRefused, SourceUnavailable
+from vskill_platform.errors import (
+    HostUnresponsive,
+    SourceError,
+    SourceRefused,
+    SourceUnavailable,
+)
 from vskill_platform.fetch import addresses
 from vskill_platform.fetch.reach import Reach
 
@@ -22,8 +27,6 @@ log = get_logger(__name__)
 
 #: What one fetch may bring over the wire; a skill's own files are bounded more tightly.
 MAX_FETCH_BYTES = 256 * 1024 * 1024
-#: How long a host may take to answer the call.
-CONNECT_SECONDS = 10.0
 _CHUNK = 64 * 1024
 _BROKEN = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 
@@ -38,6 +41,39 @@ class _Request(msgspec.Struct, frozen=True):
     @property
     def origin(self) -> str:
         return f"{self.scheme}://{self.host}:{self.port}"
+
+
+class _Patience:
+    """How long a host may leave a request without a word.
+
+    A pause of git's own, while it works on what has come, is not the host's.
+    """
+
+    def __init__(self, host: str, seconds: float) -> None:
+        self.complaint = f"the host {host} took the call and said nothing for {seconds:g} s"
+        self._seconds = seconds
+        self._time = asyncio.get_running_loop().time
+        self._asked_at: float | None = None
+        self._was_asked = asyncio.Event()
+
+    def asked(self) -> None:
+        if self._asked_at is None:
+            self._asked_at = self._time()
+            self._was_asked.set()
+
+    def answered(self) -> None:
+        self._asked_at = None
+        self._was_asked.clear()
+
+    async def run_out(self) -> None:
+        """Return once a request has been left without a word for too long."""
+        while True:
+            await self._was_asked.wait()
+            asked_at = self._asked_at
+            left = self._seconds if asked_at is None else asked_at + self._seconds - self._time()
+            if left <= 0:
+                return
+            await asyncio.sleep(left)
 
 
 class GuardedProxy:
@@ -83,7 +119,7 @@ class GuardedProxy:
                 to_host.write(request.head)
             else:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            await self._relay(reader, to_host, from_host, writer)
+            await self._relay(request, reader, to_host, from_host, writer)
         finally:
             to_host.close()
 
@@ -104,9 +140,9 @@ class GuardedProxy:
         for address in found:
             with suppress(OSError):
                 return await asyncio.wait_for(
-                    asyncio.open_connection(str(address), request.port), CONNECT_SECONDS
+                    asyncio.open_connection(str(address), request.port), self._reach.host_seconds
                 )
-        raise SourceUnavailable(f"the host {host} does not answer")
+        raise HostUnresponsive(f"the host {host} does not answer")
 
     def _check(self, request: _Request, found: list[addresses.Address]) -> None:
         if request.scheme != "https":
@@ -122,20 +158,37 @@ class GuardedProxy:
 
     async def _relay(
         self,
+        request: _Request,
         from_git: asyncio.StreamReader,
         to_host: asyncio.StreamWriter,
         from_host: asyncio.StreamReader,
         to_git: asyncio.StreamWriter,
     ) -> None:
-        upwards = asyncio.create_task(self._pump(from_git, to_host))
+        patience = _Patience(request.host, self._reach.host_seconds)
+        if request.head:
+            patience.asked()
+        upwards = asyncio.create_task(self._pump(from_git, to_host, patience.asked))
+        downwards = asyncio.create_task(self._pump(from_host, to_git, patience.answered))
+        running_out = asyncio.create_task(patience.run_out())
+        ends = {downwards, running_out}
         try:
-            await self._pump(from_host, to_git)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if running_out.done():
+                raise HostUnresponsive(patience.complaint)
+            await downwards
         finally:
-            upwards.cancel()
-            await asyncio.gather(upwards, return_exceptions=True)
+            for task in (upwards, *ends):
+                task.cancel()
+            await asyncio.gather(upwards, *ends, return_exceptions=True)
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        note: Callable[[], None],
+    ) -> None:
         while chunk := await reader.read(_CHUNK):
+            note()
             self._room -= len(chunk)
             if self._room < 0:
                 raise SourceRefused(f"the repo sent more than {MAX_FETCH_BYTES:,} bytes")

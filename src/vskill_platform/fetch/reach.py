@@ -18,6 +18,8 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     local_folders: tuple[Path, ...] = ()
     #: How long one fetch may take, from the first connection to the last file.
     seconds: float = 300.0
+    #: How long a host may take to accept a call, or to say anything when asked.
+    host_seconds: float = 10.0
 
 
 @lru_cache(maxsize=4)
@@ -26,6 +28,7 @@ def reach_of(settings: Settings) -> Reach:
         private_hosts=allowed_origins(settings),
         local_folders=allowed_folders(settings),
         seconds=settings.fetch_deadline.total_seconds(),
+        host_seconds=settings.host_timeout.total_seconds(),
     )
 
 

@@ -110,7 +110,7 @@ async def _start(
     operations = [
         *also,
         *write_submission(opened, [event], expected=stored.revision),
-        queue_submission(opened.id),
+        queue_submission(opened),
     ]
     if await commit(operations) is None:
         raise Overtaken("it has just moved; look at it again")

@@ -60,33 +60,39 @@ _ANSWERS = {
 }
 
 
+class Submitter(msgspec.Struct, frozen=True):
+    name: str
+    group: str
+
+
 class SubmitResult(msgspec.Struct, frozen=True, kw_only=True):
     kind: SubmitKind
     submission: Submission
-    #: Its place in the queue: 1 is next, 0 is in a worker's hands, None is not queued.
+    #: Its place in the queue: 1 is next, 0 means that a worker holds it, None that it is not
+    #: queued, MAX_POSITION + 1 that it is further behind than is counted.
     position: int | None = None
     #: Why it is blocked; empty if it is not.
     reason: str = ""
 
 
-async def submit(offered: Source | Offer, *, submitter: str) -> SubmitResult:
-    """Store and queue what is offered; equal submissions at once make one record."""
+async def submit(offered: Source | Offer, *, submitter: str, group: str = "") -> SubmitResult:
+    """Store and queue what is offered; equal submissions at once make one record.
+
+    *group* is who takes turns with others in the queue; without one it is the submitter.
+    """
+    by = Submitter(submitter, group)
     offer = offered if isinstance(offered, Offer) else Offer(source=offered)
     for _ in range(_MAX_TRIES):
         owner = await get_source_owner(offer.source)
         existing = await get_submission(owner) if owner else None
-        result = (
-            await _answer(existing, offer, submitter)
-            if existing
-            else await _create(offer, submitter)
-        )
+        result = await _answer(existing, offer, by) if existing else await _create(offer, by)
         if result:
             position = await get_queue().position(result.submission.id)
             return msgspec.structs.replace(result, position=position)
     raise EngineError(f"{offer.source.key} is being changed by too many others; try again")
 
 
-async def _create(offer: Offer, submitter: str) -> SubmitResult | None:
+async def _create(offer: Offer, by: Submitter) -> SubmitResult | None:
     now, source = get_now(), offer.source
     skills = await list_skills_of(source.url, source.path)
     draft = Submission(
@@ -96,20 +102,21 @@ async def _create(offer: Offer, submitter: str) -> SubmitResult | None:
         skill_name=posixpath.basename(source.path or source.url),
         skill_path=source.path,
         state=SubmissionState.RECEIVED,
-        submitter=submitter,
+        submitter=by.name,
         created_at=now,
         updated_at=now,
         set_id=offer.set_id,
         # Another ref of what is hidden is hidden too.
         is_private=offer.is_private or any(skill.record.is_private for skill in skills),
     )
-    cause = Cause(trigger="submit", actor=submitter, reason="submitted")
+    cause = Cause(trigger="submit", actor=by.name, reason="submitted")
     submission, event = open_submission(draft, cause)
     if known := await find_block(source, name=submission.skill_name):
         return await _create_blocked(offer, submission, event, known)
     operations = [*await count_submission(source), *_keep_files(offer)]
     operations += map(expect_skill, skills)
-    if await commit([*operations, *write_new_submission(submission, event)]) is None:
+    operations += write_new_submission(submission, event, group=by.group)
+    if await commit(operations) is None:
         return None
     return SubmitResult(kind=SubmitKind.CREATED, submission=submission)
 
@@ -126,9 +133,7 @@ async def _create_blocked(
     return SubmitResult(kind=SubmitKind.BLOCKED, submission=blocked, reason=blocked.reason)
 
 
-async def _answer(
-    existing: Stored[Submission], offer: Offer, submitter: str
-) -> SubmitResult | None:
+async def _answer(existing: Stored[Submission], offer: Offer, by: Submitter) -> SubmitResult | None:
     """Say what is known of a source that has a submission already, or start it again."""
     submission = existing.record
     if submission.state is SubmissionState.BLOCKED:
@@ -143,13 +148,13 @@ async def _answer(
     answer = _ANSWERS.get(submission.state)
     if answer and await is_unchanged(submission, offer):
         return SubmitResult(kind=answer, submission=submission)
-    return await _start_again(existing, offer, submitter)
+    return await _start_again(existing, offer, by)
 
 
 async def _start_again(
-    existing: Stored[Submission], offer: Offer, submitter: str
+    existing: Stored[Submission], offer: Offer, by: Submitter
 ) -> SubmitResult | None:
-    cause = Cause(trigger="submit", actor=submitter, reason="submitted again")
+    cause = Cause(trigger="submit", actor=by.name, reason="submitted again")
     reopened, event = reopen(existing.record, cause, now=get_now())
     reopened = msgspec.structs.replace(
         reopened,
@@ -162,7 +167,7 @@ async def _start_again(
         *await count_submission(offer.source),
         *_keep_files(offer),
         *write_submission(reopened, [event], expected=existing.revision),
-        queue_submission(reopened.id),
+        queue_submission(reopened, group=by.group or by.name),
     ]
     if await commit(operations) is None:
         return None

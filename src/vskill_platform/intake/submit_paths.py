@@ -14,6 +14,7 @@ async def submit_paths(
     paths: Sequence[str],
     *,
     submitter: str,
+    group: str = "",
     is_private: bool = False,
     admit: Callable[[Source], Awaitable[None]] | None = None,
 ) -> SubmittedSet:
@@ -27,7 +28,9 @@ async def submit_paths(
         raise InvalidInput(f"choose at most {MAX_SKILLS:,} skills at once")
     skills = tuple(map(_chosen, dict.fromkeys(map(inner_path, paths))))
     discovery = Discovery(source=source.key, skills=skills, origin=source)
-    return await submit_set(discovery, submitter=submitter, is_private=is_private, admit=admit)
+    return await submit_set(
+        discovery, submitter=submitter, group=group, is_private=is_private, admit=admit
+    )
 
 
 def _chosen(path: str) -> FoundSkill:

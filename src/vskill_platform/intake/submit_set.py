@@ -40,6 +40,7 @@ async def submit_set(
     discovery: Discovery,
     *,
     submitter: str,
+    group: str = "",
     is_private: bool = False,
     admit: Callable[[Source], Awaitable[None]] | None = None,
     tell: Callable[[], None] = lambda: None,
@@ -56,7 +57,7 @@ async def submit_set(
             offer = await discovery.offer(skill, set_id=set_id, is_private=is_private)
             if admit:
                 await admit(offer.source)
-            return await submit(offer, submitter=submitter)
+            return await submit(offer, submitter=submitter, group=group)
         finally:
             tell()
 

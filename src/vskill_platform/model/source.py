@@ -63,6 +63,12 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return f"{parts.scheme}://{parts.hostname}:{parts.port or _DEFAULT_PORTS.get(parts.scheme)}"
 
     @property
+    def remote_host(self) -> str:
+        """The origin that it is fetched from; empty if that is this machine."""
+        is_remote = self.kind is SourceKind.GIT and not self.url.startswith("file:")
+        return self.origin if is_remote else ""
+
+    @property
     def namespace(self) -> str:
         """The part of a slug that comes before the skill's name."""
         if self.kind is SourceKind.FOLDER:

@@ -191,7 +191,7 @@ def _open_again(stored: Stored[Submission], *, reason: str, actor: str) -> list[
     opened, event = reopen(stored.record, cause, now=get_now())
     return [
         *write_submission(opened, [event], expected=stored.revision),
-        queue_submission(opened.id),
+        queue_submission(opened),
     ]
 
 

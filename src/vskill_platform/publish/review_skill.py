@@ -99,7 +99,7 @@ async def recheck(said: Ruling) -> Submission:
     again, event = reopen(stored.record, _cause(said, said.reason), now=get_now())
     operations = write_submission(again, [event], expected=stored.revision)
     operations += [
-        queue_submission(again.id),
+        queue_submission(again),
         _audit("reviews recheck", said, outcome="queued again"),
     ]
     return await _commit(again, operations)

@@ -11,6 +11,7 @@ from vskill_platform.errors import DeadlineExceeded, NoRoom, OutOfResources, Vsk
 from vskill_platform.queue.claim_submission import release_submission
 from vskill_platform.queue.fail_submission import fail_submission
 from vskill_platform.queue.process_submission import process_submission
+from vskill_platform.queue.scan_slots import message_limit
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import get_settings
@@ -40,8 +41,7 @@ async def _handle_message(delivery: Delivery) -> None:
         await asyncio.shield(release_submission(delivery))
         raise
     except NoRoom as error:
-        # So many were before it that it never had its turn: that does not count, and whichever
-        # worker has room first takes it.
+        # Nothing was done for it yet: it keeps its place, and the attempt does not count.
         log.info("handed back", submission=delivery.key, error=str(error))
         await release_submission(delivery)
     except Exception as error:
@@ -71,6 +71,7 @@ async def _process_in_time(delivery: Delivery) -> None:
     settings = get_settings()
     seconds = settings.message_deadline.total_seconds()
     limit = asyncio.timeout(seconds)
+    token = message_limit.set(limit)
     try:
         async with limit:
             await process_submission(delivery)
@@ -78,3 +79,5 @@ async def _process_in_time(delivery: Delivery) -> None:
         if not limit.expired():
             raise
         raise DeadlineExceeded(f"not finished within {seconds:g} s") from error
+    finally:
+        message_limit.reset(token)

@@ -7,15 +7,25 @@ import msgspec
 from vskill_platform.engines.ports import QueueStats
 from vskill_platform.stores.db import get_now, get_queue, get_settings
 from vskill_platform.stores.heartbeat_store import Heartbeat, get_heartbeats
-from vskill_platform.stores.submission_store import get_waiting_reviews
+from vskill_platform.stores.submission_store import count_waiting_reviews
+
+#: Reviews are counted up to here.
+MAX_COUNTED_REVIEWS = 1_000
 
 
 class WaitingReviews(msgspec.Struct, frozen=True, kw_only=True):
-    """What waits for a person: no fault of the machine, but somebody should know."""
+    """Submissions that need review."""
 
+    #: Counted up to MAX_COUNTED_REVIEWS.
     count: int
+    #: Whether there are more than that.
+    is_more: bool
     #: Since when the oldest waits; None when none does.
     oldest: datetime | None
+
+    @property
+    def shown(self) -> str:
+        return f"more than {self.count:,}" if self.is_more else f"{self.count:,}"
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,17 +37,22 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def check_health() -> Health:
-    """Look at the queue and the heartbeats. A database that does not answer raises."""
+    """Look at the queue and the heartbeats. A database that does not answer raises.
+
+    It costs the same however much is pending.
+    """
     stats = await get_queue().stats()
     workers = tuple(await get_heartbeats())
     problem = _find_problem(stats, workers, get_now(), get_settings().stuck_threshold)
-    waiting = await get_waiting_reviews()
+    count, oldest = await count_waiting_reviews(limit=MAX_COUNTED_REVIEWS + 1)
     return Health(
         problems=(problem,) if problem else (),
         queue=stats,
         workers=workers,
         reviews=WaitingReviews(
-            count=len(waiting), oldest=waiting[0].updated_at if waiting else None
+            count=min(count, MAX_COUNTED_REVIEWS),
+            is_more=count > MAX_COUNTED_REVIEWS,
+            oldest=oldest,
         ),
     )
 

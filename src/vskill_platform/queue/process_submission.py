@@ -4,13 +4,13 @@ from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Acknowledge, Delivery
 from vskill_platform.errors import Overtaken
-from vskill_platform.fetch.fetch_source import fetched
+from vskill_platform.fetch.fetch_source import fetched_in_turn
 from vskill_platform.publish.weigh_findings import weigh_findings
 from vskill_platform.queue.ask_scanners import ask_scanners
 from vskill_platform.queue.claim_submission import claim_submission, find_submission, is_suspect
 from vskill_platform.queue.conclude_submission import conclude_submission
-from vskill_platform.queue.find_room import a_place_to_scan, all_other_slots
 from vskill_platform.queue.judge_submission import judge_submission
+from vskill_platform.queue.scan_slots import all_other_slots, scan_slot
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.stores.db import commit
 
@@ -28,13 +28,13 @@ async def process_submission(delivery: Delivery) -> None:
         await commit([Acknowledge(delivery)])
         return
     stopwatch = Stopwatch()
-    alone = all_other_slots(wanted=is_suspect(found.record, delivery))
-    async with alone, fetched(found.record.source) as snapshot:
+    alone = all_other_slots(delivery, wanted=is_suspect(found.record, delivery))
+    async with alone, fetched_in_turn(found.record.source, group=delivery.group) as snapshot:
         stopwatch.lap("fetch")
-        async with a_place_to_scan() as place:
+        async with scan_slot(delivery, stopwatch) as slot:
             claimed = await claim_submission(found, delivery)
             scanned = await check_skill(
-                snapshot.folder, folder_name=snapshot.folder_name, slots=place
+                snapshot.folder, folder_name=snapshot.folder_name, slots=slot
             )
         stopwatch.lap("check")
         scanned = await weigh_findings(claimed.record, snapshot, scanned)

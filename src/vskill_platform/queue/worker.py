@@ -1,13 +1,18 @@
-"""The worker: batches in flight up to its bounds, a heartbeat, and an orderly stop."""
+"""The worker: messages in flight up to its bounds, a heartbeat, and an orderly stop.
+
+It holds at most twice as many messages as can be checked at once: while one is checked, the next is
+fetched. More would only wait here instead of in the queue, where others could take them.
+"""
 
 import asyncio
 from datetime import datetime, timedelta
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Delivery, Release
+from vskill_platform.engines.ports import NOTHING_BUSY, Busy, Delivery, Release
 from vskill_platform.errors import EngineError
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.fetch_limits import message_slots
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
 
@@ -15,6 +20,8 @@ log = get_logger(__name__)
 
 #: How long one look into the queue waits, and so how long a stop may go unheard.
 RECEIVE_WAIT = timedelta(seconds=1)
+#: While a host or a submitter is at its limit: how soon to look whether others have sent something.
+LOOK_AGAIN_SECONDS = 0.1
 HEARTBEAT_EVERY_SECONDS = 10.0
 #: How long to leave a database alone that failed.
 PAUSE_AFTER_ERROR_SECONDS = 1.0
@@ -24,38 +31,54 @@ class Worker:
     def __init__(self, env: WorkerEnv) -> None:
         self._env = env
         self._started_at = env.clock.now()
+        #: A task for each message, so that one that hangs holds its own slot only.
         self._in_flight: set[asyncio.Task[None]] = set()
-        self._room = asyncio.Semaphore(env.settings.max_concurrency)
+        self._slots = message_slots(env.settings, scan_slots=int(env.scan_slots.total_tokens))
         self._handled = 0
         self._last_handled_at: datetime | None = None
 
     async def run(self, stop: asyncio.Event, *, drain: bool = False) -> None:
         """Work until *stop* is set, or with *drain* until nothing is ready and nothing runs."""
+        limits = self._env.fetch_limits
         heartbeat = asyncio.create_task(self._beat())
+        stopping = asyncio.create_task(stop.wait())
         try:
             while not stop.is_set():
-                await self._room.acquire()
-                batch = await self._receive(drain=drain)
-                if batch and not stop.is_set():
-                    self._start(batch)
+                free = self._slots - len(self._in_flight)
+                if free < 1:
+                    await self._wait_for_one(stopping)
                     continue
-                self._room.release()
-                await self._hand_back(batch)
-                if drain and not batch:
+                busy = limits.busy()
+                batch = await self._receive(free, busy, drain=drain)
+                if stop.is_set():
+                    await self._hand_back(batch)
+                elif batch:
+                    self._start(batch)
+                elif busy != NOTHING_BUSY:  # others may be in line that could not be begun
+                    await limits.wait_until_freed(timeout_seconds=LOOK_AGAIN_SECONDS)
+                elif drain:
                     if not self._in_flight:
                         break
-                    await asyncio.wait(self._in_flight, return_when=asyncio.FIRST_COMPLETED)
+                    await self._wait_for_one(stopping)
             await self._finish()
         finally:
-            heartbeat.cancel()
-            await asyncio.gather(heartbeat, return_exceptions=True)
+            for task in (heartbeat, stopping):
+                task.cancel()
+            await asyncio.gather(heartbeat, stopping, return_exceptions=True)
 
-    async def _receive(self, *, drain: bool) -> list[Delivery]:
+    async def _wait_for_one(self, stopping: asyncio.Task[bool]) -> None:
+        await asyncio.wait({*self._in_flight, stopping}, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _receive(self, free: int, busy: Busy, *, drain: bool) -> list[Delivery]:
+        """Take messages that can be begun now; others stay in line."""
         settings = self._env.settings
-        wait = timedelta(0) if drain else RECEIVE_WAIT
+        can_wait = busy == NOTHING_BUSY and not drain
         try:
             return await self._env.engine.queue.receive(
-                settings.max_batch_size, lease=settings.lease, wait=wait
+                min(settings.max_batch_size, free),
+                lease=settings.lease,
+                wait=RECEIVE_WAIT if can_wait else timedelta(0),
+                busy=busy,
             )
         except EngineError as error:
             if drain:  # a queue that does not answer is not one that is empty
@@ -65,15 +88,15 @@ class Worker:
             return []
 
     def _start(self, batch: list[Delivery]) -> None:
-        # A task of its own has a context of its own, which ends with it.
-        task = asyncio.create_task(handle_submission_queue(batch, self._env))
-        self._in_flight.add(task)
-        task.add_done_callback(lambda done: self._end(done, len(batch)))
+        for delivery in batch:
+            # A task of its own has a context of its own, which ends with it.
+            task = asyncio.create_task(handle_submission_queue([delivery], self._env))
+            self._in_flight.add(task)
+            task.add_done_callback(self._end)
 
-    def _end(self, task: asyncio.Task[None], size: int) -> None:
+    def _end(self, task: asyncio.Task[None]) -> None:
         self._in_flight.discard(task)
-        self._room.release()
-        self._handled += size
+        self._handled += 1
         self._last_handled_at = self._env.clock.now()
 
     async def _hand_back(self, batch: list[Delivery]) -> None:
@@ -87,7 +110,7 @@ class Worker:
         if not self._in_flight:
             return
         grace = self._env.settings.stop_grace.total_seconds()
-        log.info("finishing", batches=len(self._in_flight), seconds=grace)
+        log.info("finishing", messages=len(self._in_flight), seconds=grace)
         _, late = await asyncio.wait(self._in_flight, timeout=grace)
         for task in late:
             task.cancel()

@@ -12,6 +12,7 @@ from vskill_platform.engines.ports import Engine
 from vskill_platform.model.policy import Policy
 from vskill_platform.model.scanner import ScannerInUse
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.fetch_limits import FetchLimits, message_slots
 from vskill_platform.settings import Settings
 
 
@@ -61,6 +62,18 @@ def _an_env(
         settings=settings,
         clock=clock,
         scan_slots=CapacityLimiter(settings.scan_processes),
+        fetch_limits=_fetch_limits(settings),
         policy=policy or Policy(),
         scanners=scanners,
+    )
+
+
+def _fetch_limits(settings: Settings) -> FetchLimits:
+    """Leave half of the worker's slots to other hosts and submitters, and one to uploads."""
+    slots = message_slots(settings, scan_slots=settings.scan_processes)
+    half = max(slots // 2, 1)
+    return FetchLimits(
+        per_host=min(settings.fetches_per_host, half),
+        per_group=min(settings.fetches_per_submitter, half),
+        in_all=max(slots - 1, 1),
     )

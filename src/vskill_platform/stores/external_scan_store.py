@@ -198,7 +198,7 @@ async def _wake(scan: ExternalScan) -> list[Operation]:
     moved, event = move(stored.record, SubmissionState.RECEIVED, cause, now=get_now())
     return [
         *write_submission(moved, [event], expected=stored.revision),
-        queue_submission(moved.id),
+        queue_submission(moved),
     ]
 
 

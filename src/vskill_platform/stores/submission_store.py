@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -38,6 +38,12 @@ _SUBMISSION = "sub:"
 #: Before the key of a source: who owns it.
 SOURCE_PREFIX = "sub-source:"
 _HISTORY = "hist:"
+#: The mark of submissions that need review, ranked by since when; migration 0004 knows it too.
+_NEEDS_REVIEW = "submission:NEEDS_REVIEW"
+_MOST_REVIEWS = 1_000_000
+#: How many stuck submissions a page or a health check reads.
+MAX_LISTED_STUCK = 1_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Only what is never due comes later.
 _LONG_AFTER = NEVER - timedelta(days=1)
 
@@ -147,8 +153,13 @@ async def follow_submissions(submission_ids: Sequence[str]) -> AsyncIterator[Sub
             return
 
 
-async def get_stuck_submissions(now: datetime) -> list[StuckSubmission]:
-    """Return the submissions that should have moved by now but stand still."""
+async def get_stuck_submissions(
+    now: datetime, *, limit: int | None = None
+) -> list[StuckSubmission]:
+    """Return the submissions that should have moved by now but did not.
+
+    With *limit*, only that many overdue records are read, the longest overdue first.
+    """
     threshold = get_settings().stuck_threshold
 
     def keep_stuck(key: str, value: bytes) -> StuckSubmission | None:
@@ -165,7 +176,17 @@ async def get_stuck_submissions(now: datetime) -> list[StuckSubmission]:
             stuck_for=max(now - submission.updated_at, timedelta(0)),
         )
 
-    return await read_each(await list_all_keys(_SUBMISSION, due_before=now), keep_stuck)
+    if limit is None:
+        keys = await list_all_keys(_SUBMISSION, due_before=now)
+    else:
+        keys = (await get_kv().list_keys(_SUBMISSION, due_before=now, limit=limit)).keys
+    return await read_each(keys, keep_stuck)
+
+
+async def list_overdue_ids(now: datetime) -> list[str]:
+    """Return the submissions whose deadline has passed, without reading their records."""
+    keys = await list_all_keys(_SUBMISSION, due_before=now)
+    return [key[len(_SUBMISSION) :] for key in keys]
 
 
 async def list_pending_submissions(
@@ -182,20 +203,35 @@ async def list_pending_submissions(
 
 
 async def get_waiting_reviews() -> list[Submission]:
-    """Return what waits for a person, the longest waiting first.
+    """Return the submissions that need review, the longest waiting first; reads only those."""
+    marked, undated = await _find_reviews(_MOST_REVIEWS)
+    waiting = {one.id: one for one in await read_each(marked, _decode_review)}
+    waiting |= {one.id: one for one in undated}
+    return sorted(waiting.values(), key=lambda one: (one.updated_at, one.id))
 
-    What has ended is never due, so only what is on its way is read.
+
+async def count_waiting_reviews(*, limit: int) -> tuple[int, datetime | None]:
+    """Return how many submissions need review, up to *limit*, and since when the first does."""
+    marked, undated = await _find_reviews(limit)
+    first = await read_each(marked[:1], _decode_review)
+    others = [one for one in undated if _SUBMISSION + one.id not in set(marked)]
+    since = min((one.updated_at for one in (*first, *others)), default=None)
+    return min(len(marked) + len(others), limit), since
+
+
+async def _find_reviews(limit: int) -> tuple[list[str], list[Submission]]:
+    """Return the keys of those with the mark, and those that may have been written without it.
+
+    A record without a deadline may be of another release: an index saves work but hides nothing.
     """
-    keys = await list_all_keys(_SUBMISSION, due_before=NEVER - timedelta(days=1))
-    waiting = await read_each(
-        keys,
-        lambda key, value: (
-            found
-            if (found := _decode_submission(key, value)).state is SubmissionState.NEEDS_REVIEW
-            else None
-        ),
-    )
-    return sorted(waiting, key=lambda submission: (submission.updated_at, submission.id))
+    (marked,) = await get_kv().find_marked([_NEEDS_REVIEW], limit=limit)
+    page = await get_kv().list_keys(_SUBMISSION, due_before=_EPOCH, limit=limit)
+    return marked, await read_each(page.keys, _decode_review)
+
+
+def _decode_review(key: str, value: bytes) -> Submission | None:
+    submission = _decode_submission(key, value)
+    return submission if submission.state is SubmissionState.NEEDS_REVIEW else None
 
 
 async def get_submission_index(*, after: str | None = None, limit: int = 50) -> SubmissionPage:
@@ -242,12 +278,14 @@ async def get_histories(submission_ids: Sequence[str]) -> dict[str, list[StateEv
     return histories
 
 
-def write_new_submission(submission: Submission, event: StateEvent) -> list[Operation]:
+def write_new_submission(
+    submission: Submission, event: StateEvent, *, group: str
+) -> list[Operation]:
     """Store a submission that owns its source from now on, and queue it, or none of both."""
     return [
         *write_beginning(submission, event),
         *write_submission(submission, [], expected=ABSENT),
-        queue_submission(submission.id),
+        queue_submission(submission, group=group),
     ]
 
 
@@ -266,8 +304,16 @@ def write_submission(
 ) -> list[Operation]:
     """Store where a submission is now and how it got there; only if nobody was faster."""
     due = deadline(submission, stuck_threshold=get_settings().stuck_threshold) or NEVER
+    needs_review = submission.state is SubmissionState.NEEDS_REVIEW
     return [
-        Put(_SUBMISSION + submission.id, encode(submission), expected=expected, due=due),
+        Put(
+            _SUBMISSION + submission.id,
+            encode(submission),
+            expected=expected,
+            due=due,
+            marks=(_NEEDS_REVIEW,) if needs_review else (),
+            rank=_micros(submission.updated_at),
+        ),
         *map(_write_event, events),
     ]
 
@@ -304,14 +350,26 @@ def _id_of(key: str) -> str:
     return key[len(_SUBMISSION) :]
 
 
-def queue_submission(submission_id: str) -> Send:
-    """Make sure that a submission is queued; if it is already, this changes nothing."""
-    return Send(encode(SubmissionMessage(submission_id)), key=submission_id)
+def queue_submission(submission: Submission, *, group: str = "") -> Send:
+    """Make sure that a submission is queued; if it is already, this changes nothing.
+
+    Groups take turns; without one named, the submitter is the group.
+    """
+    return Send(
+        encode(SubmissionMessage(submission.id)),
+        key=submission.id,
+        group=group or submission.submitter,
+        resource=submission.source.remote_host,
+    )
 
 
 def _write_event(event: StateEvent) -> Operation:
     key = _event_key(event.submission_id, event.number)
     return Put(key, encode(event), expected=ABSENT, due=NEVER)
+
+
+def _micros(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def _event_key(submission_id: str, number: int) -> str:

@@ -38,6 +38,8 @@ from vskill_platform.web.hand_in_rights import (
     check_count,
     check_may_publish_ref,
     check_may_replace,
+    check_pending,
+    group_of,
 )
 from vskill_platform.web.upload_quota import charge_upload
 
@@ -80,7 +82,9 @@ async def submit_source(visitor: Visitor, source: Source, *, is_private: bool) -
     """Submit one skill of a repo."""
     await _check_namespace(visitor, namespace_of(source), is_private=is_private)
     await check_may_publish_ref(visitor, source)
-    return await submit(Offer(source=source, is_private=is_private), submitter=visitor.name)
+    await check_pending(visitor, 1)
+    offer = Offer(source=source, is_private=is_private)
+    return await submit(offer, submitter=visitor.name, group=group_of(visitor))
 
 
 async def submit_chosen(
@@ -89,10 +93,12 @@ async def submit_chosen(
     """Submit several skills of a repo."""
     await _check_namespace(visitor, namespace_of(source), is_private=is_private)
     check_count(visitor, len(paths))
+    await check_pending(visitor, len(paths))
     return await submit_paths(
         source,
         paths,
         submitter=visitor.name,
+        group=group_of(visitor),
         is_private=is_private,
         admit=partial(check_may_publish_ref, visitor),
     )
@@ -110,10 +116,12 @@ async def submit_files(
         if not discovery.skills:
             raise SourceRefused("there is no SKILL.md in it")
         check_count(visitor, len(discovery.skills))
+        await check_pending(visitor, len(discovery.skills))
         await charge_upload(visitor, namespace, sum(len(file.content) for file in files))
         return await submit_set(
             discovery,
             submitter=visitor.name,
+            group=group_of(visitor),
             is_private=is_private,
             admit=partial(check_may_replace, visitor),
         )

@@ -1,18 +1,24 @@
 """What of a visitor's may be taken in, beyond who may submit to a namespace at all."""
 
+from datetime import timedelta
+from hashlib import blake2b
+
 from vskill_platform.access.namespaces import may_act_in
-from vskill_platform.errors import NotAllowed
+from vskill_platform.errors import NotAllowed, TooMany
 from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import TERMINAL_STATES, Submission
-from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.db import get_queue, get_settings
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.source_submissions import list_skills_of, list_submissions_of
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
+from vskill_platform.web.access.rate_limits import who_asks
 
 #: How many skills somebody who has not signed in sends in with one request.
 MOST_UNSIGNED = 50
+_DIGEST_BYTES = 12
+_ASK_AGAIN = timedelta(minutes=1)
 
 
 def check_count(visitor: Visitor, count: int) -> None:
@@ -20,6 +26,33 @@ def check_count(visitor: Visitor, count: int) -> None:
     if visitor.user is None and count > MOST_UNSIGNED:
         raise NotAllowed(
             f"{count} skills at once need a sign-in; without one it is {MOST_UNSIGNED} at most"
+        )
+
+
+def group_of(visitor: Visitor) -> str:
+    """Return who takes turns in the queue: a user, or the address of somebody unknown.
+
+    Of an address only a digest is kept, and only as long as the message.
+    """
+    if visitor.user:
+        return visitor.user.name
+    address = who_asks(visitor).encode()
+    return f"anonymous {blake2b(address, digest_size=_DIGEST_BYTES).hexdigest()}"
+
+
+async def check_pending(visitor: Visitor, count: int) -> None:
+    """Refuse more than a share of the queue to one address without a sign-in."""
+    if visitor.user is not None:
+        return
+    most, pending = (
+        get_settings().anonymous_pending,
+        await get_queue().count_group(group_of(visitor)),
+    )
+    if pending + count > most:
+        raise TooMany(
+            f"{pending} submissions of yours are in the queue, and without a sign-in {most} is the "
+            "limit; wait until some are done, or sign in",
+            retry_after=_ASK_AGAIN,
         )
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from vskill_platform.access.namespaces import check_may_act_in, may_act_in
 from vskill_platform.access.visibility import find_visible_submission, sees_submission
+from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import NotAllowed
 from vskill_platform.intake.requeue import RETRYABLE_STATES, retry
 from vskill_platform.intake.withdraw import withdraw
@@ -71,7 +72,8 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
     history: list[StateEvent]
     report: Report | None
     external: list[ExternalScan]
-    #: Its place in the queue: 1 is next, None if it does not wait.
+    #: Its place in the queue: 1 is next, None if it does not wait, MAX_POSITION + 1 if it is
+    #: further behind than is counted.
     position: int | None
     #: When the queue goes on in which it waits; None if it does not wait, or not for that.
     paused_until: datetime | None
@@ -84,6 +86,11 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def has_ended(self) -> bool:
         return self.submission.state in TERMINAL_STATES
+
+    @property
+    def is_far_behind(self) -> bool:
+        """Tell whether it is further behind in the queue than places are counted."""
+        return (self.position or 0) > MAX_POSITION
 
     @property
     def moves_soon(self) -> bool:

@@ -126,7 +126,7 @@ async def _was_published(submission: Submission) -> None:
 
 
 async def _is_queued(submission: Submission) -> None:
-    await commit([queue_submission(submission.id)])
+    await commit([queue_submission(submission)])
 
 
 async def _has_a_dead_letter(submission: Submission) -> None:

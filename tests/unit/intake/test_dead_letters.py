@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.casts import a_submission
 from tests.clocks import ManualClock
 from vskill_platform.engines.ports import Bury, Send
 from vskill_platform.errors import NotFound, SourceUnavailable
@@ -61,7 +62,7 @@ async def test_an_unknown_letter_is_not_found(bound: WorkerEnv) -> None:
 
 
 async def test_a_letter_whose_submission_is_gone_can_be_revived(bound: WorkerEnv) -> None:
-    send: Send = queue_submission("sub_gone")
+    send: Send = queue_submission(a_submission(submission_id="sub_gone"))
     await bound.engine.commit([send])
     (delivery,) = await bound.engine.queue.receive(1, lease=bound.settings.lease)
     await bound.engine.commit([Bury(delivery, "lost")])

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -9,16 +10,25 @@ from typing import Any
 
 import msgspec
 import pytest
+from anyio import wait_all_tasks_blocked
 
+from tests.casts import a_submission
 from tests.clocks import ManualClock
 from tests.probes import ProbingEngine
 from tests.unit.queue.conftest import Receive, SubmitSkill
-from vskill_platform.engines.ports import Delivery
-from vskill_platform.errors import EngineError, ScanError, SourceRefused, SourceUnavailable
+from vskill_platform.base.stopwatch import Stopwatch
+from vskill_platform.engines.ports import Delivery, Extend, Operation
+from vskill_platform.errors import (
+    EngineError,
+    Overtaken,
+    ScanError,
+    SourceRefused,
+    SourceUnavailable,
+)
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Submission, SubmissionState
-from vskill_platform.queue import consumer, find_room
+from vskill_platform.queue import consumer, scan_slots
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.queue.process_submission import process_submission
 from vskill_platform.runtime.env import WorkerEnv
@@ -254,7 +264,8 @@ async def test_a_message_of_a_finished_submission_is_put_away(
     await handle_submission_queue(await receive(), bound)
     before = await current(submission)
 
-    await bound.engine.commit([queue_submission(submission.id), queue_submission("sub_unknown")])
+    unknown = a_submission(submission_id="sub_unknown")
+    await bound.engine.commit([queue_submission(submission), queue_submission(unknown)])
     await handle_submission_queue(await receive(), bound)
 
     assert await current(submission) == before
@@ -312,28 +323,91 @@ def replace_deadline(settings: Settings, **time: float) -> Settings:
     return msgspec.structs.replace(settings, message_deadline=timedelta(**time))
 
 
-async def test_a_message_that_finds_no_room_is_handed_back_uncounted(
+async def test_waiting_for_a_scan_slot_costs_neither_an_attempt_nor_the_lease(
     bound: WorkerEnv,
     submit_skill: SubmitSkill,
     receive: Receive,
+    clock: ManualClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A flood of slow skills must not use up the attempts of an honest one behind them."""
     submission = await submit_skill("tidy-notes")
-    monkeypatch.setattr(find_room, "SHARE_OF_DEADLINE", 0.0001)
+    monkeypatch.setattr(scan_slots, "PART_OF_LEASE", 0.0001)
+    probe, extended = ProbingEngine(bound.engine), asyncio.Event()
+    extensions = 0
+
+    def let_time_pass(operations: Sequence[Operation]) -> None:
+        nonlocal extensions
+        if any(isinstance(operation, Extend) for operation in operations):
+            clock.advance(seconds=60)  # more than half of a lease
+            extensions += 1
+        if extensions == 5:
+            extended.set()
+
+    probe.before_commit = let_time_pass
     others = [object() for _ in range(int(bound.scan_slots.total_tokens))]
     for other in others:
         bound.scan_slots.acquire_on_behalf_of_nowait(other)
-
-    for _ in range(bound.settings.max_retries + 2):
-        await handle_submission_queue(await receive(), bound)
+    handling = asyncio.create_task(
+        handle_submission_queue(await receive(), replace(bound, engine=probe))
+    )
+    await extended.wait()
+    stolen = await receive()
     for other in others:
         bound.scan_slots.release_on_behalf_of(other)
-    (delivery,) = await receive()
-    assert delivery.attempt == 1
-    await handle_submission_queue([delivery], bound)
+    await handling
 
-    assert (await current(submission)).state is SubmissionState.PUBLISHED
+    published = await current(submission)
+    assert stolen == []
+    assert (published.state, published.attempts) == (SubmissionState.PUBLISHED, 1)
+    assert [event.trigger for event in await get_history(submission.id)] == [
+        "submit", "claim", "check", "publish",
+    ]  # fmt: skip
+
+
+async def hold_scan_slot(delivery: Delivery) -> None:
+    async with scan_slots.scan_slot(delivery, Stopwatch()):
+        pass
+
+
+async def test_while_it_waits_for_a_scan_slot_the_clock_of_its_deadline_stands(
+    bound: WorkerEnv, submit_skill: SubmitSkill, receive: Receive
+) -> None:
+    await submit_skill("tidy-notes")
+    (delivery,) = await receive()
+    for _ in range(int(bound.scan_slots.total_tokens)):
+        bound.scan_slots.acquire_on_behalf_of_nowait(object())
+
+    async with asyncio.timeout(60) as limit:
+        token = scan_slots.message_limit.set(limit)
+        waiting = asyncio.create_task(hold_scan_slot(delivery))
+        await wait_all_tasks_blocked()
+        while_waiting = limit.when()
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        scan_slots.message_limit.reset(token)
+
+    assert while_waiting is None
+    assert limit.when() is not None
+
+
+async def test_a_message_that_another_worker_has_meanwhile_is_left_to_it(
+    bound: WorkerEnv,
+    submit_skill: SubmitSkill,
+    receive: Receive,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    await submit_skill("tidy-notes")
+    monkeypatch.setattr(scan_slots, "PART_OF_LEASE", 0.0001)
+    (late,) = await receive()
+    clock.advance(seconds=86)
+    await receive()
+    for _ in range(int(bound.scan_slots.total_tokens)):
+        bound.scan_slots.acquire_on_behalf_of_nowait(object())
+
+    with pytest.raises(Overtaken, match="another worker"):
+        await hold_scan_slot(late)
 
 
 async def test_a_machine_that_is_out_of_resources_rejects_nothing(

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from anyio import CapacityLimiter
 
 from tests.clocks import ManualClock
 from tests.unit.queue.conftest import SubmitSkill
@@ -40,6 +41,7 @@ async def test_a_drained_queue_leaves_nothing_behind(
 async def test_batches_and_messages_in_flight_keep_their_bounds(
     bound: WorkerEnv, submit_skill: SubmitSkill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    roomy = replace(bound, scan_slots=CapacityLimiter(15))
     for number in range(45):
         await submit_skill(f"skill-{number}")
     running, gate = 0, asyncio.Event()
@@ -55,7 +57,7 @@ async def test_batches_and_messages_in_flight_keep_their_bounds(
 
     monkeypatch.setattr(consumer, "process_submission", wait_at_the_gate)
     stop = asyncio.Event()
-    run = asyncio.create_task(Worker(bound).run(stop))
+    run = asyncio.create_task(Worker(roomy).run(stop))
     await full.wait()
     for _ in range(50):
         await asyncio.sleep(0)

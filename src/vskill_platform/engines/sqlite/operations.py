@@ -16,6 +16,7 @@ from vskill_platform.engines.ports import (
     Delete,
     Drop,
     Expect,
+    Extend,
     Operation,
     Put,
     Release,
@@ -23,13 +24,14 @@ from vskill_platform.engines.ports import (
     Revive,
     Send,
 )
+from vskill_platform.engines.sqlite.fair_order import send
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
 from vskill_platform.errors import InvalidInput
 
 #: What is about a record, and so about a key.
 _ON_RECORDS = (Put, Delete, Expect)
 OnRecord: TypeAlias = Put | Delete | Expect
-OnQueue: TypeAlias = Send | Acknowledge | Retry | Release | Bury | Revive | Drop
+OnQueue: TypeAlias = Send | Acknowledge | Retry | Release | Extend | Bury | Revive | Drop
 
 
 def check_operations(operations: Sequence[Operation]) -> None:
@@ -39,8 +41,8 @@ def check_operations(operations: Sequence[Operation]) -> None:
             check_key(operation.key)
             if isinstance(operation, Put):
                 check_marks(operation.marks)
-        elif isinstance(operation, Send) and operation.key is not None:
-            check_key(operation.key)
+        elif isinstance(operation, Send):
+            _check_send(operation)
         content = (
             operation.value
             if isinstance(operation, Put)
@@ -52,6 +54,12 @@ def check_operations(operations: Sequence[Operation]) -> None:
             raise InvalidInput(
                 f"{len(content):,} bytes are too many, {MAX_VALUE_BYTES:,} is the limit"
             )
+
+
+def _check_send(send: Send) -> None:
+    for text in (send.key, send.group or None, send.resource or None):
+        if text is not None:
+            check_key(text)
 
 
 def apply_operations(transaction: Transaction, operations: Sequence[Operation]) -> int:
@@ -114,8 +122,8 @@ def _mark_row(put: Put, word: str) -> dict[str, Any]:
 
 def _apply_to_queue(at: Transaction, operation: OnQueue) -> None:
     match operation:
-        case Send(body, key, delay):
-            at.run("send", key=key, body=body, ready_at=micros_after(at.now, delay), now=at.now)
+        case Send():
+            send(at, operation)
         case Acknowledge(delivery):
             at.must("acknowledge", id=delivery.message_id, token=delivery.token)
         case Retry(delivery, delay):
@@ -125,17 +133,23 @@ def _apply_to_queue(at: Transaction, operation: OnQueue) -> None:
             )  # fmt: skip
         case Release(delivery):
             at.must("release", id=delivery.message_id, token=delivery.token, now=at.now)
+        case Extend(delivery, lease):
+            at.must(
+                "extend", id=delivery.message_id, token=delivery.token,
+                lease_end=micros_after(at.now, lease), now=at.now,
+            )  # fmt: skip
         case Bury(delivery, reason):
             _bury(at, delivery.message_id, delivery.token, reason)
         case Revive(message_id):
-            key, body = at.must("unbury", id=message_id)
-            at.run("send", key=key, body=body, ready_at=at.now, now=at.now)
+            key, body, group, resource = at.must("unbury", id=message_id)
+            send(at, Send(body, key=key, group=group, resource=resource))
         case Drop(message_id):
             at.must("unbury", id=message_id)
 
 
 def _bury(at: Transaction, message_id: int, token: int, reason: str) -> None:
-    key, body, attempts = at.must("acknowledge", id=message_id, token=token)
-    # An error may name a file whose name is no text; nothing may keep a message from its grave.
+    key, body, attempts, group, resource = at.must("acknowledge", id=message_id, token=token)
+    # An error may name a file whose name is not valid text: it must be buried all the same.
     reason = reason.encode(errors="backslashreplace").decode()
-    at.run("bury", id=message_id, key=key, body=body, attempts=attempts, reason=reason, now=at.now)
+    at.run("bury", id=message_id, key=key, body=body, attempts=attempts, reason=reason,
+           group=group, resource=resource, now=at.now)  # fmt: skip

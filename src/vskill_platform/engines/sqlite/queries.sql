@@ -57,9 +57,11 @@ WHERE due IS NULL AND key >= :first AND key < :end
 ORDER BY key LIMIT :limit
 
 -- name: list_due
+-- The bound that is asked for comes first: SQLite uses the first of two as the end of its search,
+-- and with the other one it would pass over everything that is pending.
 SELECT due, key FROM kv
-WHERE due IS NOT NULL AND due < 253402300799999999
-  AND due <= :due_before AND (due, key) > (:after_due, :after) AND key >= :first AND key < :end
+WHERE due <= :due_before AND (due, key) > (:after_due, :after)
+  AND due IS NOT NULL AND due < 253402300799999999 AND key >= :first AND key < :end
   AND key NOT IN (SELECT key FROM kv WHERE expires_at <= :now)
 ORDER BY due, key LIMIT :limit
 
@@ -123,15 +125,59 @@ DELETE FROM tombstone WHERE key IN (
 -- name: write_trimmed
 UPDATE state SET trimmed_through = max(trimmed_through, :revision)
 
+-- name: next_rank
+SELECT max(virtual_time + :penalty, coalesce(
+  (SELECT last_rank FROM lane WHERE message_group = :group AND is_retry = :is_retry), 0
+)) + 1 FROM queue_state
+
+-- name: write_last_rank
+INSERT INTO lane (message_group, is_retry, last_rank) VALUES (:group, :is_retry, :rank)
+ON CONFLICT (message_group, is_retry) DO UPDATE SET last_rank = excluded.last_rank
+
 -- name: send
-INSERT INTO message (key, body, ready_at, set_at) VALUES (:key, :body, :ready_at, :now)
+INSERT INTO message (key, body, is_ready, ready_at, set_at, message_group, resource, rank)
+VALUES (:key, :body, :is_ready, :ready_at, :now, :group, :resource, :rank)
 ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING
+RETURNING id
+
+-- name: due_messages
+SELECT id, message_group, is_retry OR leased FROM message
+WHERE is_ready = 0 AND ready_at <= :now ORDER BY ready_at, id LIMIT :limit
+
+-- name: put_in_line
+UPDATE message SET is_ready = 1, is_retry = :is_retry, rank = :rank WHERE id = :id
 
 -- name: receive
 UPDATE message
-SET attempts = attempts + 1, token = token + 1, leased = 1, ready_at = :lease_end, set_at = :now
-WHERE id IN (SELECT id FROM message WHERE ready_at <= :now ORDER BY ready_at, id LIMIT :limit)
-RETURNING id, token, body, key, attempts
+SET attempts = attempts + 1, token = token + 1, leased = 1, is_ready = 0,
+  ready_at = :lease_end, set_at = :now
+WHERE id IN (SELECT id FROM message WHERE is_ready = 1 ORDER BY rank, id LIMIT :limit)
+RETURNING rank, id, token, body, key, attempts, message_group, resource
+
+-- name: receive_around
+-- Looks at a bounded number of messages: those of other groups are among the first in line.
+UPDATE message
+SET attempts = attempts + 1, token = token + 1, leased = 1, is_ready = 0,
+  ready_at = :lease_end, set_at = :now
+WHERE id IN (
+  SELECT id FROM (
+    SELECT rank, id, resource, message_group FROM message
+    WHERE is_ready = 1 ORDER BY rank, id LIMIT :look_ahead
+  )
+  WHERE resource = '' OR (
+    NOT :all_resources
+    AND resource NOT IN (SELECT value FROM json_each(:resources))
+    AND message_group NOT IN (SELECT value FROM json_each(:groups))
+  )
+  ORDER BY rank, id LIMIT :limit
+)
+RETURNING rank, id, token, body, key, attempts, message_group, resource
+
+-- name: write_virtual_time
+UPDATE queue_state SET virtual_time = max(virtual_time, :rank)
+
+-- name: forget_lanes
+DELETE FROM lane WHERE last_rank <= (SELECT virtual_time FROM queue_state)
 
 -- name: add_delivered
 INSERT INTO delivered (second, count) VALUES (:second, :count)
@@ -141,49 +187,72 @@ ON CONFLICT (second) DO UPDATE SET count = count + excluded.count
 DELETE FROM delivered WHERE second < :second
 
 -- name: next_ready
-SELECT min(ready_at) FROM message
+SELECT min(ready_at) FROM message WHERE is_ready = 0
 
 -- name: pending
 SELECT key FROM message WHERE key IN carray(:keys)
 
--- name: position
--- A message whose lease has run out is ready again, so it waits like the others.
-SELECT CASE WHEN mine.leased AND mine.ready_at > :now THEN 0 ELSE (
-  SELECT count(*) FROM message AS other
-  WHERE (other.ready_at, other.id) <= (mine.ready_at, mine.id)
-    AND NOT (other.leased AND other.ready_at > :now)
-) END FROM message AS mine WHERE mine.key = :key
+-- name: group_size
+SELECT pending FROM group_size WHERE message_group = :group
+
+-- name: find_message
+SELECT id, rank, ready_at, is_ready, leased FROM message WHERE key = :key
+
+-- name: count_in_line_through
+SELECT count(*) FROM (
+  SELECT 1 FROM message WHERE is_ready = 1 AND (rank, id) <= (:rank, :id) LIMIT :limit
+)
+
+-- name: count_waiting_through
+-- What a worker holds is not in line; what it has lost is.
+SELECT count(*) FROM (
+  SELECT 1 FROM message
+  WHERE is_ready = 0 AND (ready_at, id) <= (:ready_at, :id)
+    AND NOT (leased AND ready_at > :now)
+  LIMIT :limit
+)
 
 -- name: acknowledge
-DELETE FROM message WHERE id = :id AND token = :token AND leased = 1 RETURNING key, body, attempts
+DELETE FROM message WHERE id = :id AND token = :token AND leased = 1
+RETURNING key, body, attempts, message_group, resource
 
 -- name: retry
-UPDATE message SET leased = 0, ready_at = :ready_at, set_at = :now
+UPDATE message SET leased = 0, is_ready = 0, is_retry = 1, ready_at = :ready_at, set_at = :now
 WHERE id = :id AND token = :token AND leased = 1 RETURNING id
 
 -- name: release
-UPDATE message SET leased = 0, attempts = attempts - 1, ready_at = :now, set_at = :now
+-- It keeps its rank, and so its place.
+UPDATE message
+SET leased = 0, is_ready = 1, attempts = attempts - 1, ready_at = :now, set_at = :now
+WHERE id = :id AND token = :token AND leased = 1 RETURNING id
+
+-- name: extend
+UPDATE message SET is_ready = 0, ready_at = :lease_end, set_at = :now
 WHERE id = :id AND token = :token AND leased = 1 RETURNING id
 
 -- name: bury
-INSERT INTO dead_letter (id, key, body, attempts, reason, buried_at)
-VALUES (:id, :key, :body, :attempts, :reason, :now)
+INSERT INTO dead_letter (id, key, body, attempts, reason, buried_at, message_group, resource)
+VALUES (:id, :key, :body, :attempts, :reason, :now, :group, :resource)
 
 -- name: unbury
-DELETE FROM dead_letter WHERE id = :id RETURNING key, body
+DELETE FROM dead_letter WHERE id = :id RETURNING key, body, message_group, resource
 
 -- name: dead_letters
 SELECT id, body, key, attempts, reason, buried_at FROM dead_letter
 WHERE id > :after ORDER BY id LIMIT :limit
 
--- name: count_ready
-SELECT count(*), min(ready_at) FROM message WHERE ready_at <= :now
+-- name: queue_counts
+SELECT pending, ready, leased, dead FROM queue_state
 
--- name: count_waiting
-SELECT coalesce(sum(leased), 0), count(*) FROM message WHERE ready_at > :now
+-- name: ready_since
+SELECT min(ready_at) FROM message WHERE is_ready = 1
 
--- name: count_dead
-SELECT count(*) FROM dead_letter
+-- name: count_due
+-- Ready by now, though not in line yet: nothing was sent or received since.
+SELECT count(*), coalesce(sum(leased), 0), min(ready_at) FROM (
+  SELECT leased, ready_at FROM message
+  WHERE is_ready = 0 AND ready_at <= :now ORDER BY ready_at LIMIT :limit
+)
 
 -- name: count_delivered
 SELECT coalesce(sum(count), 0) FROM delivered WHERE second > :until - 60 AND second <= :until

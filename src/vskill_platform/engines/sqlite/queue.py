@@ -11,14 +11,24 @@ from vskill_platform.base.clock import Clock
 from vskill_platform.engines.checks import check_key, check_limit
 from vskill_platform.engines.doorbell import Doorbell
 from vskill_platform.engines.moments import from_micros, micros_after, to_micros
-from vskill_platform.engines.ports import DeadLetter, Delivery, QueueStats
+from vskill_platform.engines.ports import (
+    MAX_POSITION,
+    NOTHING_BUSY,
+    Busy,
+    DeadLetter,
+    Delivery,
+    QueueStats,
+)
 from vskill_platform.engines.sqlite.connection import SQL, snapshot
+from vskill_platform.engines.sqlite.fair_order import hand_out
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.sqlite.writer import SqliteWriter
 from vskill_platform.errors import InvalidInput
 
 _SECOND = 1_000_000
+#: Delays and leases that ended since the last send or receive. More of them count as delayed.
+MAX_COUNTED_DUE = 10_000
 
 
 class SqliteMessageQueue:
@@ -31,7 +41,12 @@ class SqliteMessageQueue:
         self._clock = clock
 
     async def receive(
-        self, limit: int, *, lease: timedelta, wait: timedelta = timedelta(0)
+        self,
+        limit: int,
+        *,
+        lease: timedelta,
+        wait: timedelta = timedelta(0),
+        busy: Busy = NOTHING_BUSY,
     ) -> list[Delivery]:
         check_limit(limit)
         time = asyncio.get_running_loop().time  # not the clock, which may jump while we wait
@@ -39,7 +54,7 @@ class SqliteMessageQueue:
         while True:
             ticket = self._doorbell.ticket()
             deliveries, next_ready = await self._writer.write(
-                lambda transaction: _lease(transaction, limit, lease)
+                lambda transaction: _lease(transaction, limit, lease, busy)
             ) or ([], None)
             left = give_up_at - time()
             if deliveries or left <= 0:
@@ -59,26 +74,50 @@ class SqliteMessageQueue:
     async def position(self, key: str) -> int | None:
         check_key(key)
         now = to_micros(self._clock.now())
-        rows = await self._readers.rows("position", key=key, now=now)
-        return int(rows[0][0]) if rows else None
+
+        def read(connection: apsw.Connection) -> int | None:
+            def count(query: str, **bindings: int) -> int:
+                bindings["limit"] = MAX_POSITION + 1
+                return int(connection.execute(SQL[query], bindings).get)
+
+            with snapshot(connection):
+                found: list[Any] = connection.execute(SQL["find_message"], {"key": key}).fetchall()
+                if not found:
+                    return None
+                ((id_, rank, ready_at, is_ready, leased),) = found
+                if is_ready:
+                    return count("count_in_line_through", rank=rank, id=id_)
+                if leased and ready_at > now:
+                    return 0
+                _, ready, _, _ = next(connection.execute(SQL["queue_counts"]))
+                waiting = count("count_waiting_through", ready_at=ready_at, id=id_, now=now)
+                return min(int(ready) + waiting, MAX_POSITION + 1)
+
+        return await self._readers.read(read)
+
+    async def count_group(self, group: str) -> int:
+        rows = await self._readers.rows("group_size", group=group)
+        return int(rows[0][0]) if rows else 0
 
     async def stats(self) -> QueueStats:
         now = to_micros(self._clock.now())
 
         def read(connection: apsw.Connection) -> QueueStats:
-            def one(query: str, **bindings: int) -> tuple[int, ...]:
+            def one(query: str, **bindings: int) -> tuple[Any, ...]:
                 return tuple(next(connection.execute(SQL[query], bindings)))
 
             with snapshot(connection):
-                ready, oldest = one("count_ready", now=now)
-                leased, waiting = one("count_waiting", now=now)
-                (dead,) = one("count_dead")
+                pending, in_line, leased, dead = one("queue_counts")
+                due, was_leased, due_since = one("count_due", now=now, limit=MAX_COUNTED_DUE)
+                (ready_since,) = one("ready_since")
                 (delivered,) = one("count_delivered", until=now // _SECOND)
-                _, _, _, paused_at, paused_until = one("read_state")
+                _, _, _, paused_at, paused_until, *_ = one("read_state")
+            ready, leased = in_line + due, leased - was_leased
+            oldest = min(since for since in (ready_since, due_since, now) if since is not None)
             return QueueStats(
                 ready=ready,
                 leased=leased,
-                delayed=waiting - leased,
+                delayed=pending - ready - leased,
                 dead=dead,
                 oldest_ready_age=timedelta(microseconds=now - oldest) if ready else None,
                 delivered_last_minute=delivered,
@@ -111,16 +150,14 @@ def _pause(transaction: Transaction, since: int, until: int) -> None:
 
 
 def _lease(
-    transaction: Transaction, limit: int, lease: timedelta
+    transaction: Transaction, limit: int, lease: timedelta, busy: Busy
 ) -> tuple[list[Delivery], int | None]:
-    """Hand out what is ready; when nothing is, tell when something will be."""
+    """Hand out ready messages; when there are none, tell when there will be."""
     now = transaction.now
     if transaction.is_paused:
         return [], transaction.paused_until
-    rows: list[Any] = transaction.run(
-        "receive", now=now, lease_end=micros_after(now, lease), limit=limit
-    ).fetchall()
-    if not rows:
+    deliveries = hand_out(transaction, limit, lease_end=micros_after(now, lease), busy=busy)
+    if not deliveries:
         return [], transaction.one("next_ready")[0]
-    transaction.run("add_delivered", second=now // _SECOND, count=len(rows))
-    return [Delivery(*row) for row in sorted(rows)], None
+    transaction.run("add_delivered", second=now // _SECOND, count=len(deliveries))
+    return deliveries, None

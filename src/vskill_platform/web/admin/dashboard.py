@@ -15,7 +15,7 @@ from vskill_platform.model.submission import TERMINAL_STATES, SubmissionState
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.cron_store import CronRun, get_cron_runs
 from vskill_platform.stores.db import get_now
-from vskill_platform.stores.submission_store import get_stuck_submissions
+from vskill_platform.stores.submission_store import MAX_LISTED_STUCK, get_stuck_submissions
 from vskill_platform.web.admin.answers import AdminRequest, admin_page
 from vskill_platform.web.catalogue_access import catalogue_of
 from vskill_platform.web.plots import Plot, Series, stacked_bars
@@ -43,7 +43,7 @@ async def dashboard_page(request: AdminRequest) -> Template:
     health, counts, stuck, activity, runs = await asyncio.gather(
         check_health(),
         catalogue.count_all(visible=EVERYTHING),
-        get_stuck_submissions(now),
+        get_stuck_submissions(now, limit=MAX_LISTED_STUCK),
         catalogue.activity(since, Bucket.HOUR, visible=EVERYTHING),
         get_cron_runs(),
     )

@@ -15,7 +15,11 @@ from vskill_platform.model.access import Right
 from vskill_platform.queue.health import check_health
 from vskill_platform.settings import parse_duration
 from vskill_platform.stores.db import get_now, get_queue
-from vskill_platform.stores.submission_store import get_stuck_submissions, get_submissions_fresh
+from vskill_platform.stores.submission_store import (
+    MAX_LISTED_STUCK,
+    get_stuck_submissions,
+    get_submissions_fresh,
+)
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.admin.answers import AdminRequest, act, admin_page
 from vskill_platform.web.forms import read_fields
@@ -28,7 +32,9 @@ _LETTERS = 100
 @get("/admin/queue", opt=_OPERATE, include_in_schema=False)
 async def admin_queue_page(request: AdminRequest) -> Template:
     health, stuck, letters = await asyncio.gather(
-        check_health(), get_stuck_submissions(get_now()), get_queue().dead_letters(limit=_LETTERS)
+        check_health(),
+        get_stuck_submissions(get_now(), limit=MAX_LISTED_STUCK),
+        get_queue().dead_letters(limit=_LETTERS),
     )
     context = {
         "health": health,

@@ -22,7 +22,11 @@ from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.submission import STUCK_STATES, StuckSubmission, SubmissionState
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.db import get_now, get_queue, get_settings
-from vskill_platform.stores.submission_store import get_stuck_submissions, read_submissions
+from vskill_platform.stores.submission_store import (
+    MAX_LISTED_STUCK,
+    get_stuck_submissions,
+    read_submissions,
+)
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.api.etags import NEVER_THE_SAME
 from vskill_platform.web.api.shapes import Shape
@@ -75,7 +79,7 @@ class OldestActive(Shape, frozen=True, kw_only=True):
 
 
 class Orphaned(Shape, frozen=True, kw_only=True):
-    """What stands still."""
+    """Submissions that are stuck; at most 1,000 are counted."""
 
     count: int
     oldest_id: str | None
@@ -181,7 +185,7 @@ async def queue_health(request: ApiRequest) -> QueueHealth:
 
 async def _seen_stuck(visible: Visible, now: datetime) -> list[StuckSubmission]:
     """Return what stands still, without what is private for who does not see everything."""
-    stuck = await get_stuck_submissions(now)
+    stuck = await get_stuck_submissions(now, limit=MAX_LISTED_STUCK)
     if visible.is_all or not stuck:
         return stuck
     records = await read_submissions([one.id for one in stuck])

@@ -71,6 +71,8 @@ class SubmissionAnswer(Shape, frozen=True, kw_only=True, omit_defaults=True):
     skill_path: str
     #: Its place in the queue: 1 is next.
     position: int | None = None
+    #: Whether it may be further behind: places are counted up to 1,000.
+    position_is_minimum: bool = False
     duplicate: bool = False
     already_verified: bool = False
     requeued: bool = False
@@ -178,6 +180,8 @@ class SubmissionDetail(Shape, frozen=True, kw_only=True):
     published_skill_name: str | None
     set_id: str | None
     position: int | None
+    #: Whether it may be further behind: places are counted up to 1,000.
+    position_is_minimum: bool
     next_step: str
     #: What the caller may do with it now.
     may_retry: bool

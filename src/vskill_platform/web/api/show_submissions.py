@@ -83,8 +83,8 @@ async def show_positions(
 ) -> Positions:
     """Say the places in the queue of up to 100 submissions, by ids with commas between.
 
-    1 is next. One that does not wait, or that is not for the caller to see, is left out; while more
-    than 10,000 wait, all are.
+    1 is next; 1,001 stands for any place behind 1,000. One that does not wait, or that the caller
+    may not see, is left out.
     """
     asked = tuple(dict.fromkeys(one for one in ids.split(",") if one))
     if not 1 <= len(asked) <= _MAX_IDS:

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from vskill_platform.catalogue.query import SubmissionRow
+from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import SourceRefused
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.intake.submit_set import SubmittedSet
@@ -40,6 +41,7 @@ def submit_answer(result: SubmitResult) -> SubmissionAnswer:
         skill_name=submission.skill_name,
         skill_path=submission.skill_path,
         position=result.position,
+        position_is_minimum=(result.position or 0) > MAX_POSITION,
         duplicate=result.kind is SubmitKind.PENDING,
         already_verified=result.kind is SubmitKind.ALREADY_VERIFIED,
         requeued=result.kind is SubmitKind.REQUEUED,
@@ -104,6 +106,7 @@ def submission_detail(view: SubmissionView) -> SubmissionDetail:
         published_skill_name=submission.slug,
         set_id=submission.set_id,
         position=view.position,
+        position_is_minimum=view.is_far_behind,
         next_step=view.next_step,
         may_retry=view.may_retry,
         may_withdraw=view.may_withdraw,

@@ -15,6 +15,7 @@ from vskill_platform.catalogue.query import (
     SubmissionSort,
     Visible,
 )
+from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.access import Right
 from vskill_platform.model.submission import STUCK_STATES, SubmissionState
@@ -30,9 +31,6 @@ _S = SubmissionState
 PAGE_SIZES = (25, 50, 100)
 _MAX_PAGE = 10_000
 _MAX_TEXT = 200
-#: Each place is counted from the front. Where more wait, lists do not tell places: that would cost
-#: seconds, and nobody minds whether it is 20,000 or 20,001. The submission's own page does tell.
-MAX_COUNTED = 10_000
 #: The cards: what each is called, which states it counts, and how its list is sorted by itself.
 GROUPS: dict[str, tuple[str, frozenset[SubmissionState], SubmissionSort, str]] = {
     "all": ("Total", frozenset(), SubmissionSort.NEWEST, ""),
@@ -90,6 +88,7 @@ async def queue_page(request: PageRequest) -> Response[Any]:
         "total": found.total,
         "pages": pages,
         "positions": await positions_of(found.rows),
+        "max_position": MAX_POSITION,
         "cards": _cards(asked, counts),
         "sizes": PAGE_SIZES,
         "sort": query.sort,
@@ -151,9 +150,7 @@ def _cards(asked: Asked, counts: dict[SubmissionState, int]) -> list[dict[str, A
 
 
 async def positions_of(rows: list[SubmissionRow]) -> dict[str, int]:
-    """Return the places in the queue of those rows that wait in it; none while it is very long."""
+    """Return the places in the queue of those rows that wait in it; see MAX_POSITION."""
     waiting = [row.id for row in rows if row.state is SubmissionState.RECEIVED]
-    if not waiting or (await get_queue().stats()).ready > MAX_COUNTED:
-        return {}
     places = await asyncio.gather(*map(get_queue().position, waiting))
     return {row_id: place for row_id, place in zip(waiting, places, strict=True) if place}

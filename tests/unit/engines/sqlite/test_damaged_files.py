@@ -1,8 +1,10 @@
 """A damaged file is an error that says so, never an empty answer."""
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from tests.contracts.asking import LEASE
@@ -25,6 +27,15 @@ def damage(path: Path, start: int, end: int | None = None) -> None:
     content = bytearray(path.read_bytes())
     content[start:end] = b"\xa5" * len(content[start:end])
     path.write_bytes(content)
+
+
+def damage_all_but_the_schema(path: Path) -> None:
+    with closing(apsw.Connection(str(path))) as connection:
+        pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'sqlite_schema'")
+        spared = {number for (number,) in pages}
+    for number in range(1, path.stat().st_size // PAGE + 1):
+        if number not in spared:
+            damage(path, (number - 1) * PAGE, number * PAGE)
 
 
 def truncate(path: Path, size: int) -> None:
@@ -75,7 +86,7 @@ async def test_every_question_to_a_damaged_database_is_answered_with_an_error(
     url: str, path: Path
 ) -> None:
     await filled(url)
-    damage(path, 2 * PAGE)
+    damage_all_but_the_schema(path)
     engine = await open_engine(url)
 
     for question in (

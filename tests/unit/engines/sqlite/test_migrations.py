@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
 from threading import Barrier, Thread
@@ -236,3 +237,38 @@ async def test_a_schema_that_another_release_changes_meanwhile_is_noticed(
         await engine.check_writable()
 
     await engine.close()
+
+
+async def test_messages_and_reviews_of_an_older_schema_are_found_after_the_fair_queue(
+    url: str, path: Path
+) -> None:
+    with closing(open_connection(path)) as connection:
+        migrate(connection, path, MIGRATIONS[:3])
+        connection.execute(
+            "INSERT INTO message (key, body, ready_at, set_at, leased, attempts, token) VALUES"
+            " ('first', x'61', 1, 1, 0, 0, 0), ('leased', x'62', 3, 3, 1, 1, 1),"
+            " ('second', x'63', 2, 2, 0, 0, 0), ('delayed', x'64', 9000000000000000, 1, 0, 0, 0)"
+        )
+        connection.execute("INSERT INTO dead_letter VALUES (90, 'dead', x'65', 4, 'broken', 1)")
+        waiting = b'{"state": "NEEDS_REVIEW", "updated_at": "2026-01-02T03:04:05.123456Z"}'
+        for key, value in (
+            ("sub:1", waiting),
+            ("sub:2", waiting.replace(b"NEEDS_REVIEW", b"RECEIVED")),
+            ("sub:3", b"{not json"),
+            ("sub:4", b'{"state": "NEEDS_REVIEW", "updated_at": "never"}'),
+            ("subject:1", waiting),
+        ):
+            connection.execute(
+                "INSERT INTO kv (key, value, revision, due, written_at) VALUES (?, ?, 1, 5, 1)",
+                (key, value),
+            )
+
+    engine = await open_engine(url)
+    stats = await engine.queue.stats()
+    received = await engine.queue.receive(9, lease=timedelta(minutes=1))
+    reviews = await engine.kv.find_marked(["submission:NEEDS_REVIEW"])
+    await engine.close()
+
+    assert (stats.ready, stats.leased, stats.delayed, stats.dead) == (3, 0, 1, 1)
+    assert [delivery.key for delivery in received] == ["first", "second", "leased"]
+    assert reviews == [["sub:1"]]
