@@ -119,9 +119,9 @@ class Platform:
         sleeper.wait_until_it_sleeps()
         return sleeper
 
-    def start(self, *arguments: str | Path, **settings: str) -> Running:
-        """Start a command that goes on beside the test."""
-        return self._start([_PROGRAM, *map(str, arguments)], settings)
+    def start(self, *arguments: str | Path, prefix: Sequence[str] = (), **settings: str) -> Running:
+        """Start a command that goes on beside the test; *prefix* is a program that starts it."""
+        return self._start([*prefix, _PROGRAM, *map(str, arguments)], settings)
 
     def start_logging_to(self, stderr: int, *arguments: str | Path, **settings: str) -> Running:
         """Start a command whose standard error is this file, which is closed here."""

@@ -1,5 +1,11 @@
 """The program below limits of the operating system, as somebody who cannot raise them."""
 
+import asyncio
+import socket
+from contextlib import ExitStack
+
+from tests.acceptance.ports import free_port, get
+from tests.acceptance.processes import PATIENCE_SECONDS
 from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
 
@@ -32,3 +38,20 @@ def test_a_memory_limit_that_fails_every_check_stops_the_start(platform: Platfor
     assert "raise it to at least 256 MiB" in worked.err
     assert "raise it to at least 256 MiB" in scanned.err
     assert platform.status(submission_id).submission.state == "RECEIVED"
+
+
+async def test_more_connections_than_open_files_leave_room_for_others(platform: Platform) -> None:
+    port = free_port()
+    server = platform.start("serve", port=str(port), prefix=["prlimit", "--nofile=96:96"])
+    server.wait_for("few connections are possible: raise the limit on open files")
+    server.wait_for(f"vskill-platform is at http://127.0.0.1:{port}")
+
+    with ExitStack() as held:
+        for _ in range(150):
+            held.enter_context(socket.create_connection(("127.0.0.1", port)))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (answer := get(port, "/healthz")[0]) == 503:
+                await asyncio.sleep(0.05)
+
+    assert answer == 200
+    assert server.end() == 0

@@ -5,10 +5,14 @@ Only root may raise a hard limit, so nothing here tries to. A limit that is alre
 """
 
 import resource
+from pathlib import Path
 
 from vskill_platform.errors import ConfigError
 
 _MIB = 1024 * 1024
+#: More are of no use, and slow down programs that close them one by one.
+_MANY_FILES = 65_536
+_OPEN_FILES = Path("/dev/fd")
 #: An ordinary skill takes a fifth of this address space, the largest honest ones nearly all of it.
 MIN_CHECK_MEMORY_BYTES = 256 * _MIB
 
@@ -59,6 +63,16 @@ def limit_child(
             resource.prlimit(pid, kind, (lowest, lowest))
         except ProcessLookupError:  # it has ended already
             return
+
+
+def raise_file_limit() -> int:
+    """Use the open files that the hard limit allows; return how many more can be opened."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _lowest(_MANY_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return _lowest(_MANY_FILES, soft) - sum(1 for _ in _OPEN_FILES.iterdir())
 
 
 def check_memory_limit() -> None:

@@ -13,6 +13,8 @@ import click
 import uvicorn
 
 from vskill_platform.access.first_admin import invite_first_admin, link_file
+from vskill_platform.base.process_limits import raise_file_limit
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cli.connection_shares import ConnectionShares
 from vskill_platform.cli.patience import protocol_with
 from vskill_platform.cli.session import run_worker
@@ -35,8 +37,12 @@ if TYPE_CHECKING:
     from vskill_platform.catalogue.catalogue import Catalogue
     from vskill_platform.web.live.broadcast import Broadcast
 
+log = get_logger(__name__)
+
 #: All open pages, and as many who do something; who comes then is told so with a 503.
 _MAX_CONNECTIONS = 4_000
+#: Open files that are left for all else: uploads, fetches, checks, the database.
+_OTHER_FILES = 256
 _KEEP_ALIVE_SECONDS = 5
 _MAX_HEAD_BYTES = 32 * 1024
 
@@ -82,9 +88,10 @@ async def _run_parts(
 ) -> None:
     from vskill_platform.web.app import create_app  # noqa: PLC0415 - see above
 
+    connections = _count_connections()
     # One less than the server's own limit, at which it refuses everybody.
     shares = ConnectionShares(
-        in_all=_MAX_CONNECTIONS - 1,
+        in_all=connections - 1,
         each=env.settings.connections_per_address,
         proxies=listed(env.settings.trusted_proxies),
     )
@@ -97,7 +104,7 @@ async def _run_parts(
         proxy_headers=bool(env.settings.trusted_proxies),
         forwarded_allow_ips=env.settings.trusted_proxies,
         http=protocol_with(shares),
-        limit_concurrency=_MAX_CONNECTIONS,
+        limit_concurrency=connections,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         # Else one slow upload or download keeps a server that was told to stop.
         timeout_graceful_shutdown=math.ceil(env.settings.stop_grace.total_seconds()),
@@ -115,6 +122,18 @@ async def _run_parts(
         await stop.wait()
         broadcast.close()  # else the server would wait for every open page
         server.should_exit = True
+
+
+def _count_connections() -> int:
+    """Return how many connections there may be; without a free descriptor none could be refused."""
+    left = raise_file_limit()
+    connections = min(_MAX_CONNECTIONS, max(left - min(left // 2, _OTHER_FILES), 2))
+    if connections < _MAX_CONNECTIONS:
+        log.warning(
+            "few connections are possible: raise the limit on open files (ulimit -n)",
+            connections=connections,
+        )
+    return connections
 
 
 async def _invite_first_admin(settings: Settings) -> None:

@@ -81,3 +81,13 @@ def test_a_memory_limit_below_what_a_check_takes_is_refused(limit: int, said: st
     found = run_below([f"--as={limit}:{limit}"], "check_memory_limit(); print('ok')")
 
     assert said in found
+
+
+@pytest.mark.parametrize(("there", "soft"), [("64:64", 64), ("64:1024", 1024)])
+def test_open_files_are_raised_to_what_is_allowed(there: str, soft: int) -> None:
+    code = "left = raise_file_limit()\n"
+    code += "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 0 < left)"
+
+    found = run_below([f"--nofile={there}"], code)
+
+    assert found == f"{soft} True"
