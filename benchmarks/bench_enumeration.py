@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its ow
 
 from benchmarks.report import (
     Sample,
+    amount,
     duration,
     interleave,
     print_note,
@@ -35,7 +36,7 @@ from vskill_platform.stores.skill_store import _summarise, enumerate_published_s
 
 SKILLS = 100_000
 A_COMMIT = 10_000
-REPETITIONS = 7
+REPETITIONS = amount(7, quick=3)
 TARGET = 2
 RAW = "SELECT key, value FROM kv WHERE key >= 'skill:' AND key < 'skill;' ORDER BY key"
 
@@ -88,7 +89,8 @@ async def main() -> None:
     )
     with scratch() as folder:
         (raw, our), (raw_cpu, our_cpu) = await measure(folder / "skills.db")
-    slower, hungrier = our.median / raw.median, our_cpu.median / raw_cpu.median
+    # The best of each: busy neighbours make some turns slower, and none faster.
+    slower, hungrier = our.best / raw.best, our_cpu.best / raw_cpu.best
     print_table(
         ("", "all of them", "a skill", "ratio", "CPU time", "ratio"),
         [
@@ -103,9 +105,9 @@ async def main() -> None:
     print_note("the raw SELECT reads in the calling thread and fails as a whole on one bad record")
     print_verdict(
         "against the raw SELECT",
-        figure=f"{ratio(slower)} the time",
-        target=f"≤ {ratio(TARGET)}",
-        is_reached=slower <= TARGET,
+        figure=f"{ratio(slower)} the time, {ratio(hungrier)} the processor time",
+        target=f"both ≤ {ratio(TARGET)}",
+        is_reached=max(slower, hungrier) <= TARGET,
     )
 
 

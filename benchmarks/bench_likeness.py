@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its ow
 
 from benchmarks.report import (
     Sample,
+    amount,
     duration,
     interleave,
     megabytes,
@@ -43,7 +44,7 @@ from vskill_platform.scan.measure_likeness import MAX_WORDS, words_of
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.likeness_store import SkillLikeness, write_likeness
 
-FEW, MANY = 1_000, 100_000
+FEW, MANY = 1_000, amount(100_000, quick=10_000)
 COPIES = 5
 A_COMMIT = 5_000
 REPETITIONS = 30

@@ -34,6 +34,7 @@ from benchmarks.queue_contenders import (
     run_ours_singly,
 )
 from benchmarks.report import (
+    amount,
     print_note,
     print_table,
     print_title,
@@ -45,7 +46,7 @@ from benchmarks.report import (
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Send
 
-MIN_ROUNDS, MAX_ROUNDS = 3, 7
+MIN_ROUNDS, MAX_ROUNDS = amount(3, quick=1), amount(7, quick=1)
 #: On a busy disk no more than the fewest rounds are begun after this time.
 BUDGET_SECONDS = 90
 #: How many messages one call sends where a call can send several.

@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its ow
 from benchmarks.http_load import Load, ask, put_under_load
 from benchmarks.report import (
     Sample,
+    amount,
     duration,
     megabytes,
     print_note,
@@ -55,11 +56,11 @@ from vskill_platform.stores.skill_store import get_skill, write_skill
 from vskill_platform.web.api.media_types import check_media_type
 from vskill_platform.web.app import create_app
 
-SKILLS, CLIENTS = 100_000, 32
+SKILLS, CLIENTS = amount(100_000, quick=10_000), 32
 #: Requests in each turn, and turns of each page.
-REQUESTS, TURNS = 5_000, 5
+REQUESTS, TURNS = amount(5_000, quick=2_000), amount(5, quick=2)
 #: How often it is measured how soon a change is seen.
-CHANGES = 20
+CHANGES = amount(20, quick=5)
 TARGET_RATIO, TARGET_SECONDS = 3, 1.0
 NOTHING = "/api/v1/nothing"
 _LOOK_EVERY_SECONDS = 0.005

@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its ow
 
 from benchmarks.report import (
     Sample,
+    amount,
     duration,
     interleave,
     megabytes,
@@ -44,10 +45,10 @@ from vskill_platform.stores.skill_store import enumerate_published_skills
 from vskill_platform.stores.submission_store import get_stuck_submissions
 
 ANSWER_SECONDS = 0.005
-SIZES = (10, 1_000, 10_000)
+SIZES = (10, amount(1_000, quick=100), amount(10_000, quick=1_000))
 #: One by one, more than these would take minutes: the rest is computed from them.
 SLICE = 1_000
-REPETITIONS = 5
+REPETITIONS = amount(5, quick=2)
 SETTLE_KEYS = 100_000
 TARGET = 50
 #: Memory counts as flat if ten times the records cost less than this many times as much.

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its ow
 
 from benchmarks.report import (
     Sample,
+    amount,
     duration,
     interleave,
     megabytes,
@@ -37,7 +38,7 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.submission_store import get_stuck_submissions, write_submission
 
-FEW, MANY = 1_000, 1_000_000
+FEW, MANY = 1_000, amount(1_000_000, quick=100_000)
 STUCK = 100
 ACTIVE_IN = 100
 A_COMMIT = 10_000

@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its ow
 
 from benchmarks.report import (
     Sample,
+    amount,
     duration,
     print_note,
     print_table,
@@ -36,7 +37,7 @@ from benchmarks.report import (
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Acknowledge, Engine, Send
 
-MESSAGES = 100
+MESSAGES = amount(100, quick=30)
 WARM_UP = 5
 #: How long nothing happens before a message; it varies, so as not to keep time with a poll.
 PAUSE_SECONDS = (0.05, 0.08)
