@@ -107,6 +107,7 @@ def test_no_command_prints_what_acts(hostile: Platform, part: int) -> None:
 def test_what_a_stranger_wrote_is_spelled_out_on_a_terminal_and_whole_in_json(
     hostile: Platform, skill: Path
 ) -> None:
+    hostile.columns = 2_000  # no word is broken
     (record,) = msgspec.json.decode(hostile.run("list", "--json").out)["submissions"]
 
     shown = hostile.run("status", record["id"])
@@ -118,5 +119,6 @@ def test_what_a_stranger_wrote_is_spelled_out_on_a_terminal_and_whole_in_json(
     everything = (shown, told, found, found_json, *scanned)
     assert [acting(one) for one in everything] == [set()] * len(everything)
     assert "⟨U+001B⟩" in shown.out
-    assert "⟨U+202E⟩" in found.out
+    assert "⟨U+202E⟩" in shown.out
+    assert "U+001B" in found.out
     assert msgspec.json.decode(told.out)["submission"]["reason"] == HOSTILE

@@ -113,11 +113,10 @@ async def put_skill(
             findings=findings,
             digest=version.digest,
             scanner="vskill-tier1 1",
-            score=score(findings),
             checked_at=at,
             duration_seconds=0.04,
             ruleset="abc123",
-            **(report or {}),
+            **{"score": score(findings), **(report or {})},
         )
         done = await env.engine.commit(
             [
