@@ -7,7 +7,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from urllib.parse import unquote
 
 import re2
@@ -55,14 +55,19 @@ def decode_literal(text: str) -> str | None:
     return best
 
 
+def encoded_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where long runs of encoded characters start and end."""
+    if _ANY_RUN.search(text.encode(errors="replace")):
+        for _, start, end in _RUNS.finds(text):
+            if end - start >= _MIN_CHARACTERS:
+                yield start, end
+
+
 def find_encoded(text: str) -> list[tuple[int, str]]:
     """Return the plain text behind each encoded run in *text* that turns out to be code."""
-    text = text[:MAX_BYTES]
-    if not _ANY_RUN.search(text.encode()):
-        return []
     found = []
-    for _, start, end in _RUNS.finds(text):
-        plain = decode_literal(text[start:end]) if end - start >= _MIN_CHARACTERS else None
+    for start, end in encoded_runs(text[:MAX_BYTES]):
+        plain = decode_literal(text[start:end])
         if plain and _WORDS.search(plain):
             found.append((start, plain))
     return found

@@ -37,6 +37,7 @@ class Act(StrEnum):
     PAY = "pays somebody who is named here"
     MINE = "mines cryptocurrency"
     UNLOCK = "opens a downloaded archive with a password"
+    ENCODED = "is encoded and cannot be read"
     TOOL_SERVER = "connects an agent to a tool server"
 
     # What a text tells its reader, the agent or the person behind it.

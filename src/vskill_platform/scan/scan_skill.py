@@ -24,6 +24,7 @@ from vskill_platform.scan.capabilities import Capabilities, list_capabilities
 from vskill_platform.scan.collect import Placed
 from vskill_platform.scan.compose import Match, apply_rules
 from vskill_platform.scan.data_files import ruleset_version
+from vskill_platform.scan.encoded_texts import encoded_facts
 from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.facts import Act, Fact, storable
 from vskill_platform.scan.file_facts import file_facts
@@ -136,7 +137,8 @@ def all_facts(files: list[ScanFile]) -> list[Placed]:
         inside = inner_files.open_containers(files, _manifest_of(files))
         everything, sealed = [*files, *inside.files], inside.facts
     facts = [
-        *collect_facts(everything), *file_facts(everything), *settings_facts(everything), *sealed,
+        *collect_facts(everything), *file_facts(everything), *settings_facts(everything),
+        *encoded_facts(everything), *sealed,
     ]  # fmt: skip
     facts += borrowed_names(facts)
     if len(files) >= MAX_FILES:
