@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
+import re2
 
 from vskill_platform.scan.collect import Fragments, Placed, place
 from vskill_platform.scan.decode import MAX_BYTES, decode_literal, encoded_runs
@@ -21,19 +22,23 @@ from vskill_platform.scan.paragraphs import Paragraphs
 from vskill_platform.scan.prose import read_prose
 from vskill_platform.scan.skill_files import ScanFile
 
-_HINT = re.compile(
-    r"decod|decrypt|decipher|unscramble|rot-?13|base ?(?:16|32|64|85)|backwards|revers|"
-    r"character codes?|caesar|\bhex\b|解码|декодир|デコード|dekodier",
-    re.IGNORECASE,
+_HINT = re2.compile(
+    r"(?i)decod|decrypt|decipher|unscramble|rot-?13|backwards|in reverse|reversed|character codes"
+    r"|caesar|解码|декодир|デコード|dekodier"
 )
-_ROT13 = re.compile(r"rot-?13|caesar|cipher", re.IGNORECASE)
-_REVERSED = re.compile(r"backwards|revers", re.IGNORECASE)
-_NUMBERS = re.compile(r"(?:\b\d{2,6}\b[,;\s]+){11,}\d{2,6}\b")
-#: A long run that goes on in the next line.
-_BROKEN_RUN = re.compile(r"(?<=[A-Za-z0-9+/]{32})\r?\n[ \t>]*(?=[A-Za-z0-9+/]{4,})")
+_ROT13 = re2.compile(r"(?i)rot-?13|caesar|\bcipher")
+_REVERSED = re2.compile(r"(?i)backwards|in reverse|reversed")
+#: A list of numbers that is long enough to be words.
+_MANY_NUMBERS = re2.compile(r"(?:\d{2,6}[,;\s]{1,3}){11}\d{2}")
+_NUMBERS = re.compile(r"\d{2,6}(?:[,;\s]{1,3}\d{2,6}){11,}")
+#: A line that is nothing but the beginning or middle of something long.
+_RUN_LINE = re2.compile(r"(?m)^[ \t>]*[A-Za-z0-9+/]{32,}[ \t]*\r?$")
+_LINE_END = re.compile(r"([A-Za-z0-9+/])[ \t]*\r?\n[ \t>]*(?=[A-Za-z0-9+/]{4})")
 _WORDS = re.compile(r"[^\W\d_]{2,}[\s,.:]+[^\W\d_]{2,}")
 _MAX_RUNS = 200
-_MAX_LINES = 400
+#: How far below the words that speak of it something to be decoded is looked for.
+_REACH = 6
+_MAX_LINES = 60
 _MAX_CODE = 0x10FFFF
 
 
@@ -47,30 +52,45 @@ def encoded_facts(files: list[ScanFile]) -> list[Placed]:
 
 
 def _facts(text: str) -> Iterator[Fact]:
-    is_told = _HINT.search(text) is not None
-    for start, coded, plain in _decoded(text, is_told=is_told):
+    raw = text.encode(errors="replace")
+    is_told = _HINT.search(raw) is not None
+    coded = [*_runs(text, raw), *_numbers(text, raw)]
+    if is_told:
+        coded += islice(_lines(text), _MAX_LINES)
+    for start, shown, plain in coded:
         line = text.count("\n", 0, start) + 1
         if plain and _WORDS.search(plain):
             yield from _read(plain, line)
         elif is_told and plain is None:
-            yield Fact(act=Act.ENCODED, line=line, text=shorten(coded))
+            yield Fact(act=Act.ENCODED, line=line, text=shorten(shown))
 
 
-def _decoded(text: str, *, is_told: bool) -> Iterator[tuple[int, str, str | None]]:
-    """Yield where something encoded stands, the thing itself, and its plain text if any."""
-    whole = _BROKEN_RUN.sub("", text)
+#: Where something encoded stands, the thing itself, and its plain text if there is one.
+_Coded = tuple[int, str, str | None]
+
+
+def _runs(text: str, raw: bytes) -> Iterator[_Coded]:
+    whole = _LINE_END.sub(r"\1", text) if _RUN_LINE.search(raw) else text
     for start, end in islice(encoded_runs(whole), _MAX_RUNS):
         coded = whole[start:end]
         yield max(text.find(coded[:24]), 0), coded, decode_literal(coded)
-    for found in _NUMBERS.finditer(text):
-        yield found.start(), found[0], _characters(found[0])
-    if not is_told:
-        return
-    start = 0
-    for line in text.split("\n")[:_MAX_LINES]:
-        if _ROT13.search(text):
+
+
+def _numbers(text: str, raw: bytes) -> Iterator[_Coded]:
+    if _MANY_NUMBERS.search(raw):
+        for found in islice(_NUMBERS.finditer(text), _MAX_RUNS):
+            yield found.start(), found[0], _characters(found[0])
+
+
+def _lines(text: str) -> Iterator[_Coded]:
+    """Read the lines at and below the words that speak of ROT13 or of reading backwards."""
+    start, rotated, reversed_ = 0, 0, 0
+    for line in text.split("\n"):
+        rotated = _REACH if _ROT13.search(line) else rotated - 1
+        reversed_ = _REACH if _REVERSED.search(line) else reversed_ - 1
+        if rotated > 0:
             yield start, line, codecs.decode(line, "rot13")
-        if _REVERSED.search(text):
+        if reversed_ > 0:
             yield start, line, line[::-1]
         start += len(line) + 1
 
