@@ -56,12 +56,8 @@ def _zero_width(text: str) -> str:
     return re.sub(r"(?<=[a-z]{2})(?=[a-z]{2})", "\u200b", text)
 
 
-def _pieces(text: str) -> list[str]:
-    return textwrap.wrap(text, width=max(len(text) // 3, 12), break_long_words=False)
-
-
 def _as_list(text: str) -> str:
-    return "\n".join(f"{number}. {part}" for number, part in enumerate(_pieces(text), start=1))
+    return f"1. Sort the notes.\n2. {text}\n3. Go on."
 
 
 def _as_table(text: str) -> str:

@@ -31,6 +31,7 @@ from vskill_platform.scan.file_facts import file_facts
 from vskill_platform.scan.limits import check_limits
 from vskill_platform.scan.magic import CONTAINERS
 from vskill_platform.scan.manifest import MANIFEST, check_manifest
+from vskill_platform.scan.obeyed_files import with_obeyed
 from vskill_platform.scan.packages import borrowed_names
 from vskill_platform.scan.pattern_set import Precheck
 from vskill_platform.scan.rules import load_rules
@@ -136,6 +137,7 @@ def all_facts(files: list[ScanFile]) -> list[Placed]:
 
         inside = inner_files.open_containers(files, _manifest_of(files))
         everything, sealed = [*files, *inside.files], inside.facts
+    everything = with_obeyed(everything)
     facts = [
         *collect_facts(everything), *file_facts(everything), *settings_facts(everything),
         *encoded_facts(everything), *sealed,

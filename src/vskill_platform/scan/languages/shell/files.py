@@ -149,7 +149,9 @@ def run_unzip(state: State, command: Command) -> str:
     archive = next(iter(options.rest), "")
     given = state.content(archive) if archive not in {"", "-"} else command.stdin
     _unpack(state, given, archive, options.first("d"))
-    has_password = options.has("P") or any(arg.startswith("-p") for arg in command.args)
+    has_password = options.has("P") or any(
+        arg.startswith("-p") and len(arg) > len("-px") for arg in command.args
+    )
     if has_password and state.flow(given).hosts:
         state.emit_all(Act.UNLOCK, state.flow(given).hosts, archive)
     return state.derive(given)

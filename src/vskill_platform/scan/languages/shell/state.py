@@ -103,6 +103,7 @@ class State(msgspec.Struct):
     facts: dict[tuple[object, ...], Fact] = {}
     counts: dict[Act, int] = {}
     variables: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     #: What was written where; found by path, by name and by folder.
     files: dict[str, str] = {}
     names: dict[str, str] = {}

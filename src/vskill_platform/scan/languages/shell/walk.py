@@ -1,6 +1,7 @@
 """Following shell code statement by statement, handing each command to what knows it."""
 
 import re
+import shlex
 
 from vskill_platform.scan.facts import Act
 from vskill_platform.scan.languages.shell.commands import PROGRAMS
@@ -8,7 +9,7 @@ from vskill_platform.scan.languages.shell.files import filter_text
 from vskill_platform.scan.languages.shell.names import SHELLS, program_name
 from vskill_platform.scan.languages.shell.parser import Parser
 from vskill_platform.scan.languages.shell.redirects import read_input, write_output
-from vskill_platform.scan.languages.shell.run import run_path, run_unknown
+from vskill_platform.scan.languages.shell.run import execute, run_path, run_unknown
 from vskill_platform.scan.languages.shell.source import open_braces
 from vskill_platform.scan.languages.shell.state import (
     MAX_NESTING,
@@ -164,7 +165,7 @@ def _is_unheard_of(state: State, simple: Simple, start: int) -> bool:
     path = bare(simple.words[start]) if start < len(simple.words) else None
     if path is None or not path.isascii() or simple.redirects:
         return False
-    is_new = not (state.files or state.trees or state.functions)
+    is_new = not (state.files or state.trees or state.functions or path in state.aliases)
     return is_new and program_name(path) not in PROGRAMS
 
 
@@ -227,6 +228,9 @@ def run_command(state: State, command: Command) -> str:
 def _dispatch(state: State, command: Command) -> str:
     if command.name in state.functions:
         return _call(state, command)
+    if command.name in state.aliases:
+        code = shlex.join(command.args)
+        return execute(state, f"{state.aliases.pop(command.name)} {code}", "", command.stdin)
     if state.is_mark(command.path) or command.path.startswith("$"):
         return run_unknown(state, command)
     program = PROGRAMS.get(command.name)

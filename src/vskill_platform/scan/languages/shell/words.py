@@ -49,13 +49,21 @@ def fold_words(state: State, words: Iterable[Word]) -> list[str]:
         if isinstance(word, str):
             folded = word[:MAX_VALUE]
         else:
-            folded = "".join([_fold_cut(state, part) for part in word.parts])[:MAX_VALUE]
+            folded = "".join(
+                [_fold_cut(state, part) for part in word.parts if not _is_empty(state, word, part)]
+            )[:MAX_VALUE]
         state.spend(len(folded))
         if CUT in folded:
             found += [piece for piece in folded.split(CUT) if piece]
         else:
             found.append(folded)
     return found
+
+
+def _is_empty(state: State, word: Parts, part: Part) -> bool:
+    """Tell ``$@`` inside of a word: without arguments it is nothing, and cuts the word in two."""
+    is_all = part.kind == VARIABLE and part.text in {"@", "*"}
+    return is_all and len(word.parts) > 1 and part.text not in state.variables
 
 
 def hides_its_name(word: Parts, name: str, *, is_spelled_out: bool) -> bool:
@@ -135,6 +143,10 @@ def _expand(state: State, expression: str, *, is_quoted: bool) -> str:
         known = state.variables.get(known)
     if known is None:
         return _expand_unknown(state, name, rest, expression)
+    if index and index[1:-1].isdecimal():
+        elements = known.split(CUT)
+        at = int(index[1:-1])
+        known = elements[at] if at < len(elements) else ""
     value = known if index or not is_quoted else known.replace(CUT, " ")
     return _apply(value, rest)
 

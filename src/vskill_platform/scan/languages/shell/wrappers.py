@@ -104,6 +104,14 @@ def _all_variables(state: State, command: Command) -> str:
     return state.mark(Flow(secrets=frozenset({ALL_VARIABLES})))
 
 
+def run_alias(state: State, command: Command) -> str:
+    for arg in command.args:
+        name, equals, value = arg.partition("=")
+        if equals:
+            state.aliases[name] = value
+    return ""
+
+
 def run_which(state: State, command: Command) -> str:
     """``command -v`` looks a program up; otherwise it runs it."""
     if any(arg in {"-v", "-V", "-pv"} for arg in command.args[:2]):
@@ -123,6 +131,8 @@ def run_xargs(state: State, command: Command) -> str:
     inner = first_command(command.args, valued)
     if not inner:
         return command.stdin
+    if not hole and inner[-1] == "-c" and program_name(inner[0]) in SHELLS:
+        return execute(state, command.stdin, "xargs")
     if hole:
         args = [arg.replace(hole, command.stdin) if hole in arg else arg for arg in inner]
     else:
@@ -171,5 +181,6 @@ WRAPPERS = {
     "printenv": run_printenv, "set": run_set,
     "export": run_declare, "declare": run_declare, "typeset": run_declare, "local": run_declare,
     "readonly": run_declare,
+    "alias": run_alias,
     "command": run_which, "xargs": run_xargs, "parallel": run_xargs, "ssh": run_ssh,
 }  # fmt: skip

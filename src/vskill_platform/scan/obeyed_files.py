@@ -1,0 +1,51 @@
+"""Files that the instructions tell the agent to follow: they are instructions themselves."""
+
+import re
+from pathlib import PurePosixPath
+
+import msgspec
+
+from vskill_platform.scan.magic import FileType
+from vskill_platform.scan.skill_files import Role, ScanFile
+
+#: A file that is to be obeyed, not looked up.
+_ORDER = re.compile(
+    r"\b(?:follow|obey|comply with|carry out|"
+    r"do (?:all|everything|exactly|what|(?:the|each|every) step)|perform|"
+    r"complete|adhere to|before anything else|as your (?:instructions|rules|task))\b"
+    r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",
+    re.IGNORECASE,
+)  # fmt: skip
+_FILE = re.compile(r"[\w./!-]{1,200}\.\w{1,12}\b")
+_LOWER = frozenset({Role.REFERENCE, Role.DOCUMENT, Role.SAMPLE})
+_MAX_LINES = 20_000
+
+
+def with_obeyed(files: list[ScanFile]) -> list[ScanFile]:
+    """Return the files, those as instructions that other instructions tell to follow."""
+    by_name: dict[str, list[int]] = {}
+    for place, file in enumerate(files):
+        if file.role in _LOWER and file.kind is FileType.TEXT and not file.language:
+            by_name.setdefault(_name(file.path), []).append(place)
+    todo = [file for file in files if file.role is Role.INSTRUCTION]
+    changed = list(files)
+    while todo and by_name:
+        for name in _ordered(todo.pop().text):
+            for place in by_name.pop(name, ()):
+                changed[place] = msgspec.structs.replace(files[place], role=Role.INSTRUCTION)
+                todo.append(changed[place])
+    return changed
+
+
+def _ordered(text: str) -> set[str]:
+    """Name the files in lines that order the agent to follow something."""
+    return {
+        _name(found)
+        for line in text.split("\n")[:_MAX_LINES]
+        if _ORDER.search(line)
+        for found in _FILE.findall(line)
+    }
+
+
+def _name(path: str) -> str:
+    return PurePosixPath(path.rpartition("!")[2]).name.lower()
