@@ -22,7 +22,7 @@ Work = Callable[[apsw.Connection], Result]
 
 _SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")
 #: Raised when the rows change and the schema does not.
-_FORMAT = 4
+_FORMAT = 5
 #: A file that another release has written is not read; it is made anew.
 FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFFFFFF
 #: Marks the file as ours.

@@ -29,6 +29,9 @@ _TIERS = {tier: number for number, tier in enumerate(TrustTier)}
 #: What counts in the rank, in points. A tier weighs as much as sixteen times the installs, or as
 #: two years.
 _TIER_POINTS, _DOUBLING_POINTS, _YEAR_POINTS = 8, 2, 4
+#: Fewer installs than this do not change the rank: a few downloads say nothing about a skill, and
+#: a list must not reorder itself while somebody downloads what is on its first page.
+_INSTALLS_THAT_COUNT = 16
 _FIRST_YEAR = datetime(2020, 1, 1, tzinfo=UTC)
 _YEAR_SECONDS = 365.25 * 86400
 #: Points are told apart this finely: a day and a half.
@@ -117,11 +120,11 @@ def row_of(facts: SkillFacts) -> SkillRow:
 def _rank(hit: SkillHit) -> int:
     """Put trust, popularity and freshness into one number; only what they are, not what time it is.
 
-    Installs count by their doublings, so a skill moves seldom.
+    Installs count by their doublings, so a skill seldom changes its rank.
     """
     points = (
         _TIER_POINTS * _TIERS[hit.tier]
-        + _DOUBLING_POINTS * int(math.log2(1 + hit.installs))
+        + _DOUBLING_POINTS * int(math.log2(1 + hit.installs / _INSTALLS_THAT_COUNT))
         + _YEAR_POINTS * (hit.updated_at - _FIRST_YEAR).total_seconds() / _YEAR_SECONDS
     )
     level = min(max(int(points * _LEVELS_A_POINT), 0), _MAX_LEVEL)

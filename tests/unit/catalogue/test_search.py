@@ -133,6 +133,18 @@ async def test_one_letter_more_does_not_lose_what_was_found(catalogue: Catalogue
     assert await found(catalogue, "invoice trax") == []
 
 
+async def test_a_few_downloads_do_not_reorder_a_list(catalogue: Catalogue) -> None:
+    for number in range(6):
+        await published(f"a/r/skill-{number}")
+    before = await found(catalogue)
+
+    await add_installs({before[-1]: 15, before[2]: 1})
+
+    answer = await results(catalogue)
+    assert slugs(answer) == before
+    assert answer.hits[-1].installs == 15
+
+
 async def test_what_fits_alike_is_in_the_order_of_trust_installs_and_freshness(
     catalogue: Catalogue,
 ) -> None:
