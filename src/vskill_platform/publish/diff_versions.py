@@ -25,7 +25,7 @@ NO_NEWLINE = "\\ No newline at end of file"
 #: Of all files together, so that the whole takes a second or two.
 MAX_COMPARED_FILES = 300
 MAX_COMPARED_LINES = 50_000
-_MAX_SECONDS = 5
+_MAX_CPU_SECONDS = 5
 #: Anybody may ask, so this has one process of its own: those that take uploads are not for it.
 _TURNS = ShortQueue(at_once=1, waiting=8, busy="other versions are being compared")
 _BEYOND = "not compared: so much has changed that only the first files are"
@@ -122,7 +122,7 @@ async def _compare_elsewhere(
     archives = [await _archive(version) for version in (old, new)]
     work = partial(compare_archives, archives[0], archives[1], paths)
     try:
-        return await run_bounded(work, limiter=CapacityLimiter(1), seconds=_MAX_SECONDS)
+        return await run_bounded(work, limiter=CapacityLimiter(1), cpu_seconds=_MAX_CPU_SECONDS)
     except BROKE_DOWN:
         return dict.fromkeys(paths, _Compared(note="comparing its lines takes too long"))
 

@@ -1,7 +1,9 @@
 """Published skills: read all at once, aliases left out, slugs that move (seeds US-002)."""
 
+import hashlib
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.casts import a_published_skill
@@ -135,12 +137,17 @@ async def test_the_list_comes_in_pages_and_without_aliases(bound: WorkerEnv) -> 
 
 
 async def test_a_version_is_never_written_twice(bound: WorkerEnv) -> None:
-    first = await bound.engine.commit(write_version(a_version("@local/a", 1), b"archive"))
-    second = await bound.engine.commit(write_version(a_version("@local/a", 1), b"another"))
+    sha256 = hashlib.sha256(b"archive").hexdigest()
+    version = msgspec.structs.replace(a_version("@local/a", 1), archive_sha256=sha256)
+    other = msgspec.structs.replace(version, digest="another")
+
+    first = await bound.engine.commit(write_version(version, b"archive"))
+    second = await bound.engine.commit(write_version(other, b"another"))
 
     assert first is not None
     assert second is None
-    assert await get_archive(f"{1:064}") == b"archive"
+    assert await get_archive(sha256) == b"archive"
+    assert await get_versions("@local/a") == [version]
 
 
 async def test_migrated_slugs_take_their_versions_along_and_leave_an_alias(
