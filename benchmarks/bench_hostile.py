@@ -22,7 +22,7 @@ from benchmarks.hostile_inputs import KINDS, SIZE, Kind
 from benchmarks.process_tree import Cost, measure
 from benchmarks.report import duration, print_note, print_title, print_verdict, scratch
 from tests.git_server import GitServer, a_git_server
-from vskill_platform.base.bounded_process import MAX_MEMORY_BYTES, MAX_SECONDS
+from vskill_platform.base.bounded_process import MAX_MEMORY_BYTES, MAX_CPU_SECONDS
 from vskill_platform.base.worker_pool import Bounds
 from vskill_platform.settings import Settings
 
@@ -44,9 +44,9 @@ class Way(msgspec.Struct, frozen=True):
 
 
 _SCAN = Way("scan", Bounds().seconds)
-_SCAN_ARCHIVE = Way("unpack, scan", MAX_SECONDS + Bounds().seconds)
+_SCAN_ARCHIVE = Way("unpack, scan", MAX_CPU_SECONDS + Bounds().seconds)
 _SCAN_REPO = Way("clone, scan", 300 + Bounds().seconds)
-_HAND_IN = Way("hand in", MAX_SECONDS)
+_HAND_IN = Way("hand in", MAX_CPU_SECONDS)
 _WALK = Way("walk", Settings().message_deadline.total_seconds())
 
 
