@@ -22,7 +22,7 @@ from benchmarks.hostile_inputs import KINDS, SIZE, Kind
 from benchmarks.process_tree import Cost, measure
 from benchmarks.report import duration, print_note, print_title, print_verdict, scratch
 from tests.git_server import GitServer, a_git_server
-from vskill_platform.base.bounded_process import MAX_MEMORY_BYTES, MAX_CPU_SECONDS
+from vskill_platform.base.bounded_process import MAX_CPU_SECONDS, MAX_MEMORY_BYTES
 from vskill_platform.base.worker_pool import Bounds
 from vskill_platform.settings import Settings
 
