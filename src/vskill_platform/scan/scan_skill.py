@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -65,6 +66,13 @@ _SINKS = frozenset(
         Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_TERMINAL,
     }
 )  # fmt: skip
+
+
+class OpenedFiles(NamedTuple):
+    """The files of a skill with those inside of its archives, and what could not be opened."""
+
+    files: list[ScanFile]
+    sealed: list[Placed]
 
 
 class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,22 +139,30 @@ def _manifest_of(files: list[ScanFile]) -> str:
 
 def all_facts(files: list[ScanFile]) -> list[Placed]:
     """Collect what the files of a skill do and say, also inside of archives; judge nothing."""
+    return facts_of(open_files(files))
+
+
+def open_files(files: list[ScanFile]) -> OpenedFiles:
+    """Add what is inside of archives, and the role that each file has among the others."""
     everything, sealed = files, []
     if any(file.kind in CONTAINERS for file in files):
         from vskill_platform.scan import inner_files  # noqa: PLC0415 - few skills have archives
 
         inside = inner_files.open_containers(files, _manifest_of(files))
         everything, sealed = [*files, *inside.files], inside.facts
-    everything = with_obeyed(everything)
-    facts = [
-        *collect_facts(everything), *file_facts(everything), *settings_facts(everything),
-        *encoded_facts(everything), *sealed,
-    ]  # fmt: skip
-    facts += borrowed_names(facts)
     if len(files) >= MAX_FILES:
         rest = Fact(act=Act.OPAQUE, line=1, text="more files than are read", detail="cut")
-        facts.append(Placed(fact=rest, path=files[-1].path, role=Role.DOCUMENT))
-    return facts
+        sealed = [*sealed, Placed(fact=rest, path=files[-1].path, role=Role.DOCUMENT)]
+    return OpenedFiles(with_obeyed(everything), sealed)
+
+
+def facts_of(opened: OpenedFiles) -> list[Placed]:
+    files = opened.files
+    facts = [
+        *collect_facts(files), *file_facts(files), *settings_facts(files), *encoded_facts(files),
+        *opened.sealed,
+    ]  # fmt: skip
+    return [*facts, *borrowed_names(facts)]
 
 
 def _finding(match: Match) -> Finding:

@@ -11,9 +11,12 @@ import msgspec
 
 from vskill_platform.scan.capabilities import Capabilities, list_capabilities
 from vskill_platform.scan.collect import Placed
+from vskill_platform.scan.compose import apply_rules
 from vskill_platform.scan.exposed import redact
+from vskill_platform.scan.facts import Act
 from vskill_platform.scan.magic import FileType
-from vskill_platform.scan.scan_skill import all_facts
+from vskill_platform.scan.rules import load_rules
+from vskill_platform.scan.scan_skill import facts_of, open_files
 from vskill_platform.scan.skill_files import Role, ScanFile, is_prose, read_skill_files
 
 #: Facts, capabilities and names help to find a place; the texts themselves are what is judged.
@@ -21,6 +24,8 @@ _SHARE_OF_FACTS, _SHARE_OF_CAPABILITIES, _SHARE_OF_NAMES = 0.25, 0.1, 0.05
 _MAX_FACTS = 300
 #: What stands before a line (its number and a bar), around a fact, and above a file.
 _MARGIN, _FRAME, _HEADING = 8, 80, 64
+#: What is in a file that nobody could read.
+_UNREAD = frozenset({Act.OPAQUE, Act.EXECUTABLE, Act.ENCODED, Act.HIDDEN})
 _ROLES = {role: place for place, role in enumerate(Role)}
 _NOT_PLAIN = re.compile(r"[^\t\x20-\x7e]")
 #: Control, format, surrogate, private and unassigned characters, and ends of line that are none.
@@ -74,9 +79,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 def gather_evidence(folder: Path, max_chars: int) -> Evidence:
     """Choose what to show: what is obeyed first, then what is run, then what is read."""
-    files = sorted(read_skill_files(folder), key=lambda file: _ROLES[file.role])
-    facts = all_facts(files)
-    spans = tuple(_fitting(_spans(facts), _size, int(max_chars * _SHARE_OF_FACTS)))
+    opened = open_files(read_skill_files(folder))
+    files = sorted(opened.files, key=lambda file: _ROLES[file.role])
+    facts = facts_of(opened)
+    spans = tuple(
+        _fitting(_spans(_most_needed_first(facts)), _size, int(max_chars * _SHARE_OF_FACTS))
+    )
     capabilities = _capabilities(facts, int(max_chars * _SHARE_OF_CAPABILITIES))
     names = int(max_chars * _SHARE_OF_NAMES)
     room = max_chars - names - sum(map(_size, spans)) - _size_of_all(capabilities)
@@ -97,6 +105,18 @@ def gather_evidence(folder: Path, max_chars: int) -> Evidence:
         left_out=tuple(_fitting(left_out, len, names)),
         unseen=tuple(unseen),
     )
+
+
+def _most_needed_first(facts: list[Placed]) -> list[Placed]:
+    """Put first what tier 1 could not read, then what it counts for less because of its place.
+
+    Nobody else looks at these again, so they must not be cut off behind a flood of others.
+    """
+    unread = [one for one in facts if one.fact.act in _UNREAD]
+    matches = apply_rules(load_rules(), facts)
+    lowered = [fact for match in matches if match.lowered for fact in match.facts]
+    others = [fact for match in matches for fact in match.facts]
+    return [*unread, *lowered, *others, *facts]
 
 
 def clean(text: str) -> str:
