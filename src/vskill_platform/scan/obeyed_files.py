@@ -12,7 +12,8 @@ from vskill_platform.scan.skill_files import Role, ScanFile
 _ORDER = re.compile(
     r"\b(?:follow|obey|comply with|carry out|"
     r"do (?:all|everything|exactly|what|(?:the|each|every) step)|perform|"
-    r"complete|adhere to|before anything else|as your (?:instructions|rules|task))\b"
+    r"(?:run|execute) (?:each|every|all)|complete|adhere to|"
+    r"before anything else|as your (?:instructions|rules|task))\b"
     r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",
     re.IGNORECASE,
 )  # fmt: skip

@@ -68,8 +68,11 @@ _NEGATED = re2.compile(
 )
 _NEGATION_REACH = 16
 _NEGATABLE = frozenset(
-    {Act.TELL_OVERRIDE, Act.TELL_DISARM, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_SEND}
-)
+    {
+        Act.TELL_OVERRIDE, Act.TELL_DISARM, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_SEND,
+        Act.TELL_ASK_SECRET, Act.TELL_WIPE, Act.TELL_SHELL, Act.TELL_PAY, Act.TELL_RUN,
+    }
+)  # fmt: skip
 #: "Never silently fall back" asks for the opposite of hiding.
 _HIDDEN_WAY = re.compile(r"\w+ly\b")
 #: "Do not tell users to run it" is about what users do, not about what they know.
@@ -110,6 +113,7 @@ TOLD_BY_CODE = frozenset(
         Act.TELL_AUTHORITY,
         Act.TELL_DISARM,
         Act.TELL_IMAGE,
+        Act.TELL_LOCK,
         Act.TELL_MINE,
         Act.TELL_RECORD,
     }

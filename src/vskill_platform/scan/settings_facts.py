@@ -23,7 +23,7 @@ _LOCKS = frozenset({"package-lock.json", "pnpm-lock.yaml", "poetry.lock", "compo
 _FENCE_HINT = re.compile(r"mcp|command|\brun\b|script|hooks|exec", re.IGNORECASE)
 #: A text that reads like a command line.
 _COMMAND_LINE = re.compile(
-    r"^\s*(?:sudo\s+)?(?:curl|wget|bash|sh|zsh|python3?|node|npx|npm|pip3?|uvx?|powershell|pwsh|"
+    r"(?m)^\s*(?:sudo\s+)?(?:curl|wget|bash|sh|zsh|python3?|node|npx|npm|pip3?|uvx?|powershell|pwsh|"
     r"cmd|osascript|nc|ncat|socat|eval|echo|printf|cat|tar|rm|dd|scp|ssh|env|printenv|crontab|"
     r"launchctl|systemctl|chmod|docker|claude|codex|base64|nohup|xattr|spctl|perl|ruby|php|find|"
     r"mkfifo|exec|source|xmrig|git|sudo)(?=[\s\"'$<>|;&]|$)"
@@ -41,13 +41,21 @@ def _facts(file: ScanFile) -> Iterator[Placed]:
     kind = FORMATS.get(suffix_of(file.path))
     if kind and not file.language and name_of(file.path) not in _LOCKS:
         yield from _placed(file, read_settings(file.text, kind), file.role, shift=0)
-    elif is_prose(file.path) and "```" in file.text and _FENCE_HINT.search(file.text):
+    elif file.role is Role.INSTRUCTION and not file.language and not is_prose(file.path):
+        yield from _words(file, [(1, file.text)], file.role)  # a page, a picture, a table
+    elif is_prose(file.path) and "```" in file.text and _is_worth_reading(file.text):
         for region in split_markdown(file.text):
             kind = FENCES.get(region.language) or _guess(region.language, region.text)
-            if region.kind is RegionKind.FENCE and kind and _FENCE_HINT.search(region.text):
+            if region.kind is RegionKind.FENCE and kind and _is_worth_reading(region.text):
                 found = read_settings(region.text, kind)
                 found.texts = []  # words in fences are read with the rest of the text
+                if not found.commands and _COMMAND_LINE.search(region.text):
+                    found.commands = [(1, region.text)]  # whatever the fence calls it
                 yield from _placed(file, found, file.role, shift=region.line)
+
+
+def _is_worth_reading(text: str) -> bool:
+    return bool(_FENCE_HINT.search(text) or _COMMAND_LINE.search(text))
 
 
 def _guess(language: str, text: str) -> str:
@@ -59,7 +67,7 @@ def _placed(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Itera
     runs = role if role in {Role.SAMPLE, Role.INSTRUCTION} or shift else Role.SCRIPT
     for line, command in found.commands:
         for fact in run_at(command, line):
-            if fact.detail != "unparsed":  # what looks like a command may be none
+            if not _is_noise(fact):
                 yield _at(file, fact, runs, shift)
     for line, _, code in found.programs:
         for fact in _python(code):
@@ -74,6 +82,11 @@ def _placed(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Itera
         yield _at(file, cut, role, 0)
 
 
+def _is_noise(fact: Fact) -> bool:
+    """Tell that a text cannot be followed as a command: what looks like one may be none."""
+    return fact.act is Act.OPAQUE and fact.detail == "unparsed"
+
+
 def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator[Placed]:
     """Read all texts in one pass; each stands in a paragraph of its own."""
     lines, parts = [], []
@@ -83,7 +96,7 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator
         lines += [line] * (part.count("\n") + 2)
         if _COMMAND_LINE.search(part):
             for fact in run_at(part, line):
-                if fact.detail != "unparsed":
+                if fact.act is not Act.OPAQUE:
                     yield _at(file, fact, role, 0)
     whole = "\n\n".join(parts)
     for fact in read_prose(Paragraphs(whole, 1)):

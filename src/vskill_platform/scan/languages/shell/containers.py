@@ -11,6 +11,8 @@ from vskill_platform.scan.languages.shell.state import Command, State, secret_at
 _HOST_PLACES = frozenset(
     {"/", "/etc", "/root", "/proc", "/var/run/docker.sock", "/run/docker.sock"}
 )
+#: A pod that shares the processes of its node, or has all rights there.
+_HOST_POD = re.compile(r"\"(?:hostPID|privileged)\"\s*:\s*true")
 _MOUNTED = re.compile(r"(?:-v|--volume)[ =](/[^\s:]{0,200}):|\bsource=(/[^\s,]{0,200})")
 
 
@@ -33,7 +35,8 @@ def _note_host_rights(state: State, args: list[str]) -> None:
     for secret in sorted(secrets):
         state.emit(Act.READ_SECRET, secret)
     is_free = "--privileged" in args or "--cap-add=ALL" in args
-    if is_free and any(path in _HOST_PLACES for path in mounts):
+    owns_host = "/" in mounts or any(_HOST_POD.search(arg) for arg in args)
+    if owns_host or (is_free and any(path in _HOST_PLACES for path in mounts)):
         state.emit(Act.ELEVATE, "a container with the rights of the machine")
 
 

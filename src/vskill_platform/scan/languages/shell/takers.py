@@ -4,7 +4,9 @@ import re
 
 from vskill_platform.scan.facts import Act
 from vskill_platform.scan.languages.shell.options import read_options
+from vskill_platform.scan.languages.shell.run import execute
 from vskill_platform.scan.languages.shell.state import Command, Flow, State
+from vskill_platform.scan.places import Sensitive
 
 #: Where money is sent to, written out: Ethereum, Bitcoin, Solana.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[1-9A-HJ-NP-Za-km-z]{32,44}")
@@ -66,10 +68,37 @@ def run_miner(state: State, command: Command) -> str:
     return state.mark(Flow())
 
 
+def run_schtasks(state: State, command: Command) -> str:
+    """``schtasks /create`` runs a command on a timer."""
+    args = [arg.lower() for arg in command.args]
+    if "/create" in args:
+        state.emit(Act.WRITE, str(Sensitive.AUTOSTART))
+        if "/tr" in args[:-1]:
+            execute(state, command.args[args.index("/tr") + 1], "schtasks")
+    return ""
+
+
+def run_cmd(state: State, command: Command) -> str:
+    """``cmd /c`` runs the rest of its line."""
+    at = next((n for n, arg in enumerate(command.args) if arg.lower() in {"/c", "/k"}), -1)
+    return execute(state, " ".join(command.args[at + 1 :]), "cmd") if at >= 0 else ""
+
+
+def run_nsenter(state: State, command: Command) -> str:
+    """Process 1 is the host's: its namespaces are the way out of a container."""
+    text = " ".join(command.args)
+    if re.search(r"(?:-t|--target)[ =]?1(?:\s|$)", text):
+        state.emit(Act.ELEVATE, "container left by nsenter")
+    return state.mark(Flow())
+
+
 TAKERS = {
     **dict.fromkeys(_CLIPBOARD, run_clipboard),
     **dict.fromkeys(_SCREEN, run_screen),
     **dict.fromkeys(_PAYS, run_payment),
     **dict.fromkeys(_MINERS, run_miner),
     "xinput": run_keys,
+    "schtasks": run_schtasks,
+    "cmd": run_cmd,
+    "nsenter": run_nsenter,
 }
