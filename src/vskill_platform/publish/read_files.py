@@ -8,11 +8,13 @@ from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.base.recent import Recent
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import SkillVersion
+from vskill_platform.scan.magic import is_wide_text
 from vskill_platform.stores.skill_store import get_archive
 
 #: Who reads one file of a skill reads the next; more are rarely asked for again.
 _ROOM_BYTES = 16 * 1024 * 1024
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
+_SNIFF = 8192
 
 _recent: Recent[tuple[str, str], bytes] = Recent(room=_ROOM_BYTES, weigh=len)
 
@@ -61,8 +63,11 @@ def unpack_some(archive: bytes, paths: frozenset[str]) -> dict[str, bytes]:
 
 def text_of(raw: bytes) -> str | None:
     """Return the text of a file; None if it is not one."""
+    # A mark alone makes no UTF-16: without zeros a shell runs what would be shown as other letters.
+    is_wide = raw.startswith(_MARKS) and is_wide_text(raw[:_SNIFF])
+    is_marked = raw.startswith(_MARKS) and b"\0" not in raw
     try:
-        text = raw.decode("utf-16" if raw.startswith(_MARKS) else "utf-8")
+        text = raw.decode("utf-16" if is_wide else "utf-8", "replace" if is_marked else "strict")
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text.removeprefix("\ufeff")

@@ -8,6 +8,7 @@ import msgspec
 
 from vskill_platform.base.show_text import show
 from vskill_platform.model.verdict import Finding
+from vskill_platform.scan.decode_bytes import text_of
 from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.skill_files import MAX_TEXT_BYTES
 
@@ -69,8 +70,7 @@ def _read(folder: Path, file: str) -> str:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return ""
         raw = opened.read(MAX_TEXT_BYTES)
-    encoding = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
-    return raw.decode(encoding, errors="replace")
+    return text_of(raw)
 
 
 def _prepare(text: str, finding: Finding) -> str:

@@ -56,6 +56,8 @@ def _binary(file: ScanFile) -> Iterator[Placed]:
             yield _at(file, Act.EXECUTABLE, 1, file.kind, file.kind)
         case FileType.BYTECODE | FileType.ARCHIVE:
             yield _at(file, Act.OPAQUE, 1, file.kind, file.kind)
+        case FileType.DATA | FileType.MEDIA | FileType.DOCUMENT if file.is_run:
+            yield _at(file, Act.OPAQUE, 1, f"{file.kind}, which the skill runs", "broken")
         case FileType.DATA:
             yield _at(file, Act.OPAQUE, 1, file.kind, "unknown")
         case _:

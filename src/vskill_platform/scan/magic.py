@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from vskill_platform.scan.media_structure import has_structure
+
 
 class FileType(StrEnum):
     TEXT = "text"
@@ -72,12 +74,20 @@ _SNIFF = 8192
 #: Bytes that text does not have, but for a few.
 _CONTROL = bytes([*range(9), *range(14, 27), *range(28, 32)])
 _MAX_CONTROL_SHARE = 0.05
+_MOSTLY_ZERO = 0.7
+#: Which of four bytes are zero in ASCII text of two or four bytes a character.
+_WIDE_PATTERNS = (
+    [False, True, False, True],
+    [True, False, True, False],
+    [False, True, True, True],
+    [True, True, True, False],
+)
 
 
 def file_type(head: bytes, name: str) -> FileType:
     """Tell what a file is; *head* is its beginning."""
     for magic, kind in _MAGIC_BY_START.get(head[:1], ()):
-        if head.startswith(magic):
+        if head.startswith(magic) and has_structure(magic, head):
             return kind
     if head[2:4] == _PYTHON_BYTECODE[1:] and name.endswith((".pyc", ".pyo")):
         return FileType.BYTECODE
@@ -90,12 +100,27 @@ def file_type(head: bytes, name: str) -> FileType:
     return FileType.TAR if name.lower().endswith(".tar") else FileType.DATA
 
 
+def pretends(head: bytes) -> bool:
+    """Say whether a file begins like one of another kind and does not go on like it."""
+    starts = _MAGIC_BY_START.get(head[:1], ())
+    return any(head.startswith(magic) and not has_structure(magic, head) for magic, _ in starts)
+
+
 def has_archive_behind(tail: bytes) -> bool:
     """Say whether a zip archive ends here: it may hang behind a picture or a script."""
     return _ZIP_END in tail[-_ZIP_END_REACH:]
 
 
+def is_wide_text(head: bytes) -> bool:
+    """Say whether zeros alternate with other bytes, as in text of two or four bytes a character."""
+    quarter = len(head) / 4
+    zeros = [head[start::4].count(0) > _MOSTLY_ZERO * quarter for start in range(4)]
+    return zeros in _WIDE_PATTERNS
+
+
 def _is_binary(head: bytes) -> bool:
-    if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if b"\x00" in head and not is_wide_text(head):
         return True
+    if b"\x00" in head:
+        return False
     return len(head) - len(head.translate(None, _CONTROL)) > _MAX_CONTROL_SHARE * len(head)

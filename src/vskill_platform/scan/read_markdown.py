@@ -12,6 +12,7 @@ from vskill_platform.scan.frontmatter_values import read_values
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.paragraphs import Paragraphs
 from vskill_platform.scan.prose import TOLD_BY_CODE, read_prose, read_words_in_code
+from vskill_platform.scan.read_any_text import read_any_text
 from vskill_platform.scan.regions import Region, RegionKind, split_markdown
 from vskill_platform.scan.skill_files import Role, ScanFile
 from vskill_platform.scan.tool_texts import tool_texts
@@ -127,7 +128,10 @@ class Markdown:
     def _fence(self, region: Region) -> list[Placed]:
         file, shift = self._file, region.line - 1
         reader = reader_of(region.language)
-        facts = self._fragments.read(reader, region.text) if reader else []
+        if reader:
+            facts = self._fragments.read(reader, region.text)
+        else:
+            facts = read_any_text(region.text, is_code=True)
         found = place(facts, file, shift=shift)
         if region.language not in _WORDY:
             for line, text in tool_texts(region.text):

@@ -36,6 +36,7 @@ from vskill_platform.scan.obeyed_files import with_obeyed
 from vskill_platform.scan.packages import borrowed_names
 from vskill_platform.scan.pattern_set import Precheck
 from vskill_platform.scan.rules import load_rules
+from vskill_platform.scan.run_files import mark_run_files
 from vskill_platform.scan.settings_facts import settings_facts
 from vskill_platform.scan.skill_files import MAX_FILES, Role, ScanFile, read_files
 from vskill_platform.scan.text_facts import collect_facts
@@ -101,7 +102,7 @@ def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
     started = time.perf_counter()
     manifest, quality = check_manifest(folder, folder_name)
     found = walk_folder(folder)
-    files = read_files(folder, found)
+    files = mark_run_files(read_files(folder, found))
     facts = all_facts(files)
     matches = apply_rules(load_rules(), facts, is_about_security=is_about_security(files))
     findings = in_order((*quality, *check_limits(found), *map(_finding, matches)))

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from vskill_platform.scan.decode_bytes import read_bytes
 from vskill_platform.scan.facts import storable
 from vskill_platform.scan.magic import (
     CONTAINERS,
@@ -16,6 +17,7 @@ from vskill_platform.scan.magic import (
     FileType,
     file_type,
     has_archive_behind,
+    pretends,
 )
 from vskill_platform.scan.walk_folder import FoundFile, walk_folder
 
@@ -42,6 +44,8 @@ class ScanFile(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
     #: Empty for what is no text.
     text: str = ""
+    #: What other programs would read in the same bytes.
+    other_texts: tuple[str, ...] = ()
     #: The language of code; empty for prose and data.
     language: str = ""
     raw: bytes = b""
@@ -50,6 +54,8 @@ class ScanFile(msgspec.Struct, frozen=True, kw_only=True):
     is_disguised: bool = False
     #: Whether an archive hangs behind it, where nobody looks for one.
     has_archive_behind: bool = False
+    #: Whether an instruction or a script of the skill runs it.
+    is_run: bool = False
 
 
 _LANGUAGES = {
@@ -75,9 +81,18 @@ _LANGUAGES = {
     ".psd1": "powershell",
     ".bat": "powershell",
     ".cmd": "powershell",
+    ".mk": "shell",
+    ".make": "shell",
+    ".env": "shell",
 }
 _NAMES = {
     "makefile": "shell",
+    "gnumakefile": "shell",
+    ".env": "shell",
+    ".envrc": "shell",
+    ".bashrc": "shell",
+    ".zshrc": "shell",
+    ".profile": "shell",
     "justfile": "shell",
     "dockerfile": "shell",
     "procfile": "shell",
@@ -96,8 +111,15 @@ _TEXT_SUFFIXES = (_PROSE - {""}) | {
 }  # fmt: skip
 #: Kinds of which nothing is read.
 _INERT = frozenset({FileType.MEDIA, FileType.DOCUMENT, FileType.DATA})
-#: Text in UTF-16 has a zero in every second place, or nearly.
-_SNIFF, _MOSTLY = 8192, 0.7
+#: Programs of languages that have no reader here.
+_PROGRAMS = frozenset(
+    {
+        ".rb", ".pl", ".pm", ".php", ".lua", ".go", ".rs", ".java", ".kt", ".kts", ".cs", ".swift",
+        ".applescript", ".scpt", ".awk", ".r", ".jl", ".groovy", ".gradle", ".scala", ".vb", ".vbs",
+        ".wsf", ".hta", ".tcl", ".el", ".clj", ".ex", ".exs", ".dart", ".c", ".cc", ".cpp", ".m",
+        ".zig", ".nim", ".inc", ".cmake", ".bats", ".csh", ".nu", ".reg", ".jsp", ".asp", ".aspx",
+    }
+)  # fmt: skip
 _SAMPLE_FOLDERS = {
     "test",
     "tests",
@@ -168,13 +190,18 @@ def role_of(path: str, language: str, manifest: str) -> Role:
     is_named = name in manifest or path.lower() in manifest
     if set(parts[:-1]) & _SAMPLE_FOLDERS and not is_named:
         return Role.SAMPLE
-    if language:
+    if language or suffix_of(path) in _PROGRAMS:
         return Role.SCRIPT
     if set(parts[:-1]) & _INSTRUCTION_FOLDERS and is_prose(path):
         return Role.INSTRUCTION
     if not is_prose(path):
         return Role.SCRIPT if parts[0] in {"hooks", ".claude"} else Role.REFERENCE
     return Role.REFERENCE if is_named else Role.DOCUMENT
+
+
+def is_program(path: str) -> bool:
+    """Say whether a file is a program of a language that has no reader here, by its name."""
+    return suffix_of(path) in _PROGRAMS
 
 
 def is_prose(path: str) -> bool:
@@ -222,8 +249,16 @@ def scan_file(path: str, raw: bytes, *, size: int, manifest: str) -> ScanFile:
     is_disguised = kind in _INERT and _is_called_text(path, raw)
     if kind is not FileType.TEXT and not is_disguised:
         role = Role.SCRIPT if kind in {FileType.EXECUTABLE, FileType.BYTECODE} else Role.REFERENCE
-        return ScanFile(path=path, size=size, kind=kind, role=role, has_archive_behind=behind)
-    text = _decode(raw[:MAX_TEXT_BYTES])
+        return ScanFile(
+            path=path,
+            size=size,
+            kind=kind,
+            role=role,
+            raw=raw[:MAX_TEXT_BYTES] if kind in _INERT else b"",
+            has_archive_behind=behind,
+        )
+    reading = read_bytes(raw[:MAX_TEXT_BYTES])
+    text = reading.texts[0]
     language = language_of(path, text)
     return ScanFile(
         path=path,
@@ -231,9 +266,10 @@ def scan_file(path: str, raw: bytes, *, size: int, manifest: str) -> ScanFile:
         kind=FileType.TEXT,
         role=role_of(path, language, manifest),
         text=text,
+        other_texts=reading.texts[1:],
         language=language,
         is_cut=size > MAX_TEXT_BYTES,
-        is_disguised=is_disguised,
+        is_disguised=is_disguised or reading.is_doubtful or pretends(raw),
         has_archive_behind=behind,
     )
 
@@ -243,16 +279,3 @@ def _is_called_text(path: str, raw: bytes) -> bool:
     if name_of(path) in _INSTRUCTION_NAMES or language_of(path, raw[:200].decode("latin-1")):
         return True
     return suffix_of(path) in _TEXT_SUFFIXES
-
-
-def _decode(raw: bytes) -> str:
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return raw.decode("utf-16", errors="replace")
-    if b"\0" not in raw:
-        return raw.decode("utf-8", errors="replace")
-    half = len(raw[:_SNIFF]) * _MOSTLY / 2
-    if raw[1:_SNIFF:2].count(0) > half:
-        return raw.decode("utf-16-le", errors="replace")
-    if raw[:_SNIFF:2].count(0) > half:
-        return raw.decode("utf-16-be", errors="replace")
-    return raw.replace(b"\0", b"").decode("utf-8", errors="replace")  # as a shell reads it

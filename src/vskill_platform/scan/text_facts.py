@@ -1,49 +1,107 @@
 """All facts of a skill's texts, each with the file it is in and the role it has there."""
 
 import re
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
 
 from vskill_platform.scan.collect import Placed, encoded_in, place, reader_of
 from vskill_platform.scan.facts import Act, Fact
 from vskill_platform.scan.hidden_text import visible
 from vskill_platform.scan.languages.unparsed import Unparsed
-from vskill_platform.scan.magic import FileType
+from vskill_platform.scan.magic import CONTAINERS, FileType
 from vskill_platform.scan.masked_hosts import read_masked_hosts
 from vskill_platform.scan.paragraphs import Paragraphs
 from vskill_platform.scan.prose import TOLD_BY_CODE, read_prose, read_words_in_code
+from vskill_platform.scan.read_any_text import read_any_text
 from vskill_platform.scan.read_markdown import Markdown
-from vskill_platform.scan.skill_files import Role, ScanFile, is_prose, name_of
+from vskill_platform.scan.skill_files import (
+    Role,
+    ScanFile,
+    is_program,
+    is_prose,
+    name_of,
+    suffix_of,
+)
 from vskill_platform.scan.tool_texts import tool_texts
 
+_RECIPES = frozenset({"makefile", "gnumakefile", "dockerfile", "justfile"})
 #: How many files are kept in memory in two forms.
 _AT_ONCE = 16
 #: What stands before a command in a recipe.
+#: What can be read in data: metadata of images, for example.
+_PRINTED = re.compile(rb"[\x20-\x7e\t]{12,4000}")
+_MAX_PRINTED = 2_000
+#: Formats of settings, whose words are read with their structure.
+FORMATS = frozenset({".json", ".jsonc", ".json5", ".ipynb", ".yaml", ".yml", ".toml"})
 _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
 
 
 def collect_facts(files: list[ScanFile]) -> list[Placed]:
-    """Collect what the texts among the files do and say."""
-    texts = [file for file in files if file.kind is FileType.TEXT]
+    """Collect what the files do and say, also those that are no text."""
+    readings = [reading for file in files for reading in _readings(file)]
     return [
         placed
-        for start in range(0, len(texts), _AT_ONCE)
-        for placed in _facts_of_some(texts[start : start + _AT_ONCE])
+        for start in range(0, len(readings), _AT_ONCE)
+        for placed in _facts_of_some(readings[start : start + _AT_ONCE])
     ]
+
+
+def _readings(file: ScanFile) -> Iterator[ScanFile]:
+    """Yield a file once for each way in which its bytes can be read."""
+    if file.kind is FileType.TEXT or file.is_run:
+        yield file
+        for text in file.other_texts:
+            yield msgspec.structs.replace(file, text=text)
+    elif file.raw and file.kind not in CONTAINERS:
+        words = b"\n\n".join(islice(_PRINTED.findall(file.raw), _MAX_PRINTED))
+        if words:
+            yield msgspec.structs.replace(file, text=words.decode("ascii"))
 
 
 def _facts_of_some(files: list[ScanFile]) -> list[Placed]:
     # First the words of all, then the code of all: by turns, each drives the other's tables out of
     # the processor's caches, and words take a third longer.
-    texts = [text for file in files if (text := _text_of(file))]
+    texts = [text for file in files for text in _texts_of(file)]
     for text in texts:
         text.read_words()
     return [placed for text in texts for placed in text.facts()]
 
 
-def _text_of(file: ScanFile) -> "Markdown | _Code | None":
+def _texts_of(file: ScanFile) -> "Iterator[Markdown | _Code | _AnyText]":
     text = read_masked_hosts(visible(file.text))
     if file.language:
-        return _Code(file, text)
-    return Markdown(file, text) if is_prose(file.path) else None
+        yield _Code(file, text)
+    if is_prose(file.path) and file.kind is FileType.TEXT:
+        yield Markdown(file, text)
+    elif not file.language:
+        yield _AnyText(file, text)
+
+
+class _AnyText:
+    """A text of a language that is not read here, or of none."""
+
+    def __init__(self, file: ScanFile, text: str) -> None:
+        self._file = file
+        self._text = text
+        self._told: list[Fact] = []
+
+    def read_words(self) -> None:
+        if self._is_code:
+            self._told = read_words_in_code(self._text, 1, TOLD_BY_CODE)
+        elif suffix_of(self._file.path) not in FORMATS:
+            self._told = read_prose(Paragraphs(self._text, 1))
+
+    def facts(self) -> list[Placed]:
+        file = self._file
+        found = place(read_any_text(self._text, is_code=self._is_code), file)
+        found += place(self._told, file, Role.QUOTED if self._is_code else file.role)
+        return found + (place(encoded_in(self._text, 1), file) if self._is_code else [])
+
+    @property
+    def _is_code(self) -> bool:
+        return is_program(self._file.path) or self._file.is_run
 
 
 class _Code:
@@ -61,6 +119,8 @@ class _Code:
         file = self._file
         found = place(self._read(), file)
         found += place(self._told, file, Role.QUOTED)
+        if file.language == "powershell":  # and batch, which has no reader of its own
+            found += place(read_any_text(self._text, is_code=True), file)
         if file.language == "python":
             for line, text in tool_texts(self._text):
                 found += place(read_prose(Paragraphs(text, line)), file)
@@ -77,5 +137,5 @@ class _Code:
 
 def _recipes(path: str, text: str) -> str:
     """Return the commands of a Makefile or Dockerfile without what make and docker add to them."""
-    is_recipe = name_of(path) in {"makefile", "dockerfile", "justfile"}
+    is_recipe = name_of(path) in _RECIPES or suffix_of(path) in {".mk", ".make"}
     return _RECIPE.sub("", text) if is_recipe else text

@@ -70,7 +70,7 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     ),
     "heading": lambda text: f"## {text}",
     "footnote": lambda text: f"See the note.[^1]\n\n[^1]: {text}",
-    "link texts": lambda text: words(text, lambda word: f"[{word}](https://docs.acme.dev/a)"),
+    "link texts": lambda text: words(text, lambda word: f"[{word}](https://docs.python.org/3/)"),
     "html": lambda text: f"<p>{words(text, lambda word: f'<b>{word}</b>')}</p>",
     "html inside of words": lambda text: words(text, lambda word: f"{word[:2]}<i></i>{word[2:]}"),
     "html attribute": lambda text: f'<span title="{text}">Notes</span>'.replace("`", ""),

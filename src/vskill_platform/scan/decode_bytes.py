@@ -1,0 +1,103 @@
+"""The text of a file by its bytes, as interpreters and agents read it.
+
+Where readers differ, a file has more than one reading and all of them are scanned. Such a file
+counts as one that could not be read for certain.
+"""
+
+import codecs
+import re
+from typing import NamedTuple
+
+#: Text in UTF-16 has a zero in every second place, or nearly; UTF-32 has three in four.
+_SNIFF, _MOSTLY = 8192, 0.7
+_LINE_END = re.compile(r"\r\n?")
+#: How Python and Emacs are told the encoding of a file, in its first two lines.
+_COOKIE = re.compile(rb"^[^\n]{0,200}\n?[^\n]{0,200}?coding[:=][ \t]*([-\w.]{2,40})")
+#: These read every byte below 128 as ASCII does.
+_PLAIN = frozenset({"utf-8", "ascii", "iso8859-1", "latin-1", "cp1252", "utf-8-sig"})
+#: Encodings that hide ASCII text in other ASCII text.
+_MASKING = frozenset(
+    {"utf-7", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "hz", "unicode_escape"}
+)
+#: A file with more bytes than this share that are no UTF-8 is in another encoding.
+_MAX_BROKEN_SHARE = 0.02
+_REPLACED = "\ufffd"
+_MARKS = (
+    codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE,
+)  # fmt: skip
+
+
+class Reading(NamedTuple):
+    """The texts that a file can be read as, the likeliest first."""
+
+    texts: tuple[str, ...]
+    #: Whether nobody can say which of them a program would take.
+    is_doubtful: bool = False
+
+
+def read_bytes(raw: bytes) -> Reading:
+    """Return the text of a file, with a line feed at the end of each line."""
+    texts, is_doubtful = _read(raw)
+    return Reading(tuple(_LINE_END.sub("\n", text) for text in dict.fromkeys(texts)), is_doubtful)
+
+
+def text_of(raw: bytes) -> str:
+    """Return the likeliest text, to be shown."""
+    return read_bytes(raw).texts[0]
+
+
+def _read(raw: bytes) -> tuple[list[str], bool]:
+    has_mark = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if b"\0" in raw:
+        return _read_wide(raw)
+    plain = raw.decode("utf-8", errors="replace")
+    if has_mark:
+        return [plain, raw.decode("utf-16", errors="replace")], True
+    if (cookie := _COOKIE.match(raw)) and (other := _by_cookie(raw, cookie[1])) is not None:
+        return [plain, other], False
+    if _REPLACED in plain and plain.count(_REPLACED) > _MAX_BROKEN_SHARE * len(raw):
+        return [plain, raw.decode("gb18030", errors="replace")], True
+    return [plain], False
+
+
+def _read_wide(raw: bytes) -> tuple[list[str], bool]:
+    """Read a text with zeros in it: in two or four bytes a character, and as a shell does."""
+    dropped = raw.replace(b"\0", b"").decode("utf-8", errors="replace")
+    encoding = _wide_encoding(raw)
+    if encoding is None:
+        return [dropped], True
+    wide = raw.decode(encoding, errors="replace").removeprefix("\ufeff")
+    # In ASCII text both are the same, however the file goes on after its beginning.
+    is_same = wide == dropped.lstrip(_REPLACED)
+    has_mark = raw.startswith(_MARKS)
+    is_sure = has_mark and (is_same or _is_wide_throughout(raw, wide))
+    return ([wide] if is_same else [wide, dropped]), not is_sure
+
+
+def _wide_encoding(raw: bytes) -> str | None:
+    head = raw[:_SNIFF]
+    quarter, half = len(head) * _MOSTLY / 4, len(head) * _MOSTLY / 2
+    zeros = [head[start::4].count(0) for start in range(4)]
+    if min(zeros[1:]) > quarter:
+        return "utf-32-le"
+    if min(zeros[:3]) > quarter:
+        return "utf-32-be"
+    if head[1::2].count(0) > half:
+        return "utf-16-le"
+    return "utf-16-be" if head[::2].count(0) > half else None
+
+
+def _is_wide_throughout(raw: bytes, wide: str) -> bool:
+    """Tell that the zeros go on to the end: nothing else hangs behind."""
+    return _REPLACED not in wide and raw.count(0) > _MOSTLY * len(raw) / 2
+
+
+def _by_cookie(raw: bytes, name: bytes) -> str | None:
+    """Decode a file as it says it is to be decoded, if that could change its meaning."""
+    try:
+        codec = codecs.lookup(name.decode("ascii", errors="replace"))
+        if codec.name in _PLAIN or (raw.isascii() and codec.name not in _MASKING):
+            return None
+        return raw.decode(codec.name, errors="replace")
+    except (LookupError, UnicodeError, ValueError):
+        return None

@@ -1,0 +1,198 @@
+"""What any text does, whatever language it is in: nothing is clean because nobody could read it.
+
+Strings and lines that look like commands are read as such. Beside that: what is decoded or fetched
+and run, and a place of secrets together with an address.
+"""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+import re2
+
+from vskill_platform.scan.facts import Act, Fact, shorten
+from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.languages.shell.read_shell import read_shell
+from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.places import secret_in, secrets_in
+
+_MAX_LINES, _MAX_LINE = 1_000, 4_000
+#: How far from where something is decoded it may be run.
+_REACH = 4_000
+#: A line without one of these is no command that matters.
+_TRIGGER = re2.compile(
+    rb"(?i)\bcurl|\bwget|/dev/tcp/|base64|\beval\b|\bexec|powershell|pwsh|invoke-|\biwr\b|\birm\b|\biex\b|"
+    rb"\bnc\b|ncat|netcat|socat|\bbash\b|\bsh\b|\bzsh\b|osascript|certutil|mshta|bitsadmin|rundll32|"
+    rb"regsvr32|schtasks|crontab|launchctl|authorized_keys|rm -rf|xattr|spctl|do shell script|"
+    rb"system\s?\(|popen|getruntime|process\.start|os\.execute|command::new|loadstring|\bscp\b|rsync"
+)
+_STRING = re.compile(
+    r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'((?:[^'\\\n]|\\.){0,2000})'|`([^`\n]{0,2000})`"
+    r"|%[xqQ]?[\[({]([^\])}\n]{0,2000})[\])}]|<code>([^<\n]{0,2000})</code>"
+)
+_CONCATENATED = re.compile(r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1")
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([\"'\\/nrt$`]))")
+#: What a shell is given its command with.
+_SWITCH = re.compile(r"^\s*(?:-\w*c|/c)\s+")
+_TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>")
+_CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
+#: What stands before a command in a line of a file of tasks or of markup.
+_LEAD = re.compile(
+    r"^\s*(?:[-*>@+]\s*|<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+)*"
+)
+_DECODE = (
+    r"(?:base64|b64|decode64|atob\b|unpack\s?\(|fromcharcode|gzinflate|gzuncompress|str_rot13|"
+    r"hex2bin|unhex|inflate\s?\(|decodestring|pack\s?\(|loads?\s?\(\s*bytes)"
+)
+_EVALUATE = (
+    r"(?:\beval\b|\bexec\w*\s?\(|\bsystem\s?\(|popen|loadstring|\bload\s?\(|process\.start|command::new|"
+    r"exec\.command|getruntime|processbuilder|shell_exec|passthru|\bassert\s?\(|os\.execute|"
+    r"instance_eval|class_eval|create_function|invoke-expression|do shell script|assembly\.load)"
+)
+_RUN_DECODED = re.compile(
+    rf"{_EVALUATE}\s?\(?[^|\"'\\\n]{{0,80}}{_DECODE}[\w.:]{{0,30}}\s?\(?", re.IGNORECASE
+)
+_DECODED_NAME = re.compile(
+    rf"([$@]?[A-Za-z_]\w{{0,40}})\s?:?=\s?[^|\n]{{0,120}}{_DECODE}[\w.:]{{0,30}}\s?\(",
+    re.IGNORECASE,
+)
+_MAY_RUN_DECODED = re2.compile(f"(?i){_DECODE}".encode())
+_FETCH = (
+    r"(?:uri\.open|open-uri|net::http|file_get_contents|http\.get|httpclient|downloadstring|lwp|"
+    r"urlsession|http\.request|curl_exec|getstring|openstream|readall|\bopen\s?\(|\bfetch\s?\()"
+)
+_RUN_FETCHED = re.compile(
+    rf"(?:{_EVALUATE}|\binclude(?:_once)?\b|\brequire(?:_once)?\b)[^\n]{{0,80}}{_FETCH}[^\n]{{0,80}}https?://"
+    r"|\b(?:include|require)(?:_once)?\s?\(?\s?[\"']https?://",
+    re.IGNORECASE,
+)
+_MAY_RUN_FETCHED = re2.compile(f"(?i){_RUN_FETCHED.pattern}".encode())
+_ALL_VARIABLES = re.compile(
+    r"ENV\.to_h|ENV\.to_a|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b|\$_SERVER\b|"
+    r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|std::env::vars\(|getenv\(\)"
+)
+_REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
+_ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
+_SOCKET = re.compile(
+    r"TCPSocket|IO::Socket|fsockopen|net\.Dial|TcpStream|new Socket\(|TcpClient|socket\.tcp|"
+    r"luasocket",
+    re.IGNORECASE,
+)
+_SHELL = re.compile(r"/bin/(?:ba|z|da)?sh\b|cmd\.exe|powershell|\bsh -i\b", re.IGNORECASE)
+
+
+def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
+    """Return what a text does by its strings and lines; *is_code* if it is a program."""
+    raw = text.encode(errors="replace")
+    facts: list[Fact] = []
+    if _TRIGGER.search(raw):
+        facts += _commands(text)
+        if _MAY_RUN_FETCHED.search(raw):
+            facts += _fetched_and_run(text)
+        if _MAY_RUN_DECODED.search(raw):
+            facts += _decoded_and_run(text)
+    if is_code:
+        facts += _secret_and_address(text)
+        facts += _shell_on_a_socket(text)
+    return list(dict.fromkeys(facts))
+
+
+def _commands(text: str) -> Iterator[Fact]:
+    script: list[tuple[int, str]] = []
+    left = _MAX_LINES
+    for number, line in enumerate(text.split("\n"), start=1):
+        short = line[:_MAX_LINE]
+        if _TRIGGER.search(short.encode(errors="replace")):
+            left -= 1
+            script += [(number, command) for command in _candidates(short)]
+        if left < 0:
+            yield Fact(
+                act=Act.OPAQUE, line=number, text="more commands than are read", detail="cut"
+            )
+            break
+    for number, command in script:
+        yield from _read(command, number)
+    if len({number for number, _ in script}) > 1:  # one downloads, the next runs
+        whole = "\n".join(command.replace("\n", ";") for _, command in script)
+        for fact in _read(whole, 0):
+            number = script[min(max(fact.line, 1), len(script)) - 1][0]
+            yield msgspec.structs.replace(fact, line=number)
+
+
+def _candidates(line: str) -> Iterator[str]:
+    joined = _CONCATENATED.sub("", line)
+    for found in _STRING.finditer(joined):
+        inside = next(part for part in found.groups() if part is not None)
+        if " " in inside:
+            yield _SWITCH.sub("", _ESCAPE.sub(_unescaped, inside)).strip("'\"")
+    is_whole = joined.count("(") == joined.count(")")  # else it goes on in another line
+    if is_whole and not joined.lstrip().startswith(("#", "//", "--", ";", "REM ")):
+        yield _LEAD.sub("", _TAG.sub(" ", joined))
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if code := found[1] or found[2]:
+        value = int(code, 16)
+        return chr(value) if value < 0xD800 or 0xDFFF < value < 0x110000 else ""  # noqa: PLR2004
+    return _CONTROL.get(found[3], found[3])
+
+
+def _read(command: str, number: int) -> Iterator[Fact]:
+    try:
+        facts = read_shell(command)
+    except Unparsed as error:
+        facts = error.facts
+    for fact in facts:
+        yield msgspec.structs.replace(fact, line=number) if number else fact
+
+
+def _decoded_and_run(text: str) -> Iterator[Fact]:
+    for found in _RUN_DECODED.finditer(text):
+        yield _fact(Act.RUN_DECODED, text, found)
+    for found in _DECODED_NAME.finditer(text):
+        used = re.compile(rf"{_EVALUATE}\s?\(?\s?{re.escape(found[1])}\b", re.IGNORECASE)
+        if run := used.search(text, found.end(), found.end() + _REACH):
+            yield _fact(Act.RUN_DECODED, text, run)
+
+
+def _fetched_and_run(text: str) -> Iterator[Fact]:
+    for found in _RUN_FETCHED.finditer(text):
+        fact = _fact(Act.RUN_REMOTE, text, found)
+        host = next(iter(hosts_in(fact.text)), None)
+        kind = classify_host(host) if host else None
+        yield msgspec.structs.replace(fact, host=host, host_class=kind)
+
+
+def _fact(act: Act, text: str, found: re.Match[str]) -> Fact:
+    """Name the line that something was found in."""
+    end = text.find("\n", found.end())
+    line = text[found.start() : end if end >= 0 else len(text)][:_MAX_LINE]
+    return Fact(act=act, line=text.count("\n", 0, found.start()) + 1, text=shorten(line))
+
+
+def _secret_and_address(text: str) -> list[Fact]:
+    """Return a place of secrets and an address that is no vendor's, if a program names both."""
+    places = secrets_in(text)
+    variables = _ALL_VARIABLES.search(text)
+    if not places and not variables:
+        return []
+    for found in _ADDRESS.finditer(text):
+        host = next(iter(hosts_in(found[0])), "")
+        kind = classify_host(host)
+        if host and kind not in _REPUTABLE:
+            start = places[0] if places else variables.start() if variables else 0
+            line = text[start : text.find("\n", start) % (len(text) + 1)][:_MAX_LINE]
+            detail = str(secret_in(line) or "every variable of the system")
+            number = text.count("\n", 0, start) + 1
+            read = Fact(act=Act.READ_SECRET, line=number, text=shorten(line), detail=detail)
+            send = _fact(Act.SEND, text, found)
+            return [read, msgspec.structs.replace(send, host=host, host_class=kind)]
+    return []
+
+
+def _shell_on_a_socket(text: str) -> list[Fact]:
+    socket, shell = _SOCKET.search(text), _SHELL.search(text)
+    if not (socket and shell):
+        return []
+    line = text.count("\n", 0, socket.start()) + 1
+    return [Fact(act=Act.REVERSE_SHELL, line=line, text=shorten(socket[0]), detail="socket")]
