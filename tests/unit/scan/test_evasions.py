@@ -14,6 +14,8 @@ from benchmarks.scan_evasion import (
 from vskill_platform.model.verdict import Verdict
 
 BEHAVIOURS = load_behaviours()
+#: Nobody joins the items of a list yet.
+MISSED = frozenset({"one word an item"})
 #: The same few of each behaviour every time.
 EVERY = 401
 
@@ -34,6 +36,37 @@ def test_a_harmless_twin_passes(variant: Variant) -> None:
     outcome = scan_variant(variant)
 
     assert outcome.verdict is Verdict.PASS, outcome.rules
+
+
+def told_in_the_manual(*, behaviour: str = "", wrapping: str = "") -> list[Variant]:
+    return [
+        variant
+        for variant in all_variants(BEHAVIOURS, is_full=False)
+        if variant.is_malicious
+        and variant.carrier == "manual"
+        and behaviour in {"", variant.behaviour}
+        and wrapping in {"", variant.wrapping}
+    ]
+
+
+@pytest.mark.parametrize(
+    "variant", told_in_the_manual(wrapping="plain"), ids=lambda variant: variant.name
+)
+def test_every_behaviour_is_flagged_when_it_is_told_plainly(variant: Variant) -> None:
+    assert scan_variant(variant).is_flagged
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        variant
+        for variant in told_in_the_manual(behaviour="credential-theft")
+        if variant.wrapping not in MISSED
+    ],
+    ids=lambda variant: variant.name,
+)
+def test_no_wrapping_hides_the_theft_of_credentials(variant: Variant) -> None:
+    assert scan_variant(variant).is_flagged
 
 
 def test_the_variants_are_the_same_each_time() -> None:
