@@ -87,7 +87,8 @@ def _walk(origin: Origin) -> Iterator[Target]:
     unreadable: list[OSError] = []
     for folder, inner, files in os.walk(origin.folder, onerror=unreadable.append):
         inner[:] = sorted(name for name in inner if name != ".git")
-        if MANIFEST in files:
+        # In other letters an agent may still find it; the scan then says what is wrong with it.
+        if any(name.lower() == MANIFEST.lower() for name in files):
             path = Path(folder)
             name = _name_of_root(origin) if path == origin.folder else path.name
             yield _target(_shown(origin, path), path, name)

@@ -20,7 +20,8 @@ from vskill_platform.scan.skill_files import ScanFile, suffix_of
 from vskill_platform.scan.tools import tool_facts
 
 _ACTIVE = re.compile(
-    r"<script\b|\bon(?:load|error|click|mouseover|begin)\s*=|javascript:|<foreignObject\b",
+    r"<script\b|[\s/\"']on[a-z]{3,30}\s*=|javascript:|vbscript:|<foreignObject\b|<!ENTITY\b"
+    r"|href\s*=\s*[\"']?\s*data:(?!image/(?:png|jpe?g|gif|webp))|<(?:iframe|embed|object)\b",
     re.IGNORECASE,
 )
 _MAX_EXPOSED = 50

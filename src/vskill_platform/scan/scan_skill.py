@@ -29,7 +29,7 @@ from vskill_platform.scan.encoded_texts import encoded_facts
 from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.facts import Act, Fact, storable
 from vskill_platform.scan.file_facts import file_facts
-from vskill_platform.scan.limits import check_limits
+from vskill_platform.scan.limits import check_limits, check_names
 from vskill_platform.scan.magic import CONTAINERS
 from vskill_platform.scan.manifest import MANIFEST, check_manifest
 from vskill_platform.scan.obeyed_files import with_obeyed
@@ -105,7 +105,9 @@ def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
     files = mark_run_files(read_files(folder, found))
     facts = all_facts(files)
     matches = apply_rules(load_rules(), facts, is_about_security=is_about_security(files))
-    findings = in_order((*quality, *check_limits(found), *map(_finding, matches)))
+    findings = in_order(
+        (*quality, *check_limits(found), *check_names(found), *map(_finding, matches))
+    )
     return ScanResult(
         verdict=judge(findings),
         score=score(findings),

@@ -1,0 +1,49 @@
+"""Names that another system takes for something else are refused."""
+
+from pathlib import Path
+
+import pytest
+
+from vskill_platform.scan.limits import check_names
+from vskill_platform.scan.scan_skill import scan_skill
+from vskill_platform.scan.walk_folder import FoundFile
+
+
+def rules_for(*names: str) -> list[str]:
+    files = [FoundFile(name, size=1, is_plain=True) for name in names]
+    return [finding.rule for finding in check_names(files)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["SKILL.md.", "SKILL.md ", "SKILL.md::$DATA", "CON", "a/aux.txt", "nul.md", "a\\b", "LPT1.sh"],
+)
+def test_a_name_that_windows_reads_otherwise_is_refused(name: str) -> None:
+    assert rules_for("SKILL.md", name) == ["LIM-003"]
+
+
+@pytest.mark.parametrize("twin", ["skill.md", "caf\u00e9.md"])
+def test_two_names_that_are_one_elsewhere_are_refused(twin: str) -> None:
+    assert rules_for("SKILL.md", "cafe\u0301.md", twin) == ["LIM-003"]
+
+
+@pytest.mark.parametrize("name", ["console.md", "a/b.c.md", ".env", "auxiliary.py", "common.js"])
+def test_an_ordinary_name_is_fine(name: str) -> None:
+    assert rules_for("SKILL.md", name) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<svg onfocusin=alert(1) />",
+        "<svg><a href='data:text/html;base64,PHNjcmlwdD4='/></svg>",
+        "<svg><animate onrepeat='x()'/></svg>",
+    ],
+)
+def test_every_handler_and_data_link_of_a_picture_is_found(tmp_path: Path, content: str) -> None:
+    (tmp_path / "SKILL.md").write_text("---\nname: a\ndescription: A.\n---\nShow a.svg.\n")
+    (tmp_path / "a.svg").write_text(content)
+
+    found = {finding.rule for finding in scan_skill(tmp_path, None).findings}
+
+    assert "SKR-FILE-003" in found
