@@ -8,6 +8,7 @@ import msgspec
 from vskill_platform.scan.collect import Placed
 from vskill_platform.scan.dependencies import run_at
 from vskill_platform.scan.facts import Act, Fact
+from vskill_platform.scan.hidden_text import visible
 from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.magic import FileType
@@ -91,7 +92,7 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator
     """Read all texts in one pass; each stands in a paragraph of its own."""
     lines, parts = [], []
     for line, text in texts:
-        part = text.rstrip("\n")
+        part = visible(text).rstrip("\n")  # escapes hide characters from the file's own view
         parts.append(part)
         lines += [line] * (part.count("\n") + 2)
         if _COMMAND_LINE.search(part):
