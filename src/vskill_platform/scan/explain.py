@@ -22,6 +22,7 @@ FORMAL_RULES = {
     "MAN-050": "There are no instructions below the frontmatter",
     "LIM-001": "There are too many files, or too large ones",
     "LIM-002": "There are more or larger files than the registry's policy allows",
+    "LIM-003": "A file name means something else on another system",
 }
 SPECIFICATION = "https://agentskills.io/specification"
 _WIDTH = 96
