@@ -180,6 +180,20 @@ def test_a_restore_below_a_running_process_is_refused(
     assert _listed(platform) == [submission_id]
 
 
+def test_a_restore_below_a_server_on_a_restored_database_is_refused(
+    platform: Platform, tmp_path: Path
+) -> None:
+    platform.submit(a_skill_folder(tmp_path))
+    assert platform.run("backup", tmp_path / "copy.db").code == 0
+    assert platform.run("restore", tmp_path / "copy.db", "--yes").code == 0
+    server = _start_server(platform, free_port())
+
+    refused = platform.run("restore", tmp_path / "copy.db", "--yes")
+
+    _assert_refused(refused, "in use", "Stop every `serve`")
+    assert server.is_alive
+
+
 def test_without_an_answer_nothing_is_restored(platform: Platform, tmp_path: Path) -> None:
     platform.submit(a_skill_folder(tmp_path))
     assert platform.run("backup", tmp_path / "copy.db").code == 0

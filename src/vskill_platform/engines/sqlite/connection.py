@@ -138,9 +138,13 @@ def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> N
     newest = len(migrations)
     # What we refuse we have not touched, and what is current we need not write: the disk may be
     # full, and a new file has to be written in any case.
-    if newest and check_version(connection, path, newest) == newest:
+    is_current = newest and check_version(connection, path, newest) == newest
+    # A backup has no log. Without one, readers and writers wait for each other, and a process
+    # that does nothing at the moment holds no lock that would stop a restore.
+    if connection.pragma("journal_mode") != "wal":
+        _switch_to_wal(connection)
+    if is_current:
         return
-    _switch_to_wal(connection)
     with write_transaction(connection):
         version = check_version(connection, path, newest)
         for number, script in enumerate(migrations[version:], start=version + 1):

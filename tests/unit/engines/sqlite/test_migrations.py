@@ -54,6 +54,17 @@ def test_a_new_file_gets_the_newest_schema_and_our_mark(
     connection.execute("INSERT INTO skill VALUES ('pdf', 3)")
 
 
+async def test_a_current_database_without_a_write_ahead_log_gets_one(url: str, path: Path) -> None:
+    await open_and_write(url)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+
+    await open_and_write(url)
+
+    with closing(apsw.Connection(str(path))) as connection:
+        assert connection.pragma("journal_mode") == "wal"
+
+
 def test_an_older_schema_is_brought_forward_and_its_data_kept(
     connection: apsw.Connection, path: Path
 ) -> None:
