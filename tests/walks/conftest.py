@@ -42,7 +42,7 @@ def walk(bound: WorkerEnv) -> Walk:
     async def walk_one(
         source: Source, *, submitter: str = "ada", env: WorkerEnv | None = None
     ) -> Journey:
-        result = await submit(source, submitter=submitter)
+        result = await submit(source, submitter=submitter, may_replace_ref=True)
         batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
         await handle_submission_queue(batch, env or bound)
         stored = await get_submission(result.submission.id)

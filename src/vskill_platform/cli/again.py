@@ -19,10 +19,12 @@ from vskill_platform.model.submission import Submission
 @json_option
 def retry(*, submission_id: str, as_json: bool) -> None:
     """Start an ended submission again, with whatever its source holds now."""
-    _show(
-        [run_command(lambda: retry_one(submission_id, actor=getpass.getuser()), with_policy=True)],
-        as_json=as_json,
-    )
+    actor = getpass.getuser()
+
+    async def work() -> Submission:
+        return await retry_one(submission_id, actor=actor, may_replace_ref=True)
+
+    _show([run_command(work, with_policy=True)], as_json=as_json)
 
 
 @click.command()

@@ -50,7 +50,9 @@ def submit(  # noqa: PLR0913 - options come as parameters
 
 def _submit_one(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> bool:
     async def work() -> tuple[SubmitResult, Submission]:
-        result = await submit_offer(await prepare_offer(place), submitter=getpass.getuser())
+        result = await submit_offer(
+            await prepare_offer(place), submitter=getpass.getuser(), may_replace_ref=True
+        )
         if not watch:
             return result, result.submission
         return result, await show_progress(result.submission.id, quiet=as_json)

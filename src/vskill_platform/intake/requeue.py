@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from vskill_platform.base.settle import settle
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import InvalidTransition, NotFound, Overtaken, VskillError
@@ -32,7 +34,7 @@ RETRYABLE_STATES = frozenset({_S.REJECTED, _S.TIER1_FAILED, _S.DEQUEUED})
 _AT_ONCE = 16
 
 
-async def retry(submission_id: str, *, actor: str) -> Submission:
+async def retry(submission_id: str, *, actor: str, may_replace_ref: bool = False) -> Submission:
     """Start an ended submission again with whatever its source holds now."""
     stored = await _find(submission_id)
     submission = stored.record
@@ -41,6 +43,8 @@ async def retry(submission_id: str, *, actor: str) -> Submission:
     if submission.source.kind is SourceKind.UPLOAD:
         await _check_files(submission)
     counted = await count_submission(submission.source)
+    allowed = msgspec.structs.replace(submission, may_replace_ref=may_replace_ref)
+    stored = Stored(allowed, stored.revision)
     return await _start(stored, "retry", actor=actor, reason="tried again", also=counted)
 
 

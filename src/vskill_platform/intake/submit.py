@@ -63,6 +63,7 @@ _ANSWERS = {
 class Submitter(msgspec.Struct, frozen=True):
     name: str
     group: str
+    may_replace_ref: bool
 
 
 class SubmitResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,12 +76,15 @@ class SubmitResult(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-async def submit(offered: Source | Offer, *, submitter: str, group: str = "") -> SubmitResult:
+async def submit(
+    offered: Source | Offer, *, submitter: str, group: str = "", may_replace_ref: bool = False
+) -> SubmitResult:
     """Store and queue what is offered; equal submissions at once make one record.
 
     *group* is who takes turns with others in the queue; without one it is the submitter.
+    *may_replace_ref* is their right to replace what is published from another ref by then.
     """
-    by = Submitter(submitter, group)
+    by = Submitter(submitter, group, may_replace_ref)
     offer = offered if isinstance(offered, Offer) else Offer(source=offered)
     for _ in range(_MAX_TRIES):
         owner = await get_source_owner(offer.source)
@@ -108,6 +112,7 @@ async def _create(offer: Offer, by: Submitter) -> SubmitResult | None:
         set_id=offer.set_id,
         # Another ref of what is hidden is hidden too.
         is_private=offer.is_private or any(skill.record.is_private for skill in skills),
+        may_replace_ref=by.may_replace_ref,
     )
     cause = Cause(trigger="submit", actor=by.name, reason="submitted")
     submission, event = open_submission(draft, cause)
@@ -162,6 +167,7 @@ async def _start_again(
         set_id=offer.set_id or reopened.set_id,
         # Submitting again may hide it, and never shows what was hidden.
         is_private=offer.is_private or reopened.is_private,
+        may_replace_ref=by.may_replace_ref,
     )
     operations = [
         *await count_submission(offer.source),

@@ -16,11 +16,12 @@ async def submit_paths(
     submitter: str,
     group: str = "",
     is_private: bool = False,
-    admit: Callable[[Source], Awaitable[None]] | None = None,
+    admit: Callable[[Source], Awaitable[bool]] | None = None,
 ) -> SubmittedSet:
     """Submit the folders *paths* of a repo, a submission each, linked to each other.
 
-    *admit* raises for what this submitter may not send in.
+    *admit* raises for what this submitter may not send in, and returns whether they may replace
+    another ref.
     """
     if not paths:
         raise InvalidInput("choose at least one skill")

@@ -42,22 +42,24 @@ async def submit_set(
     submitter: str,
     group: str = "",
     is_private: bool = False,
-    admit: Callable[[Source], Awaitable[None]] | None = None,
+    admit: Callable[[Source], Awaitable[bool]] | None = None,
     tell: Callable[[], None] = lambda: None,
 ) -> SubmittedSet:
     """Submit every skill that was found; one that is refused stops no other.
 
-    *admit* raises for what this submitter may not send in, and *tell* is called after each. Done
-    twice, or by many at once, it is the same set.
+    *admit* raises for what this submitter may not send in, and returns whether they may replace
+    another ref; without it they may. *tell* is called after each. Done twice, or by many at once,
+    it is the same set.
     """
     set_id = set_id_of(discovery.source)
 
     async def submit_one(skill: FoundSkill) -> SubmitResult:
         try:
             offer = await discovery.offer(skill, set_id=set_id, is_private=is_private)
-            if admit:
-                await admit(offer.source)
-            return await submit(offer, submitter=submitter, group=group)
+            may_replace_ref = await admit(offer.source) if admit else True
+            return await submit(
+                offer, submitter=submitter, group=group, may_replace_ref=may_replace_ref
+            )
         finally:
             tell()
 

@@ -123,6 +123,8 @@ class Submission(Record, frozen=True, kw_only=True):
     waits: int = 0
     #: Whether what becomes of it is for those of its namespace alone.
     is_private: bool = False
+    #: Whether whoever submitted it last had the right to replace what another ref has published.
+    may_replace_ref: bool = False
 
 
 class StateEvent(Record, frozen=True, kw_only=True):

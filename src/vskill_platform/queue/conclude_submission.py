@@ -27,6 +27,7 @@ from vskill_platform.stores.external_scan_store import ExternalScan, write_exter
 from vskill_platform.stores.held_store import let_go
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report, write_report_of_published
+from vskill_platform.stores.source_submissions import find_other_ref
 from vskill_platform.stores.submission_store import write_submission
 
 
@@ -66,10 +67,33 @@ async def conclude_submission(
         ),
         let_go(submission.id),
     )  # fmt: skip
+    if other := await _other_ref(submission):
+        waits = _leave_to_review(current, report, other)
+        kept = [] if is_tier2 else await hold_skill(submission, snapshot)
+        return Conclusion(waits.submission, [*waits.operations, *kept])
     stopwatch.lap("publish")
     published, operations = _publish(current, report, decision, publication)
     operations += [*write_report_of_published(report), *publication.operations, *held]
     return Conclusion(published, operations)
+
+
+async def _other_ref(submission: Submission) -> str:
+    """Name the ref that this would replace without the right to; "" if there is none.
+
+    It may have been published since this was submitted. Asked after the publication is prepared:
+    its commit expects the skill as it was then, so a ref that is published later fails it.
+    """
+    return "" if submission.may_replace_ref else await find_other_ref(submission.source)
+
+
+def _leave_to_review(current: Stored[Submission], report: Report, other: str) -> Conclusion:
+    reason = f"needs review: the skill is published from {other}, and this would replace it"
+    cause = _by_this_node("check", reason, current.record.timings)
+    waits, event = move(current.record, SubmissionState.NEEDS_REVIEW, cause, now=report.checked_at)
+    operations = write_submission(waits, [event], expected=current.revision)
+    return Conclusion(
+        waits, [*operations, write_report(msgspec.structs.replace(report, decided=reason))]
+    )
 
 
 def _stop(

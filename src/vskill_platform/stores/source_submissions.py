@@ -3,6 +3,7 @@
 import asyncio
 
 from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import Submission
 from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, get_all, list_all_keys
@@ -38,3 +39,17 @@ async def list_skills_of(url: str, path: str) -> list[Stored[PublishedSkill]]:
     found = await asyncio.gather(*map(find_skill, slugs))
     skills = {slug: stored for slug, stored in found if stored}
     return [stored for stored in skills.values() if stored.record.source_key == f"{url}#{path}"]
+
+
+async def find_other_ref(source: Source) -> str:
+    """Name the ref that the latest version came from, if it is not this source's; else ""."""
+    if source.kind is not SourceKind.GIT:
+        return ""
+    stored = await list_submissions_of(source.url, source.path)
+    published = [one.record for one in stored if one.record.slug]
+    latest = {skill.record.submission_id for skill in await list_skills_of(source.url, source.path)}
+    ordered = sorted(published, key=lambda one: one.id in latest, reverse=True)
+    if not ordered or ordered[0].source.ref == source.ref:
+        return ""
+    ref = ordered[0].source.ref
+    return f"the branch or tag {ref!r}" if ref else "the default branch"

@@ -81,10 +81,15 @@ async def looked_through(visitor: Visitor, source: Source) -> AsyncIterator[Disc
 async def submit_source(visitor: Visitor, source: Source, *, is_private: bool) -> SubmitResult:
     """Submit one skill of a repo."""
     await _check_namespace(visitor, namespace_of(source), is_private=is_private)
-    await check_may_publish_ref(visitor, source)
+    may_replace_ref = await check_may_publish_ref(visitor, source)
     await check_pending(visitor, 1)
     offer = Offer(source=source, is_private=is_private)
-    return await submit(offer, submitter=visitor.name, group=group_of(visitor))
+    return await submit(
+        offer,
+        submitter=visitor.name,
+        group=group_of(visitor),
+        may_replace_ref=may_replace_ref,
+    )
 
 
 async def submit_chosen(

@@ -11,7 +11,7 @@ from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import TERMINAL_STATES, Submission
 from vskill_platform.stores.db import get_queue, get_settings
 from vskill_platform.stores.namespace_store import get_namespace
-from vskill_platform.stores.source_submissions import list_skills_of, list_submissions_of
+from vskill_platform.stores.source_submissions import find_other_ref
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
 from vskill_platform.web.access.rate_limits import who_asks
 
@@ -56,16 +56,16 @@ async def check_pending(visitor: Visitor, count: int) -> None:
         )
 
 
-async def check_may_replace(visitor: Visitor, source: Source) -> None:
+async def check_may_replace(visitor: Visitor, source: Source) -> bool:
     """Refuse files for what somebody else has handed in and published, or is about to.
 
     Where a namespace has owners, its rights decide. In one that belongs to nobody everybody may
     begin something, but not go on with what is another's: who had not signed in cannot show that
-    it is theirs.
+    it is theirs. Uploads have no refs that one could replace, so the answer is no.
     """
     known = await _known(source)
     if known is None or visitor.may(Right.OPERATE, get_settings()):
-        return
+        return False
     is_theirs = visitor.user is not None and visitor.user.name == known.submitter
     is_alive = known.slug is not None or known.state not in TERMINAL_STATES
     is_other = source.upload_sha256 != known.source.upload_sha256
@@ -75,38 +75,29 @@ async def check_may_replace(visitor: Visitor, source: Source) -> None:
             f"{known.skill_name} was handed in by somebody else; choose another name, "
             "or sign in and hand it in to a namespace of your own"
         )
+    return False
 
 
-async def check_may_publish_ref(visitor: Visitor, source: Source) -> None:
+async def check_may_publish_ref(visitor: Visitor, source: Source) -> bool:
     """Refuse a ref of a published skill other than the one its latest version came from.
 
     It would become the latest version, so a stranger could roll a skill back to an old branch or
-    tag. Owners of the namespace, where it has some, and reviewers may publish any ref.
+    tag. Owners of the namespace, where it has some, and reviewers may publish any ref: for them
+    the answer is yes. For others it is no, and another ref may be published before theirs is
+    checked, so the worker asks again.
     """
     if source.kind is not SourceKind.GIT or visitor.may(Right.OPERATE, get_settings()):
-        return
+        return True
     namespace = namespace_of(source)
     is_owned = (await get_namespace(namespace)).record.is_owned
     if is_owned and await may_act_in(visitor, namespace):
-        return
-    latest = await _latest_published(source)
-    if latest is None or latest.source.ref == source.ref:
-        return
-    ref = latest.source.ref
-    published = f"the branch or tag {ref!r}" if ref else "the default branch"
-    raise NotAllowed(
-        f"{source.url} is published from {published}; only the owners of {namespace} or a reviewer "
-        "can publish another branch or tag"
-    )
-
-
-async def _latest_published(source: Source) -> Submission | None:
-    """Return the submission that the latest version came from, whatever its ref."""
-    stored = await list_submissions_of(source.url, source.path)
-    published = [one.record for one in stored if one.record.slug]
-    latest = {skill.record.submission_id for skill in await list_skills_of(source.url, source.path)}
-    ordered = sorted(published, key=lambda one: one.id in latest, reverse=True)
-    return ordered[0] if ordered else None
+        return True
+    if other := await find_other_ref(source):
+        raise NotAllowed(
+            f"{source.url} is published from {other}; only the owners of {namespace} or a reviewer "
+            "can publish another branch or tag"
+        )
+    return False
 
 
 async def _known(source: Source) -> Submission | None:

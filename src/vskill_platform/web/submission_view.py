@@ -196,8 +196,8 @@ async def retry_submission(visitor: Visitor, submission_id: str) -> Submission:
     """Try again; whoever may submit the source may."""
     submission = (await find_visible_submission(visitor, submission_id)).record
     await check_may_act_in(visitor, namespace_of(submission.source))
-    await check_may_publish_ref(visitor, submission.source)
-    return await retry(submission_id, actor=visitor.name)
+    may_replace_ref = await check_may_publish_ref(visitor, submission.source)
+    return await retry(submission_id, actor=visitor.name, may_replace_ref=may_replace_ref)
 
 
 async def withdraw_submission(visitor: Visitor, submission_id: str, *, reason: str) -> Submission:
