@@ -11,7 +11,7 @@ from urllib.error import URLError
 import pytest
 
 from tests.acceptance.ports import free_port, get
-from tests.acceptance.processes import PATIENCE_SECONDS, Running
+from tests.acceptance.processes import PATIENCE_SECONDS, Finished, Running
 from tests.acceptance.program import Platform
 from tests.acceptance.records import wait_until_all_ended
 from tests.casts import a_skill_folder
@@ -83,3 +83,27 @@ def test_a_command_that_cannot_say_what_is_wrong_still_fails(platform: Platform)
     missing = platform.start_logging_to(full, "status", "sub_unknown")
 
     assert missing.wait() == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("list", 1),
+        ("list --json", 1),
+        ("config", 1),
+        ("scan skill", 3),
+        ("scan skill --format json", 3),
+        ("scan skill --output /dev/full", 3),
+    ],
+)
+def test_output_to_a_full_disk_is_one_sentence_and_a_failure(
+    platform: Platform, arguments: str, code: int
+) -> None:
+    platform.submit(a_skill_folder(platform.folder, "skill"))
+    to_full_disk = ("sh", "-c", 'exec "$@" >/dev/full', "sh")
+
+    failed = platform.run_as_stranger(*arguments.split(), prefix=to_full_disk)
+
+    assert failed == Finished(
+        code, "", "vskill-platform: the output could not be written: No space left on device\n"
+    )

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import nullcontext
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -16,7 +16,7 @@ from vskill_platform.base.clock import SystemClock
 from vskill_platform.base.process_limits import check_memory_limit
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.scan_targets import find_targets, scan_in_place
-from vskill_platform.errors import ConfigError, InvalidInput
+from vskill_platform.errors import ConfigError, InvalidInput, OutOfResources
 from vskill_platform.fetch.private_folder import make_workspace
 from vskill_platform.scan.scan_many import Scanned, Target, scan_many
 
@@ -98,18 +98,29 @@ def scan(  # noqa: PLR0913 - one for each option
         context.exit(EXIT_NOT_VERIFIED)
     under_policy = _policy(policy_file) if policy_file else iter
     tally = _Tally()
-    with ExitStack() as stack:
-        workspace = stack.enter_context(make_workspace())
+    with make_workspace() as workspace:
         targets = _targets(paths, recursive=recursive, workspace=workspace, jobs=jobs)
-        out = stack.enter_context(_open(output)) if output else _standard_output()
         in_place = partial(scan_in_place, workspace=workspace)
         scanned = tally.watch(under_policy(scan_many(targets, jobs=jobs, scan=in_place)))
         if _has_room_for_a_bar(len(targets), output):
             scanned = load("vskill_platform.cli.progress:with_progress")(scanned, len(targets))
-        load(_WRITERS[form])(scanned, out)
+        _write(form, scanned, output, context)
     if tally.verdicts & _FAILING[fail_on]:
         context.exit(EXIT_FOUND)
     if tally.broken:
+        context.exit(EXIT_NOT_VERIFIED)
+
+
+def _write(
+    form: str, scanned: Iterable[Scanned], output: Path | None, context: click.Context
+) -> None:
+    opened = _open(output) if output else nullcontext(_standard_output())
+    try:
+        with load("vskill_platform.cli.terminal:output_errors")(), opened as out:
+            load(_WRITERS[form])(scanned, out)
+            out.flush()
+    except OutOfResources as error:  # exit code 1 would mean that something was found
+        load("vskill_platform.cli.terminal:echo")(f"vskill-platform: {error}", err=True)
         context.exit(EXIT_NOT_VERIFIED)
 
 

@@ -3,7 +3,9 @@
 A test keeps every other module of the CLI from printing without it.
 """
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -12,6 +14,30 @@ from rich import console, markup
 from rich.segment import Segment
 
 from vskill_platform.base.show_text import quiet_json, show, show_lines
+from vskill_platform.errors import OutOfResources
+
+_STDOUT = 1
+
+
+@contextmanager
+def output_errors() -> Iterator[None]:
+    """Name the failure if the output goes to a full disk; click ends quietly at a closed pipe."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _discard_output()
+        raise OutOfResources(f"the output could not be written: {error.strerror}") from error
+
+
+def _discard_output() -> None:
+    """Let the interpreter write what is left in its buffer to nowhere when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.dup2(nowhere, _STDOUT)
+    finally:
+        os.close(nowhere)
 
 
 class Console(console.Console):
@@ -27,6 +53,10 @@ class Console(console.Console):
             # Control segments are rich's own, such as those that move a progress bar.
             yield segment if segment.control else segment._replace(text=show_lines(segment.text))
 
+    def _write_buffer(self) -> None:
+        with output_errors():
+            super()._write_buffer()
+
 
 def escape(text: str) -> str:
     """Return foreign text for one line of a console: no markup, no control characters."""
@@ -35,18 +65,21 @@ def escape(text: str) -> str:
 
 def echo(*lines: str, err: bool = False) -> None:
     """Print each of *lines* on a line of its own; a line end within one is spelled out."""
-    for line in lines or ("",):
-        click.echo(show(line), err=err)
+    with output_errors():
+        for line in lines or ("",):
+            click.echo(show(line), err=err)
 
 
 def echo_patch_line(line: str, *, colour: str | None, dim: bool) -> None:
     """Print a line of a patch: its tabs and its line end stay, so that it can be applied."""
     text = line.removesuffix("\r")
     shown = "\t".join(map(show, text.split("\t"))) + line[len(text) :]
-    click.secho(shown, fg=colour, dim=dim)
+    with output_errors():
+        click.secho(shown, fg=colour, dim=dim)
 
 
 def print_json(value: Any) -> None:
     """Print one value as indented JSON; durations are written in seconds."""
     encoded = msgspec.json.encode(msgspec.to_builtins(value, str_keys=True))
-    click.echo(quiet_json(msgspec.json.format(encoded, indent=2)))
+    with output_errors():
+        click.echo(quiet_json(msgspec.json.format(encoded, indent=2)))
