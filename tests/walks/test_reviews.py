@@ -42,7 +42,7 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.scan_skill import ScanResult, rejudge
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.block_store import write_block
-from vskill_platform.stores.held_store import drop_held, get_held, get_held_files
+from vskill_platform.stores.held_store import get_held, get_held_files, let_go
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.skill_store import (
     get_archive,
@@ -332,7 +332,7 @@ async def test_files_that_are_not_kept_must_be_checked_anew(
     bound: WorkerEnv, folder: Path, walk: Walk
 ) -> None:
     waiting = await one_waits(walk, folder)
-    await bound.engine.commit(drop_held(waiting.submission.id))
+    await bound.engine.commit(await let_go(waiting.submission.id))
     with pytest.raises(NotFound, match="not kept; have it checked anew"):
         await approve(says(waiting))
 

@@ -55,4 +55,4 @@ async def _drop_if_ended(submission_id: str) -> bool:
         has_ended = stored.record.state in TERMINAL_STATES
         if not has_ended or get_now() - stored.record.updated_at < HELD_FOR:
             return False
-    return await commit(drop_held(submission_id, expected=held.revision)) is not None
+    return await commit(drop_held(held.record, expected=held.revision)) is not None

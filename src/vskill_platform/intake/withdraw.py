@@ -38,7 +38,7 @@ async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission
     operations: list[Operation] = [
         *write_submission(withdrawn, [event], expected=stored.revision),
         write_report(await _report(stored, cause)),
-        *await let_go(submission_id),
+        *await let_go(submission_id, keeps_upload=True),
         write_audit("withdraw", submission_id, actor=actor, reason=reason),
     ]
     if await commit(operations) is None:

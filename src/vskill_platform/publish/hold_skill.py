@@ -27,8 +27,9 @@ async def hold_skill(submission: Submission, snapshot: Snapshot) -> list[Operati
         commit_sha=snapshot.commit_sha,
         tree_sha=snapshot.tree_sha,
         held_at=get_now(),
+        is_upload=submission.source.upload_sha256 == archive.sha256,
     )
-    return write_held(held, archive.content)
+    return await write_held(held, archive.content)
 
 
 @asynccontextmanager

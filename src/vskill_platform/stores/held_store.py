@@ -5,6 +5,7 @@ from datetime import datetime
 from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.model.skill import SkillFile
+from vskill_platform.stores.db import get_now
 from vskill_platform.stores.records import (
     Stored,
     encode,
@@ -12,9 +13,14 @@ from vskill_platform.stores.records import (
     get_record,
     list_all_keys,
 )
+from vskill_platform.stores.upload_store import (
+    HELD_FILES,
+    HELD_UPLOAD,
+    drop_upload,
+    write_upload,
+)
 
 _HELD = "held:"
-_FILES = "held-files:"
 
 
 class HeldSkill(Record, frozen=True, kw_only=True):
@@ -27,6 +33,8 @@ class HeldSkill(Record, frozen=True, kw_only=True):
     commit_sha: str | None
     tree_sha: str | None
     held_at: datetime
+    #: Whether the files are an upload, of which this is the only copy.
+    is_upload: bool = False
 
 
 async def get_held(submission_id: str) -> Stored[HeldSkill] | None:
@@ -35,25 +43,57 @@ async def get_held(submission_id: str) -> Stored[HeldSkill] | None:
 
 async def get_held_files(held: HeldSkill) -> bytes | None:
     """Return the archive; one whose bytes were changed is an error."""
-    return await get_archive_at(_FILES + held.submission_id, held.archive_sha256)
+    return await get_archive_at(HELD_FILES + held.submission_id, held.archive_sha256)
 
 
 async def list_held() -> list[str]:
     return [key.removeprefix(_HELD) for key in await list_all_keys(_HELD)]
 
 
-def write_held(held: HeldSkill, archive: bytes) -> list[Operation]:
-    """Keep both until somebody drops them: nobody knows how long a person takes."""
-    return [
+async def write_held(held: HeldSkill, archive: bytes) -> list[Operation]:
+    """Keep both until somebody drops them: nobody knows how long a review takes."""
+    before = await get_held(held.submission_id)
+    is_other = before is not None and before.record.archive_sha256 != held.archive_sha256
+    operations: list[Operation] = [
+        *(await _give_back(before.record) if before and is_other else []),
         Put(_HELD + held.submission_id, encode(held), due=NEVER),
-        Put(_FILES + held.submission_id, archive, due=NEVER),
+        Put(HELD_FILES + held.submission_id, archive, due=NEVER),
+    ]
+    if held.is_upload:
+        operations += [
+            Put(_upload_key(held), b"", due=NEVER),
+            drop_upload(held.archive_sha256),
+        ]
+    return operations
+
+
+def drop_held(held: HeldSkill, *, expected: int | None = None) -> list[Operation]:
+    return [
+        Delete(_HELD + held.submission_id, expected=expected),
+        Delete(HELD_FILES + held.submission_id),
+        *([Delete(_upload_key(held))] if held.is_upload else []),
     ]
 
 
-def drop_held(submission_id: str, *, expected: int | None = None) -> list[Operation]:
-    return [Delete(_HELD + submission_id, expected=expected), Delete(_FILES + submission_id)]
+async def let_go(submission_id: str, *, keeps_upload: bool = False) -> list[Operation]:
+    """Say what to write so that nothing is held any more; nothing at all if nothing is.
+
+    With *keeps_upload*, an upload can be retried as long as if it had never been held.
+    """
+    stored = await get_held(submission_id)
+    if stored is None:
+        return []
+    kept = await _give_back(stored.record) if keeps_upload else []
+    return [*kept, *drop_held(stored.record)]
 
 
-async def let_go(submission_id: str) -> list[Operation]:
-    """Say what to write so that nothing is held any more; nothing at all if nothing is."""
-    return drop_held(submission_id) if await get_held(submission_id) else []
+async def _give_back(held: HeldSkill) -> list[Operation]:
+    """Say how to store an upload as one again; another submission may have the same bytes."""
+    files = await get_held_files(held) if held.is_upload else None
+    if files is None:
+        return []
+    return [Delete(_upload_key(held)), write_upload(held.archive_sha256, files, now=get_now())]
+
+
+def _upload_key(held: HeldSkill) -> str:
+    return f"{HELD_UPLOAD}{held.archive_sha256}:{held.submission_id}"

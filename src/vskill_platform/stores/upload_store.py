@@ -3,18 +3,35 @@
 from datetime import datetime, timedelta
 
 from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
+from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import get_archive_at
 from vskill_platform.stores.skill_store import get_archive
 
 _UPLOAD = "upload:"
+#: Before the id of a submission that waits for review: its files.
+HELD_FILES = "held-files:"
+#: Before the SHA-256 of an upload and the id of a submission that holds the same bytes for review.
+HELD_UPLOAD = "held-upload:"
+_HOLDERS = 8
 #: What was published stays as a version's archive; what was not can be uploaded again.
 KEPT_FOR = timedelta(days=7)
 
 
 async def get_upload(sha256: str) -> bytes | None:
-    """Return what was handed in; a published version's archive is the same bytes."""
+    """Return an upload; its bytes are stored once, maybe for a version or for a review."""
     upload = await get_archive_at(_UPLOAD + sha256, sha256)
-    return await get_archive(sha256) if upload is None else upload
+    if upload is None:
+        upload = await get_archive(sha256)
+    return await _get_held_upload(sha256) if upload is None else upload
+
+
+async def _get_held_upload(sha256: str) -> bytes | None:
+    prefix = f"{HELD_UPLOAD}{sha256}:"
+    for key in (await get_kv().list_keys(prefix, limit=_HOLDERS)).keys:
+        held = await get_archive_at(HELD_FILES + key.removeprefix(prefix), sha256)
+        if held is not None:
+            return held
+    return None
 
 
 def write_upload(sha256: str, content: bytes, *, now: datetime) -> Operation:
@@ -22,5 +39,5 @@ def write_upload(sha256: str, content: bytes, *, now: datetime) -> Operation:
 
 
 def drop_upload(sha256: str) -> Operation:
-    """Say what to write with the version that has the same bytes as its archive."""
+    """Say what to write where the same bytes are stored as something else in the same commit."""
     return Delete(_UPLOAD + sha256)

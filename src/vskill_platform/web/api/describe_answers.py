@@ -50,6 +50,8 @@ _SECURITY_SCHEMES = {
     },
 }
 
+_PROBLEM_CONTENT = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
 
 class _Operation(msgspec.Struct, frozen=True):
     method: str
@@ -88,9 +90,12 @@ def describe_answers(document: dict[str, Any], app: Litestar) -> None:
         given = _problems_of(operation)
         statuses |= given
         _describe_own_answers(operation)
+        own = given & set(operation.handler.responses or ())
+        for status in own:  # the handler's answer, or a problem found before the handler is asked
+            operation.described["responses"][str(status)]["content"] |= _PROBLEM_CONTENT
         operation.described["responses"] |= {
             str(status): {"$ref": f"#/components/responses/{_name(status)}"}
-            for status in sorted(given)
+            for status in sorted(given - own)
         }
         operation.described["security"] = _security_of(operation)
     parts["responses"] = {_name(status): _problem_answer(status) for status in sorted(statuses)}
@@ -119,8 +124,7 @@ def _problems_of(operation: _Operation) -> set[int]:
         found.add(403)
     if operation.is_change and opt.get("changes", True):
         found.add(409)
-    # What a handler describes itself is no problem in our dress.
-    return found - set(operation.handler.responses or ())
+    return found
 
 
 def _describe_own_answers(operation: _Operation) -> None:
@@ -179,7 +183,7 @@ def _problem_answer(status: int) -> dict[str, Any]:
     return {
         "description": ", ".join(codes),
         "headers": _headers(names),
-        "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        "content": _PROBLEM_CONTENT,
     }
 
 
