@@ -83,8 +83,9 @@ class PatientProtocol(H11Protocol):
         phase = self.conn.their_state
         self._has_asked = self._has_asked or phase is not h11.IDLE
         if self.shares:
-            is_answered = not self._has_asked or self.cycle.response_complete
-            self.shares.note(self, is_idle=phase is h11.IDLE and is_answered)
+            # A request that could not be understood has no cycle, and its phase is an error.
+            is_idle = phase is h11.IDLE and (not self._has_asked or self.cycle.response_complete)
+            self.shares.note(self, is_idle=is_idle)
         if phase is self._phase and (phase is h11.IDLE or self._received < BODY_BYTES):
             return
         self._phase, self._received = phase, 0

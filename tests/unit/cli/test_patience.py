@@ -167,6 +167,19 @@ async def test_idle_connections_of_one_address_keep_nobody_out() -> None:
             writer.close()
 
 
+async def test_a_first_request_that_is_malformed_gets_a_400_and_no_crash(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with a_server(ConnectionShares(in_all=50, each=5), short_app) as address:
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n")
+        answer = await what_remains(reader)
+        writer.close()
+
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert [line.message for line in caplog.records if line.exc_info] == []
+
+
 async def test_an_address_whose_connections_are_all_at_work_is_refused_alone() -> None:
     shares = ConnectionShares(in_all=50, each=2)
     at_work, go_on = asyncio.Semaphore(0), asyncio.Event()

@@ -32,8 +32,8 @@ class FileWatch:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        found = {file: _identity(file) for file in (path, log_of(path))}
-        # Some file systems cannot have a log.
+        found = {file: _identity(file) for file in (path, log_of(path), _index_of(path))}
+        # Some file systems cannot have a log, nor the index of one.
         self._known = {file: known for file, known in found.items() if known}
         #: Why nothing may be read or written at the moment; empty if all is well.
         self.problem = ""
@@ -81,12 +81,18 @@ def log_of(path: Path) -> Path:
     return Path(f"{path.resolve()}-wal")
 
 
-def check_log(path: Path) -> None:
-    """Refuse a database whose write-ahead log was deleted; its last commits are not in the file.
+def _index_of(path: Path) -> Path:
+    """Return where processes share the index of the log; each would not see the others without."""
+    return Path(f"{path.resolve()}-shm")
 
-    SQLite itself would go on without them and say nothing.
+
+def check_log(path: Path) -> None:
+    """Refuse a database whose write-ahead log, or the index of it, was deleted.
+
+    Its last commits are not in the file. SQLite itself would go on without them and say nothing;
+    without the index, two processes would overwrite each other's commits.
     """
-    shared = Path(f"{path.resolve()}-shm")
+    shared = _index_of(path)
     give_up_at = monotonic() + _CLOSING_SECONDS
     while not log_of(path).exists():
         is_in_use = _is_open_elsewhere(path)
@@ -103,6 +109,13 @@ def check_log(path: Path) -> None:
                 f"To go on with what is left instead, stop it and delete {shared.name}."
             )
         return
+    while not shared.exists() and _is_open_elsewhere(path):
+        if monotonic() > give_up_at:  # nobody is just opening or closing it
+            raise EngineError(
+                f"{path}: {shared.name} was deleted while the database was in use. Stop everything "
+                "that runs on this database, then start it again; nothing is lost by that."
+            )
+        sleep(0.01)
 
 
 def _is_open_elsewhere(path: Path) -> bool:
@@ -154,8 +167,10 @@ def _is_same(file: Path, known: tuple[int, int]) -> bool:
 
 
 def _say_replaced(path: Path, replaced: list[str]) -> str:
+    what_to_do = "stop every process on it and restore a backup"
+    if replaced == [_index_of(path).name]:  # SQLite makes it again from the log
+        what_to_do = "stop every process on it and start again, by which nothing is lost"
     return (
         f"{path}: {' and '.join(replaced)} was deleted or replaced while the database was in use. "
-        "Nothing is read or written any more. Put the file back, or stop every process on it and "
-        "restore a backup."
+        f"Nothing is read or written any more. Put the file back, or {what_to_do}."
     )
