@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.casts import a_skill_folder
+from tests.casts import a_skill_folder, a_submission, stored
 from tests.clocks import ManualClock
 from tests.probes import ProbingEngine
 from tests.walks.conftest import Walk
@@ -25,11 +25,13 @@ from vskill_platform.model.block import (
 from vskill_platform.model.lookalike import name_marks
 from vskill_platform.model.source import Source, folder_source
 from vskill_platform.model.submission import SubmissionState
+from vskill_platform.publish import block_skill
 from vskill_platform.publish.block_skill import block, unblock
 from vskill_platform.publish.block_subject import read_blocked_source
 from vskill_platform.publish.find_version import find_archive, find_version
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores import records
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.block_store import get_block, list_blocks
 from vskill_platform.stores.likeness_store import find_by_marks, get_likeness
@@ -349,3 +351,18 @@ async def test_a_slug_that_was_not_handed_in_is_refused_with_what_to_block(
 
     assert str(folder) in str(told.value)
     assert await list_blocks() == []
+
+
+async def test_a_block_ends_everything_that_is_pending_whatever_fits_in_a_page_or_a_commit(
+    bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "_KEYS_A_PAGE", 2)
+    monkeypatch.setattr(block_skill, "MAX_AT_REST", 2)
+    states = [SubmissionState.NEEDS_REVIEW, SubmissionState.RECEIVED] * 4
+    pending = [a_submission(state) for state in states]
+    await stored(bound.engine, *pending)
+
+    done = await block(publisher_subject("@local"), reason="steals keys", actor="cyd")
+
+    assert sorted(done.ended) == sorted(one.id for one in pending)
+    assert {await state_of(one.id) for one in pending} == {SubmissionState.BLOCKED}

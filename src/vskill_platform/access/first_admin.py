@@ -6,9 +6,8 @@ from pathlib import Path
 from vskill_platform.access.users import has_admin
 from vskill_platform.access.welcome import invite_admin
 from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.engines.open_engine import database_file
 from vskill_platform.settings import Settings
-
-_SQLITE = "sqlite:///"
 
 
 async def invite_first_admin(settings: Settings) -> str | None:
@@ -30,9 +29,8 @@ async def forget_link(settings: Settings) -> None:
 
 def link_file(settings: Settings) -> Path | None:
     """Return where the link is kept: beside the database, if that is a file."""
-    if not settings.database_url.startswith(_SQLITE):
-        return None
-    return Path(settings.database_url.removeprefix(_SQLITE) + ".admin-link")
+    database = database_file(settings.database_url)
+    return database.with_name(f"{database.name}.admin-link") if database else None
 
 
 def _write(path: Path, url: str) -> None:

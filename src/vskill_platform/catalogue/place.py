@@ -11,11 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from vskill_platform.engines.open_engine import INDEX
+from vskill_platform.engines.open_engine import INDEX, database_file
 from vskill_platform.errors import EngineError
 from vskill_platform.settings import Settings
 
-_SQLITE = "sqlite:///"
 #: More processes than this on one machine are a mistake.
 _MOST_PROCESSES = 64
 #: SQLite's own files beside the main one.
@@ -56,8 +55,7 @@ def take_place(settings: Settings) -> Place:
 
 
 def _beside_database(url: str) -> Path:
-    if url.startswith(_SQLITE):
-        database = Path(url.removeprefix(_SQLITE))
+    if database := database_file(url):
         return database.with_name(f"{database.name}{INDEX}")
     # A database elsewhere: a folder of our own, in which nobody can have put anything before.
     return Path(tempfile.mkdtemp(prefix="vskill-catalogue-")) / "catalogue"

@@ -77,6 +77,14 @@ def restore_database(url: str, source: Path) -> Path | None:
     return backup.restore(path, source)
 
 
+def database_file(url: str) -> Path | None:
+    """Return the file itself, if *url* names a link to it; None for a database that is no file.
+
+    What is kept beside the database is beside this, whatever name it was opened by.
+    """
+    return _path(url).resolve() if url.startswith(_SQLITE) else None
+
+
 def _path(url: str) -> Path:
     if not url.startswith(_SQLITE):
         scheme = urlsplit(url).scheme or url
@@ -110,6 +118,7 @@ def _check_exists(path: Path) -> None:
 
 def _refuse_to_begin_again(path: Path) -> None:
     """Refuse to make a database in the place of one that was lost: nobody would notice."""
+    path = path.resolve()
     left = sorted(file.name for file in path.parent.glob(f"{glob.escape(path.name)}{INDEX}-*"))
     if not path.exists():
         left += [name for end in ("-wal", "-shm") if Path(name := f"{path}{end}").exists()]

@@ -11,6 +11,7 @@ from vskill_platform.model.block import Block, BlockKind, BlockSubject, subjects
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import (
     STUCK_STATES,
+    TERMINAL_STATES,
     Cause,
     Submission,
     SubmissionState,
@@ -34,7 +35,7 @@ from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import SkillMark, find_slugs, get_skill
 from vskill_platform.stores.submission_store import (
     get_submission,
-    list_pending_submissions,
+    list_pending_ids,
     queue_submission,
     write_submission,
 )
@@ -43,6 +44,8 @@ log = get_logger(__name__)
 
 #: Each round meets somebody who was faster; so many in a row are a fault.
 _MAX_ROUNDS = 20
+#: So many that wait for review end in the commit of the block itself, more would make it too large.
+MAX_AT_REST = 500
 
 
 class Blocked(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,9 +88,9 @@ class Unblocked(msgspec.Struct, frozen=True, kw_only=True):
 async def block(subject: BlockSubject, *, reason: str, actor: str) -> Blocked:
     """Put it on the blocklist and end all that it concerns; doing so again finishes the job.
 
-    One commit writes the block, takes down what is published and ends what waits for a person.
-    What a worker holds is ended afterwards, each alone: from the first commit on none of it can
-    be published, so a crash in between leaves nothing that does not end by itself.
+    One commit writes the block, takes down what is published and ends what needs review. What a
+    worker holds, and what more needs review than fits into one commit, is ended afterwards, each
+    alone: from the first commit on none of it can be published, whatever is left after a crash.
     """
     await _refuse_wrong_slug(subject)
     for _ in range(_MAX_ROUNDS):
@@ -139,14 +142,14 @@ async def _block_at_rest(subject: BlockSubject, *, reason: str, actor: str) -> B
 
 async def _end_moving(subject: BlockSubject, *, actor: str) -> list[str]:
     """End what a worker holds or will get; what is faster than we are meets the block itself."""
-    found = await list_pending_submissions(lambda item: _concerns(subject, item))
-    return [item.id for item in found if await _end_one(item.id, subject, actor=actor)]
+    found = await list_pending_ids(lambda item: _concerns(subject, item))
+    return [one for one in found if await _end_one(one, subject, actor=actor)]
 
 
 async def _end_one(submission_id: str, subject: BlockSubject, *, actor: str) -> bool:
     for _ in range(_MAX_ROUNDS):
         stored, known = await get_submission(submission_id), await get_block(subject)
-        if stored is None or known is None or stored.record.state not in STUCK_STATES:
+        if stored is None or known is None or stored.record.state in TERMINAL_STATES:
             return False
         _, operations = await block_submission(stored, known.record, actor=actor)
         if await commit([expect_block(known), *operations]) is not None:
@@ -214,9 +217,13 @@ async def _find_listed(subject: BlockSubject) -> list[Stored[PublishedSkill]]:
 async def _find_resting(
     subject: BlockSubject, skills: Sequence[PublishedSkill]
 ) -> list[Stored[Submission]]:
-    """Return the submissions of these skills, and those that wait for a person, at rest all."""
-    waiting = await list_pending_submissions(lambda item: _concerns(subject, item))
-    ids = {skill.submission_id for skill in skills} | {item.id for item in waiting}
+    """Return the submissions of these skills, and some that need review, all at rest."""
+
+    def needs_review(item: Submission) -> bool:
+        return item.state is SubmissionState.NEEDS_REVIEW and _concerns(subject, item)
+
+    waiting = await list_pending_ids(needs_review, limit=MAX_AT_REST)
+    ids = {skill.submission_id for skill in skills} | set(waiting)
     moving = {*STUCK_STATES, SubmissionState.BLOCKED}
     found = [await get_submission(submission_id) for submission_id in sorted(ids)]
     return [stored for stored in found if stored and stored.record.state not in moving]

@@ -96,7 +96,12 @@ def _is_like_named(newcomer: Newcomer, other: SkillLikeness) -> bool:
 
 
 def _is_older(other: SkillLikeness, published: SkillLikeness | None) -> bool:
-    """Tell whether the other was there first: who is copied does not become the copy."""
+    """Tell whether the other was there first: the original must not become the copy.
+
+    By dates, though a clock may be wrong: a revision would be in order whatever the clock says, but
+    a skill gets a new one with each rename and each rebuilt index entry, and so would lose its age.
+    The date of the first publication stays with the skill.
+    """
     return published is None or other.since < published.since
 
 

@@ -1,11 +1,13 @@
 """When each cron job ran and how it ended: the claim that makes one node run it."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
+from vskill_platform.errors import RecordMalformed
 from vskill_platform.model.record import Record
-from vskill_platform.stores.db import commit
+from vskill_platform.stores.db import commit, get_kv
 from vskill_platform.stores.records import (
     Stored,
     decode,
@@ -15,9 +17,12 @@ from vskill_platform.stores.records import (
     read_each,
 )
 
+log = get_logger(__name__)
+
 _CRON = "cron:"
 #: Where a job that does a part at a time goes on.
 _CURSOR = "cron-cursor:"
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class CronRun(Record, frozen=True, kw_only=True):
@@ -33,7 +38,20 @@ class CronRun(Record, frozen=True, kw_only=True):
 
 
 async def get_cron_run(job: str) -> Stored[CronRun] | None:
-    return await get_record(_CRON + job, CronRun)
+    """Return the last run; one whose record cannot be read counts as run long ago.
+
+    So the job runs and writes the record anew, instead of never again.
+    """
+    key = _CRON + job
+    entry = await get_kv().get(key)
+    if entry is None:
+        return None
+    try:
+        run = decode(key, entry.value, CronRun)
+    except RecordMalformed as error:
+        log.error("record of a cron job cannot be read, the job is run again", error=str(error))
+        run = CronRun(job=job, node="", started_at=_LONG_AGO, ended_at=_LONG_AGO)
+    return Stored(run, entry.revision)
 
 
 async def get_cron_runs() -> list[CronRun]:
@@ -55,7 +73,11 @@ def expect_no_cron_run(job: str) -> Operation:
 
 async def get_cursor(job: str) -> str | None:
     """Return where a job goes on; None if it begins at the beginning."""
-    stored = await get_record(_CURSOR + job, str)
+    try:
+        stored = await get_record(_CURSOR + job, str)
+    except RecordMalformed as error:
+        log.error("cursor of a cron job cannot be read, it starts over", error=str(error))
+        return None
     return stored.record if stored else None
 
 

@@ -96,11 +96,15 @@ async def list_all_keys(prefix: str, *, due_before: datetime | None = None) -> l
     return keys
 
 
-async def iterate_keys(prefix: str) -> AsyncIterator[list[str]]:
+async def iterate_keys(
+    prefix: str, *, due_before: datetime | None = None
+) -> AsyncIterator[list[str]]:
     """Yield all keys with *prefix* in order, page by page, never holding more than one."""
     after: str | None = None
     while True:
-        page = await get_kv().list_keys(prefix, after=after, limit=_KEYS_A_PAGE)
+        page = await get_kv().list_keys(
+            prefix, after=after, limit=_KEYS_A_PAGE, due_before=due_before
+        )
         yield page.keys
         if page.cursor is None:
             return

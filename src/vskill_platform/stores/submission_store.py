@@ -189,17 +189,25 @@ async def list_overdue_ids(now: datetime) -> list[str]:
     return [key[len(_SUBMISSION) :] for key in keys]
 
 
-async def list_pending_submissions(
-    wanted: Callable[[Submission], bool],
-) -> list[Submission]:
-    """Return the wanted ones of all that have not ended; costs what is pending, not what exists."""
+async def list_pending_ids(
+    wanted: Callable[[Submission], bool], *, limit: int | None = None
+) -> list[str]:
+    """Return the ids of the wanted ones of all that have not ended, up to *limit*.
 
-    def keep(key: str, value: bytes) -> Submission | None:
+    Costs what is pending, not what exists, and holds no more than a window of records at a time.
+    """
+
+    def keep(key: str, value: bytes) -> str | None:
         submission = _decode_submission(key, value)
         has_ended = submission.state in TERMINAL_STATES
-        return None if has_ended or not wanted(submission) else submission
+        return None if has_ended or not wanted(submission) else submission.id
 
-    return await read_each(await list_all_keys(_SUBMISSION, due_before=_LONG_AFTER), keep)
+    found: dict[str, None] = {}  # one that moves between two pages may be on both
+    async for keys in iterate_keys(_SUBMISSION, due_before=_LONG_AFTER):
+        found |= dict.fromkeys(await read_each(keys, keep))
+        if limit is not None and len(found) >= limit:
+            break
+    return list(found)[:limit]
 
 
 async def get_waiting_reviews() -> list[Submission]:

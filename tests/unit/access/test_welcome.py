@@ -63,6 +63,17 @@ async def test_the_link_lies_in_a_file_that_only_its_owner_can_read(bound: Worke
     assert not path.exists()
 
 
+async def test_the_file_is_beside_the_database_itself_if_that_is_named_by_a_link(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    (tmp_path / "named.db").symlink_to(tmp_path / "real.db")
+    settings = msgspec.structs.replace(
+        bound.settings, database_url=f"sqlite:///{tmp_path}/named.db"
+    )
+
+    assert link_file(settings) == tmp_path / "real.db.admin-link"
+
+
 async def test_the_file_is_not_written_through_a_link(bound: WorkerEnv, tmp_path: Path) -> None:
     path, elsewhere = link_file(bound.settings), tmp_path / "elsewhere"
     assert path

@@ -18,14 +18,27 @@ from tests.casts import a_published_skill
 from tests.tables import ROOT
 from tests.unit.catalogue.shelves import TAKEN_DOWN, changed, found, published
 from vskill_platform.catalogue.catalogue import open_catalogue
+from vskill_platform.catalogue.place import take_place
 from vskill_platform.catalogue.query import SkillQuery
 from vskill_platform.engines.ports import Put
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.settings import Settings
 from vskill_platform.stores.records import encode
 
 SCRIPT = Path(__file__).with_name("another_process.py")
 SKILLS = 3_000
 KILLS = 6
+
+
+def test_the_index_is_beside_the_database_itself_if_that_is_named_by_a_link(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "named.db").symlink_to(tmp_path / "real.db")
+
+    place = take_place(Settings(database_url=f"sqlite:///{tmp_path}/named.db"))
+    place.leave()
+
+    assert place.path == tmp_path / "real.db.catalogue-0"
 
 
 class Other(msgspec.Struct, frozen=True):

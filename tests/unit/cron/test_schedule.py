@@ -24,7 +24,7 @@ from vskill_platform.errors import EngineError, FeedTrimmed, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import get_worker_env
 from vskill_platform.stores.audit_store import list_audit
-from vskill_platform.stores.cron_store import CronRun, get_cron_runs, put_cron_run
+from vskill_platform.stores.cron_store import CronRun, get_cron_runs, get_cursor, put_cron_run
 
 
 def a_job(name: str, run: Any, *, budget: timedelta = timedelta(minutes=1)) -> Job:
@@ -300,3 +300,35 @@ async def test_a_job_that_runs_is_not_asked_for_until_its_budget_is_over(
     await ask_for_run(job, actor="cyd")
 
     assert len(await run_due_jobs(bound, jobs=(job,))) == 1
+
+
+async def test_a_job_whose_record_cannot_be_read_runs_and_writes_it_anew(
+    bound: WorkerEnv,
+) -> None:
+    await bound.engine.commit([Put("cron:a", b"\xc1 nonsense")])
+    jobs = (a_job("a", done),)
+
+    first = await run_due_jobs(bound, jobs=jobs)
+    too_early = await run_due_jobs(bound, jobs=jobs)
+
+    assert [run.outcome for run in first] == ["done"]
+    assert too_early == []
+    assert [run.outcome for run in await get_cron_runs()] == ["done"]
+
+
+async def test_a_job_whose_record_cannot_be_read_can_be_asked_for_and_started(
+    bound: WorkerEnv,
+) -> None:
+    await bound.engine.commit([Put("cron:a", b"\xc1 nonsense"), Put("cron:b", b"{}")])
+
+    await ask_for_run(a_job("a", done), actor="cyd")
+    asked = await run_due_jobs(bound, jobs=(a_job("a", done),))
+    started = await run_job_now(a_job("b", done))
+
+    assert [run.outcome for run in (*asked, started)] == ["done", "done"]
+
+
+async def test_a_cursor_that_cannot_be_read_means_the_beginning(bound: WorkerEnv) -> None:
+    await bound.engine.commit([Put("cron-cursor:a", b"\xc1 nonsense")])
+
+    assert await get_cursor("a") is None

@@ -71,6 +71,8 @@ class SqliteEngine:
 
         Without *migrates* the schema must be current; with *read_only* the file is never written.
         """
+        # A link that is set to another file later is noticed by the name it was opened by.
+        named, path = path, path.resolve()
         check_log(path)
         connection = open_connection(path, read_only=read_only)
         check_version(connection, path)
@@ -84,7 +86,7 @@ class SqliteEngine:
             check_current(connection, path)
         self._path, self._clock = path, clock
         self._is_closed = False
-        self._watch = FileWatch(path)
+        self._watch = FileWatch(named)
         check_in_place(connection, path)
         self._writer = SqliteWriter(connection, clock, self._watch)
         self._readers = SqliteReaders(path, clock, self._watch, read_only=read_only)

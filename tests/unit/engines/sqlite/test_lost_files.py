@@ -51,6 +51,11 @@ def link_elsewhere(path: Path, folder: Path) -> Path:
     return real
 
 
+def set_link(path: Path, *, to: Path) -> None:
+    path.unlink()
+    path.symlink_to(to)
+
+
 def content_of(path: Path) -> bytes | None:
     return path.read_bytes() if path.exists() else None
 
@@ -211,6 +216,35 @@ async def test_no_database_is_made_where_one_was_lost(path: Path, url: str, left
         await open_engine(url)
 
     assert content_of(path) is None
+
+
+@pytest.mark.parametrize("left", ["real.db-wal", "real.db-shm", "real.db.catalogue-0"])
+async def test_no_database_is_made_behind_a_link_where_one_was_lost(
+    path: Path, url: str, tmp_path: Path, left: str
+) -> None:
+    real = link_elsewhere(path, tmp_path)
+    real.with_name(left).touch()
+
+    with pytest.raises(ConfigError, match=rf"there was one: .*{left} is still here"):
+        await open_engine(url)
+
+    assert content_of(real) is None
+
+
+async def test_a_link_that_is_set_to_another_file_is_noticed(
+    path: Path, url: str, tmp_path: Path
+) -> None:
+    link_elsewhere(path, tmp_path)
+    engine = await open_engine(url)
+    other = tmp_path / "other.db"
+    other.touch()
+    set_link(path, to=other)
+
+    said = await until_refused(lambda: engine.commit([Put("a", b"")]))
+    await engine.close()
+
+    assert "skills.db was deleted or replaced" in said
+    assert content_of(other) == b""
 
 
 async def test_an_empty_file_beside_a_search_index_is_refused(path: Path, url: str) -> None:
