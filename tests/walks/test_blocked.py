@@ -23,7 +23,7 @@ from vskill_platform.model.block import (
     source_subject,
 )
 from vskill_platform.model.lookalike import name_marks
-from vskill_platform.model.source import Source, folder_source
+from vskill_platform.model.source import Source, folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish import block_skill
 from vskill_platform.publish.block_skill import block, unblock
@@ -366,3 +366,48 @@ async def test_a_block_ends_everything_that_is_pending_whatever_fits_in_a_page_o
 
     assert sorted(done.ended) == sorted(one.id for one in pending)
     assert {await state_of(one.id) for one in pending} == {SubmissionState.BLOCKED}
+
+
+@pytest.mark.parametrize("kind", ["source", "name"])
+async def test_where_a_blocked_folder_is_on_this_machine_is_told_to_operators_alone(
+    walk: Walk, tmp_path: Path, kind: str
+) -> None:
+    source = folder_source(str(a_skill_folder(tmp_path)))
+    journey = await walk(source)
+    subject = await subject_of(kind, source)
+
+    await block(subject, reason="steals keys", actor="cyd")
+    again = await submit(source, submitter="ada")
+    with pytest.raises(NotAllowed) as refused:
+        await find_version(SLUG)
+
+    ended = await get_submission(journey.submission.id)
+    report = await get_report(journey.submission.id)
+    assert ended
+    assert report
+    history = await get_history(journey.submission.id)
+    public = [ended.record.reason, again.reason, str(refused.value)]
+    public += [event.reason for event in history] + [item.message for item in report.findings]
+    assert [text for text in public if str(tmp_path) in text] == []
+    assert "local files): steals keys" in ended.record.reason
+    assert str(tmp_path) in (await list_audit()).records[0].subject
+
+
+async def test_where_a_folder_is_that_could_not_be_read_is_not_told(
+    walk: Walk, tmp_path: Path
+) -> None:
+    inside = tmp_path / "gone"
+    sources = [
+        folder_source(str(inside)),
+        folder_source("/somewhere/else"),
+        git_source(f"file://{inside}/ada/notes"),
+    ]
+
+    journeys = [await walk(source) for source in sources]
+
+    for journey in journeys:
+        messages = [item.message for item in journey.report.findings]
+        told = " ".join([journey.submission.reason, *messages])
+        assert journey.submission.state is SubmissionState.REJECTED
+        assert str(tmp_path) not in told
+        assert "/somewhere/else" not in told

@@ -70,7 +70,7 @@ def _copy_folder(source: Source, reach: Reach, planned: Workspace) -> Snapshot:
         raise SourceRefused(why_not_local(Path(source.url)))
     origin = _Origin(inside(root, source.path) if source.path else root)
     if not origin.folder.is_dir():
-        raise SourceRefused(f"{root} is not a folder")
+        raise SourceRefused("it is not a folder, or not there any more")
     listing = list_folder(origin.folder)
     return _take(origin, listing, source, planned.place(listing))
 
@@ -117,7 +117,7 @@ def inside(root: Path, path: str) -> Path:
     """Return the folder at *path*; a link on the way must not lead out of *root*."""
     real = Path(os.path.realpath(root))
     if not real.is_dir():
-        raise SourceRefused(f"{root} is not a folder")
+        raise SourceRefused("it is not a folder, or not there any more")
     origin = (real / path).resolve()
     if not origin.is_relative_to(real):
         raise SourceRefused(f"{path!r} leads out of the repo or folder")

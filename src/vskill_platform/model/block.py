@@ -10,7 +10,7 @@ import msgspec
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.reasons import Reasoned
 from vskill_platform.model.record import Record
-from vskill_platform.model.source import Source
+from vskill_platform.model.source import Source, public_source
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 #: Makes an id of a subject of any length that fits into a key.
@@ -36,10 +36,20 @@ class BlockSubject(msgspec.Struct, frozen=True):
         return f"{self.kind}:{sealed[:_ID_CHARS]}"
 
     def in_words(self) -> str:
+        """Name it for operators."""
         if self.kind is BlockKind.NAME:
             source, _, name = self.value.rpartition("#")
             return f"name {name} in {source}"
         return f"{self.kind} {self.value}"
+
+    def in_public_words(self) -> str:
+        """Name it for everybody: without the paths of files on the registry's own machine."""
+        source, _, name = self.value.rpartition("#")
+        if self.kind is BlockKind.NAME and not public_source(source):
+            return f"name {name} in local files"
+        if self.kind is BlockKind.SOURCE and not public_source(self.value):
+            return "source local files"
+        return self.in_words()
 
 
 class Block(Reasoned, Record, frozen=True, kw_only=True):

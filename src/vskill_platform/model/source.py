@@ -155,6 +155,22 @@ def upload_source(name: str, sha256: str, *, namespace: str = LOCAL_NAMESPACE) -
     return Source(kind=SourceKind.UPLOAD, url=f"{_UPLOAD}{namespace}/{name}", upload_sha256=sha256)
 
 
+def public_source(url: str) -> str:
+    """Return where something comes from, as everybody may know it; "" for files of this machine.
+
+    Paths on the registry's own machine are for its operators alone.
+    """
+    return url if url.startswith(("https://", "http://", _UPLOAD)) else ""
+
+
+def without_local_path(text: str, source: Source) -> str:
+    """Return *text* without the path of *source*, if that is on the registry's own machine."""
+    if public_source(source.url):
+        return text
+    path = source.url.removeprefix("file://")
+    return text.replace(source.url, "the folder").replace(path, "the folder")
+
+
 def inner_path(path: str) -> str:
     """Normalise a path inside of a source; refuse one that leads out of it."""
     clean = posixpath.normpath(path) if path else "."

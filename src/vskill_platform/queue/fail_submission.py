@@ -19,6 +19,7 @@ from vskill_platform.errors import (
     VskillError,
     WorkerDied,
 )
+from vskill_platform.model.source import Source, without_local_path
 from vskill_platform.model.submission import (
     STUCK_STATES,
     Cause,
@@ -117,7 +118,8 @@ def _try_again(stored: Stored[Submission], delivery: Delivery, error: Exception)
     delay: timedelta = get_settings().retry_delay * max(stored.record.tries, 1)
     if isinstance(error, VskillError) and error.retry_after:
         delay = max(delay, error.retry_after)
-    reason = f"will be tried again in {delay.total_seconds():g} s: {_describe(error)}"
+    what = _describe(error, stored.record.source)
+    reason = f"will be tried again in {delay.total_seconds():g} s: {what}"
     cause = Cause(trigger="retry", actor=get_settings().node, reason=reason)
     waiting, event = move(stored.record, SubmissionState.RECEIVED, cause, now=get_now())
     return [
@@ -128,7 +130,7 @@ def _try_again(stored: Stored[Submission], delivery: Delivery, error: Exception)
 
 def _end(stored: Stored[Submission], delivery: Delivery, error: Exception) -> list[Operation]:
     error_class, fix = classify(error)
-    reason = _describe(error)
+    reason = _describe(error, stored.record.source)
     if is_retryable(error):
         reason = f"given up after {stored.record.tries} attempts: {reason}"
     finding = unverified(rule=error_class, message=reason, fix=fix)
@@ -145,7 +147,8 @@ async def _leave_to_a_person(
     """End tier 2 without a verdict: tier 1 did not stop it, and others have not spoken."""
     error_class, fix = classify(error)
     what = "not scanned" if isinstance(error, ScannerFailed) else "not judged"
-    reason = f"{what}, given up after {stored.record.tries} attempts: {_describe(error)}"
+    why = _describe(error, stored.record.source)
+    reason = f"{what}, given up after {stored.record.tries} attempts: {why}"
     finding = unverified(rule=error_class, message=reason, fix=fix)
     cause = Cause(
         trigger="fail",
@@ -167,8 +170,10 @@ async def _leave_to_a_person(
     return [*operations, Bury(delivery, reason)]
 
 
-def _describe(error: Exception) -> str:
-    """Say what happened in words for the submitter; our own mistakes go to the log in full."""
-    return (
-        str(error) if isinstance(error, VskillError) else f"internal error ({type(error).__name__})"
-    )
+def _describe(error: Exception, source: Source) -> str:
+    """Say what happened; everybody may read it, so details of this machine go to the log alone."""
+    if isinstance(error, EngineError):
+        return "the database failed"
+    if isinstance(error, VskillError):
+        return without_local_path(str(error), source)
+    return f"internal error ({type(error).__name__})"

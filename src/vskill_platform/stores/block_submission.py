@@ -17,8 +17,8 @@ from vskill_platform.stores.submission_store import write_submission
 
 
 def why_blocked(block: Block) -> str:
-    """Say in one sentence what keeps a skill from being published."""
-    return f"blocked ({block.subject.in_words()}): {block.reason}"
+    """Say in one sentence what keeps a skill from being published; everybody may read it."""
+    return f"blocked ({block.subject.in_public_words()}): {block.reason}"
 
 
 async def end_if_blocked(

@@ -1,4 +1,4 @@
-"""The addresses of pages about skills, and of what they come from, made in one place."""
+"""The addresses of pages about skills, made in one place."""
 
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -13,11 +13,3 @@ def skill_url(slug: str, *parts: str, **query: Any) -> str:
 def with_query(path: str, **query: Any) -> str:
     wanted = {name: value for name, value in query.items() if value not in {"", None}}
     return f"{path}?{urlencode(wanted)}" if wanted else path
-
-
-def public_source(url: str) -> str:
-    """Return where something comes from, as everybody may know it; empty if it lies here.
-
-    Where files lie on the registry's own machine is nobody's business.
-    """
-    return url if url.startswith(("https://", "http://", "upload:")) else ""

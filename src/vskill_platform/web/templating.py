@@ -15,12 +15,13 @@ from vskill_platform.access.welcome import base_url
 from vskill_platform.base.show_text import show
 from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.failure import failure_title, failures_in, results_in, score_in
+from vskill_platform.model.source import public_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier, tier_meaning
 from vskill_platform.scan.code_context import other_places
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.access.visitor import csrf_token_of, visitor_of
-from vskill_platform.web.addresses import public_source, skill_url
+from vskill_platform.web.addresses import skill_url
 from vskill_platform.web.rendering import mark_spelled_out
 
 _TEMPLATES = Path(__file__).parent / "templates"

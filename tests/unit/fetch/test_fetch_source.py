@@ -198,7 +198,7 @@ async def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceRefused, match="there is no folder 'nowhere'"):
         async with fetched(folder_source(str(folder), "nowhere")):
             pass
-    with pytest.raises(SourceRefused, match="is not a folder"):
+    with pytest.raises(SourceRefused, match="it is not a folder, or not there any more"):
         async with fetched(folder_source(str(tmp_path / "gone"))):
             pass
 

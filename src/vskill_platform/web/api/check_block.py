@@ -21,14 +21,13 @@ from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.access import Right
 from vskill_platform.model.block import Block, BlockKind, BlockSubject, digest_subject, subjects_of
 from vskill_platform.model.namespace import namespace_of
-from vskill_platform.model.source import Source, git_source
+from vskill_platform.model.source import Source, git_source, public_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.block_subject import read_blocked_source
 from vskill_platform.stores.block_store import find_block, get_blocks
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_store import get_submissions_fresh
 from vskill_platform.web.access.visitor import visitor_of
-from vskill_platform.web.addresses import public_source
 from vskill_platform.web.api.blocklist import BlockItem, block_item
 from vskill_platform.web.api.shapes import Shape
 from vskill_platform.web.catalogue_access import catalogue_of

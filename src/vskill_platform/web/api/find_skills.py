@@ -11,9 +11,9 @@ from vskill_platform.catalogue.query import SkillHit, SkillQuery, SkillResults, 
 from vskill_platform.errors import NotFound
 from vskill_platform.model.access import Right
 from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.source import public_source
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.access.visitor import visitor_of
-from vskill_platform.web.addresses import public_source
 from vskill_platform.web.api.certificates import cert_tier
 from vskill_platform.web.api.cursors import offset_cursor, read_offset
 from vskill_platform.web.api.limits import Limit, Offset, Page, clamp

@@ -13,6 +13,7 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.access import Right
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.source import public_source
 from vskill_platform.publish.find_version import FoundVersion
 from vskill_platform.publish.open_version import open_version
 from vskill_platform.publish.read_files import read_file, text_of
@@ -21,7 +22,6 @@ from vskill_platform.publish.trust_of_skill import trust_of_skill
 from vskill_platform.publish.yank_version import unyank_version, yank_version
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.web.access.visitor import visitor_of
-from vskill_platform.web.addresses import public_source
 from vskill_platform.web.api.certificates import cert_tier
 from vskill_platform.web.api.find_skills import find_listed, find_skill
 from vskill_platform.web.api.skill_shapes import (

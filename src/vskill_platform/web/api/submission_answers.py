@@ -10,10 +10,10 @@ from vskill_platform.errors import SourceRefused
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.intake.submit_set import SubmittedSet
 from vskill_platform.model.failure import BLOCKED, failure_title, failures_in, score_in
+from vskill_platform.model.source import public_source
 from vskill_platform.model.submission import TERMINAL_STATES, StateEvent, SubmissionState
 from vskill_platform.model.verdict import Finding, Report
 from vskill_platform.scan.code_context import without_secrets
-from vskill_platform.web.addresses import public_source
 from vskill_platform.web.api.shapes import (
     BlockInfo,
     EventItem,
