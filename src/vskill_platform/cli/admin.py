@@ -1,4 +1,4 @@
-"""`admin`: looking after the database."""
+"""`admin`: maintaining the database."""
 
 import click
 
@@ -10,16 +10,16 @@ from vskill_platform.stores.db import bound_env
 
 @click.group()
 def admin() -> None:
-    """Look after the database."""
+    """Maintain the database."""
 
 
 @admin.command()
 @json_option
 def vacuum(*, as_json: bool) -> None:
-    """Give the space of deleted records back to the disk.
+    """Return the space of deleted records to the disk.
 
-    The platform may run: it goes on reading, and its writes wait or are answered with 503. It takes
-    about a second for 100 MB, and free space of twice what is left.
+    You can run it while the platform runs: reads continue, and writes wait or get a 503 for about
+    a second per 100 MB. It needs free disk space of twice the size of the remaining data.
     """
 
     async def work() -> Compacted:

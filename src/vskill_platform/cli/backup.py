@@ -18,7 +18,11 @@ _file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @json_option
 def backup(*, file: Path, force: bool, as_json: bool) -> None:
-    """Copy the database to FILE and verify the copy; everything may run meanwhile."""
+    """Copy the database to FILE and verify the copy.
+
+    You can run it while the platform runs. FILE appears only when it is complete, and only its
+    owner can read it.
+    """
     contents = back_up_database(current_settings().database_url, file, replace=force)
     if as_json:
         print_json(contents)
@@ -31,7 +35,11 @@ def backup(*, file: Path, force: bool, as_json: bool) -> None:
 @_file
 @yes_option
 def restore(*, file: Path, yes: bool) -> None:
-    """Replace the database by the backup in FILE; nothing may use it meanwhile."""
+    """Replace the database with the backup in FILE.
+
+    Stop every `serve`, `work` and `tick` first. The backup is verified first, and the old database
+    is kept next to the new one under another name.
+    """
     url = current_settings().database_url
     if not yes:
         if not is_interactive():
