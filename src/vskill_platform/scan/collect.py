@@ -110,4 +110,12 @@ def place(
     """Say where facts were found; *shift* is how many lines of the file stand before them."""
     if shift:
         facts = [msgspec.structs.replace(fact, line=fact.line + shift) for fact in facts]
-    return [Placed(fact=fact, path=file.path, role=role or file.role) for fact in facts]
+    return [
+        Placed(fact=fact, path=file.path, role=_lower_role(fact, role or file.role))
+        for fact in facts
+    ]
+
+
+def _lower_role(fact: Fact, role: Role) -> Role:
+    """Words that are only spoken about count as quoted, wherever they stand."""
+    return Role.QUOTED if fact.is_mention and role is not Role.SAMPLE else role

@@ -41,6 +41,16 @@ _WORDS = re.compile(
     r"require\(|function|echo|sudo|chmod|rm -rf|nc |socket|os\.|subprocess)|\|\s*(?:ba)?sh\b",
     re.IGNORECASE,
 )
+#: Addresses that nothing is fetched from: the names of XML vocabularies, and the hosts of RFC 2606.
+_NO_ADDRESS = re.compile(
+    r"""\bxmlns(?::\w+)?=(?:"[^"]*"|'[^']*')|https?://(?:www\.w3\.org|schemas\.openxmlformats\.org|"""
+    r"""schemas\.microsoft\.com|schemas\.xmlsoap\.org|ns\.adobe\.com|purl\.org|"""
+    r"""(?:www\.)?example\.(?:com|net|org))(?=[/"'\s<>?#]|$)""",
+    re.IGNORECASE,
+)
+#: Where a text breaks off, so little of it says nothing yet.
+_ELLIPSES = ("...", "…")
+_MAX_BROKEN_OFF = 24
 
 
 def decode_literal(text: str) -> str | None:
@@ -68,8 +78,10 @@ def find_encoded(text: str) -> list[tuple[int, str]]:
     found = []
     for start, end in encoded_runs(text[:MAX_BYTES]):
         plain = decode_literal(text[start:end])
-        if plain and _WORDS.search(plain):
-            found.append((start, plain))
+        if plain and _WORDS.search(_NO_ADDRESS.sub("", plain)):
+            is_broken_off = text.startswith(_ELLIPSES, end) and len(plain) < _MAX_BROKEN_OFF
+            if not is_broken_off:
+                found.append((start, plain))
     return found
 
 

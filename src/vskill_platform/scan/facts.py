@@ -97,6 +97,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     host_class: HostClass | None = None
     #: What exactly: a path, a program, a package, the kind of secret.
     detail: str = ""
+    #: Words that a text speaks about, and does not say to its reader.
+    is_mention: bool = False
 
 
 #: Enough to recognise the place, not so much that a report repeats the skill.

@@ -76,6 +76,24 @@ def classify_host(host: str) -> HostClass:
     return HostClass.BORROWED if _borrows_a_name(host) else HostClass.UNKNOWN
 
 
+_OFFICIAL = re.compile(
+    r"https://raw\.githubusercontent\.com/(?P<repo>[\w-]+/[\w-]+)/"
+    r"(?:refs/(?:heads|tags)/)?(?:main|master|HEAD|v?\d{1,4}(?:\.\d{1,4}){0,3})/(?:[\w-][\w.-]*/){0,6}[\w-][\w.-]*",
+    re.IGNORECASE,
+)
+
+
+def is_official_installer(url: str) -> bool:
+    """Tell that a URL leads to the installer that a well-known project offers in its own repo."""
+    found = _OFFICIAL.fullmatch(url)
+    return found is not None and found["repo"].lower() in _official_repos()
+
+
+@cache
+def _official_repos() -> frozenset[str]:
+    return frozenset(load_data("hosts.toml")["official"]["repos"])
+
+
 def _borrows_a_name(host: str) -> bool:
     """Say whether somebody registered a well-known name with something added to it."""
     domain = registered_domain(host)

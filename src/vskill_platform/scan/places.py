@@ -17,6 +17,7 @@ class Secret(StrEnum):
     KEYCHAIN = "a password store"
     HISTORY = "shell history"
     TOKENS = "saved tokens"
+    SKILL = "what a skill has saved"
     AGENT = "the agent's own secrets"
     SYSTEM = "system accounts"
     METADATA = "cloud instance metadata"
@@ -64,6 +65,11 @@ def may_name_secrets(text: str) -> bool:
     """Say quickly whether looking closer could find anything."""
     possible = _PRECHECK.possible_in(text)
     return any(_SECRETS[place][0] is not Secret.MEMORY for place in possible)
+
+
+def without_query(url: str) -> str:
+    """Cut off what a URL hands to its host: an address in there is a test input, not read here."""
+    return url.partition("?")[0]
 
 
 def sensitive_place_in(text: str) -> Sensitive | None:

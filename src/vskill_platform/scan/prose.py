@@ -11,6 +11,7 @@ import re2
 from vskill_platform.scan.data_files import load_data
 from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.mentions import is_mention
 from vskill_platform.scan.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.pattern_set import PatternSet
 from vskill_platform.scan.places import secrets_in
@@ -174,7 +175,11 @@ def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> li
         if counts[where] <= _MAX_IN_A_LINE:
             if where not in known:
                 known[where] = _fact(
-                    act, where[1], view.text[begin:end], text.lines_between(view, begin, end)
+                    act,
+                    where[1],
+                    view.text[begin:end],
+                    text.lines_between(view, begin, end),
+                    is_mentioned=is_mention(act, view.text, begin, end),
                 )
             facts.append(known[where])
     return facts
@@ -192,7 +197,7 @@ def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:
     return _NEGATED.search(text[max(start - _NEGATION_REACH, 0) : start]) is not None
 
 
-def _fact(act: Act, number: int, said: str, lines: str) -> Fact:
+def _fact(act: Act, number: int, said: str, lines: str, *, is_mentioned: bool) -> Fact:
     host = next(iter(hosts_in(said) or hosts_in(lines)), None)
     return Fact(
         act=act,
@@ -200,6 +205,7 @@ def _fact(act: Act, number: int, said: str, lines: str) -> Fact:
         text=shorten(lines),
         host=host,
         host_class=classify_host(host) if host else None,
+        is_mention=is_mentioned,
     )
 
 
@@ -223,7 +229,8 @@ def _links_in(part: Paragraphs, paragraph: str, words: str, start: int) -> list[
     is_told = is_setup or _DOWNLOAD.search(words) is not None
     facts: dict[tuple[int, str, str], Fact] = {}
     for link in _LINK.finditer(paragraph):
-        artefact = _ARTEFACT.search(link[0], link[0].find("/", len("https://")))
+        path = link[0].find("/", len("https://"))
+        artefact = _ARTEFACT.search(link[0], path) if path > 0 else None
         host = next(iter(hosts_in(link[0])), None)
         if host is None or not (is_told or artefact):
             continue

@@ -63,3 +63,41 @@ def test_only_code_is_worth_telling() -> None:
 def test_no_text_breaks_the_decoder(text: str) -> None:
     decode_literal(text)
     find_encoded(text)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        "http://www.w3.org/2000/svg",
+        "https://example.com/path?a=1",
+        '<svg xmlns="http://www.w3.org/2000/svg" width="10"/>',
+        '<a:b xmlns:a="https://names.acme.dev/a"/>',
+    ],
+)
+def test_the_name_of_a_vocabulary_and_a_reserved_host_are_no_hidden_address(plain: str) -> None:
+    assert find_encoded(base64.b64encode(plain.encode()).decode()) == []
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        "https://www.w3.org.acme.dev/in",
+        "https://example.com.acme.dev/in",
+        "https://example.com@acme.dev/in",
+        "curl https://example.com/x",
+        '<svg xmlns="http://www.w3.org/2000/svg"><a href="https://acme.dev/in"/></svg>',
+    ],
+)
+def test_whatever_else_is_hidden_beside_them_is_found(plain: str) -> None:
+    assert find_encoded(base64.b64encode(plain.encode()).decode()) == [(0, plain)]
+
+
+@pytest.mark.parametrize(("end", "count"), [("...", 0), ("…", 0), ("", 1), (" ...", 1)])
+def test_a_command_that_breaks_off_says_nothing_yet(end: str, count: int) -> None:
+    start = base64.b64encode("IEX (New-Obj".encode("utf-16-le")).decode()
+
+    assert len(find_encoded(f"powershell -enc {start}{end}")) == count
+
+
+def test_a_whole_command_is_found_whatever_follows_it() -> None:
+    assert find_encoded(base64.b64encode(RAW).decode().rstrip("=") + "...") == [(0, PLAIN)]

@@ -21,7 +21,7 @@ from vskill_platform.scan.languages.flow.values import (
     options,
     tainted,
 )
-from vskill_platform.scan.places import Secret, secret_in
+from vskill_platform.scan.places import Secret, secret_in, without_query
 
 _ANY = "any-0"
 _MAX_HOSTS = 4
@@ -99,7 +99,7 @@ def record(flow: Flow, request: Request, hosts: list[str] | None = None) -> Valu
             flow.add(Act.FETCH, request.line, host=host)
         report_leak(flow, request.line, host, body, request.head)
         taints.add(Taint(Source.REMOTE, host=host))
-    if request.url.text and secret_in(request.url.text) is Secret.METADATA:
+    if request.url.text and secret_in(without_query(request.url.text)) is Secret.METADATA:
         flow.add(Act.READ_SECRET, request.line, detail=Secret.METADATA)
         taints.add(Taint(Source.SECRET, Secret.METADATA))
     return Value(name="response", taints=frozenset(taints))

@@ -32,7 +32,7 @@ _NO_SECRET_NAME = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 #: Files from which a program takes the one entry that is meant for it.
-_OWN = frozenset({Secret.ENV_FILE, Secret.TOKENS, Secret.AGENT, Secret.CLOUD})
+_OWN = frozenset({Secret.ENV_FILE, Secret.TOKENS, Secret.SKILL, Secret.AGENT, Secret.CLOUD})
 _HOME = frozenset({"HOME", "USERPROFILE", "HOMEPATH"})
 #: Whose key it is, by the first word of the variable, and a word in the hosts it belongs to.
 _VENDORS = {
@@ -163,11 +163,20 @@ def _source_of(taint: Taint) -> str:
     return ALL_VARIABLES if taint.source is Source.ALL_ENV else taint.detail
 
 
+def owner_of(name: str) -> str:
+    """Return whose key a variable holds, as far as its name tells."""
+    return _VENDORS.get(_first_word(name), _first_word(name))
+
+
+def _first_word(name: str) -> str:
+    return name.partition("_")[0].upper()
+
+
 def _is_for_another(names: set[str], host: str | None, kind: HostClass | None) -> bool:
     """Say whether keys go to a host that is not the one they open."""
     if kind is HostClass.LOCAL:
         return False
-    owners = {name.split("_", 1)[0].upper() for name in names}
+    owners = {_first_word(name) for name in names}
     vendors = {_VENDORS[owner] for owner in owners if owner in _VENDORS}
     if len(vendors) > 1 or (vendors and len(owners) >= _MANY):
         return True

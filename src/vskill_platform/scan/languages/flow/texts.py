@@ -5,7 +5,12 @@ from typing import cast
 
 from vskill_platform.scan.facts import Act
 from vskill_platform.scan.languages.flow.decoding import decode_by_name, mark
-from vskill_platform.scan.languages.flow.secrets import copy_variables, read_variable, take_entry
+from vskill_platform.scan.languages.flow.secrets import (
+    copy_variables,
+    owner_of,
+    read_variable,
+    take_entry,
+)
 from vskill_platform.scan.languages.flow.state import Call, Flow, Function, Scope
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
@@ -210,7 +215,7 @@ def write_out(flow: Flow, call: Call) -> Value | None:
     if any(taint.source is Source.ALL_ENV and not taint.detail for taint in given):
         flow.add(Act.READ_ALL_ENV, call.line)
     names = {taint.detail for taint in given if taint.source is Source.ENV}
-    if call.method in _PACKING and len({name.partition("_")[0] for name in names}) > 1:
+    if call.method in _PACKING and len({owner_of(name) for name in names}) > 1:
         flow.add(Act.GATHER, call.line, detail=", ".join(sorted(names)[:8]))
     first = call.arg(0)
     return Value(taints=call.taints(), text=first.text if first.fields is None else None)

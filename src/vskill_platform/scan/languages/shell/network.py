@@ -15,7 +15,7 @@ from vskill_platform.scan.languages.shell.sending import (
 )
 from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State, secret_at
 from vskill_platform.scan.languages.shell.writing import note_place
-from vskill_platform.scan.places import Secret
+from vskill_platform.scan.places import Secret, without_query
 
 _CURL_LETTERS = "AbcCdDeEFHKmoPQrTtuUwxXyYzZ"
 _CURL_NAMES = frozenset(
@@ -53,9 +53,11 @@ _AUTHORISES = re.compile(
 #: Who and where somebody is, told in an address: a request that only seems to fetch.
 _WHO = re.compile(r"[?&=/]\$\{?(?:USER|LOGNAME|HOSTNAME|HOST)\b")
 #: Secrets of which one line is somebody's own key to the service that is called.
-_OWN_KEYS = frozenset({Secret.ENV_FILE, Secret.TOKENS, Secret.AGENT, Secret.KEYCHAIN, Secret.CLOUD})
+_OWN_KEYS = frozenset(
+    {Secret.ENV_FILE, Secret.TOKENS, Secret.SKILL, Secret.AGENT, Secret.KEYCHAIN, Secret.CLOUD}
+)
 #: Secrets that are often a file with nothing but one key in it.
-_ONE_TOKEN = frozenset({Secret.TOKENS, Secret.AGENT})
+_ONE_TOKEN = frozenset({Secret.TOKENS, Secret.SKILL, Secret.AGENT})
 
 
 class Request(msgspec.Struct):
@@ -146,7 +148,7 @@ def _perform(state: State, command: Command, request: Request) -> str:
     if any(state.flow(arg).is_decoded for arg in command.args):
         state.emit_all(Act.HIDE, hosts, "encoded address")
     for url in request.urls:
-        if (secret := secret_at(url)) == Secret.METADATA:
+        if (secret := secret_at(without_query(url))) == Secret.METADATA:
             state.emit(Act.READ_SECRET, str(secret), hosts[0])
     _send(state, hosts, request)
     answer = state.mark(Flow(hosts=tuple(hosts), secrets=_metadata(request)))
@@ -164,7 +166,7 @@ def _perform(state: State, command: Command, request: Request) -> str:
 
 
 def _metadata(request: Request) -> frozenset[str]:
-    is_metadata = any(secret_at(url) == Secret.METADATA for url in request.urls)
+    is_metadata = any(secret_at(without_query(url)) == Secret.METADATA for url in request.urls)
     return frozenset({str(Secret.METADATA)}) if is_metadata else frozenset()
 
 

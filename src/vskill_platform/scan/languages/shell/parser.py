@@ -28,6 +28,8 @@ _CONNECTORS = frozenset({"then", "else", "elif", "do", "!", "time", "coproc"})
 #: Every word that means something by itself where a command could start.
 RESERVED = frozenset({*_OPENERS, *_CLOSERS, *_CONNECTORS, "function"})
 _SEPARATORS = frozenset({";", "\n", "&", "&&", "||", ";;", ";&", ";;&"})
+#: What stands between the two sides of a comparison inside of ``[[ … ]]``.
+_COMPARISONS = frozenset({"==", "=", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
 class _Frame(msgspec.Struct):
@@ -74,6 +76,8 @@ class Parser:
             self._end_head(frame)
         elif token.text in {"|", "|&"}:
             frame.command = None
+        elif token.text in {"&&", "||"} and self._is_in_test(tokens, index):
+            pass
         elif token.text in _SEPARATORS:
             self._end_pipeline(token.start)
         elif token.text == "(":
@@ -81,6 +85,16 @@ class Parser:
         else:
             self._close_paren(token)
         return 1
+
+    def _is_in_test(self, tokens: list[Token], index: int) -> bool:
+        """Tell that a comparison follows inside of ``[[ … ]]``, and no command."""
+        command = self._stack[-1].command
+        if not isinstance(command, Simple) or command.words[:1] != ["[["]:
+            return False
+        following: list[Word] = []
+        for token in tokens[index + 1 : index + 3]:
+            following += token.run if token.word is None else [token.word]
+        return "]]" not in command.words and bare((following + [""] * 2)[1]) in _COMPARISONS
 
     def _take_redirect(self, tokens: list[Token], index: int) -> int:
         token = tokens[index]

@@ -3,7 +3,12 @@
 import re
 
 from vskill_platform.scan.facts import Act
-from vskill_platform.scan.hosts import ANONYMOUS, HostClass, classify_host
+from vskill_platform.scan.hosts import (
+    ANONYMOUS,
+    HostClass,
+    classify_host,
+    is_official_installer,
+)
 from vskill_platform.scan.languages.shell.state import Host, State
 from vskill_platform.scan.places import Secret, secret_in
 
@@ -29,7 +34,7 @@ def host_of(state: State, address: str) -> Host:
     if not name or not _NAME.fullmatch(name):
         is_hole = bool(found) and bool(_UNKNOWN.search(found[1] if found else ""))
         return Host(None, HostClass.PLACEHOLDER) if is_hole and "<" in address else NOWHERE
-    return Host(name)
+    return Host(name, HostClass.INSTALLER if is_official_installer(address) else None)
 
 
 def is_address(text: str) -> bool:

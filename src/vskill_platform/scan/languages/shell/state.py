@@ -154,7 +154,7 @@ class State(msgspec.Struct):
         key = (act, self.line, host.name, detail)
         if key in self.facts or not self.has_room(act):
             return
-        kind = classify_host(host.name) if host.name else host.kind
+        kind = host.kind or (classify_host(host.name) if host.name else None)
         self.facts[key] = Fact(
             act=act, line=self.line, text=shorten(self.source), host=host.name, host_class=kind,
             detail=shorten(detail),

@@ -73,6 +73,21 @@ def run_kill(state: State, command: Command) -> str:
     return ""
 
 
+#: Services of well-known packages; to enable one brings nothing of the skill's own to run.
+_KNOWN_SERVICES = frozenset(
+    {
+        "apache2", "auditd", "chronyd", "containerd", "docker", "fail2ban", "firewalld", "httpd",
+        "kubelet", "mariadb", "mongod", "mysql", "mysqld", "nginx", "podman", "postgresql",
+        "rabbitmq-server", "redis", "redis-server", "rsyslog", "ufw", "unattended-upgrades",
+    }
+)  # fmt: skip
+
+
+def _are_known(units: list[str]) -> bool:
+    names = {unit.removesuffix(".service").removesuffix(".socket") for unit in units}
+    return bool(names) and names <= _KNOWN_SERVICES
+
+
 def run_service(state: State, command: Command) -> str:
     """Services: enabling starts something for ever, stopping may disarm."""
     args = [arg for arg in command.args if not arg.startswith("-")]
@@ -91,7 +106,7 @@ def run_service(state: State, command: Command) -> str:
         "start",
     }:
         is_start = args[0] == "start" and command.name != "launchctl"
-        if not is_start:
+        if not is_start and not _are_known(args[1:]):
             state.emit(Act.WRITE, str(Sensitive.AUTOSTART))
     return state.mark(Flow())
 
