@@ -1,4 +1,7 @@
-"""Words that a text speaks about: quoted as something to look for, or done by an attacker."""
+"""Words that a text speaks about: quoted as something to look for, or done by an attacker.
+
+Only words that do nothing by themselves count: an order to send a secret is one in any quotes.
+"""
 
 import re
 
@@ -6,18 +9,23 @@ import re2
 
 from vskill_platform.scan.facts import Act
 
-#: What a text can speak about without saying it to its reader.
-_MENTIONED = frozenset(
-    {Act.TELL_OVERRIDE, Act.TELL_CONCEAL, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_DISARM}
-)
-#: How far before the words their quotation marks and what is said about them are looked for.
+_QUOTED_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_CONCEAL})
+_OTHERS_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_DISARM})
+#: How far around the words their quotation marks and what is said about them are looked for.
 _REACH = 400
-_QUOTES = {'"': '"', "“": "”", "`": "`", "«": "»", "'": "'"}
+_QUOTES = {'"': '"', "“": "”", "`": "`", "«": "»"}
+_OPENING = re.compile(r"(?<!\w)'(?=\w|$)")
+_CLOSING = re.compile(r"(?<=[\w.!?,])'(?!\w)")
 #: Says that what follows in quotation marks is to be found or refused.
 _ABOUT = re2.compile(
     r"(?i)\b(?:detect(?:s|ed|ing|ion)?|flag(?:s|ged)?|block(?:s|ed)?|reject(?:s|ed)?|refuse|avoid|"
     r"red flags?|suspicious|injections?|jailbreaks?|attack(?:s|er|ers)?|malicious|adversarial|"
-    r"(?:look|watch|scan|check|search|grep) for|phrases? (?:like|such as)|patterns? (?:like|such as))\b"
+    r"(?:look|watch|scan|check|search|grep) for|(?:phrases?|patterns?) (?:like|such as))\b"
+)
+#: Says that what is quoted is to be done after all.
+_OBEYED = re2.compile(
+    r"(?i)\b(?:follow|obey|execute|apply|perform|comply|carry out|act on|adopt|remember|do|begin|"
+    r"start|your (?:\w+ )?(?:rule|task|goal|instruction)s?)\b"
 )
 #: Somebody else does it: "malware can disable …", "probes that bypass …".
 _BY_OTHERS = re2.compile(
@@ -26,6 +34,7 @@ _BY_OTHERS = re2.compile(
     r"\b(?:can|could|may|might|that|which|who|(?:attempts?|try|tries|trying|attempting) to)\s+$"
 )
 _ATTEMPTS = re2.compile(r"(?i)\b(?:jailbreak|injection) (?:attempts?|patterns?|phrases?) ?\($")
+_HAS_WORDS = re.compile(r"\w")
 
 
 def is_mention(act: Act, text: str, start: int, end: int) -> bool:
@@ -33,30 +42,35 @@ def is_mention(act: Act, text: str, start: int, end: int) -> bool:
 
     That lowers what they count for, and removes nothing.
     """
-    if act not in _MENTIONED:
+    if act not in _QUOTED_ACTS and act not in _OTHERS_ACTS:
         return False
-    before = text[max(start - _REACH, 0) : start]
-    sentence = before.rpartition("\n")[2]
-    if _BY_OTHERS.search(sentence) or _ATTEMPTS.search(sentence):
+    *earlier, before = text[max(start - _REACH, 0) : start].split("\n")
+    if act in _OTHERS_ACTS and (_BY_OTHERS.search(before) or _ATTEMPTS.search(before)):
         return True
-    return _is_quoted(sentence, text, end) and _ABOUT.search(before) is not None
-
-
-def _is_quoted(sentence: str, text: str, end: int) -> bool:
-    """Tell that quotation marks are open before the words and closed behind them."""
     after = text[end : end + _REACH].partition("\n")[0]
+    if act not in _QUOTED_ACTS or not _is_quoted(before, text[end - 1 : end] + after):
+        return False
+    said = before if _HAS_WORDS.search(before) else _introduction(earlier)
+    return _ABOUT.search(said) is not None and not _OBEYED.search(f"{said}\n{after}")
+
+
+def _introduction(earlier: list[str]) -> str:
+    """Return the line that introduces a list of quotations."""
+    for line in reversed(earlier):
+        if line.rstrip().endswith(":"):
+            return line
+        if line.strip() and not line.lstrip(" -*+0123456789.").startswith((*_QUOTES, "'")):
+            break
+    return ""
+
+
+def _is_quoted(before: str, after: str) -> bool:
+    """Tell that quotation marks are open before the words and closed behind them."""
+    if len(_OPENING.findall(before)) > len(_CLOSING.findall(before)) and _CLOSING.search(after):
+        return True
     for opening, closing in _QUOTES.items():
-        if opening == "'":
-            is_open = len(re.findall(r"(?<!\w)'(?=\w|$)", sentence)) > len(
-                re.findall(r"(?<=[\w.!?,])'(?!\w)", sentence)
-            )
-            is_closed = re.search(r"(?<=[\w.!?,])'(?!\w)", text[end - 1 : end] + after) is not None
-        elif opening == closing:
-            is_open = sentence.count(opening) % 2 == 1
-            is_closed = closing in after
-        else:
-            is_open = sentence.count(opening) > sentence.count(closing)
-            is_closed = closing in after
-        if is_open and is_closed:
+        count = before.count(opening)
+        is_open = count % 2 == 1 if opening == closing else count > before.count(closing)
+        if is_open and closing in after:
             return True
     return False
