@@ -113,7 +113,7 @@ def test_running_what_was_decoded_shows_the_plain_text(code: str) -> None:
         ("import { readFile } from 'node:fs/promises';\nawait readFile(`${process.env.HOME}/.aws/credentials`)", "cloud credentials"),
         ("import { promises as fs } from 'fs';\nimport { homedir } from 'os';\nfs.readFile(homedir() + '/.netrc')", "saved tokens"),
         ("const fs = require('fs');\nfor (const f of ['.bash_history']) fs.readFileSync('/home/ada/' + f)", "shell history"),
-        ("await Deno.readTextFile('/home/ada/.openclaw/.env')", "the agent's own secrets"),
+        ("await Deno.readTextFile('/home/ada/.openclaw/.env')", "what a skill has saved"),
         ("const k = require('keytar'); k.findCredentials('x')", "a password store"),
     ],
 )  # fmt: skip
