@@ -56,7 +56,7 @@ def _facts(text: str) -> Iterator[Fact]:
     is_told = _HINT.search(raw) is not None
     coded = [*_runs(text, raw), *_numbers(text, raw)]
     if is_told:
-        coded += islice(_lines(text), _MAX_LINES)
+        coded += islice(_lines(text, raw), _MAX_LINES)
     for start, shown, plain in coded:
         line = text.count("\n", 0, start) + 1
         if plain and _WORDS.search(plain):
@@ -82,8 +82,10 @@ def _numbers(text: str, raw: bytes) -> Iterator[_Coded]:
             yield found.start(), found[0], _characters(found[0])
 
 
-def _lines(text: str) -> Iterator[_Coded]:
+def _lines(text: str, raw: bytes) -> Iterator[_Coded]:
     """Read the lines at and below the words that speak of ROT13 or of reading backwards."""
+    if not (_ROT13.search(raw) or _REVERSED.search(raw)):
+        return
     start, rotated, reversed_ = 0, 0, 0
     for line in text.split("\n"):
         rotated = _REACH if _ROT13.search(line) else rotated - 1

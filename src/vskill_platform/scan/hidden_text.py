@@ -38,6 +38,7 @@ _ALIKE_WORD = re.compile(rf"(?<!\w)[{_ALIKE}]{{2,60}}(?!\w)")
 _LATIN = re.compile("[A-Za-z]")
 #: Marks above, below or through a Latin letter.
 _STACKED = re.compile("(?<=[A-Za-z])[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]+")
+_STACKED_TRACE = re2.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]")
 _MIXED_WORD = re.compile(
     rf"\b(?:[A-Za-z_]\w{{0,60}}{_FOREIGN}|{_FOREIGN}\w{{0,60}}[A-Za-z_])\w{{0,60}}"
 )
@@ -70,9 +71,10 @@ def visible(text: str) -> str:
     if clean.isascii():
         return clean
     plain = unicodedata.normalize("NFKC", clean)
-    if _STACKED.search(plain):
+    raw = _encoded(plain)
+    if _STACKED_TRACE.search(raw):
         plain = _STACKED.sub("", plain)
-    if not _FOREIGN_TRACE.search(_encoded(plain)):
+    if not _FOREIGN_TRACE.search(raw):
         return plain
     plain = _MIXED_WORD.sub(lambda word: word[0].translate(_DRAWN_ALIKE), plain)
     # In a text that is Latin for the most part, a whole word of such letters is one of its words.

@@ -4,8 +4,10 @@ import re
 from pathlib import PurePosixPath
 
 import msgspec
+import re2
 
 from vskill_platform.scan.magic import FileType
+from vskill_platform.scan.pattern_set import lines_with
 from vskill_platform.scan.skill_files import Role, ScanFile
 
 #: A file that is to be obeyed, not looked up.
@@ -17,9 +19,10 @@ _ORDER = re.compile(
     r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",
     re.IGNORECASE,
 )  # fmt: skip
+#: Finds the same and a little more, many times faster.
+_MAY_ORDER = re2.compile(f"(?i){_ORDER.pattern}")
 _FILE = re.compile(r"[\w./!-]{1,200}\.\w{1,12}\b")
 _LOWER = frozenset({Role.REFERENCE, Role.DOCUMENT, Role.SAMPLE})
-_MAX_LINES = 20_000
 
 
 def with_obeyed(files: list[ScanFile]) -> list[ScanFile]:
@@ -42,7 +45,7 @@ def _ordered(text: str) -> set[str]:
     """Name the files in lines that order the agent to follow something."""
     return {
         _name(found)
-        for line in text.split("\n")[:_MAX_LINES]
+        for _, line in lines_with(_MAY_ORDER, text)
         if _ORDER.search(line)
         for found in _FILE.findall(line)
     }

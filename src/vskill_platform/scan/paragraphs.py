@@ -43,11 +43,18 @@ _LINK = re.compile(
     r"(?:[^\S\n]{1,9}[\"'(]([^\n\"')]{0,300})[\"')])?[^\S\n]{0,9}\)|\[[^\[\]\n]{0,80}\])"
 )
 _FOOTNOTE = re.compile(r"\[\^[\w-]{1,40}\]")
-_EDGE = re.compile(r"(?<![A-Za-z0-9])_+|_+(?![A-Za-z0-9])")
+#: All but a single one between letters or digits. What begins with a letter is found faster.
+_EDGE = re.compile(r"_(?:_+|(?<![A-Za-z0-9]_)|(?![A-Za-z0-9]))")
 #: Emphasis by `_` stands next to one of these.
 _EDGES = (" _", "_ ", "\n_", "_\n", "_.", "_,", "(_", "_)", "_:", '"_', '_"', "*_", "_*", "_\x1f")
 _ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
-_BLANKS = re.compile(r"[^\S\n\x1f]{2,}|[^\S\n\x1f ]")
+#: All that `re` takes for a blank, but for the blank itself, line ends and joints.
+_ASCII_BLANKS = "\t\r\v\f\x1c\x1d\x1e"
+_OTHER_BLANKS = (
+    "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+_BLANKS = re.compile("  +")
 #: Tags that imitate the system are words of their own and stay.
 _VOICE = re.compile(
     r"(?i)important|system\w*(?:-\w+)?|admin|secret|hidden|assistant_instructions?|priority"
@@ -237,9 +244,9 @@ def _without_marks(text: str, *, has_links: bool) -> str:
     for mark in ("*", "`", "~~", "=="):
         text = text.replace(mark, "")
     text = text.replace("|", " ")
-    if "  " in text or "\t" in text or not text.isascii():
-        text = _BLANKS.sub(" ", text)
-    return text
+    for blank in _ASCII_BLANKS if text.isascii() else _ASCII_BLANKS + _OTHER_BLANKS:
+        text = text.replace(blank, " ")
+    return _BLANKS.sub(" ", text) if "  " in text else text
 
 
 def _decoded(text: str) -> str:

@@ -7,6 +7,7 @@ list of such words has to be kept in step with the patterns by hand.
 
 import re
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import re2
@@ -16,6 +17,23 @@ _LOOKAROUND = re.compile(r"\(\?<?[=!](?:[^()\[\]\\]|\\.|\[(?:[^\]\\]|\\.)*\])*\)
 #: "At most so many" makes the engine count, which takes it tables of many times the size. The first
 #: group is what only looks so: a sign of its own, or what stands in brackets.
 _AT_MOST = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\{([01]),\d+\}")
+
+
+def lines_with(pattern: Any, text: str) -> Iterator[tuple[int, str]]:
+    """Yield the number and text of each line in which a match of a `re2` pattern begins.
+
+    One search goes over the whole text, which is many times faster than one for each line. A match
+    that goes on in the next line counts, so whoever minds checks the line itself.
+    """
+    raw = text.encode(errors="replace")  # strings of code may hold half a character
+    number, next_line = 1, 0
+    while next_line < len(raw) and (found := pattern.search(raw, next_line)):
+        start = raw.rfind(b"\n", next_line, found.start()) + 1 or next_line
+        end = raw.find(b"\n", found.start())
+        end = len(raw) if end < 0 else end
+        number += raw.count(b"\n", next_line, start)
+        yield number, raw[start:end].decode()
+        number, next_line = number + 1, end + 1
 
 
 class PatternSet:
@@ -34,17 +52,19 @@ class PatternSet:
                 self._compiled[place] = self._filter.re(place)
         self._filter.Compile()
 
-    def may_find(self, text: str) -> bool:
-        """Say quickly whether any words that the patterns cannot do without are in a text."""
+    def may_find(self, text: str, only: AbstractSet[int]) -> bool:
+        """Say quickly whether any words that some patterns cannot do without are in a text."""
         raw = text.encode(errors="replace")  # strings of code may hold half a character
-        return bool(self._filter.Match(raw, potential=True))
+        return not only.isdisjoint(self._filter.Match(raw, potential=True) or ())
 
-    def finds(self, text: str) -> Iterator[tuple[int, int, int]]:
+    def finds(self, text: str, only: AbstractSet[int] | None = None) -> Iterator[tuple[int, int, int]]:
         """Yield the pattern, the start and the end of all that is found, pattern by pattern."""
         raw = text.encode()
         # Without other characters, places in the bytes are places in the text.
         hay = raw if len(raw) == len(text) else text
-        for place in self._filter.Match(raw) or ():
+        for place in self._filter.Match(raw, potential=only is not None) or ():
+            if only is not None and place not in only:
+                continue
             for found in self._pattern(place).finditer(hay):
                 yield place, *found.span()
 

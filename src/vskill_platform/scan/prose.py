@@ -25,7 +25,7 @@ class _Lexicon(NamedTuple):
 
 
 @cache
-def _lexicon(only: frozenset[Act] | None) -> _Lexicon:
+def _lexicon() -> _Lexicon:
     tables = load_data("prose.toml")
     words = tables["words"]
     chosen = [
@@ -34,11 +34,14 @@ def _lexicon(only: frozenset[Act] | None) -> _Lexicon:
         if table is not words
     ]
     chosen += _of_other_languages(words)
-    if only is not None:
-        chosen = [one for one in chosen if one[0] in only]
     return _Lexicon(
         [act for act, _ in chosen], PatternSet(f"(?im){pattern}" for _, pattern in chosen)
     )
+
+
+@cache
+def _places_of(acts: frozenset[Act]) -> frozenset[int]:
+    return frozenset(place for place, act in enumerate(_lexicon().acts) if act in acts)
 
 
 #: A letter or digit of any script; what the engine calls a word is Latin.
@@ -147,17 +150,18 @@ def read_prose(part: Paragraphs) -> list[Fact]:
 
 def read_words_in_code(text: str, first_line: int, only: frozenset[Act]) -> list[Fact]:
     """Return what comments and strings inside of code tell their reader, by some acts."""
-    if not _lexicon(only).patterns.may_find(text):  # nor could it once comments are joined
+    if not _lexicon().patterns.may_find(text, _places_of(only)):  # nor could it once comments are joined
         return []
     code = CodeWords(text, first_line)
     return _facts_at(code, code.view, _find(code.view.text, only))
 
 
 def _find(text: str, only: frozenset[Act] | None) -> list[tuple[Act, int, int]]:
-    acts, patterns = _lexicon(only)
+    acts, patterns = _lexicon()
+    places = None if only is None else _places_of(only)
     return [
         (acts[place], start, end)
-        for place, start, end in patterns.finds(text)
+        for place, start, end in patterns.finds(text, places)
         if not _says_otherwise(acts[place], text, start, end)
     ]
 

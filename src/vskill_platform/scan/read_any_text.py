@@ -14,6 +14,7 @@ from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.pattern_set import lines_with
 from vskill_platform.scan.places import secret_in, secrets_in
 
 _MAX_LINES, _MAX_LINE = 1_000, 4_000
@@ -78,6 +79,7 @@ _SOCKET = re.compile(
     r"luasocket",
     re.IGNORECASE,
 )
+_MAY_SHELL_ON_SOCKET = re2.compile(f"(?i){_SOCKET.pattern}".encode())
 _SHELL = re.compile(r"/bin/(?:ba|z|da)?sh\b|cmd\.exe|powershell|\bsh -i\b", re.IGNORECASE)
 
 
@@ -93,14 +95,14 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
             facts += _decoded_and_run(text)
     if is_code:
         facts += _secret_and_address(text)
-        facts += _shell_on_a_socket(text)
+        facts += _shell_on_a_socket(text) if _MAY_SHELL_ON_SOCKET.search(raw) else []
     return list(dict.fromkeys(facts))
 
 
 def _commands(text: str) -> Iterator[Fact]:
     script: list[tuple[int, str]] = []
     left = _MAX_LINES
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in lines_with(_TRIGGER, text):
         short = line[:_MAX_LINE]
         if _TRIGGER.search(short.encode(errors="replace")):
             left -= 1

@@ -35,15 +35,15 @@ _INTERPRETED = re2.compile(
     rf"[\"'`]?{_PATH}"
 )
 _MODULE = re.compile(r"\bpython3?\s+-m\s+(?P<path>[\w.]{2,200})")
-_BARE = re.compile(r"(?:^|[\s`\"'(;&|])(?P<path>\./[\w.*?/-]{1,200})", re.MULTILINE)
-_LOOP = re.compile(r"\bfor\s+\w+\s+in\s+[\"']?(?P<path>[\w./-]*[*?/][\w.*?/-]*)")
+#: Both begin with letters that can be searched for; what stands before them is checked after that.
+_BARE = re.compile(r"(?P<path>\./(?<![^\s`\"'(;&|]\./)[\w.*?/-]{1,200})")
+_LOOP = re.compile(r"for(?<!\wfor)\s+\w+\s+in\s+[\"']?(?P<path>[\w./-]*[*?/][\w.*?/-]*)")
 _TOLD = re2.compile(
     r"(?i)\b(?:run|execute|launch|start|invoke|call|source|load|feed|pipe|import)\b(?:[^\n]{0,50}?)[`\"'\[(\s]"
     r"(?P<path>(?:[\w.*-]+/)+[\w.*-]*|[\w*-]+\.\w{1,8})"
 )
 #: What stands for the folder of the skill.
 _HERE = re.compile(r"^(?:\./|~/|\$\{?\w+\}?/|\{\w+\}/|\.\./)+")
-_WORD = re.compile(r"[\w-]+")
 #: Texts that a sentence may speak of running although they are data.
 _DATA = frozenset(
     {
@@ -56,27 +56,15 @@ _OPAQUE = frozenset({FileType.MEDIA, FileType.DOCUMENT, FileType.DATA})
 
 def mark_run_files(files: list[ScanFile]) -> list[ScanFile]:
     """Return the files with the roles that follow from what runs what."""
-    names = _names_of(files)
-    if not names:
+    if all(map(_is_clear, files)):
         return files
     ran = _Named()
     for file in files:
         if file.kind is not FileType.TEXT or file.role is Role.DOCUMENT:
             continue
-        text = file.text[:_MAX_TEXT]
-        if names.isdisjoint(_WORD.findall(text.lower())):  # as in most
-            continue
-        for path, by in _tokens(text, is_code=bool(file.language)):
+        for path, by in _tokens(file.text[:_MAX_TEXT], is_code=bool(file.language)):
             ran.add(path, by)
     return [_marked(file, ran) for file in files]
-
-
-def _names_of(files: list[ScanFile]) -> frozenset[str]:
-    """Return words of which a text has one if it names a file or folder that could be run."""
-    paths = [file.path.lower().split("/") for file in files if not _is_clear(file)]
-    return frozenset(
-        word for parts in paths for part in parts[-2:] for word in _WORD.findall(part)[:1]
-    )
 
 
 def _is_clear(file: ScanFile) -> bool:

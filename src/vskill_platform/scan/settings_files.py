@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import tomllib
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -44,6 +45,7 @@ _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING = re.compile(r",(?=\s*[}\]])")
 _INI = re.compile(r"^\s*([\w.-]+)\s*[=:]\s*(\S.*)$", re.MULTILINE)
 _YAML_LINE = re.compile(r"^\s*(?:-\s+)?(?:([\w.-]+)\s*:\s+)?(\S.*)$", re.MULTILINE)
+_LINE_END = re.compile("\n")
 _MAGIC = re.compile(r"^%%(?:bash|sh|script\s+(?:ba)?sh)[^\n]*\n")
 
 
@@ -127,6 +129,7 @@ class _Walk:
         self._text, self._found = text, found
         self._seen: set[int] = set()
         self._room = _MAX_TEXT
+        self._line_ends = [at.start() for at in _LINE_END.finditer(text)]
 
     def walk(self, tree: Any) -> None:
         todo: list[tuple[tuple[str, ...], Any]] = [((), tree)]
@@ -220,7 +223,7 @@ class _Walk:
         place = self._text.find(start)
         if place < 0:
             place = self._text.find(json.dumps(start)[1:-1])
-        return self._text.count("\n", 0, place) + 1 if place >= 0 else 1
+        return bisect_left(self._line_ends, place) + 1 if place >= 0 else 1
 
 
 #: Fewer characters tell nobody anything.
