@@ -156,10 +156,17 @@ class Paragraphs:
 
     @cached_property
     def unlinked(self) -> View | None:
-        """As words alone without addresses, where links could cut a sentence."""
+        """As words alone without addresses, where links could cut a sentence.
+
+        Paragraphs without links are empty: they read as in the plain view.
+        """
         if self._joined.count("](") < _MANY_LINKS:
             return None
-        return View(_without_marks(self._joined, has_links=False))
+        linked = "\n".join(
+            paragraph if "](" in paragraph else _JOINT * paragraph.count(_JOINT)
+            for paragraph in self._joined.split("\n")
+        )
+        return View(_without_marks(linked, has_links=False))
 
     @cached_property
     def comments(self) -> list[tuple[int, str]]:

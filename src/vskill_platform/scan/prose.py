@@ -220,10 +220,11 @@ def _downloads(part: Paragraphs) -> list[Fact]:
         return []
     facts: list[Fact] = []
     start = 0
-    plain = (part.unlinked or part.plain).text.split("\n")
-    for paragraph, words in zip(view.text.split("\n"), plain, strict=True):
+    plain = part.plain.text.split("\n")
+    unlinked = part.unlinked.text.split("\n") if part.unlinked else plain
+    for paragraph, words, bare in zip(view.text.split("\n"), plain, unlinked, strict=True):
         if "http" in paragraph:
-            facts += _links_in(part, paragraph, words, start)
+            facts += _links_in(part, paragraph, bare.strip() or words, start)
         start += len(paragraph) + 1
     return facts
 

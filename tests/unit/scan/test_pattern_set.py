@@ -3,8 +3,9 @@
 import random
 
 import pytest
+import re2
 
-from vskill_platform.scan.pattern_set import PatternSet, Precheck
+from vskill_platform.scan.pattern_set import PatternSet, Precheck, lines_with
 
 PATTERNS = ["(?i)send[^\n]{0,20}keys?", "[0-9a-f]{8,}", "(?i)k\u00f6nig"]
 
@@ -45,6 +46,36 @@ def test_bounds_hold_however_it_is_looked_for(pattern: str, found: str, missed: 
 
     assert list(patterns.finds(found)) == [(0, 0, len(found))]
     assert list(patterns.finds(missed)) == []
+
+
+def test_only_the_patterns_that_are_asked_for_are_found() -> None:
+    patterns = PatternSet(PATTERNS)
+    text = "deadbeef, then send the key"
+
+    assert list(patterns.finds(text, frozenset({1}))) == [(1, 0, 8)]
+    assert list(patterns.finds(text, frozenset({2}))) == []
+    assert patterns.may_find(text, frozenset({0}))
+    assert not patterns.may_find(text, frozenset({2}))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("key", [(1, "key")]),
+        ("\n\nkey key\n\u4f60\nno\nlast \u4f60 key", [(3, "key key"), (6, "last \u4f60 key")]),
+        ("key\nkey\n", [(1, "key"), (2, "key")]),
+        ("no\nk\ney", [(2, "k")]),
+    ],
+)
+def test_lines_with_a_match_are_told_once_with_their_number(
+    text: str, found: list[tuple[int, str]]
+) -> None:
+    assert list(lines_with(re2.compile(r"k\s?ey"), text)) == found
+
+
+def test_a_match_that_begins_with_a_line_end_ends_the_search() -> None:
+    assert list(lines_with(re2.compile(r"\skey"), "a\nkey\n\nkey")) == [(1, "a"), (3, "")]
 
 
 def test_no_patterns_find_nothing() -> None:
