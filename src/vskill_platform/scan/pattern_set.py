@@ -57,7 +57,9 @@ class PatternSet:
         raw = text.encode(errors="replace")  # strings of code may hold half a character
         return not only.isdisjoint(self._filter.Match(raw, potential=True) or ())
 
-    def finds(self, text: str, only: AbstractSet[int] | None = None) -> Iterator[tuple[int, int, int]]:
+    def finds(
+        self, text: str, only: AbstractSet[int] | None = None
+    ) -> Iterator[tuple[int, int, int]]:
         """Yield the pattern, the start and the end of all that is found, pattern by pattern."""
         raw = text.encode()
         # Without other characters, places in the bytes are places in the text.

@@ -150,7 +150,9 @@ def read_prose(part: Paragraphs) -> list[Fact]:
 
 def read_words_in_code(text: str, first_line: int, only: frozenset[Act]) -> list[Fact]:
     """Return what comments and strings inside of code tell their reader, by some acts."""
-    if not _lexicon().patterns.may_find(text, _places_of(only)):  # nor could it once comments are joined
+    if not _lexicon().patterns.may_find(
+        text, _places_of(only)
+    ):  # nor could it once comments are joined
         return []
     code = CodeWords(text, first_line)
     return _facts_at(code, code.view, _find(code.view.text, only))

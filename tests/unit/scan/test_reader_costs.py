@@ -6,11 +6,13 @@ import sys
 
 import pytest
 
+from vskill_platform.scan.facts import Act
 from vskill_platform.scan.languages.flow.state import Function
 from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
 from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.shell.lexer import Lexer
 from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.read_any_text import read_any_text
 
 TANGLED = """
 import os
@@ -69,3 +71,13 @@ def test_each_word_counts_however_many_are_taken_at_once(at_most: int) -> None:
     words = [word for token in tokens for word in (token.word, *token.run) if word]
     assert words == ["one", "two", "three", "four"][:at_most]
     assert lexer.taken == at_most
+
+
+def test_of_very_many_decoded_names_the_one_that_is_run_is_found() -> None:
+    many = "".join(f"x{number} = base64(y)\n" for number in range(40_000))
+
+    facts = read_any_text(many + "Exec(X39999)\n", is_code=True)
+
+    assert [(fact.act, fact.line) for fact in facts if fact.act is Act.RUN_DECODED] == [
+        (Act.RUN_DECODED, 40_001)
+    ]
