@@ -117,7 +117,7 @@ def watch_phases(meter: Meter) -> None:
     meter.watch_async("submit", intake, "submit")
     walk = process_submission
     meter.watch_async("claim", walk, "claim_submission")
-    meter.watch_context("fetch", walk, "fetched")
+    meter.watch_context("fetch", walk, "fetched_in_turn")
     meter.watch_async("hand over to the check", walk, "check_skill")
     meter.watch_async("compare", walk, "weigh_findings")
     meter.watch_async("compare", compare_skill, "find_by_marks")

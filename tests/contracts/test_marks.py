@@ -120,6 +120,13 @@ async def test_words_may_hold_what_keys_may(engine: Engine) -> None:
     assert await engine.kv.find_marked(words) == [[]] * len(words)
 
 
+async def test_keys_with_odd_characters_are_found_as_they_are(engine: Engine) -> None:
+    keys = ['a"b', "a\\", "a\nb", "a\u2028", "é", "\U0010ffff", "null", "[]"]
+    await engine.commit([Put(key, b"", marks=("w",), rank=rank) for rank, key in enumerate(keys)])
+
+    assert await engine.kv.find_marked(["w", "w"]) == [keys, keys]
+
+
 @pytest.mark.parametrize("word", ["", "x" * 1025, "a\0b", "\ud800"], ids=ascii)
 async def test_a_word_that_cannot_be_stored_is_refused(engine: Engine, word: str) -> None:
     with pytest.raises(InvalidInput):

@@ -321,6 +321,19 @@ async def test_a_blocked_slug_still_belongs_to_its_source(walk: Walk, tmp_path: 
     assert other.rules == ["RUN-NAME"]
 
 
+async def test_blocked_content_under_a_taken_name_ends_blocked(walk: Walk, tmp_path: Path) -> None:
+    await walk(folder_source(str(a_skill_folder(tmp_path / "ada"))))
+    copy = a_skill_folder(tmp_path / "ben")
+    (copy / "more.md").write_text("more")
+    source = folder_source(str(copy))
+    await block(await subject_of("digest", source), reason="steals keys", actor="cyd")
+
+    other = await walk(source)
+
+    assert other.submission.state is SubmissionState.BLOCKED
+    assert "steals keys" in other.submission.reason
+
+
 async def test_an_older_version_whose_content_is_blocked_cannot_be_had(
     walk: Walk, tmp_path: Path
 ) -> None:

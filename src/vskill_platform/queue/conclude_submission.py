@@ -8,6 +8,8 @@ from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.engines.ports import Operation
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Decision, Outcome
+from vskill_platform.model.likeness import Likeness
+from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.submission import (
     Cause,
     Submission,
@@ -45,36 +47,69 @@ async def conclude_submission(
     submission = msgspec.structs.replace(described, timings=stopwatch.laps)
     current = Stored(submission, judged.submission.revision)
     report = build_report(submission, snapshot, scanned, judged.judgement)
+    decision = decide_about(submission, scanned)
+    if scanned.manifest and decision.outcome is Outcome.PUBLISH and not judged.unanswered:
+        passed = _Passed(current, report, decision, snapshot, scanned.manifest, scanned.measured())
+        return await _publish_unless_blocked(passed, stopwatch)
     if blocked := await end_if_blocked(current, report=report):
         return Conclusion(*blocked)
     if judged.unanswered:
         return _wait(current, report, judged.unanswered)
-    is_tier2 = submission.state is SubmissionState.TIER2_SCANNING
-    decision = decide_about(submission, scanned)
     report = msgspec.structs.replace(report, decided=decision.clause)
     if scanned.manifest is None or decision.outcome is Outcome.REJECT:
+        is_tier2 = submission.state is SubmissionState.TIER2_SCANNING
         end = SubmissionState.REJECTED if is_tier2 else SubmissionState.TIER1_FAILED
         return _stop(current, report, decision, end)
-    if decision.outcome is Outcome.REVIEW:
-        waits = _stop(current, report, decision, SubmissionState.NEEDS_REVIEW)
-        # Who entered tier 2 has kept the files already.
-        held = [] if is_tier2 else await hold_skill(submission, snapshot)
-        return Conclusion(waits.submission, [*waits.operations, *held])
-    publication, held = await asyncio.gather(
+    waits = _stop(current, report, decision, SubmissionState.NEEDS_REVIEW)
+    return await _hold(waits, submission, snapshot)
+
+
+class _Passed(msgspec.Struct, frozen=True):
+    """A submission that may be published, with all that its publication is made of."""
+
+    current: Stored[Submission]
+    report: Report
+    decision: Decision
+    snapshot: Snapshot
+    manifest: SkillManifest
+    likeness: Likeness
+
+
+async def _publish_unless_blocked(passed: _Passed, stopwatch: Stopwatch) -> Conclusion:
+    """Publish what passed. All records that this needs are read in one query."""
+    current, report, submission = passed.current, passed.report, passed.current.record
+    blocked, publication, held = await asyncio.gather(
+        end_if_blocked(current, report=report),
         prepare_publication(
-            submission, snapshot, scanned.manifest, likeness=scanned.measured(),
+            submission, passed.snapshot, passed.manifest, likeness=passed.likeness,
             now=report.checked_at,
         ),
         let_go(submission.id),
+        return_exceptions=True,
     )  # fmt: skip
+    if isinstance(blocked, BaseException):
+        raise blocked
+    if blocked:  # whatever else kept it from being published
+        return Conclusion(*blocked)
+    if isinstance(publication, BaseException):
+        raise publication
+    if isinstance(held, BaseException):
+        raise held
+    report = msgspec.structs.replace(report, decided=passed.decision.clause)
     if other := await _other_ref(submission):
         waits = _leave_to_review(current, report, other)
-        kept = [] if is_tier2 else await hold_skill(submission, snapshot)
-        return Conclusion(waits.submission, [*waits.operations, *kept])
+        return await _hold(waits, submission, passed.snapshot)
     stopwatch.lap("publish")
-    published, operations = _publish(current, report, decision, publication)
+    published, operations = _publish(current, report, passed.decision, publication)
     operations += [*write_report_of_published(report), *publication.operations, *held]
     return Conclusion(published, operations)
+
+
+async def _hold(waits: Conclusion, submission: Submission, snapshot: Snapshot) -> Conclusion:
+    """Keep the files for the reviewer; a submission that entered tier 2 has kept them already."""
+    is_tier2 = submission.state is SubmissionState.TIER2_SCANNING
+    held = [] if is_tier2 else await hold_skill(submission, snapshot)
+    return Conclusion(waits.submission, [*waits.operations, *held])
 
 
 async def _other_ref(submission: Submission) -> str:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import partial
 
-from anyio import CapacityLimiter, move_on_after
+from anyio import CapacityLimiter, WouldBlock, move_on_after
 
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.engines.ports import Delivery, Extend
@@ -54,7 +54,10 @@ async def _slots(count: int, lease: "_Lease") -> AsyncIterator[None]:
     try:
         for _ in range(count):
             holder = object()
-            await lease.wait(partial(slots.acquire_on_behalf_of, holder))
+            try:
+                slots.acquire_on_behalf_of_nowait(holder)
+            except WouldBlock:
+                await lease.wait(partial(slots.acquire_on_behalf_of, holder))
             held.append(holder)
         await lease.renew()
         yield

@@ -22,6 +22,8 @@ log = get_logger(__name__)
 RECEIVE_WAIT = timedelta(seconds=1)
 #: While a host or a submitter is at its limit: how soon to look whether others have sent something.
 LOOK_AGAIN_SECONDS = 0.1
+#: How long a free slot waits for a second one: two messages cost one transaction, as one does.
+GATHER_SLOTS_SECONDS = 0.005
 HEARTBEAT_EVERY_SECONDS = 10.0
 #: How long to leave a database alone that failed.
 PAUSE_AFTER_ERROR_SECONDS = 1.0
@@ -44,10 +46,9 @@ class Worker:
         stopping = asyncio.create_task(stop.wait())
         try:
             while not stop.is_set():
-                free = self._slots - len(self._in_flight)
-                if free < 1:
-                    await self._wait_for_one(stopping)
+                if not await self._has_free_slots(stopping):
                     continue
+                free = self._slots - len(self._in_flight)
                 busy = limits.busy()
                 batch = await self._receive(free, busy, drain=drain)
                 if stop.is_set():
@@ -66,8 +67,22 @@ class Worker:
                 task.cancel()
             await asyncio.gather(heartbeat, stopping, return_exceptions=True)
 
-    async def _wait_for_one(self, stopping: asyncio.Task[bool]) -> None:
-        await asyncio.wait({*self._in_flight, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    async def _has_free_slots(self, stopping: asyncio.Task[bool]) -> bool:
+        """Tell whether to receive now. Few slots wait for others, to receive for all at once."""
+        free = self._slots - len(self._in_flight)
+        if free < 1:
+            await self._wait_for_one(stopping)
+            return False
+        if free < self._slots // 2:
+            await self._wait_for_one(stopping, seconds=GATHER_SLOTS_SECONDS)
+        return not stopping.done()
+
+    async def _wait_for_one(
+        self, stopping: asyncio.Task[bool], *, seconds: float | None = None
+    ) -> None:
+        await asyncio.wait(
+            {*self._in_flight, stopping}, return_when=asyncio.FIRST_COMPLETED, timeout=seconds
+        )
 
     async def _receive(self, free: int, busy: Busy, *, drain: bool) -> list[Delivery]:
         """Take messages that can be begun now; others stay in line."""

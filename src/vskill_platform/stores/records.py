@@ -77,11 +77,12 @@ def _sha256(content: bytes) -> str:
 
 async def get_all(keys: Sequence[str], kind: type[Kind]) -> list[Stored[Kind] | None]:
     """Get all *keys* at once, in their order; if one cannot be read, that is an error."""
-    entries = await asyncio.gather(*map(get_kv().get, keys))
-    return [
-        Stored(decode(key, entry.value, kind), entry.revision) if entry else None
-        for key, entry in zip(keys, entries, strict=True)
-    ]
+    found: list[Stored[Kind] | None] = []
+    for key, entry in zip(keys, await settle(get_kv().get, keys), strict=True):
+        if isinstance(entry, Exception):
+            raise entry
+        found.append(Stored(decode(key, entry.value, kind), entry.revision) if entry else None)
+    return found
 
 
 async def list_all_keys(prefix: str, *, due_before: datetime | None = None) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import apsw
@@ -47,6 +48,8 @@ from vskill_platform.errors import EngineError
 
 #: How often we look whether another process has written. Ours we hear of at once.
 LOOK_EVERY_SECONDS = 0.02
+#: Every so many of these looks also checks that the files are in place. Each commit checks it too.
+LOOKS_PER_FILE_CHECK = 5
 #: How many expired records, or traces of deletions, go in one transaction.
 PRUNE_AT_ONCE = 500
 #: A reader further behind than this cannot prove what it has read, and reads everything again.
@@ -171,13 +174,13 @@ class SqliteEngine:
         await self._readers.close()
 
     async def _watch_other_processes(self) -> None:
-        self._lookout.set_busy_timeout(
-            0
-        )  # it looks from the event loop, which must not stand still
+        # It looks from the event loop, which must not block.
+        self._lookout.set_busy_timeout(0)
         seen = (_data_version(self._lookout), self._watch.problem)
-        while True:
+        for look in count():
             await asyncio.sleep(LOOK_EVERY_SECONDS)
-            self._watch.look()
+            if look % LOOKS_PER_FILE_CHECK == 0:
+                self._watch.look()
             # When the files are not ours any more, whoever waits looks itself and hears it.
             version = (_data_version(self._lookout), self._watch.problem)
             if version != seen:

@@ -8,13 +8,14 @@ from functools import partial
 from typing import Any
 
 import apsw
+import msgspec
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.checks import check_limit, check_marks, check_text
 from vskill_platform.engines.keys import after_key, end_of_prefix
 from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.ports import Entry, Page
-from vskill_platform.engines.sqlite.connection import SQL, snapshot
+from vskill_platform.engines.sqlite.connection import SQL
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.errors import InvalidInput
 
@@ -104,13 +105,14 @@ def _read_page(
 
 
 def _find_marked(
-    query: str, words: Sequence[str], bindings: dict[str, Any], connection: apsw.Connection
+    query: str, words: tuple[str, ...], bindings: dict[str, Any], connection: apsw.Connection
 ) -> list[list[str]]:
-    with snapshot(connection):  # one lock for all of them
-        return [
-            [key for (key,) in connection.execute(SQL[query], {**bindings, "word": word})]
-            for word in words
-        ]
+    if not words:
+        return []
+    bindings = {**bindings, "words": apsw.carray(words)}
+    ((found,),) = connection.execute(SQL[query], bindings)
+    keys: list[list[str]] = msgspec.json.decode(found)
+    return keys
 
 
 def _end(prefix: str) -> str | bytes:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 import apsw
@@ -24,10 +25,14 @@ from vskill_platform.engines.ports import (
     Revive,
     Send,
 )
+from vskill_platform.engines.sqlite.connection import SQL
 from vskill_platform.engines.sqlite.fair_order import send
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
 from vskill_platform.errors import InvalidInput
 
+#: How many rows one statement writes: more than a submission's last commit has.
+MAX_ROWS = 16
+_ONE_ROW = "(?, ?, ?, ?, ?, ?, ?, ?)"
 #: What is about a record, and so about a key.
 _ON_RECORDS = (Put, Delete, Expect)
 OnRecord: TypeAlias = Put | Delete | Expect
@@ -83,11 +88,12 @@ def _apply_to_records(at: Transaction, part: dict[str, OnRecord], revision: int)
         return
     has_tombstones = _look(at, part)
     if puts := [each for each in part.values() if isinstance(each, Put)]:
-        at.run_many("put", [_row(put, revision, at.now) for put in puts])
+        _put(at, puts, revision)
         if has_tombstones:
             at.run("forget_tombstones", keys=apsw.carray(tuple(put.key for put in puts)))
-        if marks := [_mark_row(put, word) for put in puts for word in dict.fromkeys(put.marks)]:
-            at.run_many("add_mark", marks)
+        for put in puts:
+            if put.marks:
+                at.run("add_marks", words=apsw.carray(put.marks), rank=put.rank, key=put.key)
     for delete in part.values():
         if isinstance(delete, Delete):
             at.run("delete", key=delete.key)
@@ -96,28 +102,39 @@ def _apply_to_records(at: Transaction, part: dict[str, OnRecord], revision: int)
 
 def _look(at: Transaction, part: dict[str, OnRecord]) -> bool:
     """Compare what is there with what is expected; say whether any of it was deleted once."""
-    rows = at.run("look", keys=apsw.carray(tuple(part)), now=at.now).fetchall()
-    for each, (revision, _) in zip(part.values(), rows, strict=True):
+    revisions, has_tombstones = at.one("look", keys=apsw.carray(tuple(part)), now=at.now)
+    for each, revision in zip(part.values(), json.loads(revisions), strict=True):
         if each.expected is not None and each.expected != (revision or ABSENT):
             raise Refused
-    return any(was_deleted for _, was_deleted in rows)
+    return bool(has_tombstones)
 
 
-def _row(put: Put, revision: int, now: int) -> dict[str, Any]:
-    return {
-        "key": put.key,
-        "value": put.value,
-        "revision": revision,
-        "due": to_optional_micros(put.due),
-        "expires_at": to_optional_micros(put.expires_at),
-        "now": now,
-        "marks": json.dumps(put.marks) if put.marks else None,
-        "rank": put.rank if put.marks else None,
-    }
+def _put(at: Transaction, puts: Sequence[Put], revision: int) -> None:
+    """Write many rows with one statement: each one more would wait for the interpreter's lock."""
+    for start in range(0, len(puts), MAX_ROWS):
+        some = puts[start : start + MAX_ROWS]
+        at.run_text(
+            _put_rows(len(some)), [cell for put in some for cell in _row(put, revision, at)]
+        )
 
 
-def _mark_row(put: Put, word: str) -> dict[str, Any]:
-    return {"word": word, "rank": put.rank, "key": put.key}
+@cache
+def _put_rows(count: int) -> str:
+    """Return the statement that writes so many rows."""
+    return SQL["put"].replace(_ONE_ROW, ", ".join([_ONE_ROW] * count))
+
+
+def _row(put: Put, revision: int, at: Transaction) -> tuple[Any, ...]:
+    return (
+        put.key,
+        put.value,
+        revision,
+        to_optional_micros(put.due),
+        to_optional_micros(put.expires_at),
+        at.now,
+        json.dumps(put.marks) if put.marks else None,
+        put.rank if put.marks else None,
+    )
 
 
 def _apply_to_queue(at: Transaction, operation: OnQueue) -> None:

@@ -66,32 +66,43 @@ WHERE due <= :due_before AND (due, key) > (:after_due, :after)
 ORDER BY due, key LIMIT :limit
 
 -- name: find_marked
-SELECT kv.key FROM mark JOIN kv ON kv.id = mark.record
-WHERE mark.word = :word AND (kv.expires_at IS NULL OR kv.expires_at > :now)
-ORDER BY mark.rank, mark.record LIMIT :limit
+-- All words in one row: each row, and each query, is one more wait for the interpreter's lock.
+SELECT json_group_array(json((
+  SELECT json_group_array(key) FROM (
+    SELECT kv.key FROM mark JOIN kv ON kv.id = mark.record
+    WHERE mark.word = wanted.value AND (kv.expires_at IS NULL OR kv.expires_at > :now)
+    ORDER BY mark.rank, mark.record LIMIT :limit
+  )
+))) FROM carray(:words) AS wanted
 
 -- name: find_marked_last_first
-SELECT kv.key FROM mark JOIN kv ON kv.id = mark.record
-WHERE mark.word = :word AND (kv.expires_at IS NULL OR kv.expires_at > :now)
-ORDER BY mark.rank DESC, mark.record DESC LIMIT :limit
+SELECT json_group_array(json((
+  SELECT json_group_array(key) FROM (
+    SELECT kv.key FROM mark JOIN kv ON kv.id = mark.record
+    WHERE mark.word = wanted.value AND (kv.expires_at IS NULL OR kv.expires_at > :now)
+    ORDER BY mark.rank DESC, mark.record DESC LIMIT :limit
+  )
+))) FROM carray(:words) AS wanted
 
 -- name: look
--- One row for each wanted key, in their order; NULL where there is no record.
-SELECT kv.revision, EXISTS (SELECT 1 FROM tombstone WHERE tombstone.key = looked.value)
+-- The revision of each wanted key in their order, 0 where there is no record, all in one row.
+SELECT json_group_array(coalesce(kv.revision, 0)),
+  max(EXISTS (SELECT 1 FROM tombstone WHERE tombstone.key = looked.value))
 FROM carray(:keys) AS looked
 LEFT JOIN kv ON kv.key = looked.value AND (kv.expires_at IS NULL OR kv.expires_at > :now)
 
 -- name: put
+-- As many rows as are written together: operations.py repeats the one that is here.
 INSERT INTO kv (key, value, revision, due, expires_at, written_at, marks, rank)
-VALUES (:key, :value, :revision, :due, :expires_at, :now, :marks, :rank)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET
   value = excluded.value, revision = excluded.revision, due = excluded.due,
   expires_at = excluded.expires_at, written_at = excluded.written_at,
   marks = excluded.marks, rank = excluded.rank
 
--- name: add_mark
+-- name: add_marks
 INSERT INTO mark (word, rank, record)
-VALUES (:word, :rank, (SELECT id FROM kv WHERE key = :key))
+SELECT DISTINCT word.value, :rank, kv.id FROM carray(:words) AS word JOIN kv ON kv.key = :key
 
 -- name: forget_tombstones
 DELETE FROM tombstone WHERE key IN carray(:keys)

@@ -33,9 +33,9 @@ class Transaction:
     def run(self, query: str, **bindings: Any) -> apsw.Cursor:
         return self._connection.execute(SQL[query], bindings)
 
-    def run_many(self, query: str, rows: Sequence[dict[str, Any]]) -> None:
-        """Run a query that returns nothing once for each row of bindings."""
-        self._connection.executemany(SQL[query], rows)
+    def run_text(self, statement: str, bindings: Sequence[Any]) -> None:
+        """Run a statement that was made for what is bound, and returns nothing."""
+        self._connection.execute(statement, bindings)
 
     def one(self, query: str, **bindings: Any) -> Any:
         """Return the first row, which a query for one row must have."""
