@@ -247,7 +247,7 @@ async def test_an_index_that_does_not_answer_is_no_answer(
     assert stored
     assert stored.record.state is S.RECEIVED
     assert "will be tried again" in stored.record.reason
-    assert "disk" in stored.record.reason
+    assert "the database failed" in stored.record.reason
 
 
 async def test_what_cannot_be_published_is_not_found_by_copies(publish: Publish) -> None:

@@ -236,7 +236,7 @@ async def test_a_file_has_lines_that_can_be_pointed_at(
         (b"", "The file is empty"),
         (b"a" * (1024 * 1024 + 1), "more than 1,048,576 bytes"),
         (b"a\n" * 2001, "the first 2,000 of 2,001 lines"),
-        ("é".encode("utf-16"), "é"),
+        ("Un café au lait, et encore un café.\n".encode("utf-16"), "Un café au lait"),
     ],
     ids=["binary", "broken", "empty", "large", "long", "utf-16"],
 )
