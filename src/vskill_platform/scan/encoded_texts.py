@@ -16,6 +16,7 @@ import re2
 from vskill_platform.scan.collect import Fragments, Placed, place
 from vskill_platform.scan.decode import MAX_BYTES, decode_literal, encoded_runs
 from vskill_platform.scan.facts import Act, Fact, shorten
+from vskill_platform.scan.hidden_text import visible
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.magic import FileType
 from vskill_platform.scan.paragraphs import Paragraphs
@@ -53,8 +54,11 @@ def encoded_facts(files: list[ScanFile]) -> list[Placed]:
 
 def _facts(text: str) -> Iterator[Fact]:
     raw = text.encode(errors="replace")
-    is_told = _HINT.search(raw) is not None
     coded = [*_runs(text, raw), *_numbers(text, raw)]
+    is_told = _HINT.search(raw) is not None
+    if not is_told and any(plain is None for _, _, plain in coded):
+        # Marks and letters of other scripts may hide the words from a look at the raw text.
+        is_told = _HINT.search(Paragraphs(visible(text), 1).plain.text) is not None
     if is_told:
         coded += islice(_lines(text, raw), _MAX_LINES)
     for start, shown, plain in coded:

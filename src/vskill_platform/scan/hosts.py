@@ -40,6 +40,10 @@ ANONYMOUS = frozenset(
         HostClass.MASKED, HostClass.BORROWED,
     }
 )  # fmt: skip
+#: Hosts whose owner answers for what is there, or that are this machine.
+VOUCHED_FOR = frozenset(
+    {HostClass.CODE, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.SERVICE, HostClass.LOCAL}
+)
 _URL = re.compile(
     r"(?P<scheme>https?|ftp|wss?|tcp)(?:://|:\\/\\/|\[:\]//)(?:[^\s/@\"'<>]{1,200}@)?"
     r"(?P<host>\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>\\\]\[(){}|^`,;$]{1,253})(?::\d{1,5})?",

@@ -10,7 +10,7 @@ import re2
 
 from vskill_platform.scan.data_files import load_data
 from vskill_platform.scan.facts import Act, Fact, shorten
-from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.hosts import VOUCHED_FOR, HostClass, classify_host, hosts_in
 from vskill_platform.scan.mentions import is_mention
 from vskill_platform.scan.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.pattern_set import PatternSet
@@ -139,9 +139,9 @@ def read_prose(part: Paragraphs) -> list[Fact]:
     places += [(Act.TELL_SECRET, start, start + 1) for start in secrets_in(plain.text)]
     facts = _facts_at(part, plain, places)
     if part.unlinked and (others := _find(part.unlinked.text, None)):
-        known = {(fact.act, fact.line) for fact in facts}
+        known = {(fact.act, fact.line, fact.host) for fact in facts}
         found = _facts_at(part, part.unlinked, others)
-        facts += [fact for fact in found if (fact.act, fact.line) not in known]
+        facts += [fact for fact in found if (fact.act, fact.line, fact.host) not in known]
     marked = part.marked
     if "![" in marked.text or "<script" in marked.text:
         facts += _facts_at(part, marked, _find(marked.text, _MARKED))
@@ -169,25 +169,27 @@ def _find(text: str, only: frozenset[Act] | None) -> list[tuple[Act, int, int]]:
 
 
 def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> list[Fact]:
-    """Make facts of places in a view; a line is looked at once, however much it says."""
-    known: dict[tuple[Act, int], Fact] = {}
+    """Make facts of places in a view; a line that says the same again and again is cut short.
+
+    A decoy must not stand for what follows it on its line, so facts are told apart by the hosts
+    they name and by whether they only speak about something.
+    """
+    known: dict[tuple[Act, int, str | None, bool], Fact] = {}
     counts: Counter[tuple[Act, int]] = Counter()
     facts = []
     for act, start, end in places:
         blank = _BLANK.match(view.text, start, end)
         begin = min(blank.end() if blank else start, end - 1)
-        where = (act, text.line_at(view, begin))
-        counts[where] += 1
-        if counts[where] <= _MAX_IN_A_LINE:
-            if where not in known:
-                known[where] = _fact(
-                    act,
-                    where[1],
-                    view.text[begin:end],
-                    text.lines_between(view, begin, end),
-                    is_mentioned=is_mention(act, view.text, begin, end),
-                )
-            facts.append(known[where])
+        line = text.line_at(view, begin)
+        counts[act, line] += 1
+        if counts[act, line] <= _MAX_IN_A_LINE:
+            host = _least_trusted(hosts_in(view.text[begin:end]))
+            is_mentioned = is_mention(act, view.text, begin, end)
+            kind = (act, line, host, is_mentioned)
+            if kind not in known:
+                lines = text.lines_between(view, begin, end)
+                known[kind] = _fact(act, line, host, lines, is_mentioned=is_mentioned)
+            facts.append(known[kind])
     return facts
 
 
@@ -203,8 +205,8 @@ def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:
     return _NEGATED.search(text[max(start - _NEGATION_REACH, 0) : start]) is not None
 
 
-def _fact(act: Act, number: int, said: str, lines: str, *, is_mentioned: bool) -> Fact:
-    host = next(iter(hosts_in(said) or hosts_in(lines)), None)
+def _fact(act: Act, number: int, host: str | None, lines: str, *, is_mentioned: bool) -> Fact:
+    host = host or _least_trusted(hosts_in(lines))
     return Fact(
         act=act,
         line=number,
@@ -213,6 +215,12 @@ def _fact(act: Act, number: int, said: str, lines: str, *, is_mentioned: bool) -
         host_class=classify_host(host) if host else None,
         is_mention=is_mentioned,
     )
+
+
+def _least_trusted(hosts: list[str]) -> str | None:
+    """Return the first host that nobody vouches for, or else the first one."""
+    doubtful = (host for host in hosts if classify_host(host) not in VOUCHED_FOR)
+    return next(doubtful, hosts[0] if hosts else None)
 
 
 def _downloads(part: Paragraphs) -> list[Fact]:
