@@ -75,7 +75,8 @@ def test_a_folder_is_chosen_by_hand(ben: Page, tmp_path: Path) -> None:
     ben.goto("/submit")
 
     ben.get_by_label("Folder", exact=True).last.set_input_files(folder)
-    expect(ben.locator("[data-file-name]")).to_have_text("fold-shirts: 2 files")
+    expect(ben.locator("[data-file-name]")).to_contain_text("fold-shirts: 2 files")
+    expect(ben.locator("[data-file-name]")).to_contain_text("Not sent yet.")
     ben.get_by_role("button", name="Submit the files").click()
 
     ben.wait_for_url("**/submissions/**")

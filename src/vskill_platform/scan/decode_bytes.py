@@ -75,7 +75,9 @@ def _read_wide(raw: bytes) -> tuple[list[str], bool]:
 
 
 def _wide_encoding(raw: bytes) -> str | None:
-    head = raw[:_SNIFF]
+    # The mark of a short text would outweigh its zeros; the longer marks begin with the shorter.
+    mark = max((len(mark) for mark in _MARKS if raw.startswith(mark)), default=0)
+    head = raw[mark : mark + _SNIFF]
     quarter, half = len(head) * _MOSTLY / 4, len(head) * _MOSTLY / 2
     zeros = [head[start::4].count(0) for start in range(4)]
     if min(zeros[1:]) > quarter:
