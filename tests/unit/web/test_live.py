@@ -136,9 +136,19 @@ async def test_the_queue_page_hears_that_something_moved_which_its_visitor_sees(
             await page.head()
             await page.hear()
             await put_submission(registry.env, SubmissionState.REJECTED, is_private=is_private)
-            return await page.hear() == "event: changed\r\ndata: \r\n\r\n"
+            return await page.hear() == changed
 
+    async def hears_no_more() -> None:
+        """Wait until nothing that was public before is still on its way."""
+        async with listening(registry, "/live/queue", {}) as page:
+            await page.head()
+            await page.hear()
+            while await page.hear() == changed:
+                pass
+
+    changed = "event: changed\r\ndata: \r\n\r\n"
     assert [await hears(who, is_private=False) for who in ({}, ben, ada, rae)] == [True] * 4
+    await hears_no_more()
     assert [await hears(who, is_private=True) for who in ({}, ben, ada, rae)] == [
         False, False, True, True,
     ]  # fmt: skip
