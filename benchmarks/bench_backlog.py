@@ -11,7 +11,10 @@ import uvloop
 sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its own folder
 
 from benchmarks.report import (
+    amount,
+    duration,
     interleave,
+    less_than_claimed,
     print_note,
     print_table,
     print_title,
@@ -27,7 +30,8 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import commit, get_queue, get_settings
 from vskill_platform.stores.submission_store import queue_submission, write_submission
 
-FEW, MANY = 1_000, 100_000
+CLAIMED = 100_000
+FEW, MANY = 1_000, amount(CLAIMED, quick=20_000)
 A_COMMIT = 5_000
 REPETITIONS = 30
 TARGET = 2
@@ -82,17 +86,21 @@ async def main() -> None:
                 REPETITIONS,
                 *(bound(engine, look, last) for engine, last in zip(engines, lasts, strict=True)),
             )
-            growths.append(many.median / few.median)
-            rows.append((name, few, many, ratio(growths[-1])))
+            growths.append((many.median / few.median, name, few, many))
+            rows.append((name, few, many, ratio(many.median / few.median)))
         for engine in engines:
             await engine.close()
     print_table(("", f"{FEW:,} pending", f"{MANY:,} pending", "ratio"), rows)
     print_note("places are counted up to 1,000, so the last of 1,000 is as far as counting goes")
+    growth, slowest, few, many = max(growths, key=lambda found: found[0])
     print_verdict(
-        f"{MANY // FEW} times as many pending",
-        figure=f"at most {ratio(max(growths))} the time",
+        f"{MANY // FEW} times as many pending; most in {slowest}",
+        ours=f"{MANY:,} {duration(many.median)}",
+        other=f"{FEW:,} {duration(few.median)}",
+        figure=f"{ratio(growth)} the time",
         target=f"≤ {ratio(TARGET)}",
-        is_reached=max(growths) <= TARGET,
+        is_reached=growth <= TARGET,
+        less=less_than_claimed(MANY, CLAIMED, "pending"),
     )
 
 

@@ -105,6 +105,8 @@ async def main() -> None:
     print_note("the raw SELECT reads in the calling thread and fails as a whole on one bad record")
     print_verdict(
         "against the raw SELECT",
+        ours=duration(our.best),
+        other=f"raw SELECT {duration(raw.best)}",
         figure=f"{ratio(slower)} the time, {ratio(hungrier)} the processor time",
         target=f"both ≤ {ratio(TARGET)}",
         is_reached=max(slower, hungrier) <= TARGET,

@@ -28,7 +28,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its ow
 from benchmarks.meter import Meter, Seconds, thread_seconds
 from benchmarks.report import (
     amount,
+    duration,
     file_system,
+    less_than_claimed,
     print_note,
     print_table,
     print_title,
@@ -51,7 +53,8 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import Settings
 from vskill_platform.stores.submission_store import get_submissions_fresh
 
-COUNT, WARM_UP = amount(1_000, quick=250), 20
+CLAIMED = 1_000
+COUNT, WARM_UP = amount(CLAIMED, quick=250), 20
 RUNS = amount(3, quick=3)
 TARGET = 1.5
 WORDS = Path(__file__).parents[1] / "docs"
@@ -228,12 +231,15 @@ async def main() -> None:
     _print((await _run(meter))[0])
     kind, _ = file_system(new_place(in_memory=fits_into_memory(0)).parent)
     print_note(f"small workspaces on {kind}, the database as in the title")
-    best = min(cost.factor for cost in costs)
+    best = min(costs, key=lambda cost: cost.factor)
     print_verdict(
         "a submission against its check alone",
-        figure=f"{ratio(best)} the processor time",
+        ours=duration((best.ours + best.checks) / COUNT),
+        other=f"check alone {duration(best.checks / COUNT)}",
+        figure=f"{ratio(best.factor)} the processor time",
         target=f"≤ {ratio(TARGET)}",
-        is_reached=best <= TARGET,
+        is_reached=best.factor <= TARGET,
+        less=less_than_claimed(COUNT, CLAIMED, "skills"),
     )
 
 

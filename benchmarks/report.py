@@ -31,6 +31,11 @@ class Claim(msgspec.Struct, frozen=True):
     figure: str
     target: str
     is_reached: bool
+    #: What the figure is made of, where it compares two: ours, and the peer's or the limit.
+    ours: str = ""
+    other: str = ""
+    #: What it was measured with, if that is less than the claim is about.
+    less: str = ""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -121,11 +126,26 @@ def print_note(text: str) -> None:
     print(f"  {text}")
 
 
-def print_verdict(what: str, *, figure: str, target: str, is_reached: bool) -> None:
+def print_verdict(  # noqa: PLR0913 - each is a column of the table
+    what: str,
+    *,
+    figure: str,
+    target: str,
+    is_reached: bool,
+    ours: str = "",
+    other: str = "",
+    less: str = "",
+) -> None:
     print(f"  -> {what}: {figure}; target {target}: {'reached' if is_reached else 'MISSED'}")
     if _CLAIMS:
+        claim = Claim(what, figure, target, is_reached, ours=ours, other=other, less=less)
         with Path(_CLAIMS).open("ab") as claims:
-            claims.write(msgspec.json.encode(Claim(what, figure, target, is_reached)) + b"\n")
+            claims.write(msgspec.json.encode(claim) + b"\n")
+
+
+def less_than_claimed(measured: int, claimed: int, of: str) -> str:
+    """Say what was measured with, if the claim is about more."""
+    return f"with {measured:,} of {claimed:,} {of}" if measured < claimed else ""
 
 
 def duration(seconds: float) -> str:

@@ -192,12 +192,18 @@ def print_totals(judged: Sequence[Judged]) -> None:
     flagged = 100 * sum(outcome.is_flagged for outcome in good) / max(len(good), 1)
     blocked = 100 * sum(outcome.verdict is Verdict.BLOCK for outcome in good) / max(len(good), 1)
     print()
-    for what, figure, goal, is_reached in (
-        ("malicious, at least reviewed", caught, f"≥ {CAUGHT_GOAL:g} %", caught >= CAUGHT_GOAL),
-        ("twins, blocked", blocked, f"≤ {BLOCKED_GOAL:g} %", blocked <= BLOCKED_GOAL),
-        ("twins, reviewed", flagged, f"≤ {FLAGGED_GOAL:g} %", flagged <= FLAGGED_GOAL),
+    for what, figure, goal, is_reached, of in (
+        ("malicious, reviewed", caught, f"≥ {CAUGHT_GOAL:g} %", caught >= CAUGHT_GOAL, bad),
+        ("twins, blocked", blocked, f"≤ {BLOCKED_GOAL:g} %", blocked <= BLOCKED_GOAL, good),
+        ("twins, reviewed", flagged, f"≤ {FLAGGED_GOAL:g} %", flagged <= FLAGGED_GOAL, good),
     ):
-        print_verdict(what, figure=f"{figure:.1f} %", target=goal, is_reached=is_reached)
+        print_verdict(
+            what,
+            figure=f"{figure:.1f} %",
+            target=goal,
+            is_reached=is_reached,
+            ours=f"of {len(of):,} variants",
+        )
 
 
 def print_wrong(judged: Iterable[Judged], known: Sequence[Unknowable]) -> None:
