@@ -3,7 +3,7 @@
 SQLite's backup API copies all pages in one step, within one read transaction: the copy is the
 database as of one commit, writers go on meanwhile, and no write makes it start over, as happens to
 copies in many steps such as `.backup` of the `sqlite3` program. `VACUUM INTO` would do as well, but
-it builds every tree anew; the log cannot be reset while somebody reads, so the quicker way keeps it
+it rebuilds every tree; the log cannot be reset while somebody reads, so the quicker way keeps it
 smaller.
 """
 

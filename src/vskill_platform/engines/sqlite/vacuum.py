@@ -17,7 +17,7 @@ _WAIT_MS = 1000
 
 
 def vacuum(path: Path) -> Compacted:
-    """Write the database anew, through its log, without the pages that nobody uses."""
+    """Rewrite the database, through its log, without the pages that nobody uses."""
     before = _size(path)
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
