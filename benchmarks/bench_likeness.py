@@ -39,7 +39,7 @@ from benchmarks.sample_records import NOW, worker_env
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Engine
 from vskill_platform.model.likeness import Likeness, sketch
-from vskill_platform.publish.compare_skill import Newcomer, find_alike, find_like_named
+from vskill_platform.publish.versions.compare_skill import Newcomer, find_alike, find_like_named
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.measure_likeness import MAX_WORDS, words_of
 from vskill_platform.stores.db import commit

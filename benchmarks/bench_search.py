@@ -48,7 +48,7 @@ from vskill_platform.base.telemetry import set_up_logs
 from vskill_platform.catalogue.catalogue import open_catalogue
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Engine
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env

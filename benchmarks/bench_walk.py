@@ -44,7 +44,7 @@ from vskill_platform.fetch.private_folder import fits_into_memory, new_place
 from vskill_platform.intake import submit as intake
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import Submission, SubmissionState
-from vskill_platform.publish import compare_skill, package_skill
+from vskill_platform.publish.versions import compare_skill, package_skill
 from vskill_platform.queue import conclude_submission, process_submission
 from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv

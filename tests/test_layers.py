@@ -104,7 +104,7 @@ def test_only_the_settings_read_the_environment() -> None:
     }
 
     # The CLI hands the environment to the settings; git gets its PATH and nothing else.
-    assert readers == {"cli/session.py", "cli/config.py", "fetch/git.py"}
+    assert readers == {"cli/run_command.py", "cli/config.py", "fetch/git.py"}
 
 
 def test_keys_are_known_only_to_their_store() -> None:

@@ -49,7 +49,7 @@ def a_block(tmp_path: Path, *, action: str = "add") -> list[str]:
 @pytest.mark.torture
 @pytest.mark.parametrize(
     ("moment", "place"),
-    [("before", "vskill_platform.publish.block_skill:commit"), _IN_COMMIT],
+    [("before", "vskill_platform.publish.moderation.block_skill:commit"), _IN_COMMIT],
     ids=["before", "in the middle"],
 )
 async def test_a_block_that_is_killed_before_its_commit_is_none(
@@ -69,7 +69,7 @@ async def test_a_block_that_is_killed_before_its_commit_is_none(
 async def test_a_block_that_is_killed_after_its_commit_is_whole(
     platform: Platform, tmp_path: Path, published: str
 ) -> None:
-    place = "vskill_platform.publish.block_skill:commit"
+    place = "vskill_platform.publish.moderation.block_skill:commit"
 
     platform.run_killed("after", place, *a_block(tmp_path))
 
@@ -83,9 +83,19 @@ async def test_a_block_that_is_killed_after_its_commit_is_whole(
 @pytest.mark.parametrize(
     ("moment", "place", "state", "queued"),
     [
-        ("before", "vskill_platform.publish.block_skill:commit", SubmissionState.BLOCKED, 0),
+        (
+            "before",
+            "vskill_platform.publish.moderation.block_skill:commit",
+            SubmissionState.BLOCKED,
+            0,
+        ),
         (*_IN_COMMIT, SubmissionState.BLOCKED, 0),
-        ("after", "vskill_platform.publish.block_skill:commit", SubmissionState.RECEIVED, 1),
+        (
+            "after",
+            "vskill_platform.publish.moderation.block_skill:commit",
+            SubmissionState.RECEIVED,
+            1,
+        ),
     ],
     ids=["before", "in the middle", "after"],
 )
@@ -186,7 +196,7 @@ async def test_a_rescan_reports_then_takes_down_what_the_operator_wants(
     wanted = platform.run("rescan", policy=str(policy))
     report = platform.run("rescan")
     before = await listed(platform)
-    place = "vskill_platform.publish.apply_rescan:commit"
+    place = "vskill_platform.publish.moderation.apply_rescan:commit"
     platform.run_killed("before", place, "rescan", "--apply")
     unsure = platform.run_on_terminal("rescan", "--apply", answer="n")
     killed = await listed(platform)

@@ -12,7 +12,7 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.publish.review_skill import Ruling, approve, recheck, reject
+from vskill_platform.publish.moderation.review_skill import Ruling, approve, recheck, reject
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_store import get_submission

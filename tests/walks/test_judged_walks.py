@@ -21,8 +21,8 @@ from vskill_platform.model.source import folder_source, git_source
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, reopen
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.model.verdict import Report, Verdict
-from vskill_platform.publish.review_skill import Ruling, approve
-from vskill_platform.publish.trust_of_skill import trust_of_skill
+from vskill_platform.publish.moderation.review_skill import Ruling, approve
+from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env

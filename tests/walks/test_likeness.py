@@ -19,7 +19,7 @@ from vskill_platform.model.policy import Policy, Suppression
 from vskill_platform.model.source import Source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.verdict import Severity, Verdict
-from vskill_platform.publish.compare_skill import HEAP
+from vskill_platform.publish.versions.compare_skill import HEAP
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.likeness_store import get_likeness, write_likeness

@@ -11,7 +11,7 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import Submission, SubmissionState
-from vskill_platform.publish.review_skill import Ruling, approve
+from vskill_platform.publish.moderation.review_skill import Ruling, approve
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.skill_store import get_skill, get_versions

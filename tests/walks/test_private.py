@@ -18,7 +18,7 @@ from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
-from vskill_platform.publish.set_visibility import set_visibility
+from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.likeness_store import get_likeness

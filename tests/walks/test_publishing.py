@@ -17,11 +17,11 @@ from vskill_platform.model.source import Source, folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustScore, TrustTier
 from vskill_platform.model.verdict import Verdict
-from vskill_platform.publish.block_skill import block
-from vskill_platform.publish.find_version import find_archive, find_version
-from vskill_platform.publish.security_report import security_report
-from vskill_platform.publish.trust_of_skill import trust_of_skill, trust_of_skills
-from vskill_platform.publish.yank_version import yank_version
+from vskill_platform.publish.moderation.block_skill import block
+from vskill_platform.publish.moderation.yank_version import yank_version
+from vskill_platform.publish.versions.find_version import find_archive, find_version
+from vskill_platform.publish.versions.security_report import security_report
+from vskill_platform.publish.versions.trust_of_skill import trust_of_skill, trust_of_skills
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.likeness_store import get_likeness
 from vskill_platform.stores.skill_store import (

@@ -23,10 +23,10 @@ from vskill_platform.model.decision import Outcome
 from vskill_platform.model.policy import Level, Policy, Suppression, Thresholds
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.publish import check_version, rescan_skills
-from vskill_platform.publish.apply_rescan import Consequence, apply_rescan
-from vskill_platform.publish.rescan_skills import list_changed, list_due_skills
-from vskill_platform.publish.review_skill import Ruling, approve, reject
+from vskill_platform.publish.moderation import check_version, rescan_skills
+from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.moderation.rescan_skills import list_changed, list_due_skills
+from vskill_platform.publish.moderation.review_skill import Ruling, approve, reject
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.check_skill import check_skill

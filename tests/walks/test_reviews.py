@@ -31,11 +31,11 @@ from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.model.verdict import Finding, Severity
-from vskill_platform.publish import check_version
-from vskill_platform.publish.list_reviews import get_case, list_reviews
-from vskill_platform.publish.review_skill import Deed, Ruling, approve, recheck, reject
-from vskill_platform.publish.trust_of_skill import trust_of_skill, trust_of_skills
-from vskill_platform.publish.weigh_findings import weigh_findings
+from vskill_platform.publish.moderation import check_version
+from vskill_platform.publish.moderation.list_reviews import get_case, list_reviews
+from vskill_platform.publish.moderation.review_skill import Deed, Ruling, approve, recheck, reject
+from vskill_platform.publish.versions.apply_registry_rules import weigh_findings
+from vskill_platform.publish.versions.trust_of_skill import trust_of_skill, trust_of_skills
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env

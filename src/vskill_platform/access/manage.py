@@ -1,8 +1,8 @@
 """Who may yank a published skill's versions, hide it or show it."""
 
 from vskill_platform.errors import NotAllowed
-from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace

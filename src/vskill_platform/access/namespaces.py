@@ -6,8 +6,8 @@ import msgspec
 
 from vskill_platform.access.users import find_user
 from vskill_platform.errors import NotAllowed, NotFound, Overtaken
-from vskill_platform.model.access import Visitor
 from vskill_platform.model.namespace import checked_namespace
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import Namespace
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_settings

@@ -8,7 +8,7 @@ import msgspec
 from vskill_platform.access.secret_texts import digest_of, is_token_text, new_token_text
 from vskill_platform.access.users import find_user
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, Overtaken
-from vskill_platform.model.access import SCOPES_OF
+from vskill_platform.model.rights import SCOPES_OF
 from vskill_platform.model.user import ApiToken, Scope, User
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now

@@ -11,6 +11,7 @@ from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, Overtaken
 from vskill_platform.model.user import Role, User, checked_user_name
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.one_time_link_store import delete_welcomes_for
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.session_store import delete_sessions
 from vskill_platform.stores.user_store import (
@@ -22,7 +23,6 @@ from vskill_platform.stores.user_store import (
     write_password,
     write_user,
 )
-from vskill_platform.stores.welcome_store import delete_welcomes_for
 
 #: Each round meets somebody who was faster; so many in a row are a fault.
 _MAX_ROUNDS = 20

@@ -1,8 +1,8 @@
 """What is private is not there for whoever may not see it: not even as something forbidden."""
 
 from vskill_platform.errors import NotFound
-from vskill_platform.model.access import Visitor
 from vskill_platform.model.namespace import namespace_of, namespace_of_skill
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import Submission
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of

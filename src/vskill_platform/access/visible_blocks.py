@@ -7,8 +7,8 @@ would tell everybody of what is not there for them.
 from collections.abc import Sequence
 
 from vskill_platform.access.visibility import sees_submission
-from vskill_platform.model.access import Visitor
 from vskill_platform.model.block import Block, BlockKind
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.submission import Submission
 from vskill_platform.stores.block_store import list_all_hits, list_blocks
 from vskill_platform.stores.source_submissions import list_owners_of

@@ -9,7 +9,7 @@ import msgspec
 from vskill_platform.catalogue.list_submissions import visible_bindings
 from vskill_platform.catalogue.query import ActivityBucket, Bucket, Visible
 from vskill_platform.catalogue.sql import LISTS, one_value
-from vskill_platform.engines.moments import from_micros, to_micros
+from vskill_platform.engines.timestamps import from_micros, to_micros
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.submission import SubmissionState
 

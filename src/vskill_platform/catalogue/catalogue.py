@@ -14,7 +14,7 @@ from vskill_platform.catalogue.activity import ActivityQuery, list_activity
 from vskill_platform.catalogue.connections import READERS, Damaged
 from vskill_platform.catalogue.count_all import count_all, list_down
 from vskill_platform.catalogue.find_pages import Known, Question
-from vskill_platform.catalogue.keeper import Keeper
+from vskill_platform.catalogue.index_follower import Keeper
 from vskill_platform.catalogue.list_submissions import count_by_state, list_submissions
 from vskill_platform.catalogue.query import (
     PUBLIC,
@@ -32,7 +32,7 @@ from vskill_platform.catalogue.query import (
     Visible,
 )
 from vskill_platform.catalogue.search_skills import is_quick, search_some
-from vskill_platform.catalogue.while_same import WhileSame
+from vskill_platform.catalogue.versioned_cache import WhileSame
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.errors import NotReady
 from vskill_platform.model.submission import SubmissionState

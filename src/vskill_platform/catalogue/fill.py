@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import msgspec
 
+from vskill_platform.catalogue.index_file import Shelf
 from vskill_platform.catalogue.read_records import read_skill_changes, read_submission_changes
-from vskill_platform.catalogue.shelf import Shelf
 from vskill_platform.catalogue.write_skills import SkillChanges
 from vskill_platform.catalogue.write_submissions import SubmissionChanges
 from vskill_platform.stores.skill_store import iterate_slugs

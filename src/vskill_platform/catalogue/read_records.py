@@ -11,7 +11,7 @@ from vskill_platform.catalogue.write_submissions import SubmissionChanges, Submi
 from vskill_platform.model.failure import NO_SCANNER
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill, TakenDown
-from vskill_platform.publish.trust_of_skill import trust_of_skills
+from vskill_platform.publish.versions.trust_of_skill import trust_of_skills
 from vskill_platform.stores.install_store import read_installs, slug_of_installs_key
 from vskill_platform.stores.scan_store import (
     ReportMark,

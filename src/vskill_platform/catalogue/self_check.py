@@ -10,8 +10,8 @@ import msgspec
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.fill import compare
+from vskill_platform.catalogue.index_file import Shelf
 from vskill_platform.catalogue.read_records import read_skill_changes, read_submission_changes
-from vskill_platform.catalogue.shelf import Shelf
 from vskill_platform.stores.skill_store import iterate_slugs
 from vskill_platform.stores.submission_store import iterate_submission_ids
 

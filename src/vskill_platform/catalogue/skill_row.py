@@ -19,7 +19,7 @@ from vskill_platform.catalogue.match import (
 )
 from vskill_platform.catalogue.query import SkillHit
 from vskill_platform.catalogue.words import as_one_word, name_parts, with_singulars, words_of
-from vskill_platform.engines.moments import to_micros
+from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.trust import TrustScore, TrustTier

@@ -8,7 +8,7 @@ import msgspec
 from vskill_platform.catalogue.query import DownSkill
 from vskill_platform.catalogue.skill_row import SkillFacts, SkillRow, SkillText, row_of
 from vskill_platform.catalogue.sql import WRITE, left_out_if_unfit, one_row
-from vskill_platform.engines.moments import to_micros
+from vskill_platform.engines.timestamps import to_micros
 
 _encode = msgspec.json.Encoder().encode
 

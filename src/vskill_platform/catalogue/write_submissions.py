@@ -11,7 +11,7 @@ import msgspec
 from vskill_platform.catalogue.query import SubmissionRow
 from vskill_platform.catalogue.sql import WRITE, left_out_if_unfit, one_row
 from vskill_platform.catalogue.words import as_one_word, words_of
-from vskill_platform.engines.moments import to_micros
+from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.submission import (
     TERMINAL_STATES,

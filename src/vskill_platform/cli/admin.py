@@ -2,7 +2,7 @@
 
 import click
 
-from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.engines.ports import Compacted
 from vskill_platform.stores.db import bound_env

@@ -3,7 +3,7 @@
 import click
 from rich.table import Column, Table
 
-from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.stores.audit_store import AuditPage, AuditRecord, list_audit
 

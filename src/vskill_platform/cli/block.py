@@ -7,13 +7,13 @@ from typing import Any
 import click
 from rich.table import Column, Table
 
-from vskill_platform.cli.session import current_settings, json_option, run_command
+from vskill_platform.cli.run_command import current_settings, json_option, run_command
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.cli.versions import reason_option
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.block import Block, BlockSubject, subjects_of
-from vskill_platform.publish.block_skill import Blocked, Unblocked, block, unblock
-from vskill_platform.publish.block_subject import read_blocked_source, read_subject
+from vskill_platform.publish.moderation.block_skill import Blocked, Unblocked, block, unblock
+from vskill_platform.publish.moderation.block_subject import read_blocked_source, read_subject
 from vskill_platform.stores.block_store import get_block, get_blocks, list_blocks
 
 

@@ -7,7 +7,7 @@ import click
 import msgspec
 from rich.table import Table
 
-from vskill_platform.cli.session import current_settings, json_option
+from vskill_platform.cli.run_command import current_settings, json_option
 from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.settings import FILE_SUFFIX, Settings, format_duration, variable
 

@@ -6,7 +6,7 @@ import click
 from rich.table import Column, Table
 
 from vskill_platform.cli.confirm import confirm, is_interactive, yes_option
-from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.engines.ports import DeadLetter
 from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter

@@ -4,7 +4,7 @@ import click
 import uvloop
 from rich.table import Table
 
-from vskill_platform.cli.session import current_settings, json_option
+from vskill_platform.cli.run_command import current_settings, json_option
 from vskill_platform.cli.submit_all import no_skills
 from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.fetch.reach import reach_of

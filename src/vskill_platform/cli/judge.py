@@ -9,7 +9,7 @@ from anyio import CapacityLimiter
 from rich.table import Table
 
 from vskill_platform.base.clock import SystemClock
-from vskill_platform.cli.session import current_settings, json_option
+from vskill_platform.cli.run_command import current_settings, json_option
 from vskill_platform.cli.show import show_findings
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import ConfigError

@@ -8,7 +8,7 @@ import msgspec
 from rich.table import Table
 
 from vskill_platform.base.clock import SystemClock
-from vskill_platform.cli.session import (
+from vskill_platform.cli.run_command import (
     current_scanners,
     current_settings,
     json_option,
@@ -18,8 +18,8 @@ from vskill_platform.cli.session import (
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy, digest_of
-from vskill_platform.publish.policy_words import describe_policy
-from vskill_platform.publish.try_policy import DryRun, try_policy
+from vskill_platform.publish.moderation.policy_words import describe_policy
+from vskill_platform.publish.moderation.try_policy import DryRun, try_policy
 from vskill_platform.scan.apply_policy import load_policy
 
 _file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))

@@ -9,13 +9,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column, Table
 
 from vskill_platform.cli.confirm import confirm, is_interactive, yes_option
-from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.cron.rescan import A_RUN
 from vskill_platform.cron.schedule import RESCAN, run_job_now
 from vskill_platform.errors import NotFound, ScanError
-from vskill_platform.publish.apply_rescan import Consequence, apply_rescan
-from vskill_platform.publish.rescan_skills import (
+from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.moderation.rescan_skills import (
     RescanRun,
     get_open_wish,
     list_changed,

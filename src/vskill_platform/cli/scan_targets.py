@@ -14,7 +14,7 @@ from vskill_platform.scan.scan_many import Target
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 #: Loaded where it is needed: a scan of folders starts faster without it.
-_OUTSIDE = "vskill_platform.cli.outside_targets"
+_OUTSIDE = "vskill_platform.cli.remote_targets"
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import uvloop
 from rich.table import Table
 
 from vskill_platform.base.settle import settle
-from vskill_platform.cli.session import current_settings, json_option, read_current_policy
+from vskill_platform.cli.run_command import current_settings, json_option, read_current_policy
 from vskill_platform.cli.show import show_findings
 from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.errors import InvalidInput

@@ -15,9 +15,9 @@ import uvicorn
 from vskill_platform.access.first_admin import invite_first_admin, link_file
 from vskill_platform.base.process_limits import raise_file_limit
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.cli.connection_shares import ConnectionShares
-from vskill_platform.cli.patience import protocol_with
-from vskill_platform.cli.session import run_worker
+from vskill_platform.cli.connection_limits import ConnectionShares
+from vskill_platform.cli.run_command import run_worker
+from vskill_platform.cli.slow_clients import protocol_with
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cli.terminal import echo
 from vskill_platform.cron.schedule import run_cron

@@ -6,12 +6,12 @@ import click
 import msgspec
 from rich.table import Column, Table
 
-from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import NotFound
 from vskill_platform.model.likeness import similarity
 from vskill_platform.model.lookalike import compare_names
-from vskill_platform.publish.compare_skill import Newcomer, find_alike, find_like_named
+from vskill_platform.publish.versions.compare_skill import Newcomer, find_alike, find_like_named
 from vskill_platform.scan.manifest import check_manifest
 from vskill_platform.scan.measure_likeness import measure_likeness
 from vskill_platform.stores.likeness_store import SkillLikeness, get_likeness

@@ -3,7 +3,7 @@
 import click
 from rich.table import Column, Table
 
-from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.show import (
     age,
     no_submission,

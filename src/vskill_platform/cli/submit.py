@@ -4,7 +4,7 @@ import getpass
 
 import click
 
-from vskill_platform.cli.session import current_settings, json_option, run_command
+from vskill_platform.cli.run_command import current_settings, json_option, run_command
 from vskill_platform.cli.show import show_end, show_progress, show_result
 from vskill_platform.cli.submit_all import submit_all
 from vskill_platform.cli.terminal import print_json

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
-from vskill_platform.cli.session import run_command
+from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.show import state_mark
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import NotFound

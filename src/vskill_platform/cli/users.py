@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import click
 from rich.table import Table
 
+from vskill_platform.access.one_time_links import invite_admin, invite_user
 from vskill_platform.access.users import (
     add_user,
     disable_user,
@@ -15,8 +16,7 @@ from vskill_platform.access.users import (
     set_password,
     set_role,
 )
-from vskill_platform.access.welcome import invite_admin, invite_user
-from vskill_platform.cli.session import json_option, run_command
+from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.terminal import Console, echo, print_json
 from vskill_platform.model.user import Role, User
 from vskill_platform.stores.user_store import list_users

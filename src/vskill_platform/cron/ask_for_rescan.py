@@ -1,7 +1,7 @@
 """Somebody wants everything published checked again, though rules and policy may be the same."""
 
 from vskill_platform.cron.schedule import RESCAN, ask_for_run
-from vskill_platform.publish.rescan_skills import write_wish
+from vskill_platform.publish.moderation.rescan_skills import write_wish
 
 
 async def ask_for_rescan(*, actor: str) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from vskill_platform.base.settle import settle
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.fetch.look_at_repo import Answer, Look, look_at_repo
+from vskill_platform.fetch.probe_repo import Answer, Look, look_at_repo
 from vskill_platform.fetch.reach import reach_of
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.stores.db import get_now, get_settings

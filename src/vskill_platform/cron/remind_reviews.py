@@ -2,7 +2,7 @@
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.notify import notify
-from vskill_platform.publish.list_reviews import Review, list_reviews
+from vskill_platform.publish.moderation.list_reviews import Review, list_reviews
 from vskill_platform.settings import format_duration
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.reminder_store import get_reminder, put_reminder

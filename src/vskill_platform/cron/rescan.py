@@ -1,6 +1,10 @@
 """Holding what is published to new rules or a new policy; operators decide what follows."""
 
-from vskill_platform.publish.rescan_skills import is_rescanned, list_due_skills, rescan_skills
+from vskill_platform.publish.moderation.rescan_skills import (
+    is_rescanned,
+    list_due_skills,
+    rescan_skills,
+)
 
 #: How many are checked by one run; the next run goes on.
 A_RUN = 1_000

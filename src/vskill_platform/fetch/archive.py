@@ -12,7 +12,7 @@ import msgspec
 
 from vskill_platform.base.shortage import is_shortage
 from vskill_platform.errors import SourceRefused
-from vskill_platform.fetch.names import Names
+from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 
 #: How many bytes may come out of a stranger's archive for each that went in; text rarely shrinks

@@ -20,7 +20,7 @@ from vskill_platform.errors import (
     SourceRefused,
     SourceUnavailable,
 )
-from vskill_platform.fetch import addresses
+from vskill_platform.fetch import ip_addresses
 from vskill_platform.fetch.reach import Reach
 
 log = get_logger(__name__)
@@ -132,7 +132,7 @@ class GuardedProxy:
                 f"the repo's host leads on to {request.origin}; submit that address"
             )
         try:
-            found = await addresses.resolve(host, request.port)
+            found = await ip_addresses.resolve(host, request.port)
         except (OSError, UnicodeError, ValueError) as error:
             raise _not_found(host) from error
         if request.origin not in self._reach.private_hosts:
@@ -144,15 +144,15 @@ class GuardedProxy:
                 )
         raise HostUnresponsive(f"the host {host} does not answer")
 
-    def _check(self, request: _Request, found: list[addresses.Address]) -> None:
+    def _check(self, request: _Request, found: list[ip_addresses.Address]) -> None:
         if request.scheme != "https":
             raise SourceRefused(f"{request.host} was to be asked without TLS, which is not done")
-        private = [address for address in found if not addresses.is_public(address)]
+        private = [address for address in found if not ip_addresses.is_public(address)]
         if private:
             # Not said to the submitter: nobody learns from us what our network looks like, nor
             # which names are known in it.
             log.warning("address refused", host=request.host, addresses=[str(a) for a in private])
-            if not addresses.is_literal(request.host):
+            if not ip_addresses.is_literal(request.host):
                 raise _not_found(request.host)
             raise SourceRefused(f"{request.host} is not a public address")
 

@@ -17,8 +17,8 @@ import msgspec
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import InvalidInput, SourceMoved, SourceRefused, SourceUnavailable
 from vskill_platform.fetch import snapshot
+from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.git import Git
-from vskill_platform.fetch.names import Names
 from vskill_platform.fetch.proxy import GuardedProxy, open_proxy
 from vskill_platform.fetch.reach import Reach, why_out_of_reach
 from vskill_platform.model.source import Source, git_source

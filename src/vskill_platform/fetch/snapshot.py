@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.errors import SourceRefused
-from vskill_platform.fetch.names import Names
+from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.pack import Packed
 from vskill_platform.model.skill import SkillFile
 

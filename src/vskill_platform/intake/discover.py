@@ -13,7 +13,7 @@ import msgspec
 from vskill_platform.base.bounded_process import BROKE_DOWN, run_bounded
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.fetch_source import inside
-from vskill_platform.fetch.names import check_name
+from vskill_platform.fetch.file_names import check_name
 from vskill_platform.fetch.reach import Reach, why_out_of_reach
 from vskill_platform.fetch.repo import Entry, open_repo
 from vskill_platform.fetch.workspace import open_workspace

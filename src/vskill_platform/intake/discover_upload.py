@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import root_of
-from vskill_platform.fetch.names import Names
+from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.intake.discover import Discovery, look_through_files

@@ -19,8 +19,8 @@ from vskill_platform.model.submission import (
     wait,
 )
 from vskill_platform.model.verdict import BLOCKING, Report, in_order
-from vskill_platform.publish.hold_skill import hold_skill
-from vskill_platform.publish.publish_skill import Publication, prepare_publication
+from vskill_platform.publish.moderation.hold_skill import hold_skill
+from vskill_platform.publish.versions.publish_skill import Publication, prepare_publication
 from vskill_platform.queue.build_report import build_report, decide_about, describe
 from vskill_platform.queue.judge_submission import Judged
 from vskill_platform.stores.block_submission import end_if_blocked

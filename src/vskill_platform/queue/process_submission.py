@@ -5,7 +5,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Acknowledge, Delivery
 from vskill_platform.errors import Overtaken
 from vskill_platform.fetch.fetch_source import fetched_in_turn
-from vskill_platform.publish.weigh_findings import weigh_findings
+from vskill_platform.publish.versions.apply_registry_rules import weigh_findings
 from vskill_platform.queue.ask_scanners import ask_scanners
 from vskill_platform.queue.claim_submission import claim_submission, find_submission, is_suspect
 from vskill_platform.queue.conclude_submission import conclude_submission

@@ -10,7 +10,7 @@ from litestar.types import ControllerRouterHandler
 
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.fetch.snapshot import MAX_FILES
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.access.bodies import MAX_BODY_BYTES, BoundedRequest
 from vskill_platform.web.access.guard import check_every_handler, check_right

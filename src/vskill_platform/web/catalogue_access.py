@@ -11,7 +11,7 @@ from vskill_platform.access.visibility import list_seen_namespaces
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, Visible
 from vskill_platform.errors import NotReady
-from vskill_platform.model.access import Visitor
+from vskill_platform.model.rights import Visitor
 
 #: RFC 7234: the answer was true once, and nobody could ask whether it still is.
 STALE = '110 - "Response is Stale"'

@@ -6,7 +6,7 @@ from litestar import Request, Response, post
 from litestar.status_codes import HTTP_200_OK, HTTP_409_CONFLICT
 
 from vskill_platform.intake.take_callback import MAX_CALLBACK_BYTES, take_callback
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.scan.external.signature import SIGNATURE_HEADER, TIMESTAMP_HEADER
 
 

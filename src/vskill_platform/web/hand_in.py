@@ -23,8 +23,8 @@ from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.submit import SubmitResult, submit
 from vskill_platform.intake.submit_paths import submit_paths
 from vskill_platform.intake.submit_set import SubmittedSet, submit_set
-from vskill_platform.model.access import Visitor
 from vskill_platform.model.namespace import checked_namespace, namespace_of
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.model.user import own_namespace
 from vskill_platform.scan.manifest import MANIFEST

@@ -5,8 +5,8 @@ from hashlib import blake2b
 
 from vskill_platform.access.namespaces import may_act_in
 from vskill_platform.errors import NotAllowed, TooMany
-from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import TERMINAL_STATES, Submission
 from vskill_platform.stores.db import get_queue, get_settings

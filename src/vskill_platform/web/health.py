@@ -12,7 +12,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import EngineError, NotSignedIn
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.db import bound_env, get_now, get_settings
 from vskill_platform.web.access.identify import identify

@@ -13,9 +13,9 @@ from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import NotAllowed
 from vskill_platform.intake.requeue import RETRYABLE_STATES, retry
 from vskill_platform.intake.withdraw import withdraw
-from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.failure import NO_SCANNER
 from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import (
     STUCK_STATES,

@@ -11,10 +11,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar.plugins.jinja import JinjaTemplateEngine
 from markupsafe import Markup, escape
 
-from vskill_platform.access.welcome import base_url
+from vskill_platform.access.one_time_links import base_url
 from vskill_platform.base.show_text import show
-from vskill_platform.model.access import Right, Visitor
 from vskill_platform.model.failure import failure_title, failures_in, results_in, score_in
+from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import public_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier, tier_meaning

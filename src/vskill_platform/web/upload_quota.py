@@ -6,7 +6,7 @@ import msgspec
 
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import Overtaken, TooMany
-from vskill_platform.model.access import Right, Visitor
+from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.user import own_namespace
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.namespace_store import get_namespace

@@ -10,7 +10,7 @@ from tests.people import a_user
 from vskill_platform.access.manage import check_may_manage, may_manage
 from vskill_platform.access.namespaces import add_member, add_owner
 from vskill_platform.errors import NotAllowed
-from vskill_platform.model.access import Visitor
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import Role, Scope, User
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env

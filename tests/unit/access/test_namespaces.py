@@ -12,7 +12,7 @@ from vskill_platform.access.namespaces import (
     remove_owner,
 )
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
-from vskill_platform.model.access import Visitor
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.namespace_store import (

@@ -16,7 +16,7 @@ from vskill_platform.access.tokens import (
 )
 from vskill_platform.access.users import disable_user, enable_user, set_role
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
-from vskill_platform.model.access import SCOPES_OF, Right, Visitor
+from vskill_platform.model.rights import SCOPES_OF, Right, Visitor
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.settings import Settings

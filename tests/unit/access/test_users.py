@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.people import PASSWORD, a_user
+from vskill_platform.access.one_time_links import invite_user, look_at_welcome
 from vskill_platform.access.sign_in import sign_in
 from vskill_platform.access.users import (
     add_user,
@@ -16,7 +17,6 @@ from vskill_platform.access.users import (
     set_role,
     sign_out_everywhere,
 )
-from vskill_platform.access.welcome import invite_user, look_at_welcome
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv

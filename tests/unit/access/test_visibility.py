@@ -12,7 +12,7 @@ from vskill_platform.access.visibility import (
     list_seen_namespaces,
 )
 from vskill_platform.errors import NotFound
-from vskill_platform.model.access import Visitor
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import git_source
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.stores.db import commit

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.clocks import NOON
-from tests.unit.catalogue.shelves import an_event, committed, current, submitted
+from tests.unit.catalogue.index_files import an_event, committed, current, submitted
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, Bucket, Visible
 from vskill_platform.errors import InvalidInput

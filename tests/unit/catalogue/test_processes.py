@@ -16,9 +16,9 @@ import pytest
 
 from tests.casts import a_published_skill
 from tests.tables import ROOT
-from tests.unit.catalogue.shelves import TAKEN_DOWN, changed, found, published
+from tests.unit.catalogue.index_files import TAKEN_DOWN, changed, found, published
 from vskill_platform.catalogue.catalogue import open_catalogue
-from vskill_platform.catalogue.place import take_place
+from vskill_platform.catalogue.index_lock import take_place
 from vskill_platform.catalogue.query import SkillQuery
 from vskill_platform.engines.ports import Put
 from vskill_platform.runtime.env import WorkerEnv

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.casts import a_published_skill
 from tests.clocks import NOON
-from tests.unit.catalogue.shelves import committed, current, found, published, results, slugs
+from tests.unit.catalogue.index_files import committed, current, found, published, results, slugs
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, SkillQuery, SkillSort, Visible
 from vskill_platform.engines.ports import Put

@@ -8,7 +8,7 @@ import pytest
 
 from tests.casts import a_published_skill
 from tests.clocks import NOON
-from tests.unit.catalogue.shelves import a_report, committed, current, submitted
+from tests.unit.catalogue.index_files import a_report, committed, current, submitted
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import (
     EVERYTHING,

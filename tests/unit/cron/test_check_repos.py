@@ -15,7 +15,7 @@ from tests.clocks import NOON, ManualClock
 from tests.git_server import Answer, GitServer, a_git_server
 from tests.repos import commit_all, git
 from vskill_platform.cron import check_repos
-from vskill_platform.fetch.look_at_repo import look_at_repo
+from vskill_platform.fetch.probe_repo import look_at_repo
 from vskill_platform.model.source import Source, folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.runtime.env import WorkerEnv

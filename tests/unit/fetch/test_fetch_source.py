@@ -10,12 +10,12 @@ import pytest
 from tests.casts import a_skill_folder
 from tests.repos import a_repo, commit_all, git
 from vskill_platform.errors import SourceRefused
-from vskill_platform.fetch import names as names_module
+from vskill_platform.fetch import file_names as names_module
 from vskill_platform.fetch import snapshot as snapshot_module
 from vskill_platform.fetch.fetch_source import PACKED_ON_THE_WAY, fetched
 from vskill_platform.fetch.pack import pack
 from vskill_platform.model.source import folder_source, git_source
-from vskill_platform.publish.package_skill import package_skill
+from vskill_platform.publish.versions.package_skill import package_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 

@@ -18,7 +18,7 @@ from tests.casts import a_skill_folder
 from tests.git_server import Answer, GitServer
 from tests.repos import git as run_git
 from vskill_platform.errors import SourceMoved, SourceRefused, SourceUnavailable
-from vskill_platform.fetch import addresses, git, proxy
+from vskill_platform.fetch import git, ip_addresses, proxy
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.fetch.proxy import open_proxy
 from vskill_platform.fetch.reach import Reach
@@ -265,10 +265,10 @@ async def test_plain_http_is_refused_where_the_operator_did_not_allow_it(bound: 
 async def test_a_name_that_resolves_to_a_private_address_is_refused(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def resolve(_host: str, _port: int) -> list[addresses.Address]:
+    async def resolve(_host: str, _port: int) -> list[ip_addresses.Address]:
         return [ipaddress.ip_address("93.184.215.14"), ipaddress.ip_address(address)]
 
-    monkeypatch.setattr(addresses, "resolve", resolve)
+    monkeypatch.setattr(ip_addresses, "resolve", resolve)
 
     with pytest.raises(SourceUnavailable) as refusal:
         await fetch(git_source("https://git.example/a/b"))
@@ -290,15 +290,15 @@ async def test_a_name_that_changes_its_mind_is_refused_the_second_time(
     answers = iter(["127.0.0.1", "10.0.0.7"])
     connected = asyncio.Event()
 
-    async def resolve(_host: str, _port: int) -> list[addresses.Address]:
+    async def resolve(_host: str, _port: int) -> list[ip_addresses.Address]:
         return [ipaddress.ip_address(next(answers))]
 
     async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connected.set()
         writer.close()
 
-    monkeypatch.setattr(addresses, "resolve", resolve)
-    monkeypatch.setattr(addresses, "is_public", lambda address: address == LOOPBACK)
+    monkeypatch.setattr(ip_addresses, "resolve", resolve)
+    monkeypatch.setattr(ip_addresses, "is_public", lambda address: address == LOOPBACK)
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
 
@@ -317,15 +317,15 @@ async def test_the_checked_address_is_the_one_that_is_connected_to(
 ) -> None:
     asked: list[str] = []
 
-    async def resolve(_host: str, _port: int) -> list[addresses.Address]:
+    async def resolve(_host: str, _port: int) -> list[ip_addresses.Address]:
         return [LOOPBACK]
 
     async def connect(host: str, _port: int) -> tuple[object, object]:
         asked.append(host)
         raise OSError
 
-    monkeypatch.setattr(addresses, "resolve", resolve)
-    monkeypatch.setattr(addresses, "is_public", lambda _: True)
+    monkeypatch.setattr(ip_addresses, "resolve", resolve)
+    monkeypatch.setattr(ip_addresses, "is_public", lambda _: True)
     async with open_proxy(Reach(), "https://git.example:443") as guard:
         port = int(guard.url.rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -434,10 +434,10 @@ async def test_an_error_of_the_host_is_final_or_passing(
 async def test_a_host_that_cannot_be_found_may_be_found_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def resolve(_host: str, _port: int) -> list[addresses.Address]:
+    async def resolve(_host: str, _port: int) -> list[ip_addresses.Address]:
         raise OSError("no such name")
 
-    monkeypatch.setattr(addresses, "resolve", resolve)
+    monkeypatch.setattr(ip_addresses, "resolve", resolve)
 
     with pytest.raises(SourceUnavailable, match=UNKNOWN_HOST):
         await fetch(git_source("https://git.example/a/b"))

@@ -11,7 +11,7 @@ import pytest
 from tests.casts import a_skill_folder
 from tests.git_server import GitServer, a_git_server
 from vskill_platform.errors import SourceMoved, SourceRefused, SourceUnavailable
-from vskill_platform.fetch import addresses, git
+from vskill_platform.fetch import git, ip_addresses
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.model.source import git_source
 
@@ -25,7 +25,7 @@ class Names:
         self.answers = ["127.0.0.1"]
         self.asked: list[str] = []
 
-    async def resolve(self, host: str, _port: int) -> list[addresses.Address]:
+    async def resolve(self, host: str, _port: int) -> list[ip_addresses.Address]:
         self.asked.append(host)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         return [ipaddress.ip_address(answer)]
@@ -35,8 +35,8 @@ class Names:
 def names(monkeypatch: pytest.MonkeyPatch) -> Names:
     """Make 127.0.0.1 the public internet of this test, and every name lead there."""
     names = Names()
-    monkeypatch.setattr(addresses, "resolve", names.resolve)
-    monkeypatch.setattr(addresses, "is_public", lambda address: str(address) == "127.0.0.1")
+    monkeypatch.setattr(ip_addresses, "resolve", names.resolve)
+    monkeypatch.setattr(ip_addresses, "is_public", lambda address: str(address) == "127.0.0.1")
     return names
 
 

@@ -26,7 +26,7 @@ from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.user import Role, Scope, User
 from vskill_platform.model.verdict import Report, Verdict
-from vskill_platform.publish.hold_skill import hold_skill
+from vskill_platform.publish.moderation.hold_skill import hold_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import AuditRecord, list_audit
 from vskill_platform.stores.db import commit, get_now

@@ -12,7 +12,7 @@ from tests.unit.web.pages_cast import a_finding, put_skill
 from vskill_platform.cron.schedule import RESCAN, run_due_jobs
 from vskill_platform.model.user import Role
 from vskill_platform.model.verdict import Severity, Verdict
-from vskill_platform.publish.rescan_skills import list_changed
+from vskill_platform.publish.moderation.rescan_skills import list_changed
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.skill_store import get_skill
 

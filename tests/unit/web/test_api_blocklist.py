@@ -22,7 +22,7 @@ from vskill_platform.model.block import (
 from vskill_platform.model.source import folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
-from vskill_platform.publish.block_skill import block
+from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
 
 LIST = "/api/v1/blocklist"

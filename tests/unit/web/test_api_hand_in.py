@@ -21,7 +21,7 @@ from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
-from vskill_platform.publish.block_skill import block
+from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.stores.submission_store import get_submission, write_submission

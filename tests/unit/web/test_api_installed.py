@@ -12,7 +12,7 @@ from tests.unit.web.pages_cast import MANIFEST, change_skill, put_skill
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.user import Role
-from vskill_platform.publish.yank_version import yank_version
+from vskill_platform.publish.moderation.yank_version import yank_version
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.web.counted_installs import CountedInstalls

@@ -18,7 +18,7 @@ from vskill_platform.model.scanner import ExternalScanStatus
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.model.verdict import Severity, Verdict
-from vskill_platform.publish.block_skill import block
+from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.external_scan_store import ExternalScan, put_external_scan
 from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus, put_repo_health

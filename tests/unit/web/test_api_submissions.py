@@ -16,7 +16,7 @@ from vskill_platform.model.block import source_subject
 from vskill_platform.model.source import folder_source, git_source
 from vskill_platform.model.submission import StateEvent, SubmissionState
 from vskill_platform.model.user import Role, Scope
-from vskill_platform.publish.block_skill import block
+from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.web.api.submission_answers import stage_timings

@@ -11,7 +11,7 @@ from tests.clocks import ManualClock
 from tests.people import a_user, let_in
 from vskill_platform.access.tokens import NewToken, add_token, revoke_token
 from vskill_platform.access.users import disable_user, set_role
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.access.visitor import visitor_of

@@ -12,7 +12,7 @@ from litestar import Litestar, Request, post
 
 from tests.apps import an_app
 from tests.unit.web.api_cast import Registry, a_stranger, browser_of, open_registry, token_of
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.access import bodies

@@ -10,7 +10,7 @@ from litestar import Litestar, Request, post
 from tests.apps import an_app
 from tests.people import a_user, csrf_in, let_in
 from vskill_platform.access.tokens import add_token
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.access.cookies import VISIT_COOKIE

@@ -23,7 +23,7 @@ from vskill_platform.errors import (
     Overtaken,
     VskillError,
 )
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.access.cookies import SESSION_COOKIE
 from vskill_platform.web.access.guard import check_every_handler

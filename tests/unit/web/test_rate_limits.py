@@ -14,7 +14,7 @@ from tests.clocks import NOON, ManualClock
 from tests.people import a_user, let_in
 from vskill_platform.access.tokens import add_token
 from vskill_platform.errors import TooMany
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.access import rate_limits

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from vskill_platform.errors import TooMany
-from vskill_platform.model.access import Visitor
+from vskill_platform.model.rights import Visitor
 from vskill_platform.web.access.rate_limits import who_asks
 from vskill_platform.web.access.shares import Shares
 

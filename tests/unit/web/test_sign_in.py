@@ -15,7 +15,7 @@ from tests.people import PASSWORD, a_user, csrf_in, let_in
 from tests.unit.web.conftest import HTML
 from vskill_platform.access.sessions import find_session, list_open_sessions
 from vskill_platform.access.users import find_user
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.access.paths import safe_path

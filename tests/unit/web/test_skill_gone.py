@@ -18,7 +18,7 @@ from vskill_platform.model.block import publisher_subject
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.verdict import FindingKind, Severity
-from vskill_platform.publish.block_skill import block
+from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 

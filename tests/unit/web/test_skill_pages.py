@@ -32,8 +32,8 @@ from vskill_platform.model.judgement import Judgement, Opinion, Reason
 from vskill_platform.model.skill import TakenDown, Yank
 from vskill_platform.model.user import Role
 from vskill_platform.model.verdict import Severity, Verdict
-from vskill_platform.publish.block_skill import block
-from vskill_platform.publish.diff_versions import FileChange
+from vskill_platform.publish.moderation.block_skill import block
+from vskill_platform.publish.versions.diff_versions import FileChange
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus, put_repo_health

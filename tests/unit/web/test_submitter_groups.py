@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.web.api_cast import Registry, open_registry, token_of
 from vskill_platform.engines.ports import MAX_POSITION, Send
-from vskill_platform.model.access import Visitor
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage

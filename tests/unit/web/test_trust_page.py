@@ -9,7 +9,7 @@ from tests.unit.web.pages_cast import Site, open_site, put_skill, put_submission
 from vskill_platform.model.block import digest_subject, name_subject, publisher_subject
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.publish.block_skill import block
+from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.registry_rules import load_registry_rules

@@ -12,8 +12,6 @@ import apsw
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.base.work_in_thread import work_in_thread
-from vskill_platform.engines.doorbell import Doorbell
-from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.ports import (
     Change,
     ChangesPage,
@@ -44,6 +42,8 @@ from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.sqlite.vacuum import vacuum
 from vskill_platform.engines.sqlite.writer import SqliteWriter
+from vskill_platform.engines.timestamps import to_micros
+from vskill_platform.engines.wakeup import Doorbell
 from vskill_platform.errors import EngineError
 
 #: How often we look whether another process has written. Ours we hear of at once.

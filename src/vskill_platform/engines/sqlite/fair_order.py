@@ -11,7 +11,6 @@ behind new work; since the virtual time goes on, they are not put off for ever.
 import json
 from typing import Any
 
-from vskill_platform.engines.moments import micros_after
 from vskill_platform.engines.ports import (
     LOOK_AHEAD,
     NOTHING_BUSY,
@@ -21,6 +20,7 @@ from vskill_platform.engines.ports import (
     Send,
 )
 from vskill_platform.engines.sqlite.transaction import Transaction
+from vskill_platform.engines.timestamps import micros_after
 
 #: How many ended delays and leases one transaction puts in line; the next one continues.
 MAX_DUE = 500

@@ -7,10 +7,10 @@ from typing import Any
 
 import apsw
 
-from vskill_platform.engines.doorbell import Doorbell
 from vskill_platform.engines.ports import Change, ChangesPage
 from vskill_platform.engines.sqlite.connection import SQL, snapshot
 from vskill_platform.engines.sqlite.readers import SqliteReaders
+from vskill_platform.engines.wakeup import Doorbell
 from vskill_platform.errors import FeedTrimmed, HistoryChanged
 
 _PAGE = 1000

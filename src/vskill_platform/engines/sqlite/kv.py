@@ -13,10 +13,10 @@ import msgspec
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.checks import check_limit, check_marks, check_text
 from vskill_platform.engines.keys import after_key, end_of_prefix
-from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.ports import Entry, Page
 from vskill_platform.engines.sqlite.connection import SQL
 from vskill_platform.engines.sqlite.readers import SqliteReaders
+from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.errors import InvalidInput
 
 #: In SQLite every blob comes behind every text, so this is the end of all keys.

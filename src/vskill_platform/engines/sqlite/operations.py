@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 import apsw
 
 from vskill_platform.engines.checks import check_key, check_marks
-from vskill_platform.engines.moments import micros_after, to_optional_micros
 from vskill_platform.engines.ports import (
     ABSENT,
     MAX_VALUE_BYTES,
@@ -28,6 +27,7 @@ from vskill_platform.engines.ports import (
 from vskill_platform.engines.sqlite.connection import SQL
 from vskill_platform.engines.sqlite.fair_order import send
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
+from vskill_platform.engines.timestamps import micros_after, to_optional_micros
 from vskill_platform.errors import InvalidInput
 
 #: How many rows one statement writes: more than a submission's last commit has.

@@ -9,8 +9,6 @@ import apsw
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.checks import check_key, check_limit
-from vskill_platform.engines.doorbell import Doorbell
-from vskill_platform.engines.moments import from_micros, micros_after, to_micros
 from vskill_platform.engines.ports import (
     MAX_POSITION,
     NOTHING_BUSY,
@@ -24,6 +22,8 @@ from vskill_platform.engines.sqlite.fair_order import hand_out
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.sqlite.writer import SqliteWriter
+from vskill_platform.engines.timestamps import from_micros, micros_after, to_micros
+from vskill_platform.engines.wakeup import Doorbell
 from vskill_platform.errors import InvalidInput
 
 _SECOND = 1_000_000

@@ -15,11 +15,11 @@ import apsw
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.engines.checks import check_key
-from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.ports import Entry
 from vskill_platform.engines.sqlite.connection import SQL, open_connection
 from vskill_platform.engines.sqlite.file_watch import FileWatch
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
+from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.errors import InvalidInput, VskillError
 
 Result = TypeVar("Result")

@@ -10,13 +10,13 @@ import apsw
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.batcher import Batcher
-from vskill_platform.engines.moments import to_micros
 from vskill_platform.engines.sqlite.connection import (
     write_transaction,
 )
 from vskill_platform.engines.sqlite.file_watch import FileWatch
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
+from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.errors import EngineError, InvalidInput
 
 Result = TypeVar("Result")

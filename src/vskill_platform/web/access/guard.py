@@ -10,7 +10,7 @@ from litestar.handlers.base import BaseRouteHandler
 from litestar.routes import HTTPRoute
 
 from vskill_platform.errors import ConfigError, NotSignedIn, RightMissing
-from vskill_platform.model.access import Right, Visitor
+from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.access.csrf import check_csrf
 from vskill_platform.web.access.visitor import visitor_of

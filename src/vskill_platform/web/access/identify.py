@@ -9,7 +9,7 @@ from vskill_platform.access.secret_texts import new_secret
 from vskill_platform.access.sessions import find_session
 from vskill_platform.access.tokens import find_open_token
 from vskill_platform.errors import NotSignedIn
-from vskill_platform.model.access import Visitor
+from vskill_platform.model.rights import Visitor
 from vskill_platform.web.access.cookies import SESSION_COOKIE, VISIT_COOKIE, is_secret
 from vskill_platform.web.access.paths import is_api
 from vskill_platform.web.access.visitor import csrf_token_for

@@ -9,7 +9,7 @@ from typing import Any
 from litestar.connection import ASGIConnection
 
 from vskill_platform.errors import TooMany
-from vskill_platform.model.access import Visitor, read_address
+from vskill_platform.model.rights import Visitor, read_address
 
 _MINUTE = 60.0
 #: Visitors who are remembered at the same time; who has been quiet is forgotten first.

@@ -7,7 +7,7 @@ from typing import Any
 from litestar.connection import ASGIConnection
 from litestar.types import Scope
 
-from vskill_platform.model.access import Visitor
+from vskill_platform.model.rights import Visitor
 
 #: Where in the state of a connection these are kept.
 VISITOR = "vskill_visitor"

@@ -3,7 +3,7 @@
 from litestar import get
 from litestar.response import Template
 
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.web.admin.answers import AdminRequest, admin_page
 

@@ -4,9 +4,9 @@ from litestar import get, post
 from litestar.response import Redirect, Template
 
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.access import Right
-from vskill_platform.publish.block_skill import block, unblock
-from vskill_platform.publish.block_subject import read_subject
+from vskill_platform.model.rights import Right
+from vskill_platform.publish.moderation.block_skill import block, unblock
+from vskill_platform.publish.moderation.block_subject import read_subject
 from vskill_platform.stores.block_store import list_blocks
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.access.visitor import visitor_of

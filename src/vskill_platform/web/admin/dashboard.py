@@ -10,7 +10,7 @@ from litestar.response import Template
 
 from vskill_platform.catalogue.query import EVERYTHING, ActivityBucket, Bucket, Freshness
 from vskill_platform.cron.schedule import JOBS
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import TERMINAL_STATES, SubmissionState
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.cron_store import CronRun, get_cron_runs

@@ -10,11 +10,11 @@ from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
 from vskill_platform.access.namespaces import add_owner, remove_owner
+from vskill_platform.access.one_time_links import invite_user
 from vskill_platform.access.tokens import revoke_token
 from vskill_platform.access.users import add_user, disable_user, enable_user, set_role
-from vskill_platform.access.welcome import invite_user
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Role
 from vskill_platform.stores.namespace_store import list_namespaces
 from vskill_platform.stores.token_store import list_tokens

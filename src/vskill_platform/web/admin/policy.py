@@ -6,11 +6,11 @@ from litestar import get, post
 from litestar.response import Template
 
 from vskill_platform.errors import ConfigError
-from vskill_platform.model.access import Right
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.read_policy import read_policy
-from vskill_platform.publish.policy_words import describe_policy
-from vskill_platform.publish.try_policy import DryRun, try_policy
+from vskill_platform.model.rights import Right
+from vskill_platform.publish.moderation.policy_words import describe_policy
+from vskill_platform.publish.moderation.try_policy import DryRun, try_policy
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.web.access.bodies import MAX_POLICY_BYTES

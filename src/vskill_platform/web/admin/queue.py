@@ -11,7 +11,7 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
 from vskill_platform.intake.pause_queue import pause_queue, resume_queue
 from vskill_platform.intake.requeue import requeue, requeue_all_stuck
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.queue.health import check_health
 from vskill_platform.settings import parse_duration
 from vskill_platform.stores.db import get_now, get_queue

@@ -8,9 +8,9 @@ from litestar.response import Redirect, Template
 from vskill_platform.cron.ask_for_rescan import ask_for_rescan
 from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.access import Right
-from vskill_platform.publish.apply_rescan import Consequence, apply_rescan
-from vskill_platform.publish.rescan_skills import (
+from vskill_platform.model.rights import Right
+from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.moderation.rescan_skills import (
     current_standard,
     get_open_wish,
     list_changed,

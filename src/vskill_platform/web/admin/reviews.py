@@ -8,12 +8,12 @@ from litestar.response import Redirect, Template
 from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import NotFound
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
-from vskill_platform.publish.hold_skill import reopened
-from vskill_platform.publish.list_reviews import Case, get_case, list_reviews
-from vskill_platform.publish.read_files import text_of
-from vskill_platform.publish.review_skill import Ruling, approve, recheck, reject
+from vskill_platform.publish.moderation.hold_skill import reopened
+from vskill_platform.publish.moderation.list_reviews import Case, get_case, list_reviews
+from vskill_platform.publish.moderation.review_skill import Ruling, approve, recheck, reject
+from vskill_platform.publish.versions.read_files import text_of
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.admin.answers import AdminRequest, act, admin_page
 from vskill_platform.web.forms import read_fields

@@ -9,12 +9,12 @@ from litestar.response import Redirect, Template
 from vskill_platform.access.manage import check_may_manage
 from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.errors import InvalidInput
-from vskill_platform.model.access import Right
 from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.publish.list_versions import list_versions
-from vskill_platform.publish.set_visibility import set_visibility
-from vskill_platform.publish.yank_version import unyank_version, yank_version
+from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
+from vskill_platform.publish.versions.list_versions import list_versions
+from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.admin.answers import AdminRequest, act, admin_page

@@ -10,11 +10,11 @@ from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
 
 from vskill_platform.access.visible_blocks import list_visible_blocks
 from vskill_platform.errors import NotFound
-from vskill_platform.model.access import Right
 from vskill_platform.model.block import Block, BlockKind
+from vskill_platform.model.rights import Right
 from vskill_platform.model.source import public_source
-from vskill_platform.publish.block_skill import block, unblock
-from vskill_platform.publish.block_subject import read_subject
+from vskill_platform.publish.moderation.block_skill import block, unblock
+from vskill_platform.publish.moderation.block_subject import read_subject
 from vskill_platform.stores.block_store import list_blocks
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.access.visitor import visitor_of

@@ -18,12 +18,12 @@ from vskill_platform.catalogue.query import (
     SubmissionSort,
 )
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.access import Right
 from vskill_platform.model.block import Block, BlockKind, BlockSubject, digest_subject, subjects_of
 from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.rights import Right
 from vskill_platform.model.source import Source, git_source, public_source
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.publish.block_subject import read_blocked_source
+from vskill_platform.publish.moderation.block_subject import read_blocked_source
 from vskill_platform.stores.block_store import find_block, get_blocks
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_store import get_submissions_fresh

@@ -16,7 +16,7 @@ from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
 
-from vskill_platform.model.access import SCOPE_RIGHTS, Right, Scope
+from vskill_platform.model.rights import SCOPE_RIGHTS, Right, Scope
 from vskill_platform.web.access.cookies import SESSION_COOKIE
 from vskill_platform.web.access.csrf import CSRF_HEADER
 from vskill_platform.web.access.guard import RIGHT

@@ -9,7 +9,7 @@ from litestar.params import FromQuery, QueryParameter
 from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.catalogue.query import SkillHit, SkillQuery, SkillResults, SkillSort
 from vskill_platform.errors import NotFound
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import public_source
 from vskill_platform.model.trust import TrustTier

@@ -7,9 +7,9 @@ from litestar.params import FromPath, JSONBody
 from litestar.status_codes import HTTP_200_OK
 
 from vskill_platform.errors import NotFound
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill, parse_version
-from vskill_platform.publish.trust_of_skill import trust_of_skill
+from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.stores.skill_store import get_latest_version
 from vskill_platform.web.api.certificates import cert_tier
 from vskill_platform.web.api.find_skills import find_skill

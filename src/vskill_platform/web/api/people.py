@@ -8,6 +8,7 @@ from litestar import Request, Response, delete, get, patch, post
 from litestar.params import FromPath, FromQuery, JSONBody
 from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
 
+from vskill_platform.access.one_time_links import invite_user
 from vskill_platform.access.tokens import add_token, revoke_token
 from vskill_platform.access.users import (
     add_user,
@@ -17,9 +18,8 @@ from vskill_platform.access.users import (
     set_role,
     sign_out_everywhere,
 )
-from vskill_platform.access.welcome import invite_user
 from vskill_platform.errors import NotSignedIn
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.user import ApiToken, Role, Scope, User
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of

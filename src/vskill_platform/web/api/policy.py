@@ -11,17 +11,17 @@ from litestar.status_codes import HTTP_200_OK, HTTP_202_ACCEPTED
 
 from vskill_platform.cron.ask_for_rescan import ask_for_rescan
 from vskill_platform.errors import ConfigError, InvalidInput
-from vskill_platform.model.access import Right
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.read_policy import read_policy
-from vskill_platform.publish.policy_words import describe_policy
-from vskill_platform.publish.rescan_skills import (
+from vskill_platform.model.rights import Right
+from vskill_platform.publish.moderation.policy_words import describe_policy
+from vskill_platform.publish.moderation.rescan_skills import (
     current_standard,
     get_open_wish,
     list_changed,
     list_due_skills,
 )
-from vskill_platform.publish.try_policy import try_policy
+from vskill_platform.publish.moderation.try_policy import try_policy
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.stores.db import bound_env, get_now

@@ -12,7 +12,7 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
 from vskill_platform.intake.pause_queue import MAX_PAUSE, pause_queue, resume_queue
 from vskill_platform.intake.requeue import requeue_all_stuck, requeue_each
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.stores.db import get_now, get_queue
 from vskill_platform.stores.submission_store import get_stuck_submissions
 from vskill_platform.web.access.visitor import visitor_of

@@ -18,7 +18,7 @@ from vskill_platform.catalogue.query import (
     SubmissionSort,
     Visible,
 )
-from vskill_platform.model.access import Right, Visitor
+from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.submission import STUCK_STATES, StuckSubmission, SubmissionState
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.db import get_now, get_queue, get_settings

@@ -8,9 +8,9 @@ from litestar import Request, get, post
 from litestar.params import FromPath, JSONBody
 from litestar.status_codes import HTTP_200_OK
 
-from vskill_platform.model.access import Right
-from vskill_platform.publish.list_reviews import get_case, list_reviews
-from vskill_platform.publish.review_skill import Ruling, approve, recheck, reject
+from vskill_platform.model.rights import Right
+from vskill_platform.publish.moderation.list_reviews import get_case, list_reviews
+from vskill_platform.publish.moderation.review_skill import Ruling, approve, recheck, reject
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.api.shapes import ReasonGiven, ScanItem, Shape, Text
 from vskill_platform.web.api.skill_shapes import FileItem

@@ -8,7 +8,7 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.types import ControllerRouterHandler
 
 from vskill_platform import __version__
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.web.api.blocklist import add_block, remove_block, show_blocklist
 from vskill_platform.web.api.check_block import check_blocklist
 from vskill_platform.web.api.describe_answers import describe_answers

@@ -6,13 +6,13 @@ from litestar import Request, get
 from litestar.params import FromPath, QueryParameter
 
 from vskill_platform.errors import NotAllowed
-from vskill_platform.model.access import Right
 from vskill_platform.model.failure import results_in
+from vskill_platform.model.rights import Right
 from vskill_platform.model.scanner import ExternalScanStatus
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.verdict import FindingKind, Severity, Verdict
-from vskill_platform.publish.open_version import open_version
-from vskill_platform.publish.security_report import SecurityReport, security_report
+from vskill_platform.publish.versions.open_version import open_version
+from vskill_platform.publish.versions.security_report import SecurityReport, security_report
 from vskill_platform.scan.scan_skill import SCANNER
 from vskill_platform.stores.external_scan_store import ExternalScan
 from vskill_platform.stores.repo_health_store import view_repo_health

@@ -9,7 +9,7 @@ from litestar.status_codes import HTTP_200_OK
 from vskill_platform.access.visibility import find_visible_submission
 from vskill_platform.catalogue.query import SubmissionQuery, SubmissionSort
 from vskill_platform.errors import InvalidInput, NotSignedIn
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.stores.db import get_queue
 from vskill_platform.web.access.visitor import visitor_of

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from vskill_platform.access.visibility import sees_skill
-from vskill_platform.model.access import Visitor
+from vskill_platform.model.rights import Visitor
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.web.access.visitor import visitor_in
 

@@ -13,7 +13,7 @@ from vskill_platform.errors import SourceRefused
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.intake.submit_set import SubmittedSet
-from vskill_platform.model.access import Right, Visitor
+from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import Source
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.access.bodies import MAX_PATHS_BYTES, TAKES_FILES

@@ -7,19 +7,19 @@ from litestar import Request, Response, get
 from litestar.params import FromPath, FromQuery, QueryParameter
 
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.trust import TrustTier
-from vskill_platform.publish.diff_versions import FileChange, VersionDiff
-from vskill_platform.publish.list_versions import (
+from vskill_platform.publish.versions.diff_versions import FileChange, VersionDiff
+from vskill_platform.publish.versions.list_versions import (
     SkillVersions,
     Standing,
     diff_of_skill,
     list_versions,
 )
-from vskill_platform.publish.open_version import open_version
-from vskill_platform.publish.patch_text import patch_text
-from vskill_platform.publish.read_files import read_file, text_of
+from vskill_platform.publish.versions.open_version import open_version
+from vskill_platform.publish.versions.patch_text import patch_text
+from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.web.api.certificates import cert_method, cert_tier
 from vskill_platform.web.api.cursors import offset_cursor, read_offset

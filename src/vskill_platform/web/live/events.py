@@ -10,7 +10,7 @@ from litestar.response import ServerSentEvent, ServerSentEventMessage
 
 from vskill_platform.access.visibility import find_visible_submission, list_seen_namespaces
 from vskill_platform.errors import NotFound, NotReady, NotSignedIn
-from vskill_platform.model.access import Right, Visitor
+from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.web.access.identify import identify

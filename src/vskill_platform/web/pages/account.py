@@ -13,7 +13,7 @@ from vskill_platform.access.sessions import begin_session, end_session, list_ope
 from vskill_platform.access.tokens import NewToken, add_token, revoke_token
 from vskill_platform.access.users import change_own_password, sign_out_everywhere
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
-from vskill_platform.model.access import SCOPES_OF, Right
+from vskill_platform.model.rights import SCOPES_OF, Right
 from vskill_platform.model.user import Scope, User
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of

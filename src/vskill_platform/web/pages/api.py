@@ -7,7 +7,7 @@ import msgspec
 from litestar import get
 from litestar.response import Template
 
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.web.api.routes import describe_api
 from vskill_platform.web.problems import PROBLEM_TYPE
 

@@ -7,7 +7,7 @@ from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_302_FOUND
 
 from vskill_platform.catalogue.query import Counts
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.catalogue_access import catalogue_of, visible_to

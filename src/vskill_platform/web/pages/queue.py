@@ -17,7 +17,7 @@ from vskill_platform.catalogue.query import (
 )
 from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import InvalidInput
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import STUCK_STATES, SubmissionState
 from vskill_platform.queue.health import check_health
 from vskill_platform.stores.db import get_queue

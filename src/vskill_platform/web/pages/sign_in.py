@@ -9,7 +9,7 @@ from litestar.response import Redirect, Template
 from vskill_platform.access.sessions import end_session
 from vskill_platform.access.sign_in import sign_in
 from vskill_platform.errors import NotFound, NotSignedIn, TooMany
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.access.cookies import ended_session_cookie, session_cookie
 from vskill_platform.web.access.paths import SIGN_IN, safe_path

@@ -9,7 +9,7 @@ from litestar.status_codes import HTTP_304_NOT_MODIFIED, HTTP_404_NOT_FOUND
 
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.trust import TrustTier
-from vskill_platform.publish.trust_of_skill import trust_of_skill
+from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.web.pages.skill_places import PageRequest
 from vskill_platform.web.templating import tier_name
 

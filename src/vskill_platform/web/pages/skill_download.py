@@ -9,8 +9,8 @@ from litestar.status_codes import HTTP_304_NOT_MODIFIED
 
 from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.errors import NotFound
-from vskill_platform.publish.find_version import find_archive, find_version
-from vskill_platform.publish.read_files import read_file, text_of
+from vskill_platform.publish.versions.find_version import find_archive, find_version
+from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.web.counted_installs import count_download
 from vskill_platform.web.downloads import Download, Loaded
 from vskill_platform.web.pages.skill_head import OpenSkill

@@ -8,7 +8,7 @@ from litestar.response import Template
 from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import SkillFile
-from vskill_platform.publish.read_files import read_file, text_of
+from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.web.pages.skill_head import OpenSkill, skill_page
 from vskill_platform.web.pages.skill_places import PageRequest
 from vskill_platform.web.shown_lines import ShownLines, show_lines

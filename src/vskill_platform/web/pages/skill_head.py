@@ -8,8 +8,8 @@ from litestar.response import Template
 from vskill_platform.access.manage import may_manage
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
-from vskill_platform.publish.find_version import FoundVersion
-from vskill_platform.publish.trust_of_skill import trust_of_skill
+from vskill_platform.publish.versions.find_version import FoundVersion
+from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.pages.skill_places import PageRequest
 

@@ -8,8 +8,8 @@ from litestar.response import Redirect
 from litestar.status_codes import HTTP_302_FOUND
 
 from vskill_platform.errors import NotAllowed
-from vskill_platform.model.access import Right
-from vskill_platform.publish.open_version import open_version
+from vskill_platform.model.rights import Right
+from vskill_platform.publish.versions.open_version import open_version
 from vskill_platform.web.addresses import skill_url
 from vskill_platform.web.pages.skill_badge import skill_badge
 from vskill_platform.web.pages.skill_download import skill_download, skill_raw_file

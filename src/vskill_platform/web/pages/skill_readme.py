@@ -10,8 +10,8 @@ from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.base.recent import Recent
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.publish.list_versions import Standing, list_versions
-from vskill_platform.publish.read_files import read_file, text_of
+from vskill_platform.publish.versions.list_versions import Standing, list_versions
+from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.scan.frontmatter import FrontmatterError, Value, read_frontmatter
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.stores.install_store import get_installs

@@ -4,7 +4,7 @@ import msgspec
 from litestar.response import Template
 
 from vskill_platform.model.verdict import Finding
-from vskill_platform.publish.security_report import FindingInContext, security_report
+from vskill_platform.publish.versions.security_report import FindingInContext, security_report
 from vskill_platform.web.addresses import skill_url
 from vskill_platform.web.pages.skill_head import OpenSkill, skill_page
 from vskill_platform.web.pages.skill_places import PageRequest

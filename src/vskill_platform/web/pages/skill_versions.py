@@ -8,8 +8,8 @@ import msgspec
 from litestar.response import Template
 
 from vskill_platform.base.few_threads import in_few_threads
-from vskill_platform.publish.diff_versions import NO_NEWLINE, FileChange
-from vskill_platform.publish.list_versions import diff_of_skill, list_versions
+from vskill_platform.publish.versions.diff_versions import NO_NEWLINE, FileChange
+from vskill_platform.publish.versions.list_versions import diff_of_skill, list_versions
 from vskill_platform.web.pages.skill_head import OpenSkill, skill_page
 from vskill_platform.web.pages.skill_places import PageRequest, asked_version
 from vskill_platform.web.templating import shown as ready

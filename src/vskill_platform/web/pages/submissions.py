@@ -8,7 +8,7 @@ from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_303_SEE_OTHER
 
 from vskill_platform.access.visibility import find_visible_submission
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.submission_view import (
     retry_submission,

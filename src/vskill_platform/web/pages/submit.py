@@ -29,7 +29,7 @@ from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
 from vskill_platform.intake.discover import FoundSkill
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.intake.submit_set import SubmittedSet
-from vskill_platform.model.access import Right, Visitor
+from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of

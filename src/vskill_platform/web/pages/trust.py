@@ -9,8 +9,8 @@ from litestar.response import Template
 from vskill_platform.access.visible_blocks import list_visible_blocks
 from vskill_platform.base.show_text import show
 from vskill_platform.catalogue.query import ActivityBucket, Bucket, SkillQuery
-from vskill_platform.model.access import Right
 from vskill_platform.model.block import Block, BlockKind
+from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.scan.data_files import ruleset_version

@@ -6,12 +6,12 @@ from litestar import Request, Response, get, post
 from litestar.response import Redirect, Template
 
 from vskill_platform.access.first_admin import forget_link
+from vskill_platform.access.one_time_links import accept_welcome, look_at_welcome
 from vskill_platform.access.sessions import begin_session
-from vskill_platform.access.welcome import accept_welcome, look_at_welcome
 from vskill_platform.errors import InvalidInput
-from vskill_platform.model.access import Right
+from vskill_platform.model.rights import Right
 from vskill_platform.stores.db import get_settings
-from vskill_platform.stores.welcome_store import Welcome
+from vskill_platform.stores.one_time_link_store import Welcome
 from vskill_platform.web.access.cookies import session_cookie
 from vskill_platform.web.access.visitor import visitor_of
 from vskill_platform.web.forms import read_fields

@@ -1,0 +1,115 @@
+"""Links that are good once: for the first admin, and for whoever has to choose a password."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from vskill_platform.access.secret_texts import digest_of, new_secret
+from vskill_platform.access.users import find_user, has_admin, prepare_password, prepare_user
+from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
+from vskill_platform.model.user import Role, User, checked_user_name
+from vskill_platform.settings import Settings
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.one_time_link_store import (
+    Welcome,
+    delete_welcome,
+    delete_welcomes_for,
+    get_welcome,
+    write_welcome,
+)
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.user_store import get_user, write_user
+
+#: How long somebody has to follow a link.
+GOOD_FOR = timedelta(hours=24)
+_GONE = "This link was used already, or it is older than 24 hours. Ask for a new one."
+
+
+async def invite_admin(*, actor: str, is_first: bool = False) -> str:
+    """Make a link that makes an admin; with *is_first* it is good only while there is none."""
+    return await _make(Welcome(user=None, is_first=is_first, expires_at=_end(), by=actor), [])
+
+
+async def invite_user(name: str, *, actor: str) -> str:
+    """Make a link with which a user chooses a password; earlier ones are good no more."""
+    user = await find_user(name)
+    welcome = Welcome(user=user.name, expires_at=_end(), by=actor)
+    audit = write_audit("user invite", user.name, actor=actor, reason="")
+    return await _make(welcome, [*await delete_welcomes_for(user.name), audit])
+
+
+async def look_at_welcome(key: str) -> Welcome:
+    """Say what a link is good for, and leave it as it is."""
+    return (await _find(key)).record
+
+
+async def accept_welcome(key: str, *, name: str, password: str) -> User:
+    """Use a link up: there is an admin, or a user has a new password, all in one commit."""
+    stored = await _find(key)
+    welcome = stored.record
+    operations, user = (
+        await _new_admin(name, password, welcome)
+        if welcome.user is None
+        else await _new_password(welcome.user, password)
+    )
+    used = [delete_welcome(digest_of(key), stored), *await delete_welcomes_for(welcome.user)]
+    if await commit([*used, *operations]) is None:
+        await _find(key)  # raises if somebody else has used it
+        raise InvalidInput(f"the name {user.name!r} is taken; choose another")
+    return user
+
+
+async def _new_admin(name: str, password: str, welcome: Welcome) -> tuple[list[Operation], User]:
+    checked = checked_user_name(name)
+    if await get_user(checked):
+        raise InvalidInput(f"the name {checked!r} is taken; choose another")
+    reason = "first admin" if welcome.is_first else f"by a link of {welcome.by}"
+    return await prepare_user(checked, Role.ADMIN, actor=checked, password=password, reason=reason)
+
+
+async def _new_password(name: str, password: str) -> tuple[list[Operation], User]:
+    stored = await get_user(name)
+    if stored is None or stored.record.is_disabled:
+        raise NotAllowed("This account is disabled.")
+    user = msgspec.structs.replace(stored.record, epoch=stored.record.epoch + 1)
+    audit = write_audit(
+        "user set-password", name, actor=name, reason="by a link", outcome="signed out everywhere"
+    )
+    operations = [
+        write_user(user, expected=stored.revision),
+        await prepare_password(name, password),
+        audit,
+    ]
+    return operations, user
+
+
+async def _find(key: str) -> Stored[Welcome]:
+    stored = await get_welcome(digest_of(key))
+    if stored is None or (stored.record.is_first and await has_admin()):
+        raise NotFound(_GONE)
+    return stored
+
+
+async def _make(welcome: Welcome, more: list[Operation]) -> str:
+    key = new_secret()
+    await commit([*more, write_welcome(digest_of(key), welcome)])
+    return welcome_url(get_settings(), key)
+
+
+def welcome_url(settings: Settings, key: str) -> str:
+    return f"{base_url(settings)}/welcome?key={key}"
+
+
+def base_url(settings: Settings) -> str:
+    """Return where a browser finds this registry, without a slash at the end."""
+    if settings.public_url:
+        return settings.public_url.rstrip("/")
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)  # noqa: S104 - not listened on
+    is_bare = ":" in host and not host.startswith("[")
+    return f"http://{f'[{host}]' if is_bare else host}:{settings.port}"
+
+
+def _end() -> datetime:
+    return get_now() + GOOD_FOR

@@ -1,0 +1,267 @@
+"""Keeping a catalogue current: opening, filling, following the change feed, mending.
+
+What goes wrong here is never the end: a file that is damaged is made anew, a database that does
+not answer is asked again, and meanwhile everybody is answered with what there is.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.catalogue.connections import Damaged
+from vskill_platform.catalogue.fill import fill
+from vskill_platform.catalogue.index_file import Progress, Shelf, open_shelf
+from vskill_platform.catalogue.index_lock import Place, take_place
+from vskill_platform.catalogue.query import Freshness
+from vskill_platform.catalogue.read_records import (
+    read_skill_changes,
+    read_submission_changes,
+    sort_out,
+)
+from vskill_platform.catalogue.self_check import check
+from vskill_platform.engines.ports import ChangesPage
+from vskill_platform.engines.sqlite.checkpoint import empty_large_log
+from vskill_platform.engines.timestamps import from_micros, to_micros
+from vskill_platform.engines.wakeup import Doorbell
+from vskill_platform.errors import EngineError, FeedTrimmed, HistoryChanged, NotReady
+from vskill_platform.runtime.env import WorkerEnv
+
+log = get_logger(__name__)
+
+#: Who hears nothing looks again after this time, so as to know that there was nothing to hear.
+LOOK_EVERY_SECONDS = 1.0
+#: How long to wait when something does not work, before it is tried again.
+RETRY_SECONDS = 1.0
+#: A disk on which nothing lasts must not keep a processor busy.
+_AFTER_DAMAGE_SECONDS = 0.05
+CHECK_EVERY = timedelta(minutes=10)
+#: Answers that were current longer ago than this are shown with a warning.
+DEGRADED_AFTER = timedelta(seconds=10)
+#: Progress without any news is written down this often.
+_WRITE_PROGRESS_EVERY = timedelta(minutes=1)
+
+
+class Keeper:
+    def __init__(self, env: WorkerEnv) -> None:
+        self._engine = env.engine
+        self._settings = env.settings
+        self._now = env.clock.now
+        self._place: Place | None = None
+        self._shelf: Shelf | None = None
+        #: How far the change feed was read; the shelf may have written down less.
+        self.revision = 0
+        self._checkpoint = ""
+        self._current_at: datetime | None = None
+        self._problem = ""
+        self._must_fill = False
+        self._is_damaged = False
+        self._moved = Doorbell()
+        self._checking: AsyncIterator[str] | None = None
+        self._checked_at: datetime | None = None
+        self._again_after = ""
+
+    @property
+    def is_ready(self) -> bool:
+        return self._shelf is not None and self._shelf.progress.is_built
+
+    @property
+    def freshness(self) -> Freshness:
+        age = max(self._now() - self._current_at, timedelta(0)) if self._current_at else None
+        is_degraded = bool(self._problem) or age is None or age > DEGRADED_AFTER
+        return Freshness(
+            revision=self.revision, age=age, is_degraded=is_degraded, problem=self._problem
+        )
+
+    def ready_shelf(self) -> Shelf:
+        if not self.is_ready:
+            raise NotReady("the catalogue is being built; try again in a moment")
+        return self._opened
+
+    def report_damage(self, error: Damaged) -> None:
+        """Tell that the file could not be read: it is made anew."""
+        log.warning("catalogue is made anew", reason=str(error))
+        self._is_damaged = True
+
+    async def wait_for(self, revision: int) -> None:
+        while self.revision < revision or not self.is_ready:
+            await self._moved.wait(self._moved.ticket())
+
+    async def run(self) -> None:
+        """Keep the catalogue current, for ever."""
+        while True:
+            try:
+                await self._open()
+                await self._follow()
+            except Damaged as error:
+                self.report_damage(error)
+                await self._throw_away()
+            except HistoryChanged as error:
+                # What it holds may be lost or withdrawn: nobody is shown any of it again.
+                log.warning("catalogue is made anew", reason=str(error))
+                await self._throw_away()
+            except FeedTrimmed as error:
+                log.warning("catalogue is filled anew", reason=str(error))
+                # Should this process end before it is done, the next one begins at the beginning.
+                self.revision, self._must_fill = 0, True
+            except EngineError as error:
+                if str(error) != self._problem:
+                    log.error("catalogue is not current", error=str(error))
+                self._problem = str(error)
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def close(self) -> None:
+        if self._shelf:
+            if self.is_ready:
+                with suppress(EngineError):
+                    await self._write_progress()
+            await work_in_thread(self._shelf.close)
+        if self._place:
+            self._place.leave()
+
+    @property
+    def _opened(self) -> Shelf:
+        if self._shelf is None:
+            raise NotReady("the catalogue is not open")
+        return self._shelf
+
+    async def _open(self) -> None:
+        if self._place is None:
+            self._place = take_place(self._settings)
+        if self._shelf is None:
+            shelf = await open_shelf(self._place.path)
+            try:
+                await self._check_history(shelf.progress)
+            except HistoryChanged:
+                await work_in_thread(shelf.close)
+                raise
+            self.revision = shelf.progress.revision
+            self._checkpoint = shelf.progress.checkpoint
+            if shelf.progress.current_at:
+                self._current_at = from_micros(shelf.progress.current_at)
+            self._shelf = shelf
+            self._moved.ring()
+
+    async def _check_history(self, progress: Progress) -> None:
+        """Raise HistoryChanged before anybody is answered from what another database held."""
+        try:
+            await self._engine.read_changes(after=progress.revision, checkpoint=progress.checkpoint)
+        except HistoryChanged:
+            raise
+        except EngineError as error:  # meanwhile the answers are old, and say so
+            log.warning("catalogue could not be compared", error=str(error))
+
+    async def _throw_away(self) -> None:
+        shelf, self._shelf, self._checking, self._is_damaged = self._shelf, None, None, False
+        if shelf:
+            await work_in_thread(shelf.close)  # who asks just now is still answered
+        if self._place:
+            self._place.clear()
+        await asyncio.sleep(_AFTER_DAMAGE_SECONDS)
+
+    async def _follow(self) -> None:
+        if self._must_fill or not self.is_ready:
+            await self._fill()
+        while True:
+            has_news = await self._read_on()
+            if self._is_damaged:
+                raise Damaged("a question could not be answered")
+            if self._is_check_due():
+                await self._check_on()
+            elif not has_news:
+                await self._wait_for_news()
+
+    async def _fill(self) -> None:
+        started = self._now()
+        start = await self._engine.read_changes(after=await self._engine.revision())
+        await fill(self._opened)
+        await self._opened.write(
+            Progress(
+                revision=start.through,
+                current_at=to_micros(started),
+                checkpoint=start.checkpoint,
+                is_built=True,
+            )
+        )
+        self._must_fill = False
+        self._arrive(start, started)
+        log.info("catalogue filled", revision=self.revision)
+
+    async def _read_on(self) -> bool:
+        """Read and write one page of what is new; tell whether there was anything."""
+        looked_at = self._now()
+        page = await self._engine.read_changes(after=self.revision, checkpoint=self._checkpoint)
+        if page.changes:
+            await self._write_news(page)
+        self._arrive(page, looked_at if page.is_last else None)
+        if self._is_progress_due():
+            await self._write_progress()
+        return bool(page.changes)
+
+    async def _write_news(self, page: ChangesPage) -> None:
+        shelf = self._opened
+        news = sort_out(key for change in page.changes for key in change.keys)
+        if not news:
+            return
+        slugs = news.slugs | await shelf.slugs_of_submissions(news.evidence)
+        skills = await read_skill_changes(slugs) if slugs else None
+        submissions = await read_submission_changes(news.submission_ids, news.events)
+        progress = msgspec.structs.replace(
+            shelf.progress, revision=page.through, checkpoint=page.checkpoint
+        )
+        await shelf.write(progress, skills=skills, submissions=submissions)
+
+    def _arrive(self, page: ChangesPage, current_at: datetime | None) -> None:
+        self.revision, self._checkpoint = page.through, page.checkpoint
+        if current_at:
+            self._current_at = current_at
+        self._problem = ""
+        self._moved.ring()
+
+    async def _wait_for_news(self) -> None:
+        try:
+            async with asyncio.timeout(LOOK_EVERY_SECONDS):
+                await anext(self._engine.changes(after=self.revision))
+        except TimeoutError:
+            if self._place:  # nothing was written for a while
+                await work_in_thread(empty_large_log, self._place.path)
+
+    def _is_check_due(self) -> bool:
+        if self._checking or self._checked_at is None:
+            return True
+        return abs(self._now() - self._checked_at) >= CHECK_EVERY
+
+    async def _check_on(self) -> None:
+        """Go one step further in looking whether all is there."""
+        self._checking = self._checking or check(
+            self._opened, self._catch_up, again_after=self._again_after
+        )
+        try:
+            self._again_after = await anext(self._checking)
+        except StopAsyncIteration:
+            self._checking, self._checked_at = None, self._now()
+
+    async def _catch_up(self) -> None:
+        """Read what there is by now; what comes meanwhile is for later, or it would never end."""
+        newest = await self._engine.revision()
+        while self.revision < newest:
+            await self._read_on()
+
+    def _is_progress_due(self) -> bool:
+        written = from_micros(self._opened.progress.current_at)
+        return self._current_at is not None and self._current_at - written > _WRITE_PROGRESS_EVERY
+
+    async def _write_progress(self) -> None:
+        current_at = to_micros(self._current_at) if self._current_at else 0
+        await self._opened.write(
+            Progress(
+                revision=self.revision,
+                current_at=current_at,
+                checkpoint=self._checkpoint,
+                is_built=True,
+            )
+        )

@@ -1,0 +1,260 @@
+"""Blocking and unblocking: what it means for what is published and for what is on its way."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import InvalidInput, NotFound, Overtaken
+from vskill_platform.model.block import Block, BlockKind, BlockSubject, subjects_of
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.submission import (
+    STUCK_STATES,
+    TERMINAL_STATES,
+    Cause,
+    Submission,
+    SubmissionState,
+    reopen,
+)
+from vskill_platform.publish.moderation.take_down import take_down
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.block_store import (
+    delete_block,
+    delete_hit,
+    expect_block,
+    get_block,
+    get_blocks,
+    list_hits,
+    write_block,
+    write_hit,
+)
+from vskill_platform.stores.block_submission import block_submission, why_blocked
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.skill_store import SkillMark, find_slugs, get_skill
+from vskill_platform.stores.submission_store import (
+    get_submission,
+    list_pending_ids,
+    queue_submission,
+    write_submission,
+)
+
+log = get_logger(__name__)
+
+#: Each round meets somebody who was faster; so many in a row are a fault.
+_MAX_ROUNDS = 20
+#: So many that wait for review end in the commit of the block itself, more would make it too large.
+MAX_AT_REST = 500
+
+
+class Blocked(msgspec.Struct, frozen=True, kw_only=True):
+    block: Block
+    #: Whether the block is new; one about the same that was there before stays as it was.
+    is_new: bool
+    #: Slugs that are no longer listed.
+    taken_down: tuple[str, ...] = ()
+    #: Submissions that ended with it.
+    ended: tuple[str, ...] = ()
+
+    def in_words(self) -> str:
+        """Say what came of it, and plainly if nothing did: a slip of the pen looks like that."""
+        if self.taken_down:
+            ended = f", {_count(len(self.ended), 'submission')} ended" if self.ended else ""
+            return f"{_count(len(self.taken_down), 'skill')} taken down{ended}."
+        if self.block.subject.kind is BlockKind.DIGEST:
+            nothing = (
+                "It is the latest version of nothing published; an older version with this content "
+                "cannot be had any more, and nothing with it is published from now on."
+            )
+        else:
+            nothing = "Nothing published is concerned; what comes of it from now on is refused."
+        ended = f" {_count(len(self.ended), 'submission')} ended." if self.ended else ""
+        return f"{nothing}{ended}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+class Unblocked(msgspec.Struct, frozen=True, kw_only=True):
+    block: Block
+    #: Submissions that are queued for a fresh check.
+    reopened: tuple[str, ...] = ()
+    #: Submissions that another block still holds.
+    still_blocked: tuple[str, ...] = ()
+
+
+async def block(subject: BlockSubject, *, reason: str, actor: str) -> Blocked:
+    """Put it on the blocklist and end all that it concerns; doing so again finishes the job.
+
+    One commit writes the block, takes down what is published and ends what needs review. What a
+    worker holds, and what more needs review than fits into one commit, is ended afterwards, each
+    alone: from the first commit on none of it can be published, whatever is left after a crash.
+    """
+    await _refuse_wrong_slug(subject)
+    for _ in range(_MAX_ROUNDS):
+        done = await _block_at_rest(subject, reason=reason, actor=actor)
+        if done:
+            ended = await _end_moving(subject, actor=actor)
+            return msgspec.structs.replace(done, ended=(*done.ended, *ended))
+    raise Overtaken(f"{subject.in_words()} is being changed by too many others; try again")
+
+
+async def _refuse_wrong_slug(subject: BlockSubject) -> None:
+    """Refuse to block an upload where its slug is that of a skill which lies in a folder here.
+
+    Both are called `@local/name`: it would look blocked and still be offered.
+    """
+    if subject.kind is not BlockKind.SOURCE or not subject.value.startswith("upload:"):
+        return
+    slug = subject.value.removeprefix("upload:")
+    skill = await get_skill(slug)
+    if skill and skill.record.down is None and not _may_concern(subject, skill.record):
+        source = skill.record.source_key.removesuffix("#")
+        raise InvalidInput(f"{slug} was not handed in: block its source, {source}")
+
+
+async def _block_at_rest(subject: BlockSubject, *, reason: str, actor: str) -> Blocked | None:
+    """Try to write everything that does not move by itself; None if somebody was faster."""
+    known = await get_block(subject)
+    fresh = Block(subject=subject, reason=reason, by=actor, at=get_now())
+    wanted = known.record if known else fresh
+    skills = await _find_listed(subject)
+    resting = await _find_resting(subject, [stored.record for stored in skills])
+    operations: list[Operation] = [expect_block(known) if known else write_block(wanted)]
+    for skill in skills:
+        operations += await take_down(skill, reason=why_blocked(wanted), actor=actor)
+    for submission in resting:
+        operations += (await block_submission(submission, wanted, actor=actor))[1]
+    taken_down = tuple(stored.record.slug for stored in skills)
+    ended = tuple(stored.record.id for stored in resting)
+    if not known or taken_down or ended:
+        outcome = f"{len(taken_down)} skills taken down, {len(ended)} submissions ended"
+        said = subject.in_words()
+        operations.append(
+            write_audit("block add", said, actor=actor, reason=wanted.reason, outcome=outcome)
+        )
+    if await commit(operations) is None:
+        return None
+    return Blocked(block=wanted, is_new=not known, taken_down=taken_down, ended=ended)
+
+
+async def _end_moving(subject: BlockSubject, *, actor: str) -> list[str]:
+    """End what a worker holds or will get; what is faster than we are meets the block itself."""
+    found = await list_pending_ids(lambda item: _concerns(subject, item))
+    return [one for one in found if await _end_one(one, subject, actor=actor)]
+
+
+async def _end_one(submission_id: str, subject: BlockSubject, *, actor: str) -> bool:
+    for _ in range(_MAX_ROUNDS):
+        stored, known = await get_submission(submission_id), await get_block(subject)
+        if stored is None or known is None or stored.record.state in TERMINAL_STATES:
+            return False
+        _, operations = await block_submission(stored, known.record, actor=actor)
+        if await commit([expect_block(known), *operations]) is not None:
+            return True
+    log.warning("left to its walk", submission=submission_id, block=subject.in_words())
+    return False
+
+
+async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocked:
+    """Take it off the blocklist and queue what it had ended, in one commit; all is checked anew."""
+    for _ in range(_MAX_ROUNDS):
+        known = await get_block(subject)
+        if known is None:
+            raise NotFound(f"{subject.in_words()} is not on the blocklist; `block list` shows it")
+        operations: list[Operation] = [delete_block(known)]
+        reopened, held = [], []
+        for submission_id in await list_hits(subject):
+            operations.append(delete_hit(subject, submission_id))
+            stored = await get_submission(submission_id)
+            if stored is None or stored.record.state is not SubmissionState.BLOCKED:
+                continue
+            if other := await _other_block(subject, stored.record):
+                operations.append(write_hit(other, submission_id))
+                held.append(submission_id)
+            else:
+                operations += _open_again(stored, reason=reason, actor=actor)
+                reopened.append(submission_id)
+        outcome = f"{len(reopened)} submissions queued for a fresh check, {len(held)} still blocked"
+        said = subject.in_words()
+        operations.append(
+            write_audit("block remove", said, actor=actor, reason=reason, outcome=outcome)
+        )
+        if await commit(operations) is not None:
+            return Unblocked(
+                block=known.record, reopened=tuple(reopened), still_blocked=tuple(held)
+            )
+    raise Overtaken(f"{subject.in_words()} is being changed by too many others; try again")
+
+
+def _open_again(stored: Stored[Submission], *, reason: str, actor: str) -> list[Operation]:
+    cause = Cause(trigger="unblock", actor=actor, reason=f"unblocked: {reason}")
+    opened, event = reopen(stored.record, cause, now=get_now())
+    return [
+        *write_submission(opened, [event], expected=stored.revision),
+        queue_submission(opened),
+    ]
+
+
+async def _other_block(subject: BlockSubject, submission: Submission) -> BlockSubject | None:
+    others = [other for other in _subjects(submission) if other != subject]
+    blocks = await get_blocks(others)
+    return blocks[0].record.subject if blocks else None
+
+
+async def _find_listed(subject: BlockSubject) -> list[Stored[PublishedSkill]]:
+    """Return the listed skills that it concerns, as they are now."""
+    found = []
+    for slug in await find_slugs(lambda mark: _may_concern(subject, mark)):
+        stored = await get_skill(slug)
+        if stored and stored.record.down is None and await _concerns_skill(subject, stored.record):
+            found.append(stored)
+    return found
+
+
+async def _find_resting(
+    subject: BlockSubject, skills: Sequence[PublishedSkill]
+) -> list[Stored[Submission]]:
+    """Return the submissions of these skills, and some that need review, all at rest."""
+
+    def needs_review(item: Submission) -> bool:
+        return item.state is SubmissionState.NEEDS_REVIEW and _concerns(subject, item)
+
+    waiting = await list_pending_ids(needs_review, limit=MAX_AT_REST)
+    ids = {skill.submission_id for skill in skills} | set(waiting)
+    moving = {*STUCK_STATES, SubmissionState.BLOCKED}
+    found = [await get_submission(submission_id) for submission_id in sorted(ids)]
+    return [stored for stored in found if stored and stored.record.state not in moving]
+
+
+def _may_concern(subject: BlockSubject, skill: SkillMark | PublishedSkill) -> bool:
+    """Tell by the skill alone whether it is worth a look at its source."""
+    value = subject.value
+    match subject.kind:
+        case BlockKind.DIGEST:
+            return skill.digest == value
+        case BlockKind.PUBLISHER:
+            return skill.publisher in {value, ""}
+        case BlockKind.NAME:
+            source, _, name = value.rpartition("#")
+            return skill.name == name and skill.source_key.startswith(f"{source}#")
+        case BlockKind.SOURCE:
+            return skill.source_key == value or skill.source_key.startswith(f"{value}#")
+
+
+async def _concerns_skill(subject: BlockSubject, skill: PublishedSkill) -> bool:
+    stored = await get_submission(skill.submission_id)
+    if stored is None:  # nobody knows more: better one too many
+        return _may_concern(subject, skill)
+    source = stored.record.source
+    return subject in subjects_of(source, name=skill.name, digest=skill.digest)
+
+
+def _concerns(subject: BlockSubject, submission: Submission) -> bool:
+    return subject in _subjects(submission)
+
+
+def _subjects(submission: Submission) -> tuple[BlockSubject, ...]:
+    return subjects_of(submission.source, name=submission.skill_name, digest=submission.digest)

@@ -1,0 +1,132 @@
+"""A published version checked again from its own archive, by the rules and the policy of today."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import RecordMalformed, ScanError
+from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.model.decision import Decision, Outcome, decide, subject_of
+from vskill_platform.model.failure import NO_SCANNER, score_of
+from vskill_platform.model.policy import digest_of
+from vskill_platform.model.skill import SkillVersion
+from vskill_platform.model.submission import Submission
+from vskill_platform.model.verdict import Report, Verdict
+from vskill_platform.publish.versions.apply_registry_rules import weigh_findings
+from vskill_platform.publish.versions.unpack_version import laid_out
+from vskill_platform.scan.apply_policy import rule_kinds
+from vskill_platform.scan.check_skill import check_skill
+from vskill_platform.scan.scan_skill import ScanResult, rejudge
+from vskill_platform.stores.db import bound_env, get_now, get_settings
+from vskill_platform.stores.reject_submission import unverified
+from vskill_platform.stores.scan_store import get_report_on
+from vskill_platform.stores.skill_store import get_archive
+
+log = get_logger(__name__)
+
+#: After so many breakdowns it is the skill.
+_TRIES = 3
+
+
+class CheckedVersion(msgspec.Struct, frozen=True, kw_only=True):
+    decision: Decision
+    report: Report
+    #: None if no scanner came to an end.
+    scanned: ScanResult | None = None
+
+
+@asynccontextmanager
+async def opened_version(version: SkillVersion, submission: Submission) -> AsyncIterator[Snapshot]:
+    """Lay out the files of a version; other files than those that were published are an error."""
+    name = f"{version.slug} {version.version}"
+    content = await get_archive(version.archive_sha256)
+    if content is None:
+        raise RecordMalformed(f"the archive of {name} is missing")
+    async with laid_out(content, submission, commit_sha=version.commit_sha) as snapshot:
+        if snapshot.digest != version.digest:
+            raise RecordMalformed(f"the archive of {name} does not hold what was published")
+        yield snapshot
+
+
+async def check_version(submission: Submission, snapshot: Snapshot) -> CheckedVersion:
+    """Check it as the walk does, with the word of the judge and of others on the same content.
+
+    A scanner that breaks means: not verified, so a person has to look.
+    """
+    known = await get_report_on(submission.id, snapshot.digest)
+    try:
+        scanned = await _check_patiently(snapshot)
+    except ScanError as error:
+        return _unverified(submission, snapshot, known, error)
+    scanned = await weigh_findings(submission, snapshot, scanned)
+    others = [item for item in (known.findings if known else ()) if _is_of_others(item.rule)]
+    whole = rejudge(scanned, (*scanned.findings, *others))
+    policy = bound_env().policy
+    name = whole.manifest.name if whole.manifest else None
+    subject = subject_of(submission, skill_name=name)
+    decision = decide(whole, policy, subject, today=get_now().date())
+    report = Report(
+        submission_id=submission.id,
+        verdict=whole.verdict,
+        score=score_of(whole.findings),
+        findings=whole.findings,
+        capabilities=whole.capabilities,
+        digest=snapshot.digest,
+        scanner=whole.scanner,
+        ruleset=whole.ruleset,
+        checked_at=get_now(),
+        duration_seconds=round(whole.duration_ms / 1000, 6),
+        judgement=known.judgement if known else None,
+        policy=digest_of(policy),
+        decided=decision.clause,
+    )
+    return CheckedVersion(decision=decision, report=report, scanned=whole)
+
+
+def _unverified(
+    submission: Submission, snapshot: Snapshot, known: Report | None, error: ScanError
+) -> CheckedVersion:
+    finding = unverified(
+        rule="RUN-SCANNER", message=f"Not verified: {error}.", fix="Have a person look at it."
+    )
+    decision = Decision(outcome=Outcome.REVIEW, clause=str(error), deciding=(finding,))
+    report = Report(
+        submission_id=submission.id,
+        verdict=Verdict.REVIEW,
+        findings=(finding, *(known.findings if known else ())),
+        digest=snapshot.digest,
+        scanner=NO_SCANNER,
+        checked_at=get_now(),
+        duration_seconds=0,
+        judgement=known.judgement if known else None,
+        decided=decision.clause,
+    )
+    return CheckedVersion(decision=decision, report=report)
+
+
+async def _check_patiently(snapshot: Snapshot) -> ScanResult:
+    """Try again after a breakdown, as the walk would: it may say nothing about the skill."""
+    for _ in range(_TRIES - 1):
+        try:
+            return await _check_in_time(snapshot)
+        except ScanError as error:
+            log.warning("check broke off", digest=snapshot.digest, error=str(error))
+    return await _check_in_time(snapshot)
+
+
+async def _check_in_time(snapshot: Snapshot) -> ScanResult:
+    try:
+        async with asyncio.timeout(get_settings().message_deadline.total_seconds()):
+            return await check_skill(
+                snapshot.folder, folder_name=snapshot.folder_name, slots=bound_env().scan_slots
+            )
+    except TimeoutError as error:
+        raise ScanError("the check took too long") from error
+
+
+def _is_of_others(rule: str) -> bool:
+    """Tell whether somebody else than our rules said it: a judge, or another scanner."""
+    return rule not in rule_kinds() and not rule.startswith(("RUN-", "LIM-", "MAN-"))

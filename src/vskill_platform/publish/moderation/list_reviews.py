@@ -1,0 +1,120 @@
+"""What waits for a person, the longest first, and all that is known of one of them."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from vskill_platform.base.settle import settle
+from vskill_platform.errors import NotFound
+from vskill_platform.model.skill import SkillFile
+from vskill_platform.model.submission import StateEvent, Submission
+from vskill_platform.model.verdict import Finding, Report
+from vskill_platform.publish.moderation.hold_skill import reopened
+from vskill_platform.publish.versions.diff_copy import Difference, what_differs
+from vskill_platform.scan.capabilities import Capabilities, new_capabilities
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.likeness_store import get_likeness
+from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.skill_store import get_skill, resolve_slug
+from vskill_platform.stores.submission_store import (
+    get_history,
+    get_submission,
+    get_waiting_reviews,
+)
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the list."""
+
+    id: str
+    skill: str
+    #: Under which slug it is published already; None if it is new.
+    slug: str | None
+    source: str
+    path: str
+    submitter: str
+    since: datetime
+    waits_for: timedelta
+    #: What of the policy sent it here, or what broke off.
+    decided: str
+    #: The finding that weighs most; None where there is no report.
+    finding: Finding | None
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a reviewer needs for a decision."""
+
+    submission: Submission
+    history: list[StateEvent]
+    report: Report | None
+    #: The files that were checked; nothing if they are not kept.
+    files: tuple[SkillFile, ...]
+    #: The version that users get today, and what is other than there.
+    published: str | None
+    difference: Difference | None
+    gained: Capabilities
+    lost: Capabilities
+
+
+async def list_reviews() -> list[Review]:
+    """Return all that waits for a person, the longest waiting first."""
+    waiting = await get_waiting_reviews()
+    reports = await settle(lambda submission: get_report(submission.id), waiting)
+    return [
+        _review(submission, report if isinstance(report, Report) else None)
+        for submission, report in zip(waiting, reports, strict=True)
+    ]
+
+
+async def get_case(submission_id: str) -> Case:
+    """Gather what is known of a submission that waits for a person, or did."""
+    stored = await get_submission(submission_id)
+    if stored is None:
+        raise NotFound(f"there is no submission {submission_id!r}; `reviews` shows what waits")
+    submission, report = stored.record, await get_report(submission_id)
+    slug = await resolve_slug(
+        submission.slug or f"{submission.source.namespace}/{submission.skill_name}"
+    )
+    published = await get_skill(slug)
+    files, difference = await _compare(submission, slug if published else None)
+    old = await get_likeness(slug) if published else None
+    before = old.likeness.capabilities if old else {}
+    now = report.capabilities if report else {}
+    return Case(
+        submission=submission,
+        history=await get_history(submission_id),
+        report=report,
+        files=files,
+        published=f"{slug} {published.record.version}" if published else None,
+        difference=difference,
+        gained=new_capabilities(before, now) if published else {},
+        lost=new_capabilities(now, before) if published else {},
+    )
+
+
+async def _compare(
+    submission: Submission, slug: str | None
+) -> tuple[tuple[SkillFile, ...], Difference | None]:
+    try:
+        async with reopened(submission) as snapshot:
+            difference = await what_differs(slug, snapshot) if slug else None
+            return snapshot.files, difference
+    except NotFound:
+        return (), None
+
+
+def _review(submission: Submission, report: Report | None) -> Review:
+    findings: Sequence[Finding] = report.findings if report else ()
+    return Review(
+        id=submission.id,
+        skill=submission.skill_name,
+        slug=submission.slug,
+        source=submission.repo_url,
+        path=submission.skill_path,
+        submitter=submission.submitter,
+        since=submission.updated_at,
+        waits_for=max(get_now() - submission.updated_at, timedelta(0)),
+        decided=(report.decided if report else "") or submission.reason,
+        finding=findings[0] if findings else None,
+    )

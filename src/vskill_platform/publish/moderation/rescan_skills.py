@@ -1,0 +1,240 @@
+"""Published skills held to the rules and the policy of today: what would end otherwise, and why.
+
+Nothing is taken down here. What was found is kept for each skill by the standard that it was held
+to, so a run that was stopped goes on where it was, and doing it twice does nothing twice; unless
+somebody asks for it: then everything is checked once more.
+"""
+
+import secrets
+from collections.abc import Callable
+from datetime import date, timedelta
+
+import msgspec
+
+from vskill_platform.base.settle import settle
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import Operation
+from vskill_platform.model.decision import Outcome
+from vskill_platform.model.policy import digest_of
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.verdict import Finding, Report
+from vskill_platform.publish.moderation.check_version import check_version, opened_version
+from vskill_platform.publish.versions.trust_of_skill import find_reviewer
+from vskill_platform.scan.data_files import ruleset_version
+from vskill_platform.scan.scan_skill import SCANNER
+from vskill_platform.stores.db import bound_env, commit, get_now, get_settings
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.rescan_store import (
+    Rescan,
+    RescanAsked,
+    RescanDone,
+    get_rescan_asked,
+    get_rescan_done,
+    get_rescans,
+    standard_id,
+    write_rescan,
+    write_rescan_asked,
+    write_rescan_done,
+)
+from vskill_platform.stores.scan_store import get_report_on, get_stored_report_on
+from vskill_platform.stores.skill_store import get_version, list_skills
+from vskill_platform.stores.submission_store import get_history, get_submission
+
+log = get_logger(__name__)
+
+#: The last that is begun by then has three tries and a deadline each.
+BEGUN_WITHIN = timedelta(minutes=5)
+
+
+class RescanRun(msgspec.Struct, frozen=True, kw_only=True):
+    checked: int = 0
+    worse: int = 0
+    failed: int = 0
+    left: int = 0
+
+    def in_words(self) -> str:
+        failed = f", {self.failed} failed" if self.failed else ""
+        look = " (see `rescan --report`)" if self.worse else ""
+        return f"{self.checked} rescanned, {self.worse} got worse{look}{failed}, {self.left} left"
+
+
+def current_standard() -> str:
+    """Name what skills are held to today; a suppression that has expired makes it another."""
+    policy, today = bound_env().policy, get_now().date()
+    expired = [item.is_expired(today) for item in policy.suppressions]
+    return standard_id(SCANNER, ruleset_version(), digest_of(policy), expired)
+
+
+async def is_rescanned() -> bool:
+    """Tell whether everything was held to the standard of today, and nobody waits for more."""
+    done = await get_rescan_done()
+    if done is None or done.standard != current_standard():
+        return False
+    return await get_open_wish() is None
+
+
+def write_wish(actor: str) -> Operation:
+    """Say what to write down when somebody wants everything checked again."""
+    return write_rescan_asked(RescanAsked(by=actor, at=get_now(), id=secrets.token_hex(8)))
+
+
+async def get_open_wish() -> RescanAsked | None:
+    """Return who asked for a rescan that has not come to its end yet."""
+    stored = await _get_open_request()
+    return stored.record if stored else None
+
+
+async def _get_open_request() -> Stored[RescanAsked] | None:
+    asked, done = await get_rescan_asked(), await get_rescan_done()
+    is_open = asked is not None and (done is None or done.request_id != asked.record.id)
+    return asked if is_open else None
+
+
+async def list_due_skills() -> list[PublishedSkill]:
+    """Return the listed skills that were never held to the standard of today.
+
+    Once somebody has asked for a rescan, these are all that were not checked since.
+    """
+    known, asked = await get_rescans(current_standard()), await _get_open_request()
+    skills = [
+        skill
+        for skill in await list_skills()
+        if skill.digest and not _is_known(known.get(skill.slug), skill, asked)
+    ]
+    reports = await settle(
+        lambda skill: get_stored_report_on(skill.submission_id, skill.digest), skills
+    )
+    today = get_now().date()
+    return [
+        skill
+        for skill, report in zip(skills, reports, strict=True)
+        if not (
+            isinstance(report, Stored)
+            and _is_current(report.record, skill, today)
+            and (asked is None or report.revision > asked.revision)
+        )
+    ]
+
+
+async def rescan_skills(
+    skills: list[PublishedSkill], *, limit: int, tell: Callable[[], None] = lambda: None
+) -> RescanRun:
+    """Check up to *limit* of these again, some at once, each in a process that can be killed.
+
+    None is begun after a while, so that a run ends well before its lease does.
+    """
+    until = get_now() + BEGUN_WITHIN
+    asked = await get_rescan_asked()
+    request_id = asked.record.id if asked else ""
+    left = max(len(skills) - limit, 0)
+
+    async def rescan_and_tell(skill: PublishedSkill) -> Rescan | None:
+        nonlocal left
+        if get_now() >= until:
+            left += 1
+            return None
+        try:
+            return await _rescan(skill, request_id)
+        finally:
+            tell()
+
+    chosen = skills[:limit]
+    outcomes = await settle(rescan_and_tell, chosen, at_once=_at_once())
+    failed = 0
+    for skill, outcome in zip(chosen, outcomes, strict=True):
+        if isinstance(outcome, Exception):
+            failed += 1
+            log.error("not rescanned", slug=skill.slug, error=str(outcome))
+    found = [outcome for outcome in outcomes if isinstance(outcome, Rescan)]
+    for rescan in found:
+        if rescan.is_worse:
+            log.warning("got worse", slug=rescan.slug, new=rescan.new, why=rescan.clause)
+    if not (left or failed):
+        done = RescanDone(standard=current_standard(), at=get_now(), request_id=request_id)
+        await commit([write_rescan_done(done)])
+    worse = sum(rescan.is_worse for rescan in found)
+    return RescanRun(checked=len(found), worse=worse, failed=failed, left=left)
+
+
+async def list_changed() -> list[Rescan]:
+    """Return what would end otherwise by the standard of today, of what is still as it was."""
+    known = await get_rescans(current_standard())
+    return [
+        known[skill.slug]
+        for skill in await list_skills()
+        if skill.slug in known
+        and _is_about(known[skill.slug], skill)
+        and known[skill.slug].is_changed
+    ]
+
+
+async def _rescan(skill: PublishedSkill, request_id: str) -> Rescan | None:
+    """Check one and write down what came of it; None if it is not there any more."""
+    submission = await get_submission(skill.submission_id)
+    version = await get_version(skill.slug, skill.offered) if skill.offered else None
+    if submission is None or version is None:
+        log.warning("not rescanned: parts of it are missing", slug=skill.slug)
+        return None
+    reviewer = find_reviewer(await get_history(skill.submission_id), version)
+    approved = await get_report_on(skill.submission_id, version.digest) if reviewer else None
+    async with opened_version(version, submission.record) as snapshot:
+        decision = (await check_version(submission.record, snapshot)).decision
+    unseen = [item for item in decision.deciding if not _was_seen(item, approved)]
+    is_unseen = bool(reviewer and unseen and decision.outcome is Outcome.REVIEW)
+    clause = f"{reviewer} approved it without: {decision.clause}" if is_unseen else decision.clause
+    first = unseen if is_unseen else decision.deciding
+    rescan = Rescan(
+        slug=skill.slug,
+        version=skill.version,
+        digest=version.digest,
+        standard=current_standard(),
+        old=Outcome.REVIEW if reviewer else Outcome.PUBLISH,
+        new=decision.outcome,
+        clause=clause,
+        finding=first[0] if first else None,
+        checked_at=get_now(),
+        is_unseen=is_unseen,
+        request_id=request_id,
+    )
+    await commit([write_rescan(rescan)])
+    return rescan
+
+
+def _at_once() -> int:
+    """Leave half of the places to what people wait for."""
+    return max(get_settings().scan_processes // 2, 1)
+
+
+def _is_about(rescan: Rescan | None, skill: PublishedSkill) -> bool:
+    return rescan is not None and rescan.digest == skill.digest
+
+
+def _is_known(
+    rescan: Rescan | None, skill: PublishedSkill, asked: Stored[RescanAsked] | None
+) -> bool:
+    if rescan is None or not _is_about(rescan, skill):
+        return False
+    return asked is None or rescan.request_id == asked.record.id
+
+
+def _was_seen(finding: Finding, approved: Report | None) -> bool:
+    """Tell whether a finding was in the report that the reviewer approved."""
+    return approved is not None and _identity(finding) in map(_identity, approved.findings)
+
+
+def _identity(finding: Finding) -> tuple[object, ...]:
+    if finding.fingerprint:
+        return finding.rule, finding.fingerprint
+    return finding.rule, finding.file, finding.line, finding.message
+
+
+def _is_current(report: Report, skill: PublishedSkill, today: date) -> bool:
+    """Tell whether its last check was by the standard of today; then there is nothing to do."""
+    is_same = (report.digest, report.scanner, report.ruleset, report.policy) == (
+        skill.digest,
+        SCANNER,
+        ruleset_version(),
+        digest_of(bound_env().policy),
+    )
+    marks = [item.suppression for item in report.findings if item.suppression]
+    return is_same and not any(not mark.is_expired and mark.expires < today for mark in marks)

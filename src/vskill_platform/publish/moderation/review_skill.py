@@ -1,0 +1,227 @@
+"""The reviewer's desk: what waits for a person is published, rejected or checked anew."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import (
+    ChangedSinceSeen,
+    InvalidInput,
+    InvalidTransition,
+    NotAllowed,
+    NotFound,
+)
+from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.model.decision import Outcome, namespaces_of
+from vskill_platform.model.failure import REVIEWED
+from vskill_platform.model.reasons import Reasoned
+from vskill_platform.model.skill import SkillManifest
+from vskill_platform.model.submission import Cause, Submission, SubmissionState, move, reopen
+from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity
+from vskill_platform.publish.moderation.check_version import check_version
+from vskill_platform.publish.moderation.hold_skill import reopened
+from vskill_platform.publish.versions.publish_skill import Publication, prepare_publication
+from vskill_platform.scan.scan_skill import ScanResult
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.block_store import find_block
+from vskill_platform.stores.block_submission import why_blocked
+from vskill_platform.stores.db import bound_env, commit, get_now
+from vskill_platform.stores.held_store import let_go
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.scan_store import get_report, write_report, write_report_of_published
+from vskill_platform.stores.submission_store import (
+    get_history,
+    get_submission,
+    queue_submission,
+    write_submission,
+)
+
+
+class Ruling(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
+    """What a reviewer says."""
+
+    submission_id: str
+    reviewer: str
+    reason: str
+    #: The digest of the content that the reviewer has looked at, "" if there was none to look at;
+    #: None says nothing, which is enough only where nothing is decided.
+    seen: str | None = None
+
+
+Deed = Callable[[Ruling], Awaitable[Submission]]
+
+
+async def approve(said: Ruling) -> Submission:
+    """Publish exactly the files that were checked, without another look at their source.
+
+    They are checked once more, since rules, policy and blocklist may have changed while they
+    waited: what would be rejected now is refused.
+    """
+    stored = await _seen(said)
+    submission = stored.record
+    await _check_who(submission, said.reviewer)
+    async with reopened(submission) as snapshot:
+        scanned, manifest, report = await _check_again(submission, snapshot)
+        publication = await prepare_publication(
+            submission, snapshot, manifest, likeness=scanned.measured(), now=get_now()
+        )
+    decided = f"approved by {said.reviewer}: {said.reason}"
+    report = msgspec.structs.replace(report, decided=decided)
+    published, operations = _publish(stored, said, publication)
+    operations += publication.operations
+    operations += [*write_report_of_published(report), *await let_go(submission.id)]
+    operations.append(_audit("reviews approve", said, outcome=published.reason))
+    return await _commit(published, operations)
+
+
+async def reject(said: Ruling) -> Submission:
+    """End it, with the reviewer's reason beside what was found; the files go after a while."""
+    stored = await _seen(said)
+    rejected, event = move(
+        stored.record, SubmissionState.REJECTED, _cause(said, said.reason), now=get_now()
+    )
+    operations = write_submission(rejected, [event], expected=stored.revision)
+    report = await get_report(rejected.id)
+    if report:
+        decided = f"rejected by {said.reviewer}: {said.reason}"
+        findings = (_objection(said), *report.findings)
+        operations.append(
+            write_report(msgspec.structs.replace(report, findings=findings, decided=decided))
+        )
+    operations.append(_audit("reviews reject", said, outcome="rejected"))
+    return await _commit(rejected, operations)
+
+
+async def recheck(said: Ruling) -> Submission:
+    """Send it through the whole walk again, with whatever its source holds now."""
+    stored = await _waiting(said)
+    again, event = reopen(stored.record, _cause(said, said.reason), now=get_now())
+    operations = write_submission(again, [event], expected=stored.revision)
+    operations += [
+        queue_submission(again),
+        _audit("reviews recheck", said, outcome="queued again"),
+    ]
+    return await _commit(again, operations)
+
+
+async def _waiting(said: Ruling) -> Stored[Submission]:
+    if not said.reason.strip():
+        raise InvalidInput("a decision needs a reason; give it with --reason")
+    stored = await get_submission(said.submission_id)
+    if stored is None:
+        raise NotFound(f"there is no submission {said.submission_id!r}; `reviews` shows what waits")
+    if stored.record.state is not SubmissionState.NEEDS_REVIEW:
+        raise decided_already(stored.record)
+    return stored
+
+
+async def _seen(said: Ruling) -> Stored[Submission]:
+    """Return what waits if it is what the reviewer has looked at.
+
+    While it waits, its submitter may hand in other files, which are checked and wait in their turn.
+    """
+    stored = await _waiting(said)
+    if said.seen is None:
+        raise InvalidInput("a decision names what was looked at: the digest of what waits")
+    if said.seen != (stored.record.digest or ""):
+        raise ChangedSinceSeen(
+            f"what waits now under {said.submission_id} is not what you have looked at: other "
+            "files came in meanwhile. Nothing was decided; look at it again"
+        )
+    return stored
+
+
+async def _check_who(submission: Submission, reviewer: str) -> None:
+    """Nobody is judge in their own cause, unless the policy says so."""
+    if bound_env().policy.within(namespaces_of(submission.source)).review.own:
+        return
+    history = await get_history(submission.id)
+    again = {event.actor for event in history if event.trigger == "submit"}
+    if reviewer in {submission.submitter, *again}:
+        raise NotAllowed(
+            f"{reviewer} has submitted it, so somebody else must approve it; a registry of one "
+            "person sets own = true under [review] in its policy"
+        )
+
+
+async def _check_again(
+    submission: Submission, snapshot: Snapshot
+) -> tuple[ScanResult, SkillManifest, Report]:
+    """Check the kept files by the rules, policy and blocklist of today."""
+    checked = await check_version(submission, snapshot)
+    if checked.decision.outcome is Outcome.REJECT or checked.scanned is None:
+        raise await _refused(submission, checked.decision.clause)
+    manifest = checked.scanned.manifest
+    if manifest is None:
+        raise await _refused(submission, "its manifest cannot be used")
+    if block := await find_block(submission.source, name=manifest.name, digest=snapshot.digest):
+        raise await _refused(submission, why_blocked(block.record))
+    return checked.scanned, manifest, checked.report
+
+
+def _publish(
+    stored: Stored[Submission], said: Ruling, publication: Publication
+) -> tuple[Submission, list[Operation]]:
+    now = get_now()
+    slug, version = publication.slug, publication.version
+    submission = msgspec.structs.replace(
+        stored.record, slug=slug, is_private=publication.is_private
+    )
+    approved, approval = move(
+        submission, SubmissionState.AUTO_APPROVED, _cause(said, said.reason), now=now
+    )
+    done = Cause(trigger="publish", actor=said.reviewer, reason=f"published as {slug} {version}")
+    published, end = move(approved, SubmissionState.PUBLISHED, done, now=now)
+    operations = write_submission(published, [approval, end], expected=stored.revision)
+    return published, operations
+
+
+async def _commit(submission: Submission, operations: list[Operation]) -> Submission:
+    """Do all of it or nothing; who comes second is told what the first has decided."""
+    if await commit(operations) is not None:
+        return submission
+    stored = await get_submission(submission.id)
+    if stored and stored.record.state is not SubmissionState.NEEDS_REVIEW:
+        raise decided_already(stored.record)
+    raise InvalidTransition(
+        "something that it depends on has changed at this moment, and nothing was done; try again"
+    )
+
+
+def decided_already(submission: Submission) -> InvalidTransition:
+    return InvalidTransition(
+        f"{submission.id} does not wait for a person: it is {submission.state} "
+        f"since {submission.updated_at:%Y-%m-%d %H:%M} UTC ({submission.reason})"
+    )
+
+
+async def _refused(submission: Submission, why: str) -> NotAllowed | InvalidTransition:
+    """Say why not; if another reviewer was faster meanwhile, that is why."""
+    stored = await get_submission(submission.id)
+    if stored and stored.record.state is not SubmissionState.NEEDS_REVIEW:
+        return decided_already(stored.record)
+    return NotAllowed(
+        f"it would be rejected now: {why}. If that has changed, have it checked anew: "
+        f"vskill-platform reviews recheck {submission.id}"
+    )
+
+
+def _objection(said: Ruling) -> Finding:
+    return Finding(
+        rule=REVIEWED,
+        severity=Severity.HIGH,
+        kind=FindingKind.QUALITY,
+        message=f"A reviewer has rejected it: {said.reason}",
+        fix="Change what the reviewer names, then submit it again.",
+    )
+
+
+def _cause(said: Ruling, reason: str) -> Cause:
+    return Cause(trigger="review", actor=said.reviewer, reason=reason)
+
+
+def _audit(action: str, said: Ruling, *, outcome: str) -> Operation:
+    return write_audit(
+        action, said.submission_id, actor=said.reviewer, reason=said.reason, outcome=outcome
+    )

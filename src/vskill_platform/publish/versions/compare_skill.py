@@ -1,0 +1,171 @@
+"""How a submitted skill compares with what is published: copies, look-alike names, heaps."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.model.likeness import Likeness, is_near_copy, similarity, text_marks
+from vskill_platform.model.lookalike import NameLikeness, compare_names, name_marks
+from vskill_platform.model.verdict import Finding
+from vskill_platform.publish.versions.diff_copy import Difference, what_differs
+from vskill_platform.scan.capabilities import Capabilities, new_capabilities
+from vskill_platform.scan.registry_rules import registry_finding
+from vskill_platform.stores.likeness_store import (
+    SkillLikeness,
+    find_by_marks,
+    get_likeness,
+    marks_of,
+)
+from vskill_platform.stores.skill_store import resolve_slug
+
+#: A family of skills from one template is honest up to here; the campaigns that were seen
+#: published dozens to hundreds within days.
+HEAP = 10
+HEAP_WITHIN = timedelta(days=7)
+_MAX_NAMED = 3
+_MAX_GAINED = 5
+
+
+class Newcomer(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody wants to publish."""
+
+    #: Under which it would be published, or is already.
+    slug: str
+    name: str
+    publisher: str
+    likeness: Likeness
+
+
+async def compare_skill(
+    newcomer: Newcomer, snapshot: Snapshot, *, now: datetime
+) -> tuple[Finding, ...]:
+    """Return what the registry finds; that the index does not answer is an error, not nothing."""
+    slug, published, found = await asyncio.gather(
+        resolve_slug(newcomer.slug),
+        get_likeness(newcomer.slug),
+        find_by_marks(marks_of(newcomer.likeness.instructions, newcomer.name)),
+    )
+    if slug != newcomer.slug:  # what it wants to be called is an old name of something
+        newcomer = msgspec.structs.replace(newcomer, slug=slug)
+        published = await get_likeness(slug)
+    alike = [item for item in found if _is_alike(newcomer, item)]
+    named = [
+        item for item in found if _is_like_named(newcomer, item) and _is_older(item, published)
+    ]
+    copied = [
+        item
+        for item in alike
+        if item.publisher != newcomer.publisher and _is_older(item, published)
+    ]
+    findings: list[Finding] = []
+    if copied:
+        original = copied[0]
+        difference = await what_differs(original.slug, snapshot)
+        findings += _copy_findings(newcomer, original, difference)
+        named = [item for item in named if item.slug != original.slug]
+    findings += _name_findings(newcomer, named)
+    if published is None:
+        own = [item for item in alike if item.publisher == newcomer.publisher]
+        findings += _heap_findings(newcomer, own, now)
+    return tuple(findings)
+
+
+async def find_alike(newcomer: Newcomer) -> list[SkillLikeness]:
+    """Return what is published with nearly the same instructions, the oldest first."""
+    found = await find_by_marks(text_marks(newcomer.likeness.instructions))
+    return [item for item in found if _is_alike(newcomer, item)]
+
+
+async def find_like_named(newcomer: Newcomer) -> list[SkillLikeness]:
+    """Return what others published under a name that is taken for this one, not under the same."""
+    found = await find_by_marks(name_marks(newcomer.name))
+    return [item for item in found if _is_like_named(newcomer, item)]
+
+
+def _is_alike(newcomer: Newcomer, other: SkillLikeness) -> bool:
+    return other.slug != newcomer.slug and is_near_copy(
+        newcomer.likeness.instructions, other.likeness.instructions
+    )
+
+
+def _is_like_named(newcomer: Newcomer, other: SkillLikeness) -> bool:
+    return other.publisher != newcomer.publisher and bool(compare_names(newcomer.name, other.name))
+
+
+def _is_older(other: SkillLikeness, published: SkillLikeness | None) -> bool:
+    """Tell whether the other was there first: the original must not become the copy.
+
+    By dates, though a clock may be wrong: a revision would be in order whatever the clock says, but
+    a skill gets a new one with each rename and each rebuilt index entry, and so would lose its age.
+    The date of the first publication stays with the skill.
+    """
+    return published is None or other.since < published.since
+
+
+def _copy_findings(
+    newcomer: Newcomer, original: SkillLikeness, difference: Difference
+) -> list[Finding]:
+    same = similarity(newcomer.likeness.instructions, original.likeness.instructions)
+    copied = (
+        f"of {original.slug} ({same:.0%} of the instructions are the same), "
+        f"published by {original.publisher} since {original.since:%Y-%m-%d}"
+    )
+    differs = f"What differs: {difference.in_words()}."
+    gained = new_capabilities(original.likeness.capabilities, newcomer.likeness.capabilities)
+    found: dict[str, str] = {}
+    # The same files can do the same, though newer rules may say more about them.
+    if gained and (difference.added or difference.changed):
+        found["SKR-REG-003"] = f"A copy {copied}, that can do more: {_listed(gained)}. {differs}"
+    if likeness := compare_names(newcomer.name, original.name):
+        name = f"whose name {likeness}, {newcomer.name} for {original.name}"
+        found["SKR-REG-002"] = f"A copy {copied}, {name}. {differs}"
+    if not found:
+        found["SKR-REG-001"] = f"A copy {copied}. {differs}"
+    evidence = (difference.in_words(), *difference.lines)
+    return [
+        registry_finding(rule, message, about=original.slug, evidence=evidence)
+        for rule, message in found.items()
+    ]
+
+
+def _name_findings(newcomer: Newcomer, named: Sequence[SkillLikeness]) -> list[Finding]:
+    findings = []
+    for rule, likeness, how in (
+        ("SKR-REG-004", NameLikeness.HOMOGLYPH, "looks the same as that of"),
+        ("SKR-REG-005", NameLikeness.SLIP, "differs by little from that of"),
+    ):
+        alike = [item for item in named if compare_names(newcomer.name, item.name) is likeness]
+        if alike:
+            whose = ", ".join(f"{item.slug} by {item.publisher}" for item in alike[:_MAX_NAMED])
+            message = f"The name {newcomer.name} {how} {whose}{_more(alike)}."
+            findings.append(registry_finding(rule, message, about=alike[0].slug))
+    return findings
+
+
+def _heap_findings(
+    newcomer: Newcomer, own: Sequence[SkillLikeness], now: datetime
+) -> list[Finding]:
+    recent = [item for item in own if item.name != newcomer.name and now - item.since < HEAP_WITHIN]
+    names = {item.name: item for item in recent}
+    if len(names) < HEAP:
+        return []
+    examples = ", ".join(item.slug for item in list(names.values())[:_MAX_NAMED])
+    message = (
+        f"{newcomer.publisher} has published {len(names)} skills with nearly these instructions "
+        f"within {HEAP_WITHIN.days} days, such as {examples}."
+    )
+    return [registry_finding("SKR-REG-006", message, about=newcomer.publisher)]
+
+
+def _listed(gained: Capabilities) -> str:
+    return "; ".join(
+        f"{kind}: {', '.join(values[:_MAX_GAINED])}{_more(values, _MAX_GAINED)}"
+        for kind, values in gained.items()
+    )
+
+
+def _more(items: Sequence[object], shown: int = _MAX_NAMED) -> str:
+    return f" and {len(items) - shown} more" if len(items) > shown else ""

@@ -1,0 +1,240 @@
+"""Publishing: the skill, its version and its archive, ready for the walk's last commit."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.errors import SlugTaken
+from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.model.labels import agents_of, tags_of
+from vskill_platform.model.likeness import Likeness
+from vskill_platform.model.skill import (
+    PublishedSkill,
+    SkillManifest,
+    SkillVersion,
+    known_version,
+    next_version,
+)
+from vskill_platform.model.submission import Submission
+from vskill_platform.publish.versions.package_skill import package_skill
+from vskill_platform.publish.versions.sync_visibility import Home, align_submissions
+from vskill_platform.stores.block_store import expect_unblocked
+from vskill_platform.stores.likeness_store import SkillLikeness, delete_likeness, write_likeness
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.skill_store import (
+    find_skill,
+    get_versions,
+    move_parts,
+    write_skill,
+    write_version,
+)
+from vskill_platform.stores.upload_store import drop_upload
+
+
+class Publication(msgspec.Struct, frozen=True, kw_only=True):
+    slug: str
+    version: str
+    operations: list[Operation]
+    #: Whether the skill is hidden, and with it the submission that it comes from.
+    is_private: bool
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """Where to publish: the slug, and what is published from this source already."""
+
+    slug: str
+    stored: Stored[PublishedSkill] | None
+
+    @property
+    def skill(self) -> PublishedSkill | None:
+        return self.stored.record if self.stored else None
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is hidden: no publication shows it, only who says so."""
+        return self.stored is not None and self.stored.record.is_private
+
+
+async def prepare_publication(
+    submission: Submission,
+    snapshot: Snapshot,
+    manifest: SkillManifest,
+    *,
+    likeness: Likeness,
+    now: datetime,
+) -> Publication:
+    """Say what to write so that exactly the checked files are published, and found by copies.
+
+    The commit fails if it was put on the blocklist, or published by somebody else, meanwhile.
+    """
+    source = submission.source
+    place = await _find_place(submission, manifest.name)
+    is_private = place.is_private or submission.is_private
+    looks = SkillLikeness(
+        slug=place.slug,
+        name=manifest.name,
+        publisher=source.publisher,
+        since=place.skill.published_at if place.skill else now,
+        likeness=likeness,
+    )
+    always = [
+        *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
+        *await _let_copies_find(looks, place, is_private=is_private),
+        *await _hide_others(place, submission, is_private=is_private),
+    ]
+    versions = await get_versions(place.skill.slug) if place.skill else []
+    known = known_version(place.skill, versions, snapshot.digest) if place.skill else None
+    if place.stored and known:
+        # The content is what it was: it was checked again, and nothing else happened.
+        again = msgspec.structs.replace(
+            place.stored.record, checked_at=now, down=None, is_private=is_private,
+            **_labels(manifest),
+        )  # fmt: skip
+        always += _stored_once(submission, known.archive_sha256)
+        return _confirm(place.stored, again, known, always)
+    archive = await package_skill(snapshot)
+    always += _stored_once(submission, archive.sha256)
+    newest = versions[-1].version if versions else None
+    version = _version(snapshot, archive.sha256, submission, now)
+    version = msgspec.structs.replace(
+        version,
+        slug=place.slug,
+        number=place.skill.versions + 1 if place.skill else 1,
+        version=next_version(newest, manifest.metadata.get("version")),
+        capabilities=likeness.capabilities,
+    )
+    skill = _skill(submission, manifest, version, place.skill)
+    operations = [
+        *await _write_in_place(place, msgspec.structs.replace(skill, is_private=is_private)),
+        *write_version(version, archive.content),
+        *always,
+    ]
+    return Publication(
+        slug=place.slug, version=version.version, operations=operations, is_private=is_private
+    )
+
+
+def _version(
+    snapshot: Snapshot, archive_sha256: str, submission: Submission, now: datetime
+) -> SkillVersion:
+    """Return a version of these files that has no place and no number yet."""
+    return SkillVersion(
+        slug="",
+        number=0,
+        version="",
+        digest=snapshot.digest,
+        files=snapshot.files,
+        archive_sha256=archive_sha256,
+        commit_sha=snapshot.commit_sha,
+        submission_id=submission.id,
+        published_at=now,
+    )
+
+
+def _stored_once(submission: Submission, archive_sha256: str) -> list[Operation]:
+    """Drop the upload whose bytes are kept as the archive of a version from now on."""
+    is_same = submission.source.upload_sha256 == archive_sha256
+    return [drop_upload(archive_sha256)] if is_same else []
+
+
+def _confirm(
+    stored: Stored[PublishedSkill],
+    again: PublishedSkill,
+    known: SkillVersion,
+    always: list[Operation],
+) -> Publication:
+    put = write_skill(again, expected=stored.revision)
+    yanked = " (yanked)" if again.yank_of(known.number) else ""
+    return Publication(
+        slug=again.slug,
+        version=f"{known.version}{yanked}",
+        operations=[put, *always],
+        is_private=again.is_private,
+    )
+
+
+async def _hide_others(
+    place: _Place, submission: Submission, *, is_private: bool
+) -> list[Operation]:
+    """Hide the submissions of other refs if it is this publication that hides the skill."""
+    if not is_private or place.is_private:
+        return []
+    slugs = {place.slug, *([place.skill.slug] if place.skill else [])}
+    source = submission.source
+    home = Home(url=source.url, path=source.path, slugs=frozenset(slugs))
+    return await align_submissions(home, is_private=True, but=submission.id)
+
+
+async def _let_copies_find(
+    looks: SkillLikeness, place: _Place, *, is_private: bool
+) -> list[Operation]:
+    """Let it be found by what is like it; who copies what is private must not learn of it."""
+    if is_private:
+        return await delete_likeness(looks.slug)
+    return await write_likeness(looks, is_new=place.stored is None)
+
+
+async def _find_place(submission: Submission, name: str) -> _Place:
+    """Find the slug: what a source has published before stays its own, also under a new name."""
+    owner = submission.source.owner_key
+    wished = f"{submission.source.namespace}/{name}"
+    _, before = await find_skill(submission.slug) if submission.slug else ("", None)
+    own = before if before and before.record.source_key == owner else None
+    if own and own.record.name == name:
+        return _Place(own.record.slug, own)
+    slug, taken = await find_skill(wished)
+    if own and slug == own.record.slug:  # a name that it had before
+        return _Place(wished, own)
+    if taken and taken.record.source_key != owner:
+        # Not from which: it may be a folder of this machine, or private, and everybody reads this.
+        raise SlugTaken(f"{slug} is published from another source already")
+    return _Place(slug, taken or own)
+
+
+async def _write_in_place(place: _Place, skill: PublishedSkill) -> list[Operation]:
+    if place.stored is None:
+        return [write_skill(skill, expected=ABSENT)]
+    if place.slug == place.stored.record.slug:
+        return [write_skill(skill, expected=place.stored.revision)]
+    return [
+        *await move_parts(place.stored, place.slug),
+        *await delete_likeness(place.stored.record.slug),
+        write_skill(skill, expected=ABSENT),
+    ]
+
+
+def _skill(
+    submission: Submission,
+    manifest: SkillManifest,
+    version: SkillVersion,
+    before: PublishedSkill | None,
+) -> PublishedSkill:
+    return PublishedSkill(
+        slug=version.slug,
+        name=manifest.name,
+        description=manifest.description,
+        license=manifest.license,
+        repo_url=submission.repo_url,
+        skill_path=submission.skill_path,
+        source_key=submission.source.owner_key,
+        publisher=submission.source.publisher,
+        submission_id=submission.id,
+        version=version.version,
+        versions=version.number,
+        digest=version.digest,
+        published_at=before.published_at if before else version.published_at,
+        checked_at=version.published_at,
+        yanked=before.yanked if before else (),
+        **_labels(manifest),
+    )
+
+
+def _labels(manifest: SkillManifest) -> dict[str, Any]:
+    """Return by what a skill can be found beside its name and description."""
+    return {
+        "tags": tags_of(manifest),
+        "agents": agents_of(manifest),
+        "compatibility": manifest.compatibility,
+    }

@@ -1,0 +1,122 @@
+"""Who may do what, as a table of its own: a change of the rights has to be made twice."""
+
+from itertools import pairwise
+from typing import Literal
+
+import msgspec
+import pytest
+
+from tests.clocks import NOON
+from vskill_platform.model.rights import RIGHTS, SCOPE_RIGHTS, SCOPES_OF, Right, Visitor
+from vskill_platform.model.user import Role, Scope, User
+from vskill_platform.settings import Settings
+
+R = Right
+SubmitBy = Literal["anyone", "signed_in", "publishers"]
+_FOR_REVIEWERS = {R.ANYONE, R.SUBMIT, R.MANAGE, R.ACCOUNT, R.REVIEW, R.OPERATE, R.BLOCK}
+#: With a session, if everybody may submit.
+TABLE: dict[Role | None, set[Right]] = {
+    None: {R.ANYONE, R.SUBMIT},
+    Role.READER: {R.ANYONE, R.SUBMIT, R.MANAGE, R.ACCOUNT},
+    Role.PUBLISHER: {R.ANYONE, R.SUBMIT, R.MANAGE, R.ACCOUNT},
+    Role.REVIEWER: _FOR_REVIEWERS,
+    Role.ADMIN: _FOR_REVIEWERS | {R.ADMINISTER},
+}
+#: With a token of an admin.
+SCOPES: dict[Scope, set[Right]] = {
+    Scope.READ: {R.ANYONE},
+    Scope.SUBMIT: {R.ANYONE, R.SUBMIT},
+    Scope.MANAGE: {R.ANYONE, R.MANAGE},
+    Scope.REVIEW: {R.ANYONE, R.MANAGE, R.REVIEW, R.BLOCK},
+    Scope.OPERATE: {R.ANYONE, R.OPERATE},
+    Scope.ADMIN: set(Right),
+}
+
+
+def a_visitor(role: Role | None, *scopes: Scope) -> Visitor:
+    if role is None:
+        return Visitor(address="203.0.113.7")
+    user = User(name="ada", role=role, created_at=NOON)
+    via: Literal["session", "token"] = "token" if scopes else "session"
+    return Visitor(user=user, via=via, scopes=frozenset(scopes))
+
+
+def rights_of(visitor: Visitor, settings: Settings | None = None) -> set[Right]:
+    return {right for right in Right if visitor.may(right, settings or Settings())}
+
+
+@pytest.mark.parametrize("role", [None, *Role], ids=str)
+def test_each_role_may_what_the_table_says(role: Role | None) -> None:
+    assert rights_of(a_visitor(role)) == TABLE[role]
+
+
+def test_each_role_may_what_the_one_before_may() -> None:
+    for lower, higher in pairwise(Role):
+        assert RIGHTS[lower] <= RIGHTS[higher]
+        assert SCOPES_OF[lower] <= SCOPES_OF[higher]
+
+
+@pytest.mark.parametrize(
+    ("submit_by", "able"),
+    [
+        ("anyone", {None, *Role}),
+        ("signed_in", set(Role)),
+        ("publishers", {Role.PUBLISHER, Role.REVIEWER, Role.ADMIN}),
+    ],
+)
+def test_who_may_submit_is_a_setting(submit_by: SubmitBy, able: set[Role | None]) -> None:
+    settings = msgspec.structs.replace(Settings(), submit_by=submit_by)
+
+    may_submit = {
+        role for role in (None, *Role) if R.SUBMIT in rights_of(a_visitor(role), settings)
+    }
+
+    assert may_submit == able
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+def test_a_token_may_what_it_is_for(scope: Scope) -> None:
+    assert rights_of(a_visitor(Role.ADMIN, scope)) == SCOPES[scope]
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+@pytest.mark.parametrize("role", list(Role))
+def test_a_token_never_may_more_than_its_user(role: Role, scope: Scope) -> None:
+    assert rights_of(a_visitor(role, scope)) <= TABLE[role] & SCOPES[scope]
+
+
+def test_several_scopes_add_up() -> None:
+    visitor = a_visitor(Role.REVIEWER, Scope.SUBMIT, Scope.OPERATE)
+
+    assert rights_of(visitor) == {R.ANYONE, R.SUBMIT, R.OPERATE}
+
+
+def test_a_token_without_any_scope_may_nothing() -> None:
+    user = User(name="ada", role=Role.ADMIN, created_at=NOON)
+
+    assert rights_of(Visitor(user=user, via="token")) == set()
+
+
+def test_only_the_scope_admin_makes_other_tokens() -> None:
+    able = {scope for scope in Scope if Right.ACCOUNT in SCOPE_RIGHTS[scope]}
+
+    assert able == {Scope.ADMIN}
+    assert {role for role in Role if Scope.ADMIN in SCOPES_OF[role]} == {Role.ADMIN}
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("203.0.113.7", "anonymous@203.0.113.x"),
+        ("2001:db8:85a3:8d3:1319:8a2e:370:7348", "anonymous@2001:db8:85a3::x"),
+        ("::ffff:203.0.113.7", "anonymous@203.0.113.x"),
+        ("", "anonymous@nowhere"),
+        ("<script>", "anonymous@nowhere"),
+    ],
+)
+def test_who_is_not_signed_in_is_named_by_a_part_of_the_address(address: str, name: str) -> None:
+    assert Visitor(address=address).name == name
+
+
+def test_who_is_signed_in_is_named_by_name() -> None:
+    assert a_visitor(Role.READER).name == "ada"

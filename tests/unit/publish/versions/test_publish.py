@@ -1,0 +1,151 @@
+"""Publishing: exactly what was checked, in versions that never change."""
+
+import io
+import tarfile
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.casts import a_published_skill, a_skill_folder, a_submission
+from tests.clocks import NOON
+from vskill_platform.errors import SlugTaken
+from vskill_platform.fetch.fetch_source import fetched
+from vskill_platform.model.likeness import Likeness
+from vskill_platform.model.lookalike import name_marks
+from vskill_platform.model.skill import SkillManifest
+from vskill_platform.model.source import Source, folder_source
+from vskill_platform.model.submission import Submission
+from vskill_platform.publish.versions.package_skill import package_skill
+from vskill_platform.publish.versions.publish_skill import Publication, prepare_publication
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.likeness_store import find_by_marks, get_likeness
+from vskill_platform.stores.skill_store import get_archive, get_skill, get_versions, write_skill
+
+MANIFEST = SkillManifest(name="tidy-notes", description="Tidies notes.")
+
+
+async def publish(folder: Path, env: WorkerEnv, *, wished: str | None = None) -> Publication:
+    source = folder_source(str(folder))
+    manifest = SkillManifest(
+        name="tidy-notes",
+        description="Tidies notes.",
+        metadata={"version": wished} if wished else {},
+    )
+    async with fetched(source) as snapshot:
+        publication = await prepare_publication(
+            submitted(source), snapshot, manifest, likeness=Likeness(), now=NOON
+        )
+    assert await env.engine.commit(publication.operations) is not None
+    return publication
+
+
+def submitted(source: Source) -> Submission:
+    return msgspec.structs.replace(a_submission(submission_id="sub_1"), source=source)
+
+
+async def test_a_first_publication_has_one_version_and_its_archive(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path, run_dot_sh="echo hi")
+
+    publication = await publish(folder, bound)
+
+    assert (publication.slug, publication.version) == ("@local/tidy-notes", "1.0.0")
+    (version,) = await get_versions("@local/tidy-notes")
+    archive = await get_archive(version.archive_sha256)
+    assert archive is not None
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        assert files.getnames() == ["SKILL.md", "run.sh"]
+        packed = files.extractfile("run.sh")
+        assert packed is not None
+        assert packed.read() == b"echo hi"
+
+
+async def test_the_same_content_makes_no_new_version(bound: WorkerEnv, tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    await publish(folder, bound)
+
+    again = await publish(folder, bound)
+
+    assert again.version == "1.0.0"
+    assert len(await get_versions("@local/tidy-notes")) == 1
+
+
+async def test_changed_content_makes_the_next_version(bound: WorkerEnv, tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    await publish(folder, bound)
+    (folder / "more.md").write_text("more")
+    second = await publish(folder, bound)
+    (folder / "more.md").write_text("even more")
+
+    third = await publish(folder, bound, wished="2.0.0")
+
+    assert (second.version, third.version) == ("1.0.1", "2.0.0")
+    versions = await get_versions("@local/tidy-notes")
+    assert [version.version for version in versions] == ["1.0.0", "1.0.1", "2.0.0"]
+    stored = await get_skill("@local/tidy-notes")
+    assert stored
+    assert (stored.record.version, stored.record.versions) == ("2.0.0", 3)
+
+
+async def test_a_slug_belongs_to_the_source_that_had_it_first(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    await publish(a_skill_folder(tmp_path / "ada"), bound)
+
+    with pytest.raises(SlugTaken, match="is published from another source already"):
+        await publish(a_skill_folder(tmp_path / "ben"), bound)
+
+
+async def test_two_at_once_for_one_slug_make_one(bound: WorkerEnv, tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    source = folder_source(str(folder))
+    submission = submitted(source)
+    async with fetched(source) as snapshot:
+        first, second = [
+            await prepare_publication(submission, snapshot, MANIFEST, likeness=Likeness(), now=NOON)
+            for _ in range(2)
+        ]
+
+    assert await bound.engine.commit(first.operations) is not None
+    assert await bound.engine.commit(second.operations) is None
+
+
+async def test_the_archive_of_equal_files_is_equal_to_the_byte(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    archives = []
+    for parent in ("a", "b"):
+        folder = a_skill_folder(tmp_path / parent, z_dot_md="z", a_dot_md="a")
+        async with fetched(folder_source(str(folder))) as snapshot:
+            archives.append(await package_skill(snapshot))
+
+    assert archives[0] == archives[1]
+
+
+async def test_when_it_was_first_published_is_kept(bound: WorkerEnv, tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    source = folder_source(str(folder))
+    earlier = NOON - timedelta(days=3)
+    old = a_published_skill("@local/tidy-notes", source_key=source.key, published_at=earlier)
+    await bound.engine.commit([write_skill(old, expected=0)])
+
+    await publish(folder, bound)
+
+    stored = await get_skill("@local/tidy-notes")
+    assert stored
+    assert stored.record.published_at == earlier
+
+
+async def test_a_published_skill_is_found_by_what_it_is_like(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    await publish(a_skill_folder(tmp_path), bound)
+
+    found = await get_likeness("@local/tidy-notes")
+
+    assert found
+    assert (found.name, found.publisher, found.since) == ("tidy-notes", "@local", NOON)
+    assert await find_by_marks(name_marks("tidy-note")) == [found]

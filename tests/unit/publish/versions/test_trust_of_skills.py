@@ -1,0 +1,76 @@
+"""Trust in many skills at once is the trust in each of them."""
+
+from typing import Any
+
+from tests.casts import a_published_skill, a_submission
+from tests.clocks import NOON
+from tests.probes import ProbingEngine
+from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.model.skill import SkillVersion
+from vskill_platform.model.submission import Cause, SubmissionState, move, open_submission
+from vskill_platform.model.verdict import Report, Verdict
+from vskill_platform.publish.versions.trust_of_skill import trust_of_skill, trust_of_skills
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.stores.scan_store import write_report
+from vskill_platform.stores.skill_store import read_version_marks, write_version
+from vskill_platform.stores.submission_store import write_beginning, write_submission
+
+CAUSE = Cause(trigger="test", actor="ada", reason="because")
+_S = SubmissionState
+
+
+def records(number: int, verdict: Verdict, *way: SubmissionState) -> list[Operation]:
+    submission, first = open_submission(a_submission(submission_id=f"sub_{number}"), CAUSE)
+    events = []
+    for state in way:
+        submission, event = move(submission, state, CAUSE, now=NOON)
+        events.append(event)
+    version = SkillVersion(
+        slug=f"a/b/{number}", number=1, version="1.0.0", digest="0" * 64, files=(),
+        archive_sha256="0" * 64, commit_sha="a" * 40 if number % 2 else None,
+        submission_id=submission.id, published_at=NOON,
+    )  # fmt: skip
+    report = Report(
+        submission_id=submission.id, verdict=verdict, findings=(), digest="0" * 64,
+        scanner="test", checked_at=NOON, duration_seconds=0,
+    )  # fmt: skip
+    return [
+        *write_beginning(submission, first),
+        *write_submission(submission, events, expected=ABSENT),
+        *write_version(version, b""),
+        write_report(report),
+    ]
+
+
+async def test_it_is_that_of_each_and_read_at_once(bound: WorkerEnv) -> None:
+    reviewed = (_S.TIER1_SCANNING, _S.NEEDS_REVIEW, _S.AUTO_APPROVED, _S.PUBLISHED)
+    passed = (_S.TIER1_SCANNING, _S.AUTO_APPROVED, _S.PUBLISHED)
+    for number, (verdict, way) in enumerate(
+        [(Verdict.PASS, passed), (Verdict.REVIEW, reviewed), (Verdict.BLOCK, passed)]
+    ):
+        assert await bound.engine.commit(records(number, verdict, *way)) is not None
+    skills = [
+        a_published_skill(f"a/b/{number}", submission_id=f"sub_{number}") for number in range(4)
+    ]
+    latest = await read_version_marks({skill.slug: 1 for skill in skills})
+    probe = ProbingEngine(bound.engine)
+    probed = WorkerEnv(
+        engine=probe, settings=bound.settings, clock=bound.clock, scan_slots=bound.scan_slots
+    )
+
+    trusts = await run_with_worker_env(probed, lambda: trust_of_skills(skills, latest))
+
+    assert trusts == {skill.slug: await trust_of_skill(skill) for skill in skills}
+    assert probe.kv.most_at_once >= len(skills)
+    assert len({trust.score for trust in trusts.values()}) == 3
+
+
+async def test_a_record_of_which_nothing_can_be_said_costs_only_itself(
+    bound: WorkerEnv, logs: list[Any]
+) -> None:
+    good = a_published_skill("a/b/good")
+    odd = a_published_skill("a/b/odd", published_at=NOON.replace(tzinfo=None))
+
+    assert list(await trust_of_skills([odd, good], {})) == ["a/b/good"]
+    assert [event["slug"] for event in logs] == ["a/b/odd"]
