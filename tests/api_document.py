@@ -6,7 +6,7 @@ from typing import Any
 
 from httpx import Response
 
-from vskill_platform.web.api.routes import describe_api
+from vskill_platform.web.openapi import describe_api
 
 _HEADERS = ("etag", "retry-after", "x-limit-clamped", "warning", "age", "www-authenticate")
 _UNKNOWN_METHOD = 405

@@ -20,7 +20,7 @@ from vskill_platform.queue.fail_submission import ErrorClass
 from vskill_platform.scan.registry_rules import load_registry_rules
 from vskill_platform.scan.rules import load_rules
 from vskill_platform.settings import Settings, format_duration, variable
-from vskill_platform.web.api.routes import describe_api
+from vskill_platform.web.openapi import describe_api
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

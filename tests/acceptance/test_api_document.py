@@ -15,7 +15,7 @@ from schemathesis.specs.openapi import checks
 from tests.acceptance.ports import free_port
 from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
-from vskill_platform.web.api.routes import describe_api
+from vskill_platform.web.openapi import describe_api
 
 _EXAMPLES = 8
 _CONFORM = [

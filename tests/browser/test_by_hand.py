@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.registry import RISKY, Registry, own_words, wait_for_state
-from vskill_platform.web.templating import ago_in_words
+from vskill_platform.web.html.templating import ago_in_words
 
 
 def test_without_scripts_a_reason_can_be_typed_for_as_long_as_it_takes(

@@ -12,52 +12,21 @@ from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.fetch.snapshot import MAX_FILES
 from vskill_platform.model.rights import Right
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.access.bodies import MAX_BODY_BYTES, BoundedRequest
-from vskill_platform.web.access.guard import check_every_handler, check_right
-from vskill_platform.web.access.headers import add_headers
-from vskill_platform.web.access.middleware import AccessMiddleware
-from vskill_platform.web.access.rate_limits import RateLimits
-from vskill_platform.web.admin.audit import audit_page
-from vskill_platform.web.admin.blocklist import block_form, blocklist_page, unblock_form
-from vskill_platform.web.admin.dashboard import dashboard_page
-from vskill_platform.web.admin.people import (
-    add_user_form,
-    namespace_form,
-    people_page,
-    revoke_token_form,
-    user_form,
-)
-from vskill_platform.web.admin.policy import dry_run_form, policy_page
-from vskill_platform.web.admin.queue import (
-    admin_queue_page,
-    drop_form,
-    pause_form,
-    requeue_all_form,
-    requeue_form,
-    resume_form,
-    revive_form,
-)
-from vskill_platform.web.admin.rescan import apply_rescan_form, rescan_page, start_rescan_form
-from vskill_platform.web.admin.reviews import review_page, reviews_page, ruling_form
-from vskill_platform.web.admin.skills import manage_page, visibility_form, yank_form
-from vskill_platform.web.api.etags import ETags
-from vskill_platform.web.api.routes import api_router, openapi_document
-from vskill_platform.web.api.slug_paths import SlugPaths
-from vskill_platform.web.catalogue_access import warn_if_stale
-from vskill_platform.web.counted_installs import CountedInstalls
-from vskill_platform.web.env_middleware import EnvMiddleware
-from vskill_platform.web.external_scans import external_scan_callback
-from vskill_platform.web.head_requests import HeadRequests
-from vskill_platform.web.health import (
-    KnownHealth,
-    KnownReadiness,
-    healthz,
-    queue_healthz,
-    readyz,
-)
+from vskill_platform.web.html.templating import build_templates
+from vskill_platform.web.http.bodies import MAX_BODY_BYTES, BoundedRequest
+from vskill_platform.web.http.env_middleware import EnvMiddleware
+from vskill_platform.web.http.etags import ETags
+from vskill_platform.web.http.guard import check_every_handler, check_right
+from vskill_platform.web.http.head_requests import HeadRequests
+from vskill_platform.web.http.headers import add_headers
+from vskill_platform.web.http.middleware import AccessMiddleware
+from vskill_platform.web.http.problems import answer_problem
+from vskill_platform.web.http.rate_limits import RateLimits
+from vskill_platform.web.http.search_index import warn_if_stale
 from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.live.events import live_queue, live_submission
-from vskill_platform.web.pages.account import (
+from vskill_platform.web.openapi import api_router, openapi_document
+from vskill_platform.web.people.account_page import (
     account_page,
     add_own_token,
     change_members,
@@ -66,17 +35,52 @@ from vskill_platform.web.pages.account import (
     end_own_sessions,
     revoke_own_token,
 )
-from vskill_platform.web.pages.api import api_page
-from vskill_platform.web.pages.marketplace import marketplace
-from vskill_platform.web.pages.queue import queue_page
-from vskill_platform.web.pages.sign_in import sign_in_form, sign_in_page, sign_out
-from vskill_platform.web.pages.skill_pages import skill_pages, skills_root
-from vskill_platform.web.pages.submissions import retry_form, submission_page, withdraw_form
-from vskill_platform.web.pages.submit import submit_chosen_form, submit_form, submit_page
-from vskill_platform.web.pages.trust import trust_page
-from vskill_platform.web.pages.welcome import welcome_form, welcome_page
-from vskill_platform.web.problems import answer_problem
-from vskill_platform.web.templating import build_templates
+from vskill_platform.web.people.audit_page import audit_page
+from vskill_platform.web.people.sign_in_page import sign_in_form, sign_in_page, sign_out
+from vskill_platform.web.people.users_page import (
+    add_user_form,
+    namespace_form,
+    people_page,
+    revoke_token_form,
+    user_form,
+)
+from vskill_platform.web.people.welcome_page import welcome_form, welcome_page
+from vskill_platform.web.registry.api_page import api_page
+from vskill_platform.web.registry.dashboard_page import dashboard_page
+from vskill_platform.web.registry.policy_page import dry_run_form, policy_page
+from vskill_platform.web.registry.probes import (
+    KnownHealth,
+    KnownReadiness,
+    healthz,
+    queue_healthz,
+    readyz,
+)
+from vskill_platform.web.registry.rescan import apply_rescan_form, rescan_page, start_rescan_form
+from vskill_platform.web.registry.trust_page import trust_page
+from vskill_platform.web.reviews.blocklist_page import block_form, blocklist_page, unblock_form
+from vskill_platform.web.reviews.review_page import review_page, reviews_page, ruling_form
+from vskill_platform.web.skills.counted_installs import CountedInstalls
+from vskill_platform.web.skills.manage_page import manage_page, visibility_form, yank_form
+from vskill_platform.web.skills.marketplace import marketplace
+from vskill_platform.web.skills.skill_pages import skill_pages, skills_root
+from vskill_platform.web.skills.slug_paths import SlugPaths
+from vskill_platform.web.submissions.admin_queue_page import (
+    admin_queue_page,
+    drop_form,
+    pause_form,
+    requeue_all_form,
+    requeue_form,
+    resume_form,
+    revive_form,
+)
+from vskill_platform.web.submissions.external_scans import external_scan_callback
+from vskill_platform.web.submissions.queue_page import queue_page
+from vskill_platform.web.submissions.submission_page import (
+    retry_form,
+    submission_page,
+    withdraw_form,
+)
+from vskill_platform.web.submissions.submit_page import submit_chosen_form, submit_form, submit_page
 
 #: What a form holds besides the files of a skill.
 _OTHER_PARTS = 20

@@ -12,7 +12,7 @@ from vskill_platform.model.namespace import namespace_of
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.submission_store import read_submissions, submission_of_key
-from vskill_platform.web.access.shares import Shares
+from vskill_platform.web.http.concurrency_quota import Shares
 
 log = get_logger(__name__)
 

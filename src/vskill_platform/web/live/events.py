@@ -13,9 +13,9 @@ from vskill_platform.errors import NotFound, NotReady, NotSignedIn
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.stores.submission_store import get_submission
-from vskill_platform.web.access.identify import identify
-from vskill_platform.web.access.shares import hold_until_answered
-from vskill_platform.web.access.visitor import visitor_of
+from vskill_platform.web.http.concurrency_quota import hold_until_answered
+from vskill_platform.web.http.identify import identify
+from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.live.broadcast import (
     PUBLIC_QUEUE,
     QUEUE,

@@ -1,0 +1,195 @@
+"""What each operation can answer, for the document of the API.
+
+It follows from what a handler says anyway: its right, what it takes, whether it changes something.
+What does not follow stands with the handler, in its `opt`:
+
+- `also`           statuses that it gives besides
+- `changes`        False for one that is sent something and changes nothing
+- `is_listed`      True for one that answers from the catalogue
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+from litestar import Litestar
+from litestar.handlers import HTTPRouteHandler
+from litestar.routes import HTTPRoute
+
+from vskill_platform.model.rights import SCOPE_RIGHTS, Right, Scope
+from vskill_platform.web.http.cookies import SESSION_COOKIE
+from vskill_platform.web.http.csrf import CSRF_HEADER
+from vskill_platform.web.http.framework_errors import body_media_type
+from vskill_platform.web.http.guard import RIGHT
+from vskill_platform.web.http.problem_kinds import KINDS, REFUSALS, UNEXPECTED
+from vskill_platform.web.http.problems import PROBLEM_TYPE, Problem
+from vskill_platform.web.http.request_id import REQUEST_ID_HEADER
+from vskill_platform.web.http.requests import SAFE_METHODS
+
+_UNCHANGED, _FIRST_PROBLEM, _NOT_SIGNED_IN = 304, 400, 401
+_COME_BACK = frozenset({429, 503})
+#: A token that is not good, asking too often, an outage and a mistake of ours.
+_ANYWHERE = frozenset({401, 429, 500, 503})
+_HEADERS = {
+    "ETag": "Names this content; send it back as If-None-Match.",
+    "Retry-After": "After how many seconds to come back.",
+    "X-Limit-Clamped": "There if more was asked for than a list gives: how many that is at most.",
+    "Warning": 'There while the catalogue cannot read along: 110 - "Response is Stale".',
+    "Age": "With a Warning: the seconds since the catalogue was known to be current.",
+    "WWW-Authenticate": "How to sign in.",
+    REQUEST_ID_HEADER: "Names the request in the registry's log.",
+}
+_SECURITY_SCHEMES = {
+    "token": {"type": "http", "scheme": "bearer", "description": "Authorization: Bearer vsk_…"},
+    "session": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE},
+    "form": {
+        "type": "apiKey",
+        "in": "header",
+        "name": CSRF_HEADER,
+        "description": "What a page's script sends with its session to change something.",
+    },
+}
+
+_PROBLEM_CONTENT = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
+
+class _Operation(msgspec.Struct, frozen=True):
+    method: str
+    path: str
+    handler: HTTPRouteHandler
+    #: Its part of the document, which is completed here.
+    described: dict[str, Any]
+
+    @property
+    def right(self) -> Right:
+        right: Right = self.handler.opt[RIGHT]
+        return right
+
+    @property
+    def is_change(self) -> bool:
+        return self.method not in SAFE_METHODS
+
+    @property
+    def parameters(self) -> set[str]:
+        """The names of what stands in the address."""
+        return {one["name"] for one in self.described.get("parameters", ())}
+
+
+def describe_answers(document: dict[str, Any], app: Litestar) -> None:
+    """Complete the document of *app*: problems, headers, and who may."""
+    document.pop("security", None)
+    parts = document["components"]
+    parts["schemas"]["Problem"] = _problem_schema()
+    parts["securitySchemes"] = _SECURITY_SCHEMES
+    parts["headers"] = {
+        name: {"description": words, "schema": {"type": "string"}}
+        for name, words in _HEADERS.items()
+    }
+    statuses: set[int] = set()
+    for operation in _operations(document, app):
+        given = _problems_of(operation)
+        statuses |= given
+        _describe_own_answers(operation)
+        own = given & set(operation.handler.responses or ())
+        for status in own:  # the handler's answer, or a problem found before the handler is asked
+            operation.described["responses"][str(status)]["content"] |= _PROBLEM_CONTENT
+        operation.described["responses"] |= {
+            str(status): {"$ref": f"#/components/responses/{_name(status)}"}
+            for status in sorted(given - own)
+        }
+        operation.described["security"] = _security_of(operation)
+    parts["responses"] = {_name(status): _problem_answer(status) for status in sorted(statuses)}
+
+
+def _operations(document: dict[str, Any], app: Litestar) -> Iterator[_Operation]:
+    for route in app.routes:
+        described = document["paths"].get(route.path_format, {})
+        for handler in route.route_handlers if isinstance(route, HTTPRoute) else ():
+            for method in handler.http_methods:
+                if operation := described.get(method.lower()):
+                    yield _Operation(method, route.path_format, handler, operation)
+
+
+def _problems_of(operation: _Operation) -> set[int]:
+    """Return the statuses of all problems that an operation can give."""
+    opt = operation.handler.opt
+    found = set(_ANYWHERE) | set(opt.get("also", ()))
+    if body_media_type(operation.handler):
+        found |= {400, 413, 415}
+    if operation.parameters:
+        found.add(400)
+    if "{" in operation.path:
+        found.add(404)
+    if operation.right is not Right.ANYONE or operation.is_change:
+        found.add(403)
+    if operation.is_change and opt.get("changes", True):
+        found.add(409)
+    return found
+
+
+def _describe_own_answers(operation: _Operation) -> None:
+    """Complete what the handler itself sends."""
+    answers = operation.described["responses"]
+    names = [REQUEST_ID_HEADER, *_headers_of(operation)]
+    for status, answer in answers.items():
+        if int(status) < _FIRST_PROBLEM or int(status) in (operation.handler.responses or ()):
+            answer["headers"] = answer.get("headers", {}) | _headers(names)
+    if _has_tag(operation):
+        answers[str(_UNCHANGED)] = {
+            "description": "What If-None-Match names has not changed",
+            "headers": _headers(names),
+        }
+
+
+def _headers_of(operation: _Operation) -> Iterator[str]:
+    if _has_tag(operation):
+        yield "ETag"
+    if "limit" in operation.parameters:
+        yield "X-Limit-Clamped"
+    # A bare name is looked for in the catalogue.
+    if "{slug}" in operation.path or operation.handler.opt.get("is_listed"):
+        yield from ("Warning", "Age")
+
+
+def _has_tag(operation: _Operation) -> bool:
+    kept = operation.handler.cache_control
+    return operation.method == "GET" and not (kept and kept.no_store)
+
+
+def _security_of(operation: _Operation) -> list[dict[str, list[str]]]:
+    """Say who is let in: with a token of one of these scopes, with a session, or without any."""
+    right = operation.right
+    scopes = [scope.value for scope in Scope if right in SCOPE_RIGHTS[scope]]
+    session: dict[str, list[str]] = {"session": []}
+    if operation.is_change:
+        session["form"] = []
+    # Whether anybody may submit is a setting.
+    needs_none = right in {Right.ANYONE, Right.SUBMIT}
+    return [*([{}] if needs_none else []), {"token": scopes}, session]
+
+
+def _problem_schema() -> dict[str, Any]:
+    (_,), parts = msgspec.json.schema_components([Problem])
+    schema: dict[str, Any] = parts["Problem"]
+    return schema | {"required": list(schema["properties"])}
+
+
+def _problem_answer(status: int) -> dict[str, Any]:
+    kinds = (*KINDS.values(), *REFUSALS.values(), UNEXPECTED)
+    codes = dict.fromkeys(kind.code for kind in kinds if kind.status == status)
+    names = [REQUEST_ID_HEADER]
+    names += ["Retry-After"] if status in _COME_BACK else []
+    names += ["WWW-Authenticate"] if status == _NOT_SIGNED_IN else []
+    return {
+        "description": ", ".join(codes),
+        "headers": _headers(names),
+        "content": _PROBLEM_CONTENT,
+    }
+
+
+def _headers(names: Iterable[str]) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _name(status: int) -> str:
+    return f"Problem{status}"

@@ -1,0 +1,63 @@
+"""A text cut into numbered lines for a page: as many as one page takes, made ready beforehand.
+
+Strangers wrote these texts, and a page is put together while everybody else waits. So it is short,
+and what costs most, to spell out what would act or not be seen, is done in a thread.
+"""
+
+import msgspec
+from markupsafe import Markup
+
+from vskill_platform.web.html.templating import shown
+
+MAX_LINES = 2_000
+MAX_CHARACTERS = 200_000
+MAX_LINE_CHARACTERS = 2_000
+
+
+class ShownLines(msgspec.Struct, frozen=True):
+    #: Number, text, and whether it is one that is meant.
+    lines: tuple[tuple[int, Markup, bool], ...] = ()
+    #: Why there are none, or not all of them.
+    note: str = ""
+    #: Where the next page begins; None after the last line.
+    following: int | None = None
+
+
+def show_lines(text: str, meant: frozenset[int] = frozenset(), *, start: int = 1) -> ShownLines:
+    """Return as many lines, from *start* on, as one page takes."""
+    # At line feeds alone, as the scanner counts: else a mark could stand beside another line.
+    total = text.count("\n") + (not text.endswith("\n"))
+    if not text:
+        return ShownLines(note="The file is empty.")
+    start = min(max(start, 1), total)
+    lines = text.split("\n", start - 1 + MAX_LINES)[start - 1 : min(start - 1 + MAX_LINES, total)]
+    fitting = lines[: _count_fitting(lines)]
+    ready = tuple(
+        (number, shown(_cut(line.removesuffix("\r"))), number in meant)
+        for number, line in enumerate(fitting, start)
+    )
+    end = start + len(ready) - 1
+    following = end + 1 if end < total else None
+    return ShownLines(ready, _note(start, end, total), following)
+
+
+def _count_fitting(lines: list[str]) -> int:
+    """Return how many lines have room on one page; one has in any case."""
+    room = MAX_CHARACTERS
+    for count, line in enumerate(lines):
+        room -= min(len(line), MAX_LINE_CHARACTERS)
+        if room < 0:
+            return max(count, 1)
+    return len(lines)
+
+
+def _note(start: int, end: int, total: int) -> str:
+    if (start, end) == (1, total):
+        return ""
+    if start == 1:
+        return f"These are the first {end:,} of {total:,} lines."
+    return f"These are the lines {start:,} to {end:,} of {total:,}."
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:MAX_LINE_CHARACTERS]}…"

@@ -1,0 +1,227 @@
+"""Markdown of strangers as HTML that cannot act.
+
+Three walls, each of which would do alone: the parser knows no HTML, what it makes is cleaned by an
+allow-list, and the page's content security policy forbids whatever would still be left.
+"""
+
+import posixpath
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import msgspec
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.renderer import RendererHTML
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from markupsafe import Markup
+
+from vskill_platform.base.show_text import SPELLED_OUT, is_harmless, show
+
+#: A longer document is shown as it is written. The specification asks for less than 500 lines.
+MAX_CHARACTERS = 128 * 1024
+#: A hostile document of that length can keep the parser busy for seconds; people's take 20 ms.
+MAX_SECONDS = 1.0
+#: Before every id of a document, so that it is none of the page's.
+ID_PREFIX = "readme-"
+#: What every address of ours that a document may lead to begins with.
+OUR_FILES = "/skills/"
+_ELSEWHERE = ("http://", "https://", "mailto:")
+#: What the parser carries along for us: the tags of open links are there for their ends.
+_DEADLINE, _LINKS, _OPEN, _IDS = "deadline", "links", "open", "ids"
+_LINE = re.compile(r"L\d{1,6}")
+_NOT_IN_AN_ID = re.compile(r"[^\w\- ]+")
+_MAX_ID = 80
+_LOWEST_HEADING = 6
+
+
+class Links(msgspec.Struct, frozen=True):
+    """Where links of a document lead that name a file of the same skill."""
+
+    #: The folder that the document lies in, "" for the skill's own.
+    folder: str
+    paths: frozenset[str]
+    #: Makes an address of ours from a path.
+    address: Callable[[str], str]
+
+    def target(self, href: str) -> str | None:
+        """Return where a link may lead; None if it may lead nowhere."""
+        if href.startswith("#"):
+            return f"#{ID_PREFIX}{_id(unquote(href[1:]))}"
+        try:
+            parts = urlsplit(href)
+        except ValueError:
+            return None
+        if parts.scheme or parts.netloc:
+            # A name before the host makes an address look like another's.
+            is_page = parts.scheme in {"http", "https"} and parts.netloc and "@" not in parts.netloc
+            return href if is_page or parts.scheme == "mailto" else None
+        return self._file(parts)
+
+    def _file(self, parts: SplitResult) -> str | None:
+        path = posixpath.normpath(posixpath.join(self.folder, unquote(parts.path)))
+        if path not in self.paths:
+            return None
+        line = f"#{parts.fragment}" if _LINE.fullmatch(parts.fragment) else ""
+        return self.address(path) + line
+
+
+class Rendered(msgspec.Struct, frozen=True):
+    #: Safe to be put into a page; empty if it was not rendered.
+    html: Markup
+    #: Why it was not rendered, in words.
+    note: str = ""
+
+
+class _TooLong(Exception):
+    pass
+
+
+def render_markdown(text: str, links: Links) -> Rendered:
+    """Render a document of a stranger; takes little more than a second, whatever it holds."""
+    if len(text) > MAX_CHARACTERS:
+        return Rendered(Markup(), f"It has more than {MAX_CHARACTERS:,} characters.")
+    env = {_DEADLINE: time.monotonic() + MAX_SECONDS, _LINKS: links, _OPEN: [], _IDS: Counter()}
+    try:
+        html = _PARSER.render(text.removeprefix("\ufeff"), env)
+    except (_TooLong, RecursionError):
+        return Rendered(Markup(), "It is built in a way that takes too long to render.")
+    return Rendered(Markup(_CLEANER.clean(html)))  # noqa: S704 - cleaned by the allow-list
+
+
+def mark_spelled_out(escaped: str) -> str:
+    """Mark in escaped text what `show` had to spell out."""
+    return SPELLED_OUT.sub(lambda found: f"<mark>{found[0][1:-1]}</mark>", escaped)
+
+
+def _id(text: str) -> str:
+    words = _NOT_IN_AN_ID.sub("", text.lower()).strip().replace(" ", "-")
+    return words[:_MAX_ID]
+
+
+def _text(text: str) -> str:
+    """Spell out what would act or not be seen; no earlier, for entities hide it until here."""
+    if not is_harmless(text):
+        text = "\n".join(map(show, text.split("\n")))
+    return mark_spelled_out(escapeHtml(text))
+
+
+class _Renderer(RendererHTML):
+    """Writes what the allow-list lets through; the names of the methods are those of tokens."""
+
+    def text(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        return _text(tokens[idx].content)
+
+    def code_inline(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        return f"<code>{_text(tokens[idx].content)}</code>"
+
+    def code_block(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        return f"<pre><code>{_text(tokens[idx].content)}</code></pre>\n"
+
+    def fence(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        return f"<pre><code>{_text(tokens[idx].content)}</code></pre>\n"
+
+    def link_open(
+        self, tokens: Sequence[Token], idx: int, _options: OptionsDict, env: EnvType
+    ) -> str:
+        target = env[_LINKS].target(str(tokens[idx].attrGet("href") or ""))
+        env[_OPEN].append("a" if target else "span")
+        return f'<a href="{escapeHtml(target)}">' if target else "<span>"
+
+    def link_close(self, *rest: Any) -> str:
+        env = rest[-1]
+        return f"</{env[_OPEN].pop()}>"
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Say what is shown there; nothing is loaded from elsewhere."""
+        token = tokens[idx]
+        source = str(token.attrGet("src") or "")
+        words = self.renderInlineAsText(token.children, options, env).strip()
+        shown = f"image: {_text(words or source[:100])}"
+        target = env[_LINKS].target(source)
+        if target is None or env[_OPEN]:
+            return f"<em>{shown}</em>"
+        return f'<a href="{escapeHtml(target)}">{shown}</a>'
+
+    def heading_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """Begin a heading one step lower: the first of a page is the page's own."""
+        words = self.renderInlineAsText(tokens[idx + 1].children, options, env)
+        name = _unused(_id(words) or "section", env[_IDS])
+        return f'<{_lower(tokens[idx])} id="{escapeHtml(name)}">'
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        return f"</{_lower(tokens[idx])}>\n"
+
+
+def _unused(name: str, taken: Counter[str]) -> str:
+    """Number a name that is there already; who is called as if numbered counts as taken too."""
+    chosen = name
+    while taken[chosen]:
+        chosen = f"{name}-{taken[name]}"
+        taken[name] += 1
+    taken[chosen] += 1
+    return chosen
+
+
+def _lower(token: Token) -> str:
+    return f"h{min(int(token.tag[1:]) + 1, _LOWEST_HEADING)}"
+
+
+def _watch_lines(state: StateBlock, _start: int, _end: int, _silent: bool) -> bool:
+    return _watch(state.env)
+
+
+def _watch_words(state: StateInline, _silent: bool) -> bool:
+    return _watch(state.env)
+
+
+def _watch(env: EnvType) -> bool:
+    """Be a rule that never fits and stops a parser that has worked for too long."""
+    if time.monotonic() > env[_DEADLINE]:
+        raise _TooLong
+    return False
+
+
+def _build_parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
+    parser.enable(["table", "strikethrough"])
+    # Also where a block asks for each of its lines whether another one begins there.
+    inside: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    parser.block.ruler.before("table", "watch", _watch_lines, inside)
+    parser.inline.ruler.before("text", "watch", _watch_words)
+    return parser
+
+
+def _is_fine(tag: str, name: str, value: str) -> str | None:
+    """Let through only addresses that `Links` could have made."""
+    if (tag, name) != ("a", "href"):
+        return value
+    is_ours = value.startswith((OUR_FILES, f"#{ID_PREFIX}"))
+    return value if is_ours or value.startswith(_ELSEWHERE) else None
+
+
+_PARSER = _build_parser()
+_HEADINGS = {f"h{number}" for number in range(2, _LOWEST_HEADING + 1)}
+_CLEANER = nh3.Cleaner(
+    tags={
+        "a", "blockquote", "br", "code", "em", "hr", "li", "mark", "ol", "p", "pre", "s", "span",
+        "strong", "table", "tbody", "td", "th", "thead", "tr", "ul", *_HEADINGS,
+    },
+    attributes={"a": {"href"}, "ol": {"start"}, **{tag: {"id"} for tag in _HEADINGS}},
+    attribute_filter=_is_fine,
+    # What can be scrolled must be reachable with the keyboard.
+    set_tag_attribute_values={"pre": {"tabindex": "0"}, "table": {"tabindex": "0"}},
+    url_schemes={"http", "https", "mailto"},
+    link_rel="nofollow noopener ugc",
+    id_prefix=ID_PREFIX,
+)  # fmt: skip

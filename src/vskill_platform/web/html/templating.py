@@ -1,0 +1,200 @@
+"""The templates and the words they use: moments, sizes, states, tiers."""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from litestar.plugins.jinja import JinjaTemplateEngine
+from markupsafe import Markup, escape
+
+from vskill_platform.access.one_time_links import base_url
+from vskill_platform.base.show_text import show
+from vskill_platform.model.failure import failure_title, failures_in, results_in, score_in
+from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.source import public_source
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.trust import TrustTier, tier_meaning
+from vskill_platform.scan.code_context import other_places
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.web.html.safe_markdown import mark_spelled_out
+from vskill_platform.web.http.urls import skill_url
+from vskill_platform.web.http.visitor import csrf_token_of, visitor_of
+
+_TEMPLATES = Path(__file__).parents[1] / "templates"
+_S = SubmissionState
+#: In the words of a visitor, and how good the news is.
+_STATES: dict[SubmissionState, tuple[str, str]] = {
+    _S.RECEIVED: ("Waiting", "info"),
+    _S.TIER1_SCANNING: ("Being checked", "info"),
+    _S.TIER2_SCANNING: ("Being judged", "info"),
+    _S.NEEDS_REVIEW: ("Waits for a person", "warn"),
+    _S.AUTO_APPROVED: ("Approved", "good"),
+    _S.VENDOR_APPROVED: ("Approved", "good"),
+    _S.PUBLISHED: ("Published", "good"),
+    _S.TIER1_FAILED: ("Stopped by the check", "bad"),
+    _S.REJECTED: ("Rejected", "bad"),
+    _S.BLOCKED: ("Blocked", "bad"),
+    _S.DEQUEUED: ("Withdrawn", ""),
+}
+_TIERS: dict[TrustTier, tuple[str, str]] = {
+    TrustTier.BLOCKED: ("Blocked", "bad"),
+    TrustTier.UNVERIFIED: ("Unverified", "warn"),
+    TrustTier.SCANNED: ("Scanned", "good"),
+    TrustTier.JUDGED: ("Judged", "good"),
+    TrustTier.CERTIFIED: ("Certified", "good"),
+}
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+#: How long ago is said in the first of these that it does not take more of; app.js does the same.
+_UNITS = (
+    (_MINUTE, "min", 59),
+    (_HOUR, "h", 23),
+    (_DAY, "day", 99),
+    (30 * _DAY, "month", 11),
+    (365 * _DAY, "year", math.inf),
+)
+_KIB = 1024
+#: So many pages stand on either side of the one that is shown.
+_NEIGHBOURS = 2
+
+
+def build_templates() -> JinjaTemplateEngine:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "ago": ago,
+        "exact": exact,
+        "iso": _iso,
+        "bytes": in_bytes,
+        "duration": in_duration,
+        "failures": failures_in,
+        "failure_title": failure_title,
+        "results": results_in,
+        "score": score_in,
+        "state_words": lambda value: _STATES[SubmissionState(value)][0],
+        "state_tone": lambda value: _STATES[SubmissionState(value)][1],
+        "tier_name": tier_name,
+        "tier_tone": lambda value: _TIERS[TrustTier(value)][1],
+        "tier_words": lambda value: tier_meaning(TrustTier(value)),
+        "page_numbers": page_numbers,
+        "shown": shown,
+        "sentence": sentence,
+        "places": lambda finding: [*finding.evidence[:1], *other_places(finding)],
+        "skill_url": skill_url,
+        "public_source": public_source,
+    }
+    engine = JinjaTemplateEngine.from_environment(environment)
+    engine.register_template_callable("visitor", _visitor)
+    engine.register_template_callable("may", _may)
+    engine.register_template_callable("csrf_field", _csrf_field)
+    engine.register_template_callable("registry_name", _registry_name)
+    engine.register_template_callable("base_url", lambda _: base_url(get_settings()))
+    return engine
+
+
+def sentence(text: str, limit: int = 1000) -> Markup:
+    """Begin what is said of something with a capital, and show what it quotes as code."""
+    parts = shown(text[:1].upper() + text[1:], limit).split("`")
+    if len(parts) % 2 == 0:  # one quote too many: nobody knows where code begins
+        return Markup("`").join(parts)
+    code = Markup("<code>{}</code>")
+    return Markup().join(code.format(part) if at % 2 else part for at, part in enumerate(parts))
+
+
+def ago(moment: datetime) -> str:
+    """Say how long ago it was, or how soon it will be, in one unit."""
+    return ago_in_words((get_now() - moment).total_seconds())
+
+
+def ago_in_words(seconds: float) -> str:
+    """Round to the nearest: 90 days are said as such, and 89.6 of them too."""
+    length = abs(seconds)
+    if length < _MINUTE:
+        return "just now" if seconds >= 0 else "in a moment"
+    rounded = [(int(length / size + 0.5), unit, most) for size, unit, most in _UNITS]
+    count, unit = next((count, unit) for count, unit, most in rounded if count <= most)
+    plural = "s" if count != 1 and unit not in {"h", "min"} else ""
+    return f"{count} {unit}{plural} ago" if seconds > 0 else f"in {count} {unit}{plural}"
+
+
+def exact(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def in_bytes(count: int) -> str:
+    size = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if size < _KIB:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= _KIB
+    return f"{size:.1f} GiB"
+
+
+def in_duration(length: timedelta | float) -> str:
+    """Say how long something took: 12 ms, 3.4 s, 5 min, 2 h, 3 days."""
+    seconds = length.total_seconds() if isinstance(length, timedelta) else length
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < _MINUTE:
+        return f"{seconds:.1f} s"
+    for size, unit in ((_DAY, "days"), (_HOUR, "h"), (_MINUTE, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    raise AssertionError("every length has a unit")
+
+
+def page_numbers(page: int, pages: int) -> list[int | None]:
+    """Return the pages to offer: the first, the last and those around; None is a gap."""
+    wanted = {1, pages, *range(page - _NEIGHBOURS, page + _NEIGHBOURS + 1)}
+    numbers: list[int | None] = []
+    for number in sorted(number for number in wanted if 1 <= number <= pages):
+        if numbers and number - (numbers[-1] or 0) > 1:
+            numbers.append(None)
+        numbers.append(number)
+    return numbers
+
+
+def tier_name(tier: str) -> str:
+    return _TIERS[TrustTier(tier)][0]
+
+
+def shown(text: str, limit: int = 0) -> Markup:
+    """Return words of a stranger; what a browser would obey or not show is spelled out.
+
+    What was made ready before stays as it is.
+    """
+    if isinstance(text, Markup):
+        return text
+    return Markup(mark_spelled_out(str(escape(show(text, limit=limit)))))  # noqa: S704 - escaped
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _visitor(context: Mapping[str, Any], /) -> Visitor:
+    return visitor_of(context["request"])
+
+
+def _may(context: Mapping[str, Any], right: str, /) -> bool:
+    """Tell whether to show what needs this right; the guard decides about the act itself."""
+    return visitor_of(context["request"]).may(Right(right), get_settings())
+
+
+def _csrf_field(context: Mapping[str, Any], /) -> Markup:
+    token = csrf_token_of(context["request"])
+    return Markup('<input type="hidden" name="csrf_token" value="{}">').format(token)
+
+
+def _registry_name(_: Mapping[str, Any], /) -> str:
+    """Return the host that others know this registry by, or what the program is called."""
+    host = urlsplit(get_settings().public_url).hostname
+    return host or "vskill-platform"

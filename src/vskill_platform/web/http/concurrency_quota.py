@@ -1,0 +1,67 @@
+"""What visitors hold for a while: so much in all, and of that no more than a share each."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from typing import Any
+
+from litestar.connection import ASGIConnection
+from litestar.types import Scope
+
+from vskill_platform.errors import TooMany
+from vskill_platform.web.http.rate_limits import who_asks
+from vskill_platform.web.http.visitor import visitor_of
+
+_HELD = "held"
+
+
+class Shares:
+    """Counted in memory, by each node for itself, and never waited for."""
+
+    def __init__(self, *, in_all: int, each: int, what: str, retry_after: timedelta) -> None:
+        self.in_all = in_all
+        self.each = each
+        self._what = what
+        self._retry_after = retry_after
+        self._held: Counter[str] = Counter()
+
+    @property
+    def count(self) -> int:
+        return self._held.total()
+
+    @contextmanager
+    def held_by(self, who: str) -> Iterator[None]:
+        """Hold one until this is left; raise if this visitor, or all together, hold enough."""
+        self.take(who)
+        try:
+            yield
+        finally:
+            self.give_back(who)
+
+    def take(self, who: str) -> None:
+        if self._held[who] >= self.each:
+            most = f"{self.each} at a time for one visitor"
+            raise TooMany(f"{self._what}: {most}", retry_after=self._retry_after)
+        if self.count >= self.in_all:
+            raise TooMany(
+                f"{self._what}: too many others at this moment", retry_after=self._retry_after
+            )
+        self._held[who] += 1
+
+    def give_back(self, who: str) -> None:
+        self._held[who] -= 1
+        self._held += Counter()  # who holds nothing is forgotten
+
+
+@contextmanager
+def held_until_answered(scope: Scope) -> Iterator[None]:
+    """Give back, once a request is answered, what was taken for it meanwhile."""
+    with ExitStack() as held:
+        scope["state"][_HELD] = held
+        yield
+
+
+def hold_until_answered(connection: ASGIConnection[Any, Any, Any, Any], shares: Shares) -> None:
+    held: ExitStack = connection.scope["state"][_HELD]
+    held.enter_context(shares.held_by(who_asks(visitor_of(connection))))

@@ -1,0 +1,69 @@
+"""Requests that somebody else's page makes a browser send are not the visitor's."""
+
+import hmac
+from typing import Any
+from urllib.parse import urlsplit
+
+from litestar import Request
+from litestar.connection import ASGIConnection
+
+from vskill_platform.errors import RequestForged
+from vskill_platform.stores.db import get_settings
+from vskill_platform.web.http.requests import SAFE_METHODS, is_api
+from vskill_platform.web.http.visitor import visitor_of
+
+CSRF_FIELD = "csrf_token"
+CSRF_HEADER = "X-CSRF-Token"
+_OWN_SITES = frozenset({"same-origin", "none"})
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+async def check_csrf(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+    """Refuse what changes something and cannot be shown to come from a page of ours.
+
+    A bearer token is proof enough: no browser sends one by itself. A program that calls the API
+    without any sign-in has nothing that could be abused, unless a browser says that it comes
+    from another site.
+    """
+    visitor = visitor_of(connection)
+    if connection.scope.get("method") in SAFE_METHODS or visitor.via == "token":
+        return
+    _check_site(connection)
+    if visitor.via != "session" and is_api(connection):
+        return
+    given = connection.headers.get(CSRF_HEADER) or await _in_form(connection)
+    if not visitor.csrf or not hmac.compare_digest(given.encode(), visitor.csrf.encode()):
+        await _let_go(connection)
+        raise RequestForged("this form has grown old, or was not shown by this registry")
+
+
+def _check_site(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+    """Believe the browser when it says that the request comes from elsewhere."""
+    site = connection.headers.get("sec-fetch-site")
+    origin = connection.headers.get("origin")
+    if site is not None:
+        is_own = site in _OWN_SITES
+    elif origin is not None:
+        own = {connection.headers.get("host", ""), urlsplit(get_settings().public_url).netloc}
+        is_own = bool(urlsplit(origin).netloc) and urlsplit(origin).netloc in own
+    else:
+        return  # not a browser, or one that is too old to say; the token decides
+    if not is_own:
+        raise RequestForged("this request comes from another site")
+
+
+async def _in_form(connection: ASGIConnection[Any, Any, Any, Any]) -> str:
+    if not isinstance(connection, Request) or not _is_form(connection):
+        return ""
+    value = (await connection.form()).get(CSRF_FIELD)
+    return value if isinstance(value, str) else ""
+
+
+async def _let_go(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+    """Close the files of a form that nobody will look at."""
+    if isinstance(connection, Request) and _is_form(connection):
+        await (await connection.form()).close()
+
+
+def _is_form(connection: Request[Any, Any, Any]) -> bool:
+    return connection.headers.get("content-type", "").lower().startswith(_FORMS)

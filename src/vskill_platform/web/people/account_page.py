@@ -1,0 +1,198 @@
+"""One's own account: password, tokens, sessions, namespaces."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+from litestar import Request, Response, get, post
+from litestar.params import FromPath
+from litestar.response import Redirect, Template
+
+from vskill_platform.access.namespaces import add_member, remove_member
+from vskill_platform.access.sessions import begin_session, end_session, list_open_sessions
+from vskill_platform.access.tokens import NewToken, add_token, revoke_token
+from vskill_platform.access.users import change_own_password, sign_out_everywhere
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
+from vskill_platform.model.rights import SCOPES_OF, Right
+from vskill_platform.model.user import Scope, User
+from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
+from vskill_platform.stores.token_store import list_tokens
+from vskill_platform.web.http.cookies import ended_session_cookie, session_cookie
+from vskill_platform.web.http.forms import read_choices, read_fields
+from vskill_platform.web.http.requests import SIGN_IN
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.people.sign_in_page import NOT_KEPT, count_try
+from vskill_platform.web.people.welcome_page import twice_the_same
+
+_ACCOUNT = {"right": Right.ACCOUNT}
+#: What to say after an act; what stands in the address is never shown itself.
+_DONE = {
+    "welcome": "Welcome! You are signed in.",
+    "password": "Your password is changed. Everywhere else you are signed out.",
+    "token": "The token is revoked.",
+    "session": "That session has ended.",
+    "namespace": "The members are changed.",
+}
+_WHAT_SCOPES_MEAN = {
+    Scope.READ: "read, also what is private to you",
+    Scope.SUBMIT: "submit, retry and withdraw",
+    Scope.MANAGE: "yank, hide and show what is yours",
+    Scope.REVIEW: "review and block",
+    Scope.OPERATE: "operate the queue",
+    Scope.ADMIN: "everything that you may",
+}
+_LIFETIMES = (7, 30, 90, 365)
+#: The first mark that is found is what it is.
+_BROWSERS = {
+    "Firefox/": "Firefox",
+    "Edg/": "Edge",
+    "OPR/": "Opera",
+    "Chrome/": "Chrome",
+    "Safari/": "Safari",
+    "curl/": "curl",
+}
+_SYSTEMS = {
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Windows": "Windows",
+    "Mac OS": "macOS",
+    "Linux": "Linux",
+}
+
+
+class Notes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page says of the act that led to it."""
+
+    done: str = ""
+    problem: str = ""
+    new_token: NewToken | None = None
+
+
+@get("/account", opt=_ACCOUNT)
+async def account_page(request: Request[Any, Any, Any]) -> Template:
+    done = _DONE.get(request.query_params.get("done", ""), "")
+    return await _show(request, Notes(done=done))
+
+
+@post("/account/password", opt=_ACCOUNT)
+async def change_password(request: Request[Any, Any, Any]) -> Response[Any]:
+    """Change the password; every session ends but the one that did it, which gets a new secret."""
+    user, fields = _user(request), await read_fields(request)
+    count_try(request, user.name)
+    try:
+        new = twice_the_same(fields)
+        changed = await change_own_password(user, fields.get("old_password", ""), new)
+    except InvalidInput as error:
+        return await _show(request, Notes(problem=str(error)), status=400)
+    visitor = visitor_of(request)
+    opened = await begin_session(
+        changed, address=visitor.address, browser=request.headers.get("user-agent", "")
+    )
+    cookie = session_cookie(opened.secret, get_settings())
+    return Redirect("/account?done=password", status_code=303, cookies=[cookie])
+
+
+@post("/account/tokens", opt=_ACCOUNT)
+async def add_own_token(request: Request[Any, Any, Any]) -> Template:
+    """Make a token and show it: this answer is the only place where it ever stands."""
+    user, fields = _user(request), await read_fields(request)
+    try:
+        token = await add_token(
+            user.name,
+            fields.get("label", ""),
+            _scopes(await read_choices(request, "scope")),
+            actor=user.name,
+            lifetime=_lifetime(fields.get("days", "")),
+        )
+    except (InvalidInput, NotAllowed) as error:
+        return await _show(request, Notes(problem=str(error)), status=400)
+    return await _show(request, Notes(new_token=token), status=201)
+
+
+@post("/account/tokens/{token_id:str}/revoke", opt=_ACCOUNT)
+async def revoke_own_token(request: Request[Any, Any, Any], token_id: FromPath[str]) -> Redirect:
+    name = _user(request).name
+    await revoke_token(token_id, actor=name, of=name)
+    return Redirect("/account?done=token", status_code=303)
+
+
+@post("/account/sessions/{session_id:str}/end", opt=_ACCOUNT)
+async def end_own_session(request: Request[Any, Any, Any], session_id: FromPath[str]) -> Redirect:
+    await end_session(_user(request).name, session_id)
+    return Redirect("/account?done=session", status_code=303)
+
+
+@post("/account/sign-out-everywhere", opt=_ACCOUNT)
+async def end_own_sessions(request: Request[Any, Any, Any]) -> Redirect:
+    name = _user(request).name
+    await sign_out_everywhere(name, actor=name)
+    return Redirect(SIGN_IN, status_code=303, cookies=[ended_session_cookie(get_settings())])
+
+
+@post("/account/members", opt=_ACCOUNT)
+async def change_members(request: Request[Any, Any, Any]) -> Response[Any]:
+    """Let the owner of a namespace say who sees what is private in it."""
+    user, fields = _user(request), await read_fields(request)
+    namespace, member = fields.get("namespace", ""), fields.get("member", "")
+    stored = await get_namespace(namespace)
+    if not stored.record.is_owner(user.name):
+        raise NotAllowed(f"{namespace} is not yours")
+    change = remove_member if fields.get("act") == "remove" else add_member
+    try:
+        await change(namespace, member, actor=user.name)
+    except (InvalidInput, NotFound) as error:
+        return await _show(request, Notes(problem=str(error)), status=400)
+    return Redirect("/account?done=namespace", status_code=303)
+
+
+async def _show(request: Request[Any, Any, Any], notes: Notes, *, status: int = 200) -> Template:
+    user = _user(request)
+    names = await list_namespaces_of(user.name)
+    context = {
+        "user": user,
+        "notes": notes,
+        "sessions": await list_open_sessions(user),
+        "this_session": visitor_of(request).credential,
+        "tokens": await list_tokens(user.name),
+        "namespaces": [(await get_namespace(name)).record for name in names],
+        "scopes": [
+            (scope, words)
+            for scope, words in _WHAT_SCOPES_MEAN.items()
+            if scope in SCOPES_OF[user.role]
+        ],
+        "lifetimes": _LIFETIMES,
+        "browser_name": browser_name,
+        "section": "account",
+    }
+    return Template("pages/account.html", context=context, status_code=status, headers=NOT_KEPT)
+
+
+def browser_name(said: str) -> str:
+    """Say in short what a browser calls itself at length; each of them also claims to be others."""
+    program = next((name for mark, name in _BROWSERS.items() if mark in said), "")
+    system = next((name for mark, name in _SYSTEMS.items() if mark in said), "")
+    if not program:
+        return said[:40] or "unknown"
+    return f"{program} on {system}" if system else program
+
+
+def _user(request: Request[Any, Any, Any]) -> User:
+    user = visitor_of(request).user
+    if user is None:  # the guard lets nobody else in
+        raise NotSignedIn("sign in first")
+    return user
+
+
+def _scopes(ticked: list[str]) -> list[Scope]:
+    try:
+        return [Scope(item) for item in ticked]
+    except ValueError as error:
+        raise InvalidInput(f"a token is for one or more of {', '.join(Scope)}") from error
+
+
+def _lifetime(days: str) -> timedelta:
+    if not days.isascii() or not days.isdecimal() or int(days) not in _LIFETIMES:
+        raise InvalidInput("choose how long the token is good")
+    return timedelta(days=int(days))

@@ -1,0 +1,268 @@
+"""Accounts, tokens, users and the audit over the API."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, delete, get, patch, post
+from litestar.params import FromPath, FromQuery, JSONBody
+from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
+
+from vskill_platform.access.one_time_links import invite_user
+from vskill_platform.access.tokens import add_token, revoke_token
+from vskill_platform.access.users import (
+    add_user,
+    disable_user,
+    enable_user,
+    find_user,
+    set_role,
+    sign_out_everywhere,
+)
+from vskill_platform.errors import NotSignedIn
+from vskill_platform.model.rights import Right
+from vskill_platform.model.user import ApiToken, Role, Scope, User
+from vskill_platform.stores.audit_store import list_audit
+from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
+from vskill_platform.stores.token_store import list_tokens
+from vskill_platform.stores.user_store import list_users
+from vskill_platform.web.http.cursors import key_cursor, read_key
+from vskill_platform.web.http.limits import Limit, clamp
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.people.sign_in_page import NOT_KEPT
+from vskill_platform.web.skills.shapes import Ok
+from vskill_platform.web.submissions.shapes import Shape, Text
+
+ApiRequest = Request[Any, Any, Any]
+_ANYONE, _ACCOUNT = {"right": Right.ANYONE}, {"right": Right.ACCOUNT}
+_ADMINISTER = {"right": Right.ADMINISTER}
+_MAX_RECORDS = 100
+
+
+class WhoAmI(Shape, frozen=True, kw_only=True):
+    name: str | None
+    role: str | None
+    via: str
+    scopes: list[str]
+    namespaces: list[str]
+
+
+class Tenant(Shape, frozen=True, kw_only=True):
+    tenant_id: str
+    slug: str
+    name: str
+    role: str
+
+
+class Tenants(Shape, frozen=True, kw_only=True):
+    tenants: list[Tenant]
+
+
+class NewToken(Shape, frozen=True, kw_only=True):
+    label: Text
+    scopes: Annotated[tuple[Scope, ...], msgspec.Meta(min_length=1)]
+    days: Annotated[int, msgspec.Meta(ge=1, le=365)] = 90
+
+
+class TokenItem(Shape, frozen=True, kw_only=True):
+    id: str
+    user: str
+    label: str
+    scopes: list[str]
+    created_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+
+
+class TokenMade(Shape, frozen=True, kw_only=True):
+    #: Shown now and never again.
+    token: str
+    record: TokenItem
+
+
+class TokenList(Shape, frozen=True, kw_only=True):
+    tokens: list[TokenItem]
+
+
+class UserItem(Shape, frozen=True, kw_only=True):
+    name: str
+    role: str
+    created_at: datetime
+    is_disabled: bool
+
+
+class UserList(Shape, frozen=True, kw_only=True):
+    users: list[UserItem]
+
+
+class NewUser(Shape, frozen=True, kw_only=True):
+    name: Text
+    role: Role = Role.PUBLISHER
+
+
+class UserMade(Shape, frozen=True, kw_only=True):
+    user: UserItem
+    #: Where they choose their password; good once, for a day.
+    welcome_url: str
+
+
+class UserChange(Shape, frozen=True, kw_only=True):
+    role: Role | None = None
+    is_disabled: bool | None = None
+    reason: Text = ""
+
+
+class AuditItem(Shape, frozen=True, kw_only=True):
+    at: datetime
+    actor: str
+    action: str
+    subject: str
+    reason: str
+    outcome: str
+
+
+class AuditList(Shape, frozen=True, kw_only=True):
+    records: list[AuditItem]
+    next_cursor: str | None
+
+
+@get("/account", opt=_ANYONE, tags=["Account"])
+async def who_am_i(request: ApiRequest) -> WhoAmI:
+    """Say who the caller is, and what the token is for."""
+    visitor = visitor_of(request)
+    user = visitor.user
+    return WhoAmI(
+        name=user.name if user else None,
+        role=user.role if user else None,
+        via=visitor.via,
+        scopes=sorted(visitor.scopes),
+        namespaces=await list_namespaces_of(user.name) if user else [],
+    )
+
+
+@get("/account/tenants", opt=_ANYONE, tags=["Account"])
+async def list_tenants(request: ApiRequest) -> Tenants:
+    """List the namespaces that the caller owns or is a member of."""
+    user = visitor_of(request).user
+    if user is None:
+        raise NotSignedIn("tenants belong to an account")
+    tenants = []
+    for name in await list_namespaces_of(user.name):
+        namespace = (await get_namespace(name)).record
+        role = "owner" if namespace.is_owner(user.name) else "member"
+        tenants.append(Tenant(tenant_id=name, slug=name, name=name, role=role))
+    return Tenants(tenants=tenants)
+
+
+@delete("/auth/sign-out-all", opt=_ACCOUNT, tags=["Account"], status_code=HTTP_200_OK)
+async def sign_out_all(request: ApiRequest) -> Ok:
+    """End every session of the caller; tokens stay good."""
+    name = _user(request).name
+    await sign_out_everywhere(name, actor=name)
+    return Ok()
+
+
+@get("/tokens", opt=_ACCOUNT, tags=["Tokens"])
+async def list_own_tokens(request: ApiRequest) -> TokenList:
+    """List the caller's tokens, never the secrets."""
+    return TokenList(tokens=[_token(one) for one in await list_tokens(_user(request).name)])
+
+
+@post(
+    "/tokens", opt=_ACCOUNT, tags=["Tokens"], status_code=HTTP_201_CREATED,
+    response_headers=NOT_KEPT,
+)  # fmt: skip
+async def make_token(request: ApiRequest, data: JSONBody[NewToken]) -> TokenMade:
+    """Make a token; it is shown in this answer and never again."""
+    name = _user(request).name
+    made = await add_token(
+        name, data.label, data.scopes, actor=name, lifetime=timedelta(days=data.days)
+    )
+    return TokenMade(token=made.text, record=_token(made.record))
+
+
+@delete("/tokens/{token_id:str}", opt=_ACCOUNT, tags=["Tokens"], status_code=HTTP_200_OK)
+async def revoke_over_api(request: ApiRequest, token_id: FromPath[str]) -> Ok:
+    """Make one of the caller's tokens good for nothing."""
+    name = _user(request).name
+    await revoke_token(token_id, actor=name, of=name)
+    return Ok()
+
+
+@get("/users", opt=_ADMINISTER, tags=["Users"])
+async def users_over_api() -> UserList:
+    """List the accounts."""
+    return UserList(users=[_user_item(one) for one in await list_users()])
+
+
+@post(
+    "/users", opt=_ADMINISTER, tags=["Users"], status_code=HTTP_201_CREATED,
+    response_headers=NOT_KEPT,
+)  # fmt: skip
+async def add_user_over_api(request: ApiRequest, data: JSONBody[NewUser]) -> UserMade:
+    """Add somebody, with a link by which they choose their password."""
+    actor = visitor_of(request).name
+    user = await add_user(data.name, data.role, actor=actor)
+    return UserMade(user=_user_item(user), welcome_url=await invite_user(user.name, actor=actor))
+
+
+@patch("/users/{name:str}", opt=_ADMINISTER, tags=["Users"])
+async def change_user(
+    request: ApiRequest, name: FromPath[str], data: JSONBody[UserChange]
+) -> UserItem:
+    """Change somebody's role, lock them out or let them in again."""
+    actor = visitor_of(request).name
+    if data.role is not None:
+        await set_role(name, data.role, actor=actor, reason=data.reason)
+    if data.is_disabled is not None:
+        change = disable_user if data.is_disabled else enable_user
+        await change(name, actor=actor, reason=data.reason)
+    return _user_item(await find_user(name))
+
+
+@get("/audit", opt=_ADMINISTER, tags=["Audit"])
+async def audit_over_api(
+    cursor: FromQuery[str | None] = None, limit: Limit = 50
+) -> Response[AuditList]:
+    """List who did what, the newest first; at most 100 at once."""
+    size, headers = clamp(limit, _MAX_RECORDS)
+    page = await list_audit(after=read_key(cursor), limit=size)
+    answer = AuditList(
+        records=[
+            AuditItem(
+                at=one.at,
+                actor=one.actor,
+                action=one.action,
+                subject=one.subject,
+                reason=one.reason,
+                outcome=one.outcome,
+            )
+            for one in page.records
+        ],
+        next_cursor=key_cursor(page.cursor),
+    )
+    return Response(answer, headers=headers)
+
+
+def _user(request: ApiRequest) -> User:
+    user = visitor_of(request).user
+    if user is None:
+        raise NotSignedIn("this needs a sign-in")
+    return user
+
+
+def _token(one: ApiToken) -> TokenItem:
+    return TokenItem(
+        id=one.id,
+        user=one.user,
+        label=one.label,
+        scopes=list(one.scopes),
+        created_at=one.created_at,
+        expires_at=one.expires_at,
+        last_used_at=one.last_used_at,
+    )
+
+
+def _user_item(one: User) -> UserItem:
+    return UserItem(
+        name=one.name, role=one.role, created_at=one.created_at, is_disabled=one.is_disabled
+    )

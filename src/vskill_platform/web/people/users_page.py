@@ -1,0 +1,131 @@
+"""People, what they may, and what belongs to them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from litestar import Response, get, post
+from litestar.params import FromPath
+from litestar.response import Redirect, Template
+
+from vskill_platform.access.namespaces import add_owner, remove_owner
+from vskill_platform.access.one_time_links import invite_user
+from vskill_platform.access.tokens import revoke_token
+from vskill_platform.access.users import add_user, disable_user, enable_user, set_role
+from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.rights import Right
+from vskill_platform.model.user import Role
+from vskill_platform.stores.namespace_store import list_namespaces
+from vskill_platform.stores.token_store import list_tokens
+from vskill_platform.stores.user_store import list_users
+from vskill_platform.web.html.admin_forms import AdminRequest, act, act_and_show, admin_page
+from vskill_platform.web.http.forms import read_fields
+from vskill_platform.web.http.visitor import visitor_of
+
+_ADMINISTER = {"right": Right.ADMINISTER}
+_HERE = "/admin/people"
+
+
+class Invitation(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    #: The link itself: it is shown now and never again.
+    url: str
+
+
+@get("/admin/people", opt=_ADMINISTER, include_in_schema=False)
+async def people_page(request: AdminRequest) -> Template:
+    return await _show(request)
+
+
+async def _show(request: AdminRequest, invitation: Invitation | None = None) -> Template:
+    users, tokens, namespaces = await asyncio.gather(list_users(), list_tokens(), list_namespaces())
+    context = {
+        "users": users,
+        "tokens": tokens,
+        "namespaces": namespaces,
+        "roles": list(Role),
+        "invitation": invitation,
+    }
+    return admin_page(request, "admin/people.html", context, is_kept=invitation is None)
+
+
+@post("/admin/people/add", opt=_ADMINISTER, include_in_schema=False)
+async def add_user_form(request: AdminRequest) -> Response[Any]:
+    """Add somebody, with a link by which they choose their own password."""
+    fields, actor = await read_fields(request), visitor_of(request).name
+
+    async def work() -> Template:
+        user = await add_user(fields.get("name", ""), _role(fields), actor=actor)
+        return await _show(request, await _invite(user.name, actor))
+
+    return await act_and_show(_HERE, work)
+
+
+@post("/admin/people/{name:str}/{deed:str}", opt=_ADMINISTER, include_in_schema=False)
+async def user_form(
+    request: AdminRequest, name: FromPath[str], deed: FromPath[str]
+) -> Response[Any]:
+    fields, actor = await read_fields(request), visitor_of(request).name
+    reason = fields.get("reason", "")
+
+    async def role() -> str:
+        user = await set_role(name, _role(fields), actor=actor, reason=reason)
+        return f"{user.name} is {user.role} now."
+
+    async def disable() -> str:
+        return f"{(await disable_user(name, actor=actor, reason=reason)).name} is locked out."
+
+    async def enable() -> str:
+        return f"{(await enable_user(name, actor=actor, reason=reason)).name} may sign in again."
+
+    async def invite() -> Template:
+        return await _show(request, await _invite(name, actor))
+
+    if deed == "invite":
+        return await act_and_show(_HERE, invite)
+    deeds: dict[str, Callable[[], Awaitable[str]]] = {
+        "role": role, "disable": disable, "enable": enable,
+    }  # fmt: skip
+    if deed not in deeds:
+        raise NotFound(f"nothing is called {deed!r} here")
+    return await act(_HERE, deeds[deed])
+
+
+@post("/admin/tokens/{token_id:str}/revoke", opt=_ADMINISTER, include_in_schema=False)
+async def revoke_token_form(request: AdminRequest, token_id: FromPath[str]) -> Redirect:
+    fields = await read_fields(request)
+
+    async def work() -> str:
+        token = await revoke_token(
+            token_id, actor=visitor_of(request).name, reason=fields.get("reason", "")
+        )
+        return f"The token {token.label!r} of {token.user} is good for nothing any more."
+
+    return await act(_HERE, work)
+
+
+@post("/admin/namespaces/{deed:str}", opt=_ADMINISTER, include_in_schema=False)
+async def namespace_form(request: AdminRequest, deed: FromPath[str]) -> Redirect:
+    """Give a namespace an owner, or take one away."""
+    fields, actor = await read_fields(request), visitor_of(request).name
+    deeds = {"add-owner": add_owner, "remove-owner": remove_owner}
+    if deed not in deeds:
+        raise NotFound(f"nothing is called {deed!r} here")
+
+    async def work() -> str:
+        found = await deeds[deed](fields.get("namespace", ""), fields.get("user", ""), actor=actor)
+        return f"{found.name} belongs to {', '.join(found.owners) or 'nobody'}."
+
+    return await act(_HERE, work)
+
+
+async def _invite(name: str, actor: str) -> Invitation:
+    return Invitation(name=name, url=await invite_user(name, actor=actor))
+
+
+def _role(fields: dict[str, str]) -> Role:
+    try:
+        return Role(fields.get("role", ""))
+    except ValueError as error:
+        raise InvalidInput(f"a role is one of {', '.join(Role)}") from error

@@ -1,0 +1,141 @@
+"""The operator's first look: is work done, how fast, with what result, and what is wrong."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import msgspec
+from litestar import get
+from litestar.response import Template
+
+from vskill_platform.catalogue.query import EVERYTHING, ActivityBucket, Bucket, Freshness
+from vskill_platform.cron.schedule import JOBS
+from vskill_platform.model.rights import Right
+from vskill_platform.model.submission import TERMINAL_STATES, SubmissionState
+from vskill_platform.queue.health import Health, check_health
+from vskill_platform.stores.cron_store import CronRun, get_cron_runs
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.submission_store import MAX_LISTED_STUCK, get_stuck_submissions
+from vskill_platform.web.html.admin_forms import AdminRequest, admin_page
+from vskill_platform.web.html.charts import Plot, Series, stacked_bars
+from vskill_platform.web.http.search_index import catalogue_of
+
+_S = SubmissionState
+_HOURS = 24
+#: A job that did not run for so many of its intervals is late.
+_LATE_AFTER = 3
+_RECENT = timedelta(minutes=15)
+
+
+class JobSign(msgspec.Struct, frozen=True, kw_only=True):
+    """When a job of the cron ran last, and whether that is as it should be."""
+
+    name: str
+    every: timedelta
+    run: CronRun | None
+    problem: str
+
+
+@get("/admin", opt={"right": Right.OPERATE}, include_in_schema=False)
+async def dashboard_page(request: AdminRequest) -> Template:
+    catalogue, now = catalogue_of(request), get_now()
+    since = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=_HOURS - 1)
+    health, counts, stuck, activity, runs = await asyncio.gather(
+        check_health(),
+        catalogue.count_all(visible=EVERYTHING),
+        get_stuck_submissions(now, limit=MAX_LISTED_STUCK),
+        catalogue.activity(since, Bucket.HOUR, visible=EVERYTHING),
+        get_cron_runs(),
+    )
+    jobs = _job_signs(runs, now)
+    context = {
+        "health": health,
+        "counts": counts,
+        "stuck": len(stuck),
+        "jobs": jobs,
+        "alarms": _alarms(health, catalogue.freshness, jobs, stuck=len(stuck)),
+        "throughput": _throughput(activity),
+        "scan_times": _scan_times(activity),
+        "ended": sum(
+            bucket.ended.get(state, 0) for bucket in activity for state in TERMINAL_STATES
+        ),
+    }
+    return admin_page(request, "admin/dashboard.html", context)
+
+
+def _alarms(
+    health: Health, freshness: Freshness, jobs: list[JobSign], *, stuck: int
+) -> list[tuple[str, str]]:
+    """Return what somebody should do something about, and where."""
+    alarms = [
+        (f"{problem[:1].upper()}{problem[1:]}.", "/admin/queue") for problem in health.problems
+    ]
+    if not health.workers:
+        alarms.append(("No worker is alive: nothing that comes in is checked.", "/admin/queue"))
+    if health.queue.paused_until:
+        until = f"{health.queue.paused_until:%H:%M} UTC"
+        alarms.append((f"The queue is paused until {until}: what comes in waits.", "/admin/queue"))
+    elif stuck:
+        those = "1 submission stands" if stuck == 1 else f"{stuck} submissions stand"
+        alarms.append((f"{those} still.", "/admin/queue"))
+    if dead := health.queue.dead:
+        those = "1 message was" if dead == 1 else f"{dead} messages were"
+        alarms.append((f"{those} given up.", "/admin/queue"))
+    if freshness.is_degraded:
+        why = freshness.problem or "it is catching up"
+        alarms.append((f"Lists and searches may be out of date: {why}.", "/admin"))
+    alarms += [(f"Cron job {job.name}: {job.problem}.", "/admin") for job in jobs if job.problem]
+    return alarms
+
+
+def _job_signs(runs: list[CronRun], now: datetime) -> list[JobSign]:
+    known = {run.job: run for run in runs}
+    return [
+        JobSign(
+            name=job.name,
+            every=job.every,
+            run=known.get(job.name),
+            problem=_job_problem(known.get(job.name), job.every, now),
+        )
+        for job in JOBS
+    ]
+
+
+def _job_problem(run: CronRun | None, every: timedelta, now: datetime) -> str:
+    if run is None:
+        return ""  # it was never due here yet
+    if run.is_failure:
+        return f"failed: {run.outcome}"
+    if now - run.started_at > every * _LATE_AFTER + _RECENT:
+        return "has not run for long"
+    return ""
+
+
+def _throughput(activity: list[ActivityBucket]) -> Plot:
+    def ended(*states: SubmissionState) -> tuple[float, ...]:
+        return tuple(sum(bucket.ended.get(state, 0) for state in states) for bucket in activity)
+
+    series = [
+        Series("published", "good", ended(_S.PUBLISHED)),
+        Series("to a person", "info", ended(_S.NEEDS_REVIEW)),
+        Series("stopped", "warn", ended(_S.TIER1_FAILED, _S.REJECTED, _S.DEQUEUED)),
+        Series("blocked", "bad", ended(_S.BLOCKED)),
+    ]
+    return stacked_bars(_hours(activity), series)
+
+
+def _scan_times(activity: list[ActivityBucket]) -> Plot:
+    """Stack the 95th percentile on the median, so that its height is the percentile itself."""
+
+    def seconds(read: Callable[[ActivityBucket], float | None]) -> tuple[float, ...]:
+        return tuple(round(read(bucket) or 0, 3) for bucket in activity)
+
+    medians = seconds(lambda bucket: bucket.scan_median)
+    highest = seconds(lambda bucket: bucket.scan_p95)
+    beyond = tuple(max(0.0, round(p95 - p50, 3)) for p50, p95 in zip(medians, highest, strict=True))
+    series = [Series("median", "info", medians), Series("from there to p95", "warn", beyond)]
+    return stacked_bars(_hours(activity), series, has_totals=False)
+
+
+def _hours(activity: list[ActivityBucket]) -> list[str]:
+    return [f"{bucket.start:%H:%M}" for bucket in activity]

@@ -1,0 +1,86 @@
+"""What is published, held to the rules and the policy of today: the report, then what follows."""
+
+import asyncio
+
+from litestar import get, post
+from litestar.response import Redirect, Template
+
+from vskill_platform.cron.ask_for_rescan import ask_for_rescan
+from vskill_platform.cron.schedule import RESCAN
+from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.rights import Right
+from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.moderation.rescan_skills import (
+    current_standard,
+    get_open_wish,
+    list_changed,
+    list_due_skills,
+)
+from vskill_platform.scan.data_files import ruleset_version
+from vskill_platform.stores.cron_store import get_cron_run
+from vskill_platform.stores.rescan_store import get_rescan_done
+from vskill_platform.web.html.admin_forms import AdminRequest, act, admin_page
+from vskill_platform.web.http.forms import read_choices, read_fields
+from vskill_platform.web.http.visitor import visitor_of
+
+_ADMINISTER = {"right": Right.ADMINISTER}
+_HERE = "/admin/rescan"
+
+
+@get("/admin/rescan", opt=_ADMINISTER, include_in_schema=False)
+async def rescan_page(request: AdminRequest) -> Template:
+    due, changed, last, done, wish = await asyncio.gather(
+        list_due_skills(),
+        list_changed(),
+        get_cron_run(RESCAN.name),
+        get_rescan_done(),
+        get_open_wish(),
+    )
+    context = {
+        "due": len(due),
+        "changed": changed,
+        "last": last.record if last else None,
+        "done_at": done.at if done else None,
+        "is_done": done is not None and done.standard == current_standard(),
+        "wish": wish,
+        "standard": current_standard(),
+        "ruleset": ruleset_version(),
+    }
+    return admin_page(request, "admin/rescan.html", context)
+
+
+@post("/admin/rescan/start", opt=_ADMINISTER, include_in_schema=False)
+async def start_rescan_form(request: AdminRequest) -> Redirect:
+    async def work() -> str:
+        await ask_for_rescan(actor=visitor_of(request).name)
+        return (
+            "Everything published is checked again. It starts within seconds and takes nothing "
+            "down by itself."
+        )
+
+    return await act(_HERE, work)
+
+
+@post("/admin/rescan/apply", opt=_ADMINISTER, include_in_schema=False)
+async def apply_rescan_form(request: AdminRequest) -> Redirect:
+    """Let what got worse be taken down: what was ticked, and nothing else."""
+    fields, slugs = await read_fields(request), set(await read_choices(request, "slug"))
+    actor = visitor_of(request).name
+
+    async def work() -> str:
+        if not slugs:
+            raise InvalidInput("tick what is to be taken down")
+        if fields.get("consequence") not in set(Consequence):
+            raise InvalidInput("choose what follows: a person looks at it, or it is rejected")
+        worse = {one.slug: one for one in await list_changed() if one.is_worse}
+        if unknown := slugs - set(worse):
+            raise NotFound(f"{', '.join(sorted(unknown))} did not get worse")
+        consequence = Consequence(fields["consequence"])
+        applied = [
+            slug
+            for slug in sorted(slugs)
+            if await apply_rescan(worse[slug], consequence, actor=actor)
+        ]
+        return f"Taken down: {', '.join(applied) or 'nothing, it has changed meanwhile'}."
+
+    return await act(_HERE, work)

@@ -1,0 +1,115 @@
+"""Why this registry can be trusted: what is checked, what was stopped, and by which rules."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+from litestar import get
+from litestar.response import Template
+
+from vskill_platform.access.visible_blocks import list_visible_blocks
+from vskill_platform.base.show_text import show
+from vskill_platform.catalogue.query import ActivityBucket, Bucket, SkillQuery
+from vskill_platform.model.block import Block, BlockKind
+from vskill_platform.model.rights import Right
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.trust import TrustTier
+from vskill_platform.scan.data_files import ruleset_version
+from vskill_platform.scan.scan_skill import SCANNER
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.rescan_store import get_rescan_done
+from vskill_platform.web.html.charts import Plot, Series, stacked_bars
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.registry.rule_families import rule_families
+from vskill_platform.web.skills.slugs import PageRequest
+
+DAYS = 30
+_MAX_SHOWN = 50
+_S = SubmissionState
+#: What a block is about, for a visitor.
+_KINDS = {
+    BlockKind.DIGEST: "This very content, wherever it comes from",
+    BlockKind.SOURCE: "All that this source holds",
+    BlockKind.NAME: "One name in a source",
+    BlockKind.PUBLISHER: "All that this publisher publishes",
+}
+
+
+class ShownBlock(msgspec.Struct, frozen=True):
+    kind: str
+    subject: str
+    block: Block
+
+
+@get("/trust", opt={"right": Right.ANYONE}, include_in_schema=False)
+async def trust_page(request: PageRequest) -> Template:
+    catalogue = catalogue_of(request)
+    visitor = visitor_of(request)
+    visible = await visible_to(visitor)
+    tiers = await catalogue.search_skills(SkillQuery(limit=1, visible=visible, with_facets=True))
+    blocks = await list_visible_blocks(visitor)
+    done = await get_rescan_done()
+    return Template(
+        "pages/trust.html",
+        context={
+            "section": "trust",
+            "tiers": _tiers(dict((tiers.facets or {}).get("tier", []))),
+            "counts": await catalogue.count_all(visible=visible),
+            "plot": plot_days(await catalogue.activity(_since(), Bucket.DAY, visible=visible)),
+            "days": DAYS,
+            "blocks": [_shown(block) for block in blocks[:_MAX_SHOWN]],
+            "block_count": len(blocks),
+            "down": await catalogue.list_taken_down(limit=_MAX_SHOWN, visible=visible),
+            "families": rule_families(),
+            "scanner": SCANNER,
+            "ruleset": ruleset_version(),
+            "has_judge": bool(get_settings().judge_url),
+            "rescanned_at": done.at if done else None,
+            "freshness": catalogue.freshness,
+        },
+    )
+
+
+def plot_days(buckets: list[ActivityBucket]) -> Plot:
+    """Draw what came to its end on each day."""
+
+    def ended(*states: SubmissionState) -> tuple[float, ...]:
+        return tuple(sum(bucket.ended.get(state, 0) for state in states) for bucket in buckets)
+
+    return stacked_bars(
+        [f"{bucket.start:%-d %b}" for bucket in buckets],
+        [
+            Series("published", "good", ended(_S.PUBLISHED)),
+            Series("stopped by a check", "warn", ended(_S.TIER1_FAILED, _S.REJECTED)),
+            Series("blocked", "bad", ended(_S.BLOCKED)),
+        ],
+    )
+
+
+def _since() -> datetime:
+    today = get_now().replace(hour=0, minute=0, second=0, microsecond=0)
+    return today - timedelta(days=DAYS - 1)
+
+
+def _tiers(counts: dict[str, int]) -> list[tuple[TrustTier, int]]:
+    """Return each tier that a skill can be listed under, the most trusted first."""
+    listed = [tier for tier in reversed(TrustTier) if tier is not TrustTier.BLOCKED]
+    return [(tier, counts.get(tier, 0)) for tier in listed]
+
+
+def _shown(block: Block) -> ShownBlock:
+    """Say what is blocked; where files lie on the registry's own machine is nobody's business."""
+    subject = block.subject
+    value = subject.value
+    if subject.kind is BlockKind.NAME:
+        source, _, name = value.rpartition("#")
+        value = f"{name} in {_public(source)}"
+    elif subject.kind is BlockKind.SOURCE:
+        value = _public(value)
+    return ShownBlock(_KINDS[subject.kind], show(value, limit=200), block)
+
+
+def _public(source: str) -> str:
+    if source.startswith(("https://", "http://")):
+        return source.rstrip("#")
+    return source.removeprefix("upload:") if source.startswith("upload:") else "local files"

@@ -1,0 +1,144 @@
+"""The blocklist over the API: what clients must not install, and changing it."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from litestar import Request, Response, delete, get, post
+from litestar.params import FromPath, JSONBody, QueryParameter
+from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
+
+from vskill_platform.access.visible_blocks import list_visible_blocks
+from vskill_platform.errors import NotFound
+from vskill_platform.model.block import Block, BlockKind
+from vskill_platform.model.rights import Right
+from vskill_platform.model.source import public_source
+from vskill_platform.publish.moderation.block_skill import block, unblock
+from vskill_platform.publish.moderation.block_subject import read_subject
+from vskill_platform.stores.block_store import list_blocks
+from vskill_platform.stores.db import get_settings
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.submissions.shapes import Reason, Shape, Text
+
+ApiRequest = Request[Any, Any, Any]
+_READ, _BLOCK = {"right": Right.ANYONE}, {"right": Right.BLOCK}
+_TAGS = ["Blocklist"]
+_CACHED, _CACHED_FOR_ONE = "public, max-age=300", "private, max-age=300"
+
+
+class BlockItem(Shape, frozen=True, kw_only=True):
+    id: str
+    kind: str
+    skill_name: str
+    source_url: str | None
+    #: The host that its source is on.
+    source_registry: str | None
+    content_hash: str | None
+    publisher: str | None
+    threat_type: str = "blocked"
+    severity: str = "critical"
+    reason: str
+    evidence_urls: tuple[str, ...] = ()
+    discovered_at: datetime
+
+
+class Blocklist(Shape, frozen=True, kw_only=True):
+    entries: list[BlockItem]
+    count: int
+    last_updated: datetime | None
+
+
+class NewBlock(Shape, frozen=True, kw_only=True):
+    """One of digest, source (with path or name) and publisher."""
+
+    reason: Reason
+    digest: Text | None = None
+    source: Text | None = None
+    path: Text | None = None
+    name: Text | None = None
+    publisher: Text | None = None
+
+
+class BlockDone(Shape, frozen=True, kw_only=True):
+    entry: BlockItem
+    is_new: bool
+    taken_down: tuple[str, ...]
+    ended: tuple[str, ...]
+    #: What came of it, in words.
+    message: str
+
+
+class UnblockDone(Shape, frozen=True, kw_only=True):
+    entry: BlockItem
+    reopened: tuple[str, ...]
+    still_blocked: tuple[str, ...]
+
+
+@get("/blocklist", opt=_READ, tags=_TAGS)
+async def show_blocklist(request: ApiRequest) -> Response[Blocklist]:
+    """List everything that is blocked, the newest first; what is private, to who may see it."""
+    visitor = visitor_of(request)
+    blocks = await list_visible_blocks(visitor)
+    answer = Blocklist(
+        entries=[block_item(one) for one in blocks],
+        count=len(blocks),
+        last_updated=blocks[0].at if blocks else None,
+    )
+    cached = _CACHED_FOR_ONE if visitor.user else _CACHED
+    return Response(answer, headers={"Cache-Control": cached})
+
+
+@post("/blocklist", opt=_BLOCK, tags=_TAGS, status_code=HTTP_201_CREATED)
+async def add_block(request: ApiRequest, data: JSONBody[NewBlock]) -> BlockDone:
+    """Block something: what is published of it is taken down, what is pending ends."""
+    subject = read_subject(
+        digest=data.digest,
+        source=data.source,
+        path=data.path,
+        name=data.name,
+        publisher=data.publisher,
+        default_host=get_settings().default_host,
+    )
+    done = await block(subject, reason=data.reason, actor=visitor_of(request).name)
+    return BlockDone(
+        entry=block_item(done.block),
+        is_new=done.is_new,
+        taken_down=done.taken_down,
+        ended=done.ended,
+        message=done.in_words(),
+    )
+
+
+@delete("/blocklist/{block_id:str}", opt=_BLOCK, tags=_TAGS, status_code=HTTP_200_OK)
+async def remove_block(
+    request: ApiRequest,
+    block_id: FromPath[str],
+    reason: Annotated[str, QueryParameter(min_length=1, max_length=500)],
+) -> UnblockDone:
+    """Unblock something; what it had ended is checked anew before anything is published."""
+    subject = next((one.subject for one in await list_blocks() if one.subject.id == block_id), None)
+    if subject is None:
+        raise NotFound(f"nothing is blocked under {block_id!r}")
+    done = await unblock(subject, reason=reason, actor=visitor_of(request).name)
+    return UnblockDone(
+        entry=block_item(done.block), reopened=done.reopened, still_blocked=done.still_blocked
+    )
+
+
+def block_item(one: Block) -> BlockItem:
+    """Say what is blocked; what lies on the registry's own machine is not told."""
+    subject, value = one.subject, one.subject.value
+    source, _, name = value.rpartition("#") if subject.kind is BlockKind.NAME else (value, "", "")
+    has_source = subject.kind in {BlockKind.NAME, BlockKind.SOURCE}
+    url = public_source(source) if has_source else ""
+    return BlockItem(
+        id=subject.id,
+        kind=subject.kind,
+        skill_name=name,
+        source_url=url or None,
+        source_registry=urlsplit(url).hostname,
+        content_hash=value if subject.kind is BlockKind.DIGEST else None,
+        publisher=value if subject.kind is BlockKind.PUBLISHER else None,
+        reason=one.reason,
+        discovered_at=one.at,
+    )

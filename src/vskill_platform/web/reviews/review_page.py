@@ -1,0 +1,133 @@
+"""What waits for a person: the list, the report beside the files, and the decision."""
+
+import msgspec
+from litestar import get, post
+from litestar.params import FromPath
+from litestar.response import Redirect, Template
+
+from vskill_platform.base.few_threads import in_few_threads
+from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.errors import NotFound
+from vskill_platform.model.rights import Right
+from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
+from vskill_platform.publish.moderation.hold_skill import reopened
+from vskill_platform.publish.moderation.list_reviews import Case, get_case, list_reviews
+from vskill_platform.publish.moderation.review_skill import Ruling, approve, recheck, reject
+from vskill_platform.publish.versions.read_files import text_of
+from vskill_platform.web.html.admin_forms import AdminRequest, act, admin_page
+from vskill_platform.web.html.numbered_lines import show_lines
+from vskill_platform.web.http.forms import read_fields
+from vskill_platform.web.http.visitor import visitor_of
+
+_REVIEW = {"right": Right.REVIEW}
+_MAX_SHOWN_BYTES = 512 * 1024
+_MAX_DIGITS = 7
+_RULINGS = {
+    "approve": (approve, "is published"),
+    "reject": (reject, "is rejected"),
+    "recheck": (recheck, "is checked again"),
+}
+
+
+class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    #: Number, text, and whether a finding is about it.
+    lines: tuple[tuple[int, str, bool], ...] = ()
+    #: Why there are no lines, or not all of them.
+    note: str = ""
+    #: From which line on there is more; None after the last.
+    following: int | None = None
+
+
+@get("/admin/reviews", opt=_REVIEW, include_in_schema=False)
+async def reviews_page(request: AdminRequest) -> Template:
+    return admin_page(request, "admin/reviews.html", {"reviews": await list_reviews()})
+
+
+@get("/admin/reviews/{submission_id:str}", opt=_REVIEW, include_in_schema=False)
+async def review_page(request: AdminRequest, submission_id: FromPath[str]) -> Template:
+    """Show the report on one side and the very files that were checked on the other."""
+    case = await get_case(submission_id)
+    path = request.query_params.get("file") or _first_file(case)
+    start = _whole_number(request.query_params.get("from", ""))
+    marked = _marked(case, path) if path else frozenset()
+    waits = case.submission.state is SubmissionState.NEEDS_REVIEW
+    others = [] if waits else [one for one in await list_reviews() if one.id != submission_id]
+    context = {
+        "case": case,
+        "waits": waits,
+        "decided": None if waits else _last_decision(case),
+        "next": others[0] if others else None,
+        "file": await _read_file(case.submission, path, marked, start) if path else None,
+    }
+    return admin_page(request, "admin/review.html", context)
+
+
+@post("/admin/reviews/{submission_id:str}/{ruling:str}", opt=_REVIEW, include_in_schema=False)
+async def ruling_form(
+    request: AdminRequest, submission_id: FromPath[str], ruling: FromPath[str]
+) -> Redirect:
+    if ruling not in _RULINGS:
+        raise NotFound("a review is approved, rejected or checked again")
+    decide, words = _RULINGS[ruling]
+    fields = await read_fields(request)
+
+    async def work() -> str:
+        saying = Ruling(
+            submission_id=submission_id,
+            reviewer=visitor_of(request).name,
+            reason=fields.get("reason", ""),
+            seen=fields.get("digest"),
+        )
+        return f"{(await decide(saying)).skill_name} {words}."
+
+    return await act(f"/admin/reviews/{submission_id}", work)
+
+
+def _last_decision(case: Case) -> StateEvent | None:
+    """Return how it left the desk; None if it never lay there."""
+    waiting = SubmissionState.NEEDS_REVIEW
+    return next((one for one in reversed(case.history) if one.from_state is waiting), None)
+
+
+def _first_file(case: Case) -> str:
+    """Return the file of the gravest finding, or the manifest."""
+    paths = {file.path for file in case.files}
+    findings = case.report.findings if case.report else ()
+    found = next((item.file for item in findings if item.file in paths), None)
+    return found or ("SKILL.md" if "SKILL.md" in paths else "")
+
+
+def _whole_number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 1
+
+
+def _marked(case: Case, path: str) -> frozenset[int]:
+    findings = case.report.findings if case.report else ()
+    return frozenset(item.line for item in findings if item.file == path and item.line)
+
+
+async def _read_file(
+    submission: Submission, path: str, marked: frozenset[int], start: int
+) -> ShownFile:
+    """Read one of the files that are kept until it is decided."""
+    try:
+        async with reopened(submission) as snapshot:
+            known = {file.path: file for file in snapshot.files}
+            if path not in known:
+                return ShownFile(path=path, note="there is no such file in it")
+            if known[path].size > _MAX_SHOWN_BYTES:
+                return ShownFile(path=path, note="it is too large to be shown")
+            raw = await work_in_thread((snapshot.folder / path).read_bytes)
+    except NotFound:
+        return ShownFile(path=path, note="its files are not kept any more")
+    return await in_few_threads(_show_file, path, raw, marked, start)
+
+
+def _show_file(path: str, raw: bytes, marked: frozenset[int], start: int) -> ShownFile:
+    text = text_of(raw)
+    if text is None:
+        return ShownFile(path=path, note="it is no text")
+    found = show_lines(text, marked, start=start)
+    note = found.note.removesuffix(".")
+    return ShownFile(path=path, lines=found.lines, note=note, following=found.following)

@@ -1,0 +1,72 @@
+"""The files of a skill as they were checked: the tree, and one of them with its lines."""
+
+from itertools import groupby
+from posixpath import dirname
+
+from litestar.response import Template
+
+from vskill_platform.base.few_threads import in_few_threads
+from vskill_platform.errors import NotFound
+from vskill_platform.model.skill import SkillFile
+from vskill_platform.publish.versions.read_files import read_file, text_of
+from vskill_platform.web.html.numbered_lines import ShownLines, show_lines
+from vskill_platform.web.skills.skill_head import OpenSkill, skill_page
+from vskill_platform.web.skills.slugs import PageRequest
+
+#: A longer file is to be had as a download alone.
+MAX_BYTES = 1024 * 1024
+
+
+async def skill_files(request: PageRequest, opened: OpenSkill) -> Template:
+    if not opened.path:
+        return await _tree(request, opened, "")
+    files = {file.path: file for file in opened.version.files}
+    if opened.path in files:
+        return await _file(request, opened, files[opened.path])
+    if any(path.startswith(f"{opened.path}/") for path in files):
+        return await _tree(request, opened, opened.path)
+    raise NotFound(f"{opened.skill.slug} {opened.version.version} has no file {opened.path!r}")
+
+
+async def _tree(request: PageRequest, opened: OpenSkill, folder: str) -> Template:
+    inside = [
+        file for file in opened.version.files if not folder or file.path.startswith(f"{folder}/")
+    ]
+    inside.sort(key=lambda file: (dirname(file.path), file.path))
+    folders = [(name, list(files)) for name, files in groupby(inside, lambda f: dirname(f.path))]
+    return await skill_page(
+        request,
+        opened,
+        "pages/skill_files.html",
+        "files",
+        folder=folder,
+        folders=folders,
+        count=len(inside),
+        total=sum(file.size for file in inside),
+    )
+
+
+async def _file(request: PageRequest, opened: OpenSkill, file: SkillFile) -> Template:
+    return await skill_page(
+        request,
+        opened,
+        "pages/skill_file.html",
+        "files",
+        file=file,
+        content=await _lines(opened, file),
+    )
+
+
+async def _lines(opened: OpenSkill, file: SkillFile) -> ShownLines:
+    if file.size > MAX_BYTES:
+        return ShownLines(note=f"It has more than {MAX_BYTES:,} bytes and is not shown.")
+    raw = await read_file(opened.version, file.path)
+    return await in_few_threads(show_file, raw)
+
+
+def show_file(raw: bytes) -> ShownLines:
+    """Make a file fit to be shown; what is no text, or too long, says so."""
+    text = text_of(raw)
+    if text is None:
+        return ShownLines(note="It is not a text, so there are no lines to show.")
+    return show_lines(text)

@@ -1,0 +1,151 @@
+"""The honest page for a skill that is not offered: what happened, why, and what can be done."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from litestar import Response
+from litestar.response import Template
+from litestar.status_codes import HTTP_404_NOT_FOUND, HTTP_410_GONE
+
+from vskill_platform.catalogue.query import SubmissionQuery, SubmissionSort
+from vskill_platform.errors import NotFound
+from vskill_platform.model.failure import results_in
+from vskill_platform.model.skill import PublishedSkill, TakenDown
+from vskill_platform.model.submission import Submission, SubmissionState
+from vskill_platform.model.verdict import Report, in_order
+from vskill_platform.scan.code_context import without_secrets
+from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.submission_store import get_submission, get_submissions_fresh
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.security_page import ShownFinding
+from vskill_platform.web.skills.slugs import PageRequest
+
+_S = SubmissionState
+#: So many of a name are looked at; who has more of them finds theirs by the queue page.
+_MAX_NAMESAKES = 50
+#: Findings that are told here; the submission's own page has all of them.
+_MAX_FINDINGS = 5
+#: What the walk had come to, in the words of a visitor.
+_STAGES: dict[SubmissionState, str] = {
+    _S.TIER1_FAILED: "the scan",
+    _S.REJECTED: "the decision",
+    _S.BLOCKED: "the blocklist",
+    _S.DEQUEUED: "the queue",
+}
+_TITLES: dict[SubmissionState, str] = {
+    _S.TIER1_FAILED: "was stopped by the check",
+    _S.REJECTED: "was rejected",
+    _S.BLOCKED: "is blocked",
+    _S.DEQUEUED: "was withdrawn",
+    _S.NEEDS_REVIEW: "waits for a person to look at it",
+    _S.PUBLISHED: "is not offered any more",
+}
+
+
+class Gone(msgspec.Struct, frozen=True, kw_only=True):
+    """Why there is nothing to install."""
+
+    slug: str
+    #: Goes on after the name.
+    title: str
+    reason: str
+    #: When it came to that; None if nobody wrote it down.
+    at: datetime | None
+    stage: str = ""
+    tone: str = "bad"
+    skill: PublishedSkill | None = None
+    submission: Submission | None = None
+    report: Report | None = None
+    findings: tuple[ShownFinding, ...] = ()
+
+    @property
+    def waits_for_person(self) -> bool:
+        return self.submission is not None and self.submission.state is _S.NEEDS_REVIEW
+
+
+async def taken_down(skill: PublishedSkill, down: TakenDown) -> Response[Any]:
+    """Tell about a skill that was published once."""
+    stored = await get_submission(skill.submission_id)
+    submission = stored.record if stored else None
+    is_blocked = submission is not None and submission.state is _S.BLOCKED
+    gone = Gone(
+        slug=skill.slug,
+        title="is blocked" if is_blocked else "was taken down",
+        reason=down.reason,
+        at=down.at,
+        stage="the blocklist" if is_blocked else "",
+        skill=skill,
+        submission=submission,
+    )
+    return _page(await _with_findings(gone), HTTP_410_GONE)
+
+
+async def never_published(request: PageRequest, slug: str) -> Response[Any]:
+    """Tell about a name that was submitted only; of what nobody has heard there is nothing."""
+    submission = await _find_submission(request, slug)
+    if submission is None:
+        raise NotFound(f"there is no skill {slug!r}", look_for=slug.rsplit("/", 1)[-1])
+    state = submission.state
+    gone = Gone(
+        slug=slug,
+        title=_TITLES.get(state, "is still being checked"),
+        reason=submission.reason,
+        at=submission.updated_at,
+        stage=_STAGES.get(state, ""),
+        tone="bad" if state in _STAGES else "info",
+        submission=submission,
+    )
+    return _page(await _with_findings(gone), HTTP_404_NOT_FOUND)
+
+
+def blocked_version(skill: PublishedSkill, version: str, reason: str) -> Response[Any]:
+    """Tell about one version that may not be had, though others may."""
+    return _page(
+        Gone(
+            slug=skill.slug,
+            title=f"{version} is blocked",
+            reason=reason,
+            at=None,
+            stage="the blocklist",
+            skill=skill,
+        ),
+        HTTP_410_GONE,
+    )
+
+
+async def _find_submission(request: PageRequest, slug: str) -> Submission | None:
+    """Return the latest submission that would have become this slug, if the visitor may see it."""
+    words = slug.split("/")
+    visible = await visible_to(visitor_of(request))
+    found: list[Submission] = []
+    for namespace in {words[0], "/".join(words[:2]), f"file/{words[0]}"}:
+        query = SubmissionQuery(
+            text=words[-1],
+            namespace=namespace,
+            sort=SubmissionSort.UPDATED,
+            limit=_MAX_NAMESAKES,
+            visible=visible,
+        )
+        rows = (await catalogue_of(request).list_submissions(query)).rows
+        found += await get_submissions_fresh([row.id for row in rows])
+    wanted = [item for item in found if f"{item.source.namespace}/{item.skill_name}" == slug]
+    return max(wanted, key=lambda item: item.updated_at, default=None)
+
+
+async def _with_findings(gone: Gone) -> Gone:
+    report = await get_report(gone.submission.id) if gone.submission else None
+    if report is None:
+        return gone
+    gravest = in_order(results_in(report.findings))[:_MAX_FINDINGS]
+    findings = tuple(ShownFinding(without_secrets(item), (), "") for item in gravest)
+    return msgspec.structs.replace(gone, report=report, findings=findings)
+
+
+def _page(gone: Gone, status: int) -> Template:
+    return Template(
+        "pages/skill_gone.html",
+        status_code=status,
+        context={"section": "skills", "gone": gone, "narrow": True},
+    )

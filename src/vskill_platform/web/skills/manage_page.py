@@ -1,0 +1,79 @@
+"""Managing one published skill: its versions, who sees it, and the way to the blocklist."""
+
+from typing import Any
+
+from litestar import get, post
+from litestar.params import FromPath
+from litestar.response import Redirect, Template
+
+from vskill_platform.access.manage import check_may_manage
+from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.errors import InvalidInput
+from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.model.rights import Right
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
+from vskill_platform.publish.versions.list_versions import list_versions
+from vskill_platform.publish.versions.set_visibility import set_visibility
+from vskill_platform.stores.namespace_store import get_namespace
+from vskill_platform.web.html.admin_forms import AdminRequest, act, admin_page
+from vskill_platform.web.http.forms import read_fields
+from vskill_platform.web.http.visitor import visitor_of
+
+#: Owners are not operators: whoever has signed in may come, and is then asked what is theirs.
+_ACCOUNT = {"right": Right.ACCOUNT}
+
+
+@get("/admin/skills/{slug:path}", opt=_ACCOUNT, include_in_schema=False)
+async def manage_page(request: AdminRequest, slug: FromPath[str]) -> Template:
+    skill = await _own_skill(request, slug)
+    listed = await list_versions(skill.slug)
+    namespace = (await get_namespace(namespace_of_skill(skill))).record
+    context: dict[str, Any] = {
+        "skill": skill,
+        "versions": listed.versions,
+        "trust": listed.trust,
+        "is_owned": namespace.is_owned,
+    }
+    return admin_page(request, "admin/skill.html", context)
+
+
+@post("/admin/yank/{slug:path}", opt=_ACCOUNT, include_in_schema=False)
+async def yank_form(request: AdminRequest, slug: FromPath[str]) -> Redirect:
+    skill, fields = await _own_skill(request, slug), await read_fields(request)
+    change = unyank_version if fields.get("act") == "unyank" else yank_version
+    words = "is offered again" if fields.get("act") == "unyank" else "is offered no longer"
+
+    async def work() -> str:
+        reason = fields.get("reason", "").strip()
+        if not reason:
+            raise InvalidInput("say why: whoever uses the version will want to know")
+        done = await change(
+            skill.slug, fields.get("version", ""), reason=reason, actor=visitor_of(request).name
+        )
+        return f"{done.version} {words}."
+
+    return await act(f"/admin/skills/{skill.slug}", work)
+
+
+@post("/admin/visibility/{slug:path}", opt=_ACCOUNT, include_in_schema=False)
+async def visibility_form(request: AdminRequest, slug: FromPath[str]) -> Redirect:
+    skill, fields = await _own_skill(request, slug), await read_fields(request)
+
+    async def work() -> str:
+        changed = await set_visibility(
+            skill.slug,
+            is_private=fields.get("private") == "yes",
+            actor=visitor_of(request).name,
+            reason=fields.get("reason", ""),
+        )
+        return f"It is {'private' if changed.is_private else 'public'} now."
+
+    return await act(f"/admin/skills/{skill.slug}", work)
+
+
+async def _own_skill(request: AdminRequest, slug: str) -> PublishedSkill:
+    visitor = visitor_of(request)
+    skill = (await find_visible_skill(visitor, slug.strip("/"))).record
+    await check_may_manage(visitor, skill)
+    return skill

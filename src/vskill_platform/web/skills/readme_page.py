@@ -1,0 +1,121 @@
+"""The page of a skill: its instructions, how to install it, and why it can be trusted."""
+
+from functools import partial
+
+import msgspec
+from litestar.response import Template
+from markupsafe import Markup
+
+from vskill_platform.base.few_threads import in_few_threads
+from vskill_platform.base.recent import Recent
+from vskill_platform.errors import NotFound
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.publish.versions.list_versions import Standing, list_versions
+from vskill_platform.publish.versions.read_files import read_file, text_of
+from vskill_platform.scan.frontmatter import FrontmatterError, Value, read_frontmatter
+from vskill_platform.scan.manifest import MANIFEST
+from vskill_platform.stores.install_store import get_installs
+from vskill_platform.stores.repo_health_store import RepoHealth, view_repo_health
+from vskill_platform.web.html.safe_markdown import Links, Rendered, render_markdown
+from vskill_platform.web.http.urls import skill_url
+from vskill_platform.web.skills.skill_head import OpenSkill, skill_page
+from vskill_platform.web.skills.skill_install import install_guide
+from vskill_platform.web.skills.slugs import PageRequest
+
+_ROOM_CHARACTERS = 8 * 1024 * 1024
+#: These two stand at the head of the page already.
+_SHOWN_ELSEWHERE = frozenset({"name", "description"})
+_MISSING = "The registry does not keep the files of this version any more."
+_NO_TEXT = "It is not a text."
+#: So many versions are listed for who needs one that is yanked; their own page has all.
+_MAX_NAMED = 5
+
+
+class Readme(msgspec.Struct, frozen=True):
+    #: What the head of the file says, as names and values.
+    facts: tuple[tuple[str, str], ...]
+    rendered: Rendered
+
+
+_recent: Recent[tuple[str, str, str], Readme] = Recent(
+    room=_ROOM_CHARACTERS, weigh=lambda readme: len(readme.rendered.html) + 1000
+)
+
+
+async def skill_readme(request: PageRequest, opened: OpenSkill) -> Template:
+    skill, version = opened.skill, opened.version
+    return await skill_page(
+        request,
+        opened,
+        "pages/skill.html",
+        "readme",
+        readme=await read_readme(opened),
+        install=install_guide(request, skill, version),
+        named_only=() if opened.is_offered else await _to_be_named(skill),
+        health=await _health(opened),
+        source_url=_source_url(opened),
+        installs=(await get_installs(skill.slug)).total,
+    )
+
+
+async def _to_be_named(skill: PublishedSkill) -> list[str]:
+    """Return the newest versions of a skill whose versions are yanked, every one of them."""
+    rows = (await list_versions(skill.slug)).versions
+    return [row.version.version for row in rows if row.standing is Standing.YANKED][:_MAX_NAMED]
+
+
+async def read_readme(opened: OpenSkill) -> Readme:
+    """Read and render the instructions, once for each content and place in the registry."""
+    key = (opened.version.digest, opened.skill.slug, opened.version_in_links)
+    kept = _recent.get(key)
+    if kept:
+        return kept
+    try:
+        raw = await read_file(opened.version, MANIFEST)
+    except NotFound:
+        return Readme((), Rendered(Markup(), _MISSING))
+    address = partial(_file_address, opened.skill.slug, opened.version_in_links)
+    paths = frozenset(file.path for file in opened.version.files)
+    readme = await in_few_threads(build_readme, raw, Links("", paths, address))
+    _recent.keep(key, readme)
+    return readme
+
+
+def build_readme(raw: bytes, links: Links) -> Readme:
+    text = text_of(raw)
+    if text is None:
+        return Readme((), Rendered(Markup(), _NO_TEXT))
+    try:
+        head = read_frontmatter(text)
+    except FrontmatterError:  # an older release let it pass; then all of it is text
+        return Readme((), render_markdown(text, links))
+    facts = [
+        fact
+        for name, field in head.fields.items()
+        if name not in _SHOWN_ELSEWHERE
+        for fact in _facts(name, field.value)
+    ]
+    return Readme(tuple(facts), render_markdown(head.body, links))
+
+
+def _facts(name: str, value: Value) -> list[tuple[str, str]]:
+    if isinstance(value, dict):
+        return [(f"{name}.{key}", text) for key, text in value.items()]
+    if isinstance(value, list):
+        return [(name, ", ".join(value))]
+    return [(name, value if value is not None else "(more than a manifest may hold)")]
+
+
+def _file_address(slug: str, version: str, path: str) -> str:
+    return skill_url(slug, "files", path, version=version)
+
+
+def _source_url(opened: OpenSkill) -> str:
+    """Return the address of the repo; empty for files, whose folder is nobody's business."""
+    url = opened.skill.repo_url
+    return url if url.startswith(("https://", "http://")) else ""
+
+
+async def _health(opened: OpenSkill) -> RepoHealth | None:
+    """Say whether the repo is still there; None for what was handed in as files."""
+    return await view_repo_health(opened.skill.slug) if _source_url(opened) else None

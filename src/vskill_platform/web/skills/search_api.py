@@ -1,0 +1,183 @@
+"""Finding skills over the API: the list, the search, and the skill behind a name."""
+
+from typing import Annotated, Any
+
+from litestar import Request, Response, get
+from litestar.connection import ASGIConnection
+from litestar.params import FromQuery, QueryParameter
+
+from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.catalogue.query import SkillHit, SkillQuery, SkillResults, SkillSort
+from vskill_platform.errors import NotFound
+from vskill_platform.model.rights import Right
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.source import public_source
+from vskill_platform.model.trust import TrustTier
+from vskill_platform.web.http.cursors import offset_cursor, read_offset
+from vskill_platform.web.http.limits import Limit, Offset, Page, clamp
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.certificates import cert_tier
+from vskill_platform.web.skills.shapes import (
+    Paging,
+    SearchAnswer,
+    SkillItem,
+    SkillListAnswer,
+    Suggested,
+)
+from vskill_platform.web.skills.slug_paths import slug_of
+
+ApiRequest = Request[Any, Any, Any]
+_READ = {"right": Right.ANYONE, "is_listed": True}
+_TAGS = ["Skills"]
+MAX_RESULTS = 30
+_MAX_PAGE_SIZE = 100
+Words = Annotated[str, QueryParameter(max_length=200)]
+
+
+@get("/skills/search", opt=_READ, tags=_TAGS)
+async def search_skills(
+    request: ApiRequest,
+    q: Words = "",
+    limit: Limit = 7,
+    offset: Offset = 0,
+    page: Page = 1,
+    category: Words = "",
+    cursor: FromQuery[str | None] = None,
+) -> Response[SearchAnswer]:
+    """Search; the best match first. At most 30 at once, and `X-Limit-Clamped` says when it cut."""
+    size, headers = clamp(limit, MAX_RESULTS)
+    start = read_offset(cursor, offset or (page - 1) * size)
+    visible = await visible_to(visitor_of(request))
+    query = SkillQuery(text=q, tag=category, offset=start, limit=size, visible=visible)
+    found = await catalogue_of(request).search_skills(query)
+    answer = SearchAnswer(
+        results=[skill_item(hit) for hit in found.hits],
+        total=found.total,
+        pagination=_paging(query, found),
+        next_cursor=offset_cursor(start, len(found.hits), found.total),
+    )
+    return Response(answer, headers=headers)
+
+
+@get("/skills", opt=_READ, tags=_TAGS)
+async def list_skills(
+    request: ApiRequest,
+    q: Words = "",
+    namespace: Words = "",
+    tier: FromQuery[TrustTier | None] = None,
+    tag: Words = "",
+    agent: Words = "",
+    sort: FromQuery[SkillSort] = SkillSort.RELEVANCE,
+    facets: FromQuery[bool] = False,
+    page: Page = 1,
+    limit: Limit = 25,
+    cursor: FromQuery[str | None] = None,
+) -> Response[SkillListAnswer]:
+    """List what is published, with filters and true totals; at most 100 at once."""
+    size, headers = clamp(limit, _MAX_PAGE_SIZE)
+    start = read_offset(cursor, (page - 1) * size)
+    query = SkillQuery(
+        text=q,
+        namespace=namespace,
+        tier=tier or "",
+        tag=tag,
+        agent=agent,
+        sort=sort,
+        offset=start,
+        limit=size,
+        with_facets=facets,
+        visible=await visible_to(visitor_of(request)),
+    )
+    found = await catalogue_of(request).search_skills(query)
+    answer = SkillListAnswer(
+        skills=[skill_item(hit) for hit in found.hits],
+        pagination=_paging(query, found),
+        facets=found.facets,
+        next_cursor=offset_cursor(start, len(found.hits), found.total),
+    )
+    return Response(answer, headers=headers)
+
+
+@get("/skills/suggest", opt=_READ, tags=_TAGS)
+async def suggest_skills(request: ApiRequest, q: Words = "") -> Suggested:
+    """Say what somebody who types this may mean."""
+    visible = await visible_to(visitor_of(request))
+    found = await catalogue_of(request).suggest(q, visible=visible)
+    return Suggested(
+        suggestions=[
+            {"slug": one.slug, "name": one.name, "description": one.description, "tier": one.tier}
+            for one in found
+        ]
+    )
+
+
+async def find_skill(connection: ASGIConnection[Any, Any, Any, Any], name: str) -> PublishedSkill:
+    """Return the skill behind a slug, or behind a bare name if it is the only one of that name."""
+    visitor = visitor_of(connection)
+    if "/" in name:
+        return (await find_visible_skill(visitor, name)).record
+    query = SkillQuery(text=name, limit=MAX_RESULTS, visible=await visible_to(visitor))
+    hits = (await catalogue_of(connection).search_skills(query)).hits
+    same = [hit for hit in hits if hit.name == name]
+    if not same:
+        raise NotFound(f"there is no skill {name!r}")
+    if len(same) > 1:
+        some = ", ".join(hit.slug for hit in same[:5])
+        raise NotFound(f"several skills are called {name!r}: {some}; name one by its whole slug")
+    return (await find_visible_skill(visitor, same[0].slug)).record
+
+
+async def find_listed(
+    connection: ASGIConnection[Any, Any, Any, Any], segment: str
+) -> PublishedSkill:
+    """Return the skill of a path, if it is offered; one that was taken down says why."""
+    skill = await find_skill(connection, slug_of(segment))
+    if skill.down:
+        raise NotFound(f"{skill.slug} was taken down: {skill.down.reason}")
+    return skill
+
+
+def skill_item(hit: SkillHit) -> SkillItem:
+    owner, repo, skill = split_slug(hit.slug)
+    return SkillItem(
+        slug=hit.slug,
+        name=hit.name,
+        display_name=hit.name,
+        author=hit.namespace,
+        description=hit.description,
+        repo_url=public_source(hit.repo_url),
+        owner_slug=owner,
+        repo_slug=repo,
+        skill_slug=skill,
+        current_version=hit.version or None,
+        yanked=not hit.version,
+        cert_tier=cert_tier(hit.tier),
+        trust_tier=hit.tier,
+        trust_score=hit.trust_score,
+        tags=hit.tags,
+        agents=hit.agents,
+        license=hit.license,
+        vskill_installs=hit.installs,
+        is_private=hit.is_private,
+        published_at=hit.published_at,
+        updated_at=hit.updated_at,
+    )
+
+
+def split_slug(slug: str) -> tuple[str, str, str]:
+    """Return owner, repo and skill; what was handed in has no repo."""
+    *owner, skill = slug.split("/")
+    if slug.startswith("@") or len(owner) == 1:
+        return owner[0] if owner else "", "", skill
+    return "/".join(owner[:-1]), owner[-1], skill
+
+
+def _paging(query: SkillQuery, found: SkillResults) -> Paging:
+    return Paging(
+        page=query.offset // query.limit + 1,
+        limit=query.limit,
+        total=found.total,
+        total_pages=-(-found.total // query.limit),
+        has_more=query.offset + len(found.hits) < found.total,
+    )

@@ -1,0 +1,112 @@
+"""How safe a skill is, over the API: what each scanner says, and whether its source is there."""
+
+from typing import Annotated, Any
+
+from litestar import Request, get
+from litestar.params import FromPath, QueryParameter
+
+from vskill_platform.errors import NotAllowed
+from vskill_platform.model.failure import results_in
+from vskill_platform.model.rights import Right
+from vskill_platform.model.scanner import ExternalScanStatus
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.verdict import FindingKind, Severity, Verdict
+from vskill_platform.publish.versions.open_version import open_version
+from vskill_platform.publish.versions.security_report import SecurityReport, security_report
+from vskill_platform.scan.scan_skill import SCANNER
+from vskill_platform.stores.external_scan_store import ExternalScan
+from vskill_platform.stores.repo_health_store import view_repo_health
+from vskill_platform.web.http.urls import skill_url
+from vskill_platform.web.skills.search_api import find_listed, find_skill
+from vskill_platform.web.skills.shapes import HealthAnswer, ProviderItem, SecurityAnswer
+from vskill_platform.web.skills.slug_paths import slug_of
+from vskill_platform.web.submissions.submission_json import scan_item
+
+ApiRequest = Request[Any, Any, Any]
+_READ = {"right": Right.ANYONE}
+_TAGS = ["Skills"]
+#: Where the original's clients know another word, or none: one that broke will not answer either.
+_WORDS = {ExternalScanStatus.RUNNING: "PENDING", ExternalScanStatus.ERROR: "TIMED_OUT"}
+
+
+@get("/skills/{slug:str}/security", opt=_READ, tags=_TAGS)
+async def show_security(
+    request: ApiRequest,
+    slug: FromPath[str],
+    version: Annotated[str | None, QueryParameter(max_length=100)] = None,
+) -> SecurityAnswer:
+    """Say what every scanner says of a version; what is blocked has failed."""
+    skill = await find_skill(request, slug_of(slug))
+    try:
+        opened = await open_version(skill, version)
+    except NotAllowed as error:
+        # Not a refusal: a client that is told nothing might install what it has from elsewhere.
+        return _blocked(skill, version or skill.version, str(error))
+    found = await security_report(opened.version)
+    providers = [_own_provider(found), *map(_provider, found.scans)]
+    has_failed = any(item.status == "FAIL" for item in providers)
+    return SecurityAnswer(
+        overall_verdict="FAIL" if has_failed else providers[0].status,
+        providers=providers,
+        report_url=skill_url(skill.slug, "security"),
+        version=found.version.version,
+        report=scan_item(found.report) if found.report else None,
+    )
+
+
+@get("/skills/{slug:str}/repo-health", opt=_READ, tags=_TAGS)
+async def show_repo_health(request: ApiRequest, slug: FromPath[str]) -> HealthAnswer:
+    """Say whether the skill's source is still there; an outage is UNKNOWN, never GONE."""
+    health = await view_repo_health((await find_listed(request, slug)).slug)
+    return HealthAnswer(
+        status=health.status,
+        checked_at=health.checked_at if health.was_looked else None,
+        last_commit_at=health.last_commit_at,
+        has_moved=health.has_moved,
+        note=health.note,
+    )
+
+
+def _blocked(skill: PublishedSkill, version: str, reason: str) -> SecurityAnswer:
+    provider = ProviderItem(
+        provider=SCANNER, status="FAIL", verdict=Verdict.BLOCK, critical_count=1, note=reason
+    )
+    return SecurityAnswer(
+        overall_verdict="FAIL",
+        providers=[provider],
+        report_url=skill_url(skill.slug),
+        version=version,
+        report=None,
+    )
+
+
+def _own_provider(found: SecurityReport) -> ProviderItem:
+    report = found.report
+    if report is None:
+        return ProviderItem(
+            provider=SCANNER,
+            status="PENDING",
+            verdict="unknown",
+            critical_count=0,
+            note="the report of this version is not kept any more",
+        )
+    critical = sum(
+        item.severity is Severity.CRITICAL and item.kind is not FindingKind.EXTERNAL
+        for item in results_in(report.findings)
+    )
+    return ProviderItem(
+        provider=report.scanner,
+        status="FAIL" if report.verdict is Verdict.BLOCK else "PASS",
+        verdict=report.verdict,
+        critical_count=critical,
+    )
+
+
+def _provider(scan: ExternalScan) -> ProviderItem:
+    return ProviderItem(
+        provider=scan.provider,
+        status=_WORDS.get(scan.status, scan.status),
+        verdict=scan.status,
+        critical_count=sum(item.severity is Severity.CRITICAL for item in scan.findings),
+        note=scan.note,
+    )

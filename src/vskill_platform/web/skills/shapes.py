@@ -1,0 +1,266 @@
+"""What the API says of skills, with the names that clients of the original read."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+
+from vskill_platform.web.submissions.shapes import Reason, ScanItem, Shape, Text
+
+
+class SkillItem(Shape, frozen=True, kw_only=True):
+    """A row of a list or a search."""
+
+    slug: str
+    name: str
+    display_name: str
+    author: str
+    description: str
+    repo_url: str
+    owner_slug: str
+    repo_slug: str
+    skill_slug: str
+    #: None if every version was yanked.
+    current_version: str | None
+    yanked: bool
+    cert_tier: str
+    trust_tier: str
+    trust_score: int
+    tags: tuple[str, ...]
+    agents: tuple[str, ...]
+    license: str | None
+    vskill_installs: int
+    is_blocked: bool = False
+    is_tainted: bool = False
+    is_private: bool = False
+    threat_type: str | None = None
+    severity: str | None = None
+    published_at: datetime
+    updated_at: datetime
+
+
+class Paging(Shape, frozen=True, kw_only=True):
+    page: int
+    limit: int
+    total: int
+    total_pages: int
+    has_more: bool
+
+
+class SearchAnswer(Shape, frozen=True, kw_only=True):
+    results: list[SkillItem]
+    total: int
+    pagination: Paging
+    next_cursor: str | None = None
+
+
+class SkillListAnswer(Shape, frozen=True, kw_only=True):
+    skills: list[SkillItem]
+    pagination: Paging
+    facets: dict[str, list[tuple[str, int]]] | None = None
+    next_cursor: str | None = None
+
+
+class SkillDetail(Shape, frozen=True, kw_only=True):
+    slug: str
+    name: str
+    author: str
+    description: str
+    repo_url: str
+    skill_path: str
+    #: None if every version was yanked.
+    current_version: str | None
+    version: str
+    #: Names the content of the version.
+    sha: str
+    archive_sha256: str
+    commit_sha: str | None
+    license: str | None
+    #: The SKILL.md of the version.
+    content: str
+    cert_tier: str
+    cert_score: int
+    trust_tier: str
+    trust_score: int
+    trust: tuple[str, ...]
+    provenance_verified: bool
+    vskill_installs: int
+    is_private: bool
+    tags: tuple[str, ...]
+    agents: tuple[str, ...]
+    published_at: datetime
+    updated_at: datetime
+    #: Why the version was yanked; None if it was not.
+    yanked: str | None = None
+
+
+class SkillAnswer(Shape, frozen=True, kw_only=True):
+    skill: SkillDetail
+
+
+class VersionItem(Shape, frozen=True, kw_only=True):
+    version: str
+    standing: str
+    reason: str
+    content_hash: str
+    archive_sha256: str
+    git_sha: str | None
+    created_at: datetime
+    cert_tier: str
+    #: Known of the version that is offered alone.
+    cert_score: int | None
+    cert_method: str
+    #: The reviewer who approved this version; null if none did.
+    approved_by: str | None
+    #: What it brought, against the version before it.
+    diff_summary: str
+    content: str | None = None
+
+
+class VersionList(Shape, frozen=True, kw_only=True):
+    versions: list[VersionItem]
+    count: int
+    next_cursor: str | None = None
+
+
+class DiffAnswer(Shape, frozen=True, kw_only=True):
+    from_: str = msgspec.field(name="from")
+    to: str
+    diff_summary: str
+    content_diff: str
+    gained: dict[str, tuple[str, ...]] | None
+
+
+class ComparedFile(Shape, frozen=True, kw_only=True):
+    filename: str
+    status: str
+    additions: int
+    deletions: int
+    patch: str
+    note: str
+
+
+class CompareAnswer(Shape, frozen=True, kw_only=True):
+    source: str
+    files: list[ComparedFile]
+
+
+class FileItem(Shape, frozen=True, kw_only=True):
+    path: str
+    size: int
+    sha256: str
+    is_executable: bool
+
+
+class FileList(Shape, frozen=True, kw_only=True):
+    version: str
+    digest: str
+    files: list[FileItem]
+
+
+class FileContent(Shape, frozen=True, kw_only=True):
+    path: str
+    size: int
+    sha256: str
+    #: `utf-8`, or `base64` for what is no text.
+    encoding: str
+    content: str
+
+
+class ProviderItem(Shape, frozen=True, kw_only=True):
+    provider: str
+    status: str
+    verdict: str
+    critical_count: int
+    note: str = ""
+
+
+class SecurityAnswer(Shape, frozen=True, kw_only=True):
+    overall_verdict: str
+    providers: list[ProviderItem]
+    report_url: str
+    version: str
+    report: ScanItem | None
+
+
+class HealthAnswer(Shape, frozen=True, kw_only=True):
+    status: str
+    #: None if nobody has looked yet.
+    checked_at: datetime | None
+    last_commit_at: datetime | None
+    has_moved: bool
+    note: str
+
+
+class InstalledSkill(Shape, frozen=True, kw_only=True):
+    name: Text
+    current_version: Text = ""
+    sha: Text | None = None
+
+
+class CheckUpdates(Shape, frozen=True, kw_only=True):
+    skills: Annotated[list[InstalledSkill], msgspec.Meta(max_length=100)]
+    platform: Text = ""
+    cli_version: Text = ""
+
+
+class UpdateItem(Shape, frozen=True, kw_only=True):
+    name: str
+    installed: str
+    latest: str | None
+    update_available: bool
+    version_bump: str | None = None
+    cert_tier: str | None = None
+    cert_score: int | None = None
+    tracked_for_updates: bool = False
+    slug: str | None = None
+    #: When the latest version was published.
+    published_at: datetime | None = None
+
+
+class UpdatesAnswer(Shape, frozen=True, kw_only=True):
+    results: list[UpdateItem]
+
+
+class InstallReport(Shape, frozen=True, kw_only=True):
+    repo_url: Text = ""
+    version: Text = ""
+    source: Text = ""
+    platform: Text = ""
+    cli_version: Text = ""
+
+
+class ReportedSkill(Shape, frozen=True, kw_only=True):
+    skill_name: Text
+    repo_url: Text = ""
+    version: Text = ""
+
+
+class InstallReports(Shape, frozen=True, kw_only=True):
+    skills: Annotated[list[ReportedSkill], msgspec.Meta(max_length=100)]
+    source: Text = ""
+    platform: Text = ""
+    cli_version: Text = ""
+
+
+class Ok(Shape, frozen=True, kw_only=True):
+    ok: bool = True
+
+
+class YankRequest(Shape, frozen=True, kw_only=True):
+    version: Text
+    reason: Reason
+
+
+class VisibilityRequest(Shape, frozen=True, kw_only=True):
+    private: bool
+    reason: Text = ""
+
+
+class Visibility(Shape, frozen=True, kw_only=True):
+    slug: str
+    private: bool
+
+
+class Suggested(Shape, frozen=True, kw_only=True):
+    suggestions: list[dict[str, Any]]

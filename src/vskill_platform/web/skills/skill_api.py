@@ -1,0 +1,196 @@
+"""One skill over the API: what it is, its files, and what its owners change."""
+
+import base64
+from typing import Annotated, Any
+
+from litestar import Request, Response, get, post
+from litestar.openapi import ResponseSpec
+from litestar.params import FromPath, JSONBody, QueryParameter
+from litestar.status_codes import HTTP_200_OK, HTTP_404_NOT_FOUND
+
+from vskill_platform.access.manage import check_may_manage
+from vskill_platform.errors import NotFound
+from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.model.rights import Right
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.source import public_source
+from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
+from vskill_platform.publish.versions.find_version import FoundVersion
+from vskill_platform.publish.versions.open_version import open_version
+from vskill_platform.publish.versions.read_files import read_file, text_of
+from vskill_platform.publish.versions.set_visibility import set_visibility
+from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
+from vskill_platform.stores.install_store import get_installs
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.badge import skill_badge
+from vskill_platform.web.skills.certificates import cert_tier
+from vskill_platform.web.skills.search_api import find_listed, find_skill
+from vskill_platform.web.skills.shapes import (
+    FileContent,
+    FileItem,
+    FileList,
+    SkillAnswer,
+    SkillDetail,
+    VersionList,
+    Visibility,
+    VisibilityRequest,
+    YankRequest,
+)
+from vskill_platform.web.skills.skill_download import skill_download
+from vskill_platform.web.skills.skill_head import OpenSkill
+from vskill_platform.web.skills.slug_paths import slug_of
+from vskill_platform.web.skills.versions import read_manifest, versions_of
+
+ApiRequest = Request[Any, Any, Any]
+#: Whose skill it is that is changed, the handlers ask.
+_READ, _CHANGE = {"right": Right.ANYONE}, {"right": Right.MANAGE}
+#: A version that is blocked is not shown.
+_OPEN = {**_READ, "also": (403,)}
+_TAGS = ["Skills"]
+_PICTURE = "image/svg+xml"
+VersionName = Annotated[str | None, QueryParameter(max_length=100)]
+
+
+@get("/skills/{slug:str}", opt=_OPEN, tags=_TAGS)
+async def show_skill(
+    request: ApiRequest, slug: FromPath[str], version: VersionName = None
+) -> SkillAnswer:
+    """Show a skill with the SKILL.md of its latest version, or of the one that is named."""
+    skill = await find_listed(request, slug)
+    return SkillAnswer(skill=await _detail(skill, await open_version(skill, version)))
+
+
+@get("/skills/{slug:str}/files", opt=_OPEN, tags=_TAGS)
+async def show_files(
+    request: ApiRequest,
+    slug: FromPath[str],
+    version: VersionName = None,
+    path: Annotated[str, QueryParameter(max_length=500)] = "",
+) -> FileList | FileContent:
+    """List the files of a version, or show the one at `path`."""
+    found = (await open_version(await find_listed(request, slug), version)).version
+    if not path:
+        files = [
+            FileItem(
+                path=file.path, size=file.size, sha256=file.sha256,
+                is_executable=file.is_executable,
+            )
+            for file in found.files
+        ]  # fmt: skip
+        return FileList(version=found.version, digest=found.digest, files=files)
+    raw = await read_file(found, path)
+    text = text_of(raw)
+    meant = next(file for file in found.files if file.path == path)
+    return FileContent(
+        path=path,
+        size=meant.size,
+        sha256=meant.sha256,
+        encoding="utf-8" if text is not None else "base64",
+        content=text if text is not None else base64.b64encode(raw).decode(),
+    )
+
+
+@get("/skills/{slug:str}/download", opt=_OPEN, tags=_TAGS, media_type="application/gzip")
+async def download_skill(
+    request: ApiRequest, slug: FromPath[str], version: VersionName = None
+) -> Response[Any]:
+    """Send the archive of a version exactly as it was checked."""
+    found = await open_version(await find_listed(request, slug), version)
+    return await skill_download(
+        request, OpenSkill(found=found, is_named=version is not None, path="")
+    )
+
+
+@get(
+    "/skills/{slug:str}/badge",
+    opt=_READ,
+    tags=_TAGS,
+    media_type=_PICTURE,
+    responses={
+        HTTP_404_NOT_FOUND: ResponseSpec(
+            str, media_type=_PICTURE, description="A picture that says so", generate_examples=False
+        )
+    },
+)
+async def show_badge(request: ApiRequest, slug: FromPath[str]) -> Response[Any]:
+    """Draw how far a skill can be trusted, for a README."""
+    try:
+        skill: PublishedSkill | None = await find_skill(request, slug_of(slug))
+    except NotFound:
+        skill = None
+    return await skill_badge(request, skill)
+
+
+@post("/skills/{slug:str}/yank", opt=_CHANGE, tags=_TAGS, status_code=HTTP_200_OK)
+async def yank_over_api(
+    request: ApiRequest, slug: FromPath[str], data: JSONBody[YankRequest]
+) -> VersionList:
+    """Offer a version no longer; who names it exactly still gets it."""
+    skill = await _own(request, slug)
+    actor = visitor_of(request).name
+    await yank_version(skill.slug, data.version, reason=data.reason, actor=actor)
+    return await versions_of(skill.slug)
+
+
+@post("/skills/{slug:str}/unyank", opt=_CHANGE, tags=_TAGS, status_code=HTTP_200_OK)
+async def unyank_over_api(
+    request: ApiRequest, slug: FromPath[str], data: JSONBody[YankRequest]
+) -> VersionList:
+    """Offer a yanked version again."""
+    skill = await _own(request, slug)
+    actor = visitor_of(request).name
+    await unyank_version(skill.slug, data.version, reason=data.reason, actor=actor)
+    return await versions_of(skill.slug)
+
+
+@post("/skills/{slug:str}/visibility", opt=_CHANGE, tags=_TAGS, status_code=HTTP_200_OK)
+async def change_visibility(
+    request: ApiRequest, slug: FromPath[str], data: JSONBody[VisibilityRequest]
+) -> Visibility:
+    """Hide a skill from all but those of its namespace, or show it again."""
+    skill = await _own(request, slug)
+    changed = await set_visibility(
+        skill.slug,
+        is_private=data.private,
+        actor=visitor_of(request).name,
+        reason=data.reason,
+    )
+    return Visibility(slug=changed.slug, private=changed.is_private)
+
+
+async def _own(request: ApiRequest, slug: str) -> PublishedSkill:
+    skill = await find_skill(request, slug_of(slug))
+    await check_may_manage(visitor_of(request), skill)
+    return skill
+
+
+async def _detail(skill: PublishedSkill, found: FoundVersion) -> SkillDetail:
+    version, trust = found.version, await trust_of_skill(skill)
+    return SkillDetail(
+        slug=skill.slug,
+        name=skill.name,
+        author=namespace_of_skill(skill),
+        description=skill.description,
+        repo_url=public_source(skill.repo_url),
+        skill_path=skill.skill_path,
+        current_version=skill.version or None,
+        version=version.version,
+        sha=version.digest,
+        archive_sha256=version.archive_sha256,
+        commit_sha=version.commit_sha,
+        license=skill.license,
+        content=await read_manifest(version),
+        cert_tier=cert_tier(trust.tier),
+        cert_score=trust.score,
+        trust_tier=trust.tier,
+        trust_score=trust.score,
+        trust=trust.words,
+        provenance_verified=version.commit_sha is not None,
+        vskill_installs=(await get_installs(skill.slug)).total,
+        is_private=skill.is_private,
+        tags=skill.tags,
+        agents=skill.agents,
+        published_at=skill.published_at,
+        updated_at=version.published_at,
+        yanked=found.yank.reason if found.yank else None,
+    )

@@ -1,0 +1,71 @@
+"""What all pages about a skill begin with: its name, how far it can be trusted, its parts."""
+
+from typing import Any
+
+import msgspec
+from litestar.response import Template
+
+from vskill_platform.access.manage import may_manage
+from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
+from vskill_platform.publish.versions.find_version import FoundVersion
+from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.slugs import PageRequest
+
+
+class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill that a visitor may see, opened at one of its versions."""
+
+    found: FoundVersion
+    #: Whether the visitor asked for exactly this version.
+    is_named: bool = False
+    #: The path of a file; empty for none.
+    path: str = ""
+
+    @property
+    def skill(self) -> PublishedSkill:
+        return self.found.skill
+
+    @property
+    def version(self) -> SkillVersion:
+        return self.found.version
+
+    @property
+    def yank(self) -> Yank | None:
+        return self.found.yank
+
+    @property
+    def version_in_links(self) -> str:
+        """What links to other parts carry along; empty where the latest is meant."""
+        return self.version.version if self.is_named else ""
+
+    @property
+    def is_latest(self) -> bool:
+        return self.version.number == self.skill.offered
+
+    @property
+    def is_offered(self) -> bool:
+        """Tell whether to offer it for download: also if it is yanked, to who has named it."""
+        return self.is_named or self.yank is None
+
+
+async def skill_page(
+    request: PageRequest, opened: OpenSkill, template: str, tab: str, **context: Any
+) -> Template:
+    """Fill in a page about a skill."""
+    return Template(
+        template,
+        context={
+            "section": "skills",
+            "opened": opened,
+            "skill": opened.skill,
+            "version": opened.version,
+            "at": opened.version_in_links,
+            "namespace": namespace_of_skill(opened.skill),
+            "trust": await trust_of_skill(opened.skill),
+            "may_manage": await may_manage(visitor_of(request), opened.skill),
+            "tab": tab,
+            **context,
+        },
+    )

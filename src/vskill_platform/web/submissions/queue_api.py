@@ -1,0 +1,179 @@
+"""Looking after the queue over the API: what stands still, pausing, what was given up."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, delete, get, post
+from litestar.params import FromQuery, JSONBody, PathParameter
+from litestar.status_codes import HTTP_200_OK
+
+from vskill_platform.errors import InvalidInput
+from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
+from vskill_platform.intake.pause_queue import MAX_PAUSE, pause_queue, resume_queue
+from vskill_platform.intake.requeue import requeue_all_stuck, requeue_each
+from vskill_platform.model.rights import Right
+from vskill_platform.stores.db import get_now, get_queue
+from vskill_platform.stores.submission_store import get_stuck_submissions
+from vskill_platform.web.http.cursors import number_cursor, read_number
+from vskill_platform.web.http.etags import NEVER_THE_SAME
+from vskill_platform.web.http.limits import Limit, clamp
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.shapes import Ok
+from vskill_platform.web.submissions.shapes import Shape, Text
+
+ApiRequest = Request[Any, Any, Any]
+_OPERATE = {"right": Right.OPERATE}
+_TAGS = ["Queue"]
+_MAX_LETTERS = 100
+
+
+class StuckItem(Shape, frozen=True, kw_only=True):
+    id: str
+    state: str
+    skill_name: str
+    repo_url: str
+    updated_at: datetime
+    stuck_for_ms: int
+
+
+class StuckList(Shape, frozen=True, kw_only=True):
+    stuck: list[StuckItem]
+    count: int
+
+
+class PauseRequest(Shape, frozen=True, kw_only=True):
+    ttl_seconds: Annotated[int, msgspec.Meta(ge=1, le=int(MAX_PAUSE.total_seconds()))] = 3600
+    reason: Text = ""
+
+
+class Paused(Shape, frozen=True, kw_only=True):
+    paused_until: datetime | None
+
+
+class Resumed(Paused, frozen=True, kw_only=True):
+    #: False if there was no pause to end.
+    was_paused: bool
+
+
+class RequeueRequest(Shape, frozen=True, kw_only=True):
+    """Some by their ids, or `all` that stand still."""
+
+    ids: Annotated[tuple[Text, ...], msgspec.Meta(max_length=1000)] = ()
+    all: bool = False
+
+
+class Requeued(Shape, frozen=True, kw_only=True):
+    requeued: list[str]
+    #: Each with its id and why.
+    failed: list[str]
+
+
+class LetterItem(Shape, frozen=True, kw_only=True):
+    id: int
+    submission_id: str | None
+    attempts: int
+    reason: str
+    buried_at: datetime
+
+
+class LetterList(Shape, frozen=True, kw_only=True):
+    dead_letters: list[LetterItem]
+    next_cursor: str | None
+
+
+@get("/queue/stuck", opt=_OPERATE, tags=_TAGS, cache_control=NEVER_THE_SAME)
+async def list_stuck() -> StuckList:
+    """List what stands still."""
+    found = await get_stuck_submissions(get_now())
+    return StuckList(
+        stuck=[
+            StuckItem(
+                id=one.id,
+                state=one.state,
+                skill_name=one.skill_name,
+                repo_url=one.repo_url,
+                updated_at=one.updated_at,
+                stuck_for_ms=_milliseconds(one.stuck_for),
+            )
+            for one in found
+        ],
+        count=len(found),
+    )
+
+
+@post("/queue/requeue", opt=_OPERATE, tags=_TAGS, status_code=HTTP_200_OK)
+async def requeue_over_api(request: ApiRequest, data: JSONBody[RequeueRequest]) -> Requeued:
+    """Bring what stands still back to its beginning."""
+    if data.all == bool(data.ids):
+        raise InvalidInput("give ids, or all: true")
+    actor = visitor_of(request).name
+    done, failed = await (
+        requeue_all_stuck(actor=actor) if data.all else requeue_each(data.ids, actor=actor)
+    )
+    return Requeued(requeued=[one.id for one in done], failed=failed)
+
+
+@post("/queue/pause", opt=_OPERATE, tags=_TAGS, status_code=HTTP_200_OK)
+async def pause_over_api(request: ApiRequest, data: JSONBody[PauseRequest]) -> Paused:
+    """Hand out no work for a while; it ends by itself."""
+    until = await pause_queue(
+        timedelta(seconds=data.ttl_seconds), actor=visitor_of(request).name, reason=data.reason
+    )
+    return Paused(paused_until=until)
+
+
+@delete("/queue/pause", opt=_OPERATE, tags=_TAGS, status_code=HTTP_200_OK)
+async def resume_over_api(request: ApiRequest) -> Resumed:
+    """End a pause, if there is one."""
+    was_paused = await resume_queue(actor=visitor_of(request).name)
+    return Resumed(paused_until=None, was_paused=was_paused)
+
+
+@get("/queue/dead-letters", opt=_OPERATE, tags=_TAGS)
+async def list_dead_letters(
+    cursor: FromQuery[str | None] = None, limit: Limit = 50
+) -> Response[LetterList]:
+    """List messages that were given up; at most 100 at once."""
+    size, headers = clamp(limit, _MAX_LETTERS)
+    # One more than is shown tells whether there is another page.
+    found = await get_queue().dead_letters(after=read_number(cursor), limit=size + 1)
+    letters = found[:size]
+    answer = LetterList(
+        dead_letters=[
+            LetterItem(
+                id=letter.message_id,
+                submission_id=letter.key,
+                attempts=letter.attempts,
+                reason=letter.reason,
+                buried_at=letter.buried_at,
+            )
+            for letter in letters
+        ],
+        next_cursor=number_cursor(letters[-1].message_id if len(found) > size else None),
+    )
+    return Response(answer, headers=headers)
+
+
+@post(
+    "/queue/dead-letters/{message_id:int}/revive", opt=_OPERATE, tags=_TAGS, status_code=HTTP_200_OK
+)
+async def revive_over_api(
+    request: ApiRequest, message_id: Annotated[int, PathParameter(ge=0, le=2**62)]
+) -> Ok:
+    """Queue one again; its submission starts over."""
+    await revive_dead_letter(message_id, actor=visitor_of(request).name)
+    return Ok()
+
+
+@delete("/queue/dead-letters/{message_id:int}", opt=_OPERATE, tags=_TAGS, status_code=HTTP_200_OK)
+async def drop_over_api(
+    request: ApiRequest, message_id: Annotated[int, PathParameter(ge=0, le=2**62)]
+) -> Ok:
+    """Throw one away; its submission keeps its end."""
+    await drop_dead_letter(message_id, actor=visitor_of(request).name)
+    return Ok()
+
+
+def _milliseconds(length: timedelta) -> int:
+    return round(length.total_seconds() * 1000)

@@ -1,0 +1,156 @@
+"""The queue for everybody: what came in, where it is, what became of it; all of it in the URL."""
+
+import asyncio
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from litestar import Request, Response, get
+from litestar.response import Redirect, Template
+from litestar.status_codes import HTTP_302_FOUND
+
+from vskill_platform.catalogue.query import (
+    SubmissionQuery,
+    SubmissionRow,
+    SubmissionSort,
+    Visible,
+)
+from vskill_platform.engines.ports import MAX_POSITION
+from vskill_platform.errors import InvalidInput
+from vskill_platform.model.rights import Right
+from vskill_platform.model.submission import STUCK_STATES, SubmissionState
+from vskill_platform.queue.health import check_health
+from vskill_platform.stores.db import get_queue
+from vskill_platform.stores.submission_set_store import get_submission_set
+from vskill_platform.web.html.flash import heard
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.visitor import visitor_of
+
+PageRequest = Request[Any, Any, Any]
+_S = SubmissionState
+PAGE_SIZES = (25, 50, 100)
+_MAX_PAGE = 10_000
+_MAX_TEXT = 200
+#: The cards: what each is called, which states it counts, and how its list is sorted by itself.
+GROUPS: dict[str, tuple[str, frozenset[SubmissionState], SubmissionSort, str]] = {
+    "all": ("Total", frozenset(), SubmissionSort.NEWEST, ""),
+    "active": ("On their way", STUCK_STATES, SubmissionSort.OLDEST, "info"),
+    "review": ("Wait for a person", frozenset({_S.NEEDS_REVIEW}), SubmissionSort.OLDEST, "warn"),
+    "published": ("Published", frozenset({_S.PUBLISHED}), SubmissionSort.UPDATED, "good"),
+    "rejected": (
+        "Rejected", frozenset({_S.REJECTED, _S.TIER1_FAILED}), SubmissionSort.UPDATED, "bad",
+    ),
+    "blocked": ("Blocked", frozenset({_S.BLOCKED}), SubmissionSort.UPDATED, "bad"),
+    "withdrawn": ("Withdrawn", frozenset({_S.DEQUEUED}), SubmissionSort.UPDATED, ""),
+}  # fmt: skip
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the URL asks for."""
+
+    show: str = "all"
+    q: str = ""
+    sort: str = ""
+    page: int = 1
+    size: int = PAGE_SIZES[0]
+    set: str = ""
+    #: Rows to point out, by id with commas between.
+    highlight: str = ""
+
+    def url(self, **changed: Any) -> str:
+        """Return the address of this list with something changed; what is usual is left out."""
+        asked = msgspec.structs.asdict(msgspec.structs.replace(self, **changed))
+        usual = msgspec.structs.asdict(Asked())
+        query = {name: value for name, value in asked.items() if value != usual[name]}
+        return f"/queue?{urlencode(query)}" if query else "/queue"
+
+    def page_url(self, page: int) -> str:
+        return self.url(page=page)
+
+
+@get("/queue", opt={"right": Right.ANYONE}, include_in_schema=False)
+async def queue_page(request: PageRequest) -> Response[Any]:
+    asked = read_query(request)
+    catalogue, visible = catalogue_of(request), await visible_to(visitor_of(request))
+    query = await _query(asked, visible)
+    found, counts, health = await asyncio.gather(
+        catalogue.list_submissions(query),
+        catalogue.count_submissions(visible=visible),
+        check_health(),
+    )
+    pages = max(1, -(-found.total // asked.size))
+    if asked.page > pages:
+        return Redirect(asked.page_url(pages), status_code=HTTP_302_FOUND)
+    said, cookies = heard(request, on="/queue")
+    context = said | {
+        "asked": asked,
+        "rows": found.rows,
+        "total": found.total,
+        "pages": pages,
+        "positions": await positions_of(found.rows),
+        "max_position": MAX_POSITION,
+        "cards": _cards(asked, counts),
+        "sizes": PAGE_SIZES,
+        "sort": query.sort,
+        "health": health,
+        "freshness": catalogue.freshness,
+        "highlighted": frozenset(asked.highlight.split(",")),
+    }
+    return Template("pages/queue.html", context=context, cookies=cookies)
+
+
+async def _query(asked: Asked, visible: Visible) -> SubmissionQuery:
+    _, states, usual_sort, _ = GROUPS[asked.show]
+    return SubmissionQuery(
+        text=asked.q,
+        states=tuple(states),
+        sort=SubmissionSort(asked.sort) if asked.sort else usual_sort,
+        offset=(asked.page - 1) * asked.size,
+        limit=asked.size,
+        visible=visible,
+        **await of_set(asked.set),
+    )
+
+
+async def of_set(set_id: str) -> dict[str, Any]:
+    """Return what limits a list to a set: its members, also those that had come in before it."""
+    found = await get_submission_set(set_id) if set_id else None
+    ids = found.submission_ids if found else ()
+    return {"ids": ids} if ids else {"set_id": set_id}
+
+
+def read_query(request: PageRequest) -> Asked:
+    """Read the URL; a value that cannot be meant is an error, not a guess."""
+    given = {name: value for name, value in request.query_params.items() if value != ""}
+    known = {name: given[name] for name in Asked.__struct_fields__ if name in given}
+    try:
+        asked = msgspec.convert(known, Asked, strict=False)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"the address asks for something that is not there: {error}") from error
+    if asked.show not in GROUPS:
+        raise InvalidInput(f"show must be one of {', '.join(GROUPS)}")
+    if asked.sort and asked.sort not in set(SubmissionSort):
+        raise InvalidInput(f"sort must be one of {', '.join(SubmissionSort)}")
+    if asked.size not in PAGE_SIZES or not 1 <= asked.page <= _MAX_PAGE:
+        raise InvalidInput("page starts at 1, and size is 25, 50 or 100")
+    return msgspec.structs.replace(asked, q=asked.q[:_MAX_TEXT])
+
+
+def _cards(asked: Asked, counts: dict[SubmissionState, int]) -> list[dict[str, Any]]:
+    cards = []
+    for name, (words, states, _, tone) in GROUPS.items():
+        figure = sum(counts[state] for state in (states or SubmissionState))
+        href = Asked(size=asked.size).url(show=name)  # as many as it says, so without a search
+        is_shown = name == asked.show
+        cards.append(
+            {"figure": figure, "words": words, "tone": tone if figure else "", "href": href,
+             "current": is_shown}
+        )  # fmt: skip
+    return cards
+
+
+async def positions_of(rows: list[SubmissionRow]) -> dict[str, int]:
+    """Return the places in the queue of those rows that wait in it; see MAX_POSITION."""
+    waiting = [row.id for row in rows if row.state is SubmissionState.RECEIVED]
+    places = await asyncio.gather(*map(get_queue().position, waiting))
+    return {row_id: place for row_id, place in zip(waiting, places, strict=True) if place}

@@ -1,0 +1,125 @@
+"""Submissions over the API: all that is known of them, trying again, and taking one out."""
+
+from typing import Annotated, Any
+
+from litestar import Request, Response, get, post
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
+from litestar.status_codes import HTTP_200_OK
+
+from vskill_platform.access.visibility import find_visible_submission
+from vskill_platform.catalogue.query import SubmissionQuery, SubmissionSort
+from vskill_platform.errors import InvalidInput, NotSignedIn
+from vskill_platform.model.rights import Right
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.stores.db import get_queue
+from vskill_platform.web.http.cursors import offset_cursor, read_offset
+from vskill_platform.web.http.limits import Limit, Offset, clamp
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.submissions.queue_page import of_set, positions_of
+from vskill_platform.web.submissions.shapes import (
+    Positions,
+    ReasonGiven,
+    SubmissionDetail,
+    SubmissionList,
+)
+from vskill_platform.web.submissions.submission_json import submission_detail, submission_item
+from vskill_platform.web.submissions.submission_view import (
+    retry_submission,
+    view_submission,
+    withdraw_submission,
+)
+
+ApiRequest = Request[Any, Any, Any]
+_READ, _SUBMIT = {"right": Right.ANYONE}, {"right": Right.SUBMIT}
+_LIST = {**_READ, "is_listed": True}
+_TAGS = ["Submissions"]
+_MAX_ROWS = 100
+_MAX_IDS = 100
+Words = Annotated[str, QueryParameter(max_length=200)]
+
+
+@get(["/submissions", "/submissions/search"], opt=_LIST, tags=_TAGS)
+async def list_submissions(
+    request: ApiRequest,
+    states: Annotated[list[SubmissionState] | None, QueryParameter(name="state")] = None,
+    q: Words = "",
+    sort: FromQuery[SubmissionSort] = SubmissionSort.NEWEST,
+    set_id: Annotated[str, QueryParameter(name="set", max_length=100)] = "",
+    mine: FromQuery[bool] = False,
+    limit: Limit = 50,
+    offset: Offset = 0,
+    cursor: FromQuery[str | None] = None,
+) -> Response[SubmissionList]:
+    """List submissions with their true total, at most 100 at once; `nextCursor` leads on."""
+    visitor = visitor_of(request)
+    if mine and visitor.user is None:
+        raise NotSignedIn("only who has signed in has submissions of their own")
+    size, headers = clamp(limit, _MAX_ROWS)
+    start = read_offset(cursor, offset)
+    query = SubmissionQuery(
+        text=q,
+        states=tuple(states or ()),
+        sort=sort,
+        submitter=visitor.name if mine else "",
+        offset=start,
+        limit=size,
+        visible=await visible_to(visitor),
+        **await of_set(set_id),
+    )
+    found = await catalogue_of(request).list_submissions(query)
+    answer = SubmissionList(
+        submissions=[submission_item(row) for row in found.rows],
+        total=found.total,
+        queue_positions=await positions_of(found.rows),
+        next_cursor=offset_cursor(start, len(found.rows), found.total),
+    )
+    return Response(answer, headers=headers)
+
+
+@get("/submissions/positions", opt=_LIST, tags=_TAGS)
+async def show_positions(
+    request: ApiRequest, ids: Annotated[str, QueryParameter(max_length=5000)] = ""
+) -> Positions:
+    """Say the places in the queue of up to 100 submissions, by ids with commas between.
+
+    1 is next; 1,001 stands for any place behind 1,000. One that does not wait, or that the caller
+    may not see, is left out.
+    """
+    asked = tuple(dict.fromkeys(one for one in ids.split(",") if one))
+    if not 1 <= len(asked) <= _MAX_IDS:
+        raise InvalidInput(f"give 1 to {_MAX_IDS} ids, with commas between")
+    query = SubmissionQuery(
+        ids=asked, limit=_MAX_IDS, visible=await visible_to(visitor_of(request))
+    )
+    found = await catalogue_of(request).list_submissions(query)
+    stats = await get_queue().stats()
+    return Positions(
+        positions=await positions_of(found.rows), total=stats.ready + stats.leased + stats.delayed
+    )
+
+
+@get("/submissions/{submission_id:str}", opt=_READ, tags=_TAGS)
+async def show_submission(request: ApiRequest, submission_id: FromPath[str]) -> SubmissionDetail:
+    """Show one with its history, its timings and what was found."""
+    visitor = visitor_of(request)
+    submission = (await find_visible_submission(visitor, submission_id)).record
+    return submission_detail(await view_submission(visitor, submission))
+
+
+@post("/submissions/{submission_id:str}/retry", opt=_SUBMIT, tags=_TAGS, status_code=HTTP_200_OK)
+async def retry_over_api(request: ApiRequest, submission_id: FromPath[str]) -> SubmissionDetail:
+    """Start an ended submission again, with whatever its source holds now."""
+    visitor = visitor_of(request)
+    opened = await retry_submission(visitor, submission_id)
+    return submission_detail(await view_submission(visitor, opened))
+
+
+@post("/submissions/{submission_id:str}/withdraw", opt=_SUBMIT, tags=_TAGS, status_code=HTTP_200_OK)
+async def withdraw_over_api(
+    request: ApiRequest, submission_id: FromPath[str], data: JSONBody[ReasonGiven]
+) -> SubmissionDetail:
+    """End a submission without a verdict."""
+    visitor = visitor_of(request)
+    withdrawn = await withdraw_submission(visitor, submission_id, reason=data.reason)
+    return submission_detail(await view_submission(visitor, withdrawn))

@@ -1,0 +1,224 @@
+"""All that is known of a submission, what a visitor may do with it, and doing it.
+
+Pages and API show and do the same.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from vskill_platform.access.namespaces import check_may_act_in, may_act_in
+from vskill_platform.access.visibility import find_visible_submission, sees_submission
+from vskill_platform.engines.ports import MAX_POSITION
+from vskill_platform.errors import NotAllowed
+from vskill_platform.intake.requeue import RETRYABLE_STATES, retry
+from vskill_platform.intake.withdraw import withdraw
+from vskill_platform.model.failure import NO_SCANNER
+from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.source import Source, SourceKind
+from vskill_platform.model.submission import (
+    STUCK_STATES,
+    TERMINAL_STATES,
+    StateEvent,
+    Submission,
+    SubmissionState,
+)
+from vskill_platform.model.verdict import Report
+from vskill_platform.scan.code_context import without_secrets
+from vskill_platform.stores.db import get_queue, get_settings
+from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
+from vskill_platform.stores.namespace_store import get_namespace
+from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.submission_set_store import get_submission_set
+from vskill_platform.stores.submission_store import get_history, read_submissions
+from vskill_platform.web.submissions.submit_limits import check_may_publish_ref
+
+_S = SubmissionState
+_SIBLINGS_AT_ONCE = 20
+#: Triggers whose actor is a person, and those whose actor is a part of the platform by its name.
+_BY_PEOPLE = frozenset({"submit", "withdraw", "requeue", "revive", "review", "unblock", "rescan"})
+_BY_PARTS = frozenset({"recover", "external-scan"})
+#: Stands in public for the name of a node, which often holds a host name and a process id.
+_WORKER = "worker"
+#: What somebody who sent it in should know and can do now.
+_NEXT_STEPS: dict[SubmissionState, str] = {
+    _S.RECEIVED: "It waits for its turn. You need not stay: this page knows what became of it.",
+    _S.TIER1_SCANNING: "It is being checked; this takes seconds.",
+    _S.TIER2_SCANNING: "A judge or other scanners are looking at it.",
+    _S.NEEDS_REVIEW: "The check has doubts that a person must settle. Nothing is needed from you.",
+    _S.AUTO_APPROVED: "It passed and is about to be published.",
+    _S.VENDOR_APPROVED: "It passed and is about to be published.",
+    _S.PUBLISHED: "It is in the marketplace. Submit it again when there is a new version.",
+    _S.TIER1_FAILED: "Mend what is found below and try again: the same submission goes on.",
+    _S.REJECTED: "See why below. When the reason is gone, try again.",
+    _S.BLOCKED: "It is on the blocklist. Only an operator of this registry can change that.",
+    _S.DEQUEUED: "It was withdrawn. It can be tried again at any time.",
+}
+
+#: Files that were handed in do not change by themselves: trying again checks the same ones.
+_UPLOAD_STEPS: dict[SubmissionState, str] = {
+    _S.TIER1_FAILED: "Mend what is found below and submit the files again: the same submission "
+    "goes on. Trying again without that checks the files that were handed in before.",
+    _S.REJECTED: "See why below. If the reason lies in the files, mend them and submit them again: "
+    "trying again without that checks the files that were handed in before.",
+}
+#: A walk has begun and has not found anything yet.
+_NOT_CHECKED_YET = frozenset({_S.RECEIVED, _S.TIER1_SCANNING})
+
+
+class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
+    submission: Submission
+    history: list[StateEvent]
+    report: Report | None
+    external: list[ExternalScan]
+    #: Its place in the queue: 1 is next, None if it does not wait, MAX_POSITION + 1 if it is
+    #: further behind than is counted.
+    position: int | None
+    #: When the queue goes on in which it waits; None if it does not wait, or not for that.
+    paused_until: datetime | None
+    next_step: str
+    may_retry: bool
+    may_withdraw: bool
+    #: Whether other skills came in with it.
+    has_siblings: bool
+
+    @property
+    def has_ended(self) -> bool:
+        return self.submission.state in TERMINAL_STATES
+
+    @property
+    def is_far_behind(self) -> bool:
+        """Tell whether it is further behind in the queue than places are counted."""
+        return (self.position or 0) > MAX_POSITION
+
+    @property
+    def moves_soon(self) -> bool:
+        """Tell whether it is a matter of seconds: not of a person, a pause or others' scanners."""
+        is_on_its_way = self.submission.state in STUCK_STATES
+        return is_on_its_way and not self.submission.waiting and self.paused_until is None
+
+    @property
+    def is_report_of_before(self) -> bool:
+        """Tell whether what was found was found by the check before the one that is due."""
+        return self.report is not None and self.submission.state in _NOT_CHECKED_YET
+
+    @property
+    def was_checked(self) -> bool:
+        return self.report is not None and self.report.scanner != NO_SCANNER
+
+    @property
+    def is_upload(self) -> bool:
+        return self.submission.source.kind is SourceKind.UPLOAD
+
+
+async def view_submission(visitor: Visitor, submission: Submission) -> SubmissionView:
+    """Gather all that is known of a submission, and what this visitor may do with it."""
+    waits = submission.state is SubmissionState.RECEIVED
+    may_act = visitor.may(Right.SUBMIT, get_settings()) and await may_act_in(
+        visitor, namespace_of(submission.source)
+    )
+    return SubmissionView(
+        submission=submission,
+        history=_shown_history(visitor, await get_history(submission.id)),
+        report=await _shown_report(submission.id),
+        external=await get_external_scans(submission.id),
+        position=await get_queue().position(submission.id) if waits else None,
+        paused_until=(await get_queue().stats()).paused_until if waits else None,
+        next_step=_next_step(submission),
+        may_retry=may_act
+        and submission.state in RETRYABLE_STATES
+        and await _may_publish_ref(visitor, submission.source),
+        may_withdraw=submission.state not in TERMINAL_STATES
+        and await _is_theirs(visitor, submission),
+        has_siblings=await _has_siblings(visitor, submission),
+    )
+
+
+async def _may_publish_ref(visitor: Visitor, source: Source) -> bool:
+    try:
+        await check_may_publish_ref(visitor, source)
+    except NotAllowed:
+        return False
+    return True
+
+
+def _next_step(submission: Submission) -> str:
+    is_upload = submission.source.kind is SourceKind.UPLOAD
+    usual = _NEXT_STEPS[submission.state]
+    return _UPLOAD_STEPS.get(submission.state, usual) if is_upload else usual
+
+
+async def _has_siblings(visitor: Visitor, submission: Submission) -> bool:
+    """Tell whether others came in with it that this visitor may see."""
+    together = await get_submission_set(submission.set_id) if submission.set_id else None
+    ids = [one for one in together.submission_ids if one != submission.id] if together else []
+    for start in range(0, len(ids), _SIBLINGS_AT_ONCE):
+        some = await read_submissions(ids[start : start + _SIBLINGS_AT_ONCE])
+        for sibling in some.values():
+            if await sees_submission(visitor, sibling):
+                return True
+    return False
+
+
+def _shown_history(visitor: Visitor, history: list[StateEvent]) -> list[StateEvent]:
+    """Return the history; on which machine a worker runs is told to operators alone."""
+    if visitor.may(Right.OPERATE, get_settings()):
+        return history
+    before: StateEvent | None = None
+    shown = []
+    for event in history:
+        is_known = _is_by_a_person(event, before) or event.trigger in _BY_PARTS
+        shown.append(event if is_known else msgspec.structs.replace(event, actor=_WORKER))
+        before = event
+    return shown
+
+
+def _is_by_a_person(event: StateEvent, before: StateEvent | None) -> bool:
+    """Tell whether the actor is somebody who sent it in, retried it or decided about it."""
+    if event.trigger == "retry":  # a worker tries again what is still on its way
+        return event.from_state in TERMINAL_STATES
+    if event.trigger == "publish":  # a reviewer's approval, or the end of a check
+        return before is not None and before.trigger == "review"
+    return event.trigger in _BY_PEOPLE
+
+
+async def _shown_report(submission_id: str) -> Report | None:
+    """Return what was found, without the secrets that it may be about."""
+    report = await get_report(submission_id)
+    if report is None:
+        return None
+    findings = tuple(map(without_secrets, report.findings))
+    return msgspec.structs.replace(report, findings=findings)
+
+
+async def retry_submission(visitor: Visitor, submission_id: str) -> Submission:
+    """Try again; whoever may submit the source may."""
+    submission = (await find_visible_submission(visitor, submission_id)).record
+    await check_may_act_in(visitor, namespace_of(submission.source))
+    may_replace_ref = await check_may_publish_ref(visitor, submission.source)
+    return await retry(submission_id, actor=visitor.name, may_replace_ref=may_replace_ref)
+
+
+async def withdraw_submission(visitor: Visitor, submission_id: str, *, reason: str) -> Submission:
+    submission = (await find_visible_submission(visitor, submission_id)).record
+    if not await _is_theirs(visitor, submission):
+        raise NotAllowed("only who has submitted it, or an operator, can withdraw it")
+    return await withdraw(submission_id, actor=visitor.name, reason=reason)
+
+
+async def _is_theirs(visitor: Visitor, submission: Submission) -> bool:
+    """Tell whether it is theirs to end: as an operator, an owner, or who has sent it in.
+
+    Where a namespace has owners, who sent something in before that has no say any more. Who had
+    not signed in cannot show that it is theirs.
+    """
+    settings = get_settings()
+    if visitor.may(Right.OPERATE, settings):
+        return True
+    if visitor.user is None or not visitor.may(Right.SUBMIT, settings):
+        return False
+    namespace = (await get_namespace(namespace_of(submission.source))).record
+    if namespace.is_owned:
+        return visitor.may_act_in(namespace, settings)
+    return visitor.user.name == submission.submitter

@@ -1,0 +1,154 @@
+"""Handing in over the API: a git repo, some skills of it, or files."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, post
+from litestar.enums import RequestEncodingType
+from litestar.openapi import ResponseSpec
+from litestar.params import Body, JSONBody
+from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
+
+from vskill_platform.errors import SourceRefused
+from vskill_platform.intake.read_source import read_remote_source
+from vskill_platform.intake.submit import SubmitKind, SubmitResult
+from vskill_platform.intake.submit_set import SubmittedSet
+from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.source import Source
+from vskill_platform.stores.db import get_settings
+from vskill_platform.web.http.bodies import MAX_PATHS_BYTES, TAKES_FILES
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.submissions.shapes import (
+    Discovered,
+    DiscoverRequest,
+    FoundItem,
+    NewSubmission,
+    Privacy,
+    SubmissionAnswer,
+    SubmissionsAnswer,
+    UploadForm,
+)
+from vskill_platform.web.submissions.submission_json import set_answer, submit_answer
+from vskill_platform.web.submissions.submit_skills import (
+    MAX_FORM_BYTES,
+    looked_through,
+    skill_folder,
+    submit_chosen,
+    submit_files,
+    submit_source,
+)
+
+ApiRequest = Request[Any, Any, Any]
+#: Without a SKILL.md, or from a host that does not answer, nothing can be submitted.
+_FETCH = {"right": Right.SUBMIT, "also": (422, 424)}
+_TAGS = ["Submissions"]
+_NOTHING_NEW = "All of it was known already; a flag of each says how"
+
+
+@post(
+    "/submissions",
+    opt=_FETCH,
+    tags=_TAGS,
+    request_max_body_size=MAX_PATHS_BYTES,
+    status_code=HTTP_201_CREATED,
+    responses={
+        HTTP_200_OK: ResponseSpec(
+            SubmissionAnswer | SubmissionsAnswer,
+            description=_NOTHING_NEW,
+            generate_examples=False,
+        )
+    },
+)
+async def create_submission(
+    request: ApiRequest, data: JSONBody[NewSubmission]
+) -> Response[SubmissionAnswer | SubmissionsAnswer]:
+    """Submit a skill of a git repo, or several with `skills`; 200 if it was known already."""
+    visitor, is_private = visitor_of(request), data.privacy is Privacy.PRIVATE
+    source = _read_source(data.repo_url, data.skill_path, data.ref)
+    if data.skills:
+        paths = [skill_folder(skill.path) for skill in data.skills]
+        done = await submit_chosen(visitor, source, paths, is_private=is_private)
+        return Response(set_answer(done, source.url), status_code=_status_of_set(done))
+    if not source.path:
+        source = await _only_skill(visitor, source, data.skill_name)
+    result = await submit_source(visitor, source, is_private=is_private)
+    return Response(submit_answer(result), status_code=_status(result))
+
+
+@post(
+    "/submissions/upload",
+    opt={"right": Right.SUBMIT, "also": (422,), TAKES_FILES: True},
+    tags=_TAGS,
+    request_max_body_size=MAX_FORM_BYTES,
+    status_code=HTTP_201_CREATED,
+    responses={
+        HTTP_200_OK: ResponseSpec(
+            SubmissionsAnswer, description=_NOTHING_NEW, generate_examples=False
+        )
+    },
+)
+async def upload_submission(
+    request: ApiRequest,
+    data: Annotated[UploadForm, Body(media_type=RequestEncodingType.MULTI_PART)],
+) -> Response[SubmissionsAnswer]:
+    """Submit files: one archive, or each file of a folder under its path in it.
+
+    200 if nothing of it was new.
+    """
+    done = await submit_files(
+        visitor_of(request),
+        [part for part in data.files if part.filename],
+        namespace=data.namespace,
+        is_private=data.privacy is Privacy.PRIVATE,
+    )
+    return Response(set_answer(done, ""), status_code=_status_of_set(done))
+
+
+@post(
+    "/submissions/discover", opt={**_FETCH, "changes": False}, tags=_TAGS, status_code=HTTP_200_OK
+)
+async def discover_skills(request: ApiRequest, data: JSONBody[DiscoverRequest]) -> Discovered:
+    """Look which skills a repo holds; nothing is submitted."""
+    source = _read_source(data.repo_url, data.path, data.ref)
+    async with looked_through(visitor_of(request), source) as discovery:
+        found = [
+            FoundItem(
+                name=skill.name,
+                path=skill.path,
+                description=skill.description,
+                is_fine=skill.is_fine,
+                problems=skill.problems,
+            )
+            for skill in discovery.skills
+        ]
+    return Discovered(repo_url=source.url, commit_sha=discovery.commit_sha, skills=found)
+
+
+def _status_of_set(done: SubmittedSet) -> int:
+    """Return 201 if something new came of it."""
+    made = [_status(member.result) for member in done.members if member.result]
+    return max(made, default=HTTP_200_OK)
+
+
+def _status(result: SubmitResult) -> int:
+    return HTTP_201_CREATED if result.kind is SubmitKind.CREATED else HTTP_200_OK
+
+
+def _read_source(url: str, path: str, ref: str) -> Source:
+    return read_remote_source(url, settings=get_settings(), path=skill_folder(path), ref=ref)
+
+
+async def _only_skill(visitor: Visitor, source: Source, name: str) -> Source:
+    """Return the one skill of a repo, or the one of that name; else say what there is."""
+    async with looked_through(visitor, source) as discovery:
+        skills = [skill for skill in discovery.skills if not name or skill.name == name]
+    if not skills:
+        what = f"skill {name!r}" if name else "SKILL.md"
+        raise SourceRefused(f"there is no {what} in {source.url}")
+    if len(skills) > 1:
+        some = ", ".join(skill.path or "(root)" for skill in skills[:5])
+        raise SourceRefused(
+            f"there are {len(skills)} skills in {source.url} ({some} …); name one with skillPath, "
+            "or several with skills"
+        )
+    return msgspec.structs.replace(source, path=skills[0].path)

@@ -1,0 +1,106 @@
+"""What of a visitor's may be taken in, beyond who may submit to a namespace at all."""
+
+from datetime import timedelta
+from hashlib import blake2b
+
+from vskill_platform.access.namespaces import may_act_in
+from vskill_platform.errors import NotAllowed, TooMany
+from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.source import Source, SourceKind
+from vskill_platform.model.submission import TERMINAL_STATES, Submission
+from vskill_platform.stores.db import get_queue, get_settings
+from vskill_platform.stores.namespace_store import get_namespace
+from vskill_platform.stores.source_submissions import find_other_ref
+from vskill_platform.stores.submission_store import get_source_owner, get_submission
+from vskill_platform.web.http.rate_limits import who_asks
+
+#: How many skills somebody who has not signed in sends in with one request.
+MOST_UNSIGNED = 50
+_DIGEST_BYTES = 12
+_ASK_AGAIN = timedelta(minutes=1)
+
+
+def check_count(visitor: Visitor, count: int) -> None:
+    """Refuse heaps from nobody: each skill costs a fetch and a scan."""
+    if visitor.user is None and count > MOST_UNSIGNED:
+        raise NotAllowed(
+            f"{count} skills at once need a sign-in; without one it is {MOST_UNSIGNED} at most"
+        )
+
+
+def group_of(visitor: Visitor) -> str:
+    """Return who takes turns in the queue: a user, or the address of somebody unknown.
+
+    Of an address only a digest is kept, and only as long as the message.
+    """
+    if visitor.user:
+        return visitor.user.name
+    address = who_asks(visitor).encode()
+    return f"anonymous {blake2b(address, digest_size=_DIGEST_BYTES).hexdigest()}"
+
+
+async def check_pending(visitor: Visitor, count: int) -> None:
+    """Refuse more than a share of the queue to one address without a sign-in."""
+    if visitor.user is not None:
+        return
+    most, pending = (
+        get_settings().anonymous_pending,
+        await get_queue().count_group(group_of(visitor)),
+    )
+    if pending + count > most:
+        raise TooMany(
+            f"{pending} submissions of yours are in the queue, and without a sign-in {most} is the "
+            "limit; wait until some are done, or sign in",
+            retry_after=_ASK_AGAIN,
+        )
+
+
+async def check_may_replace(visitor: Visitor, source: Source) -> bool:
+    """Refuse files for what somebody else has handed in and published, or is about to.
+
+    Where a namespace has owners, its rights decide. In one that belongs to nobody everybody may
+    begin something, but not go on with what is another's: who had not signed in cannot show that
+    it is theirs. Uploads have no refs that one could replace, so the answer is no.
+    """
+    known = await _known(source)
+    if known is None or visitor.may(Right.OPERATE, get_settings()):
+        return False
+    is_theirs = visitor.user is not None and visitor.user.name == known.submitter
+    is_alive = known.slug is not None or known.state not in TERMINAL_STATES
+    is_other = source.upload_sha256 != known.source.upload_sha256
+    namespace = (await get_namespace(namespace_of(source))).record
+    if is_alive and is_other and not is_theirs and not namespace.is_owned:
+        raise NotAllowed(
+            f"{known.skill_name} was handed in by somebody else; choose another name, "
+            "or sign in and hand it in to a namespace of your own"
+        )
+    return False
+
+
+async def check_may_publish_ref(visitor: Visitor, source: Source) -> bool:
+    """Refuse a ref of a published skill other than the one its latest version came from.
+
+    It would become the latest version, so a stranger could roll a skill back to an old branch or
+    tag. Owners of the namespace, where it has some, and reviewers may publish any ref: for them
+    the answer is yes. For others it is no, and another ref may be published before theirs is
+    checked, so the worker asks again.
+    """
+    if source.kind is not SourceKind.GIT or visitor.may(Right.OPERATE, get_settings()):
+        return True
+    namespace = namespace_of(source)
+    is_owned = (await get_namespace(namespace)).record.is_owned
+    if is_owned and await may_act_in(visitor, namespace):
+        return True
+    if other := await find_other_ref(source):
+        raise NotAllowed(
+            f"{source.url} is published from {other}; only the owners of {namespace} or a reviewer "
+            "can publish another branch or tag"
+        )
+    return False
+
+
+async def _known(source: Source) -> Submission | None:
+    owner = await get_source_owner(source)
+    existing = await get_submission(owner) if owner else None
+    return existing.record if existing else None

@@ -1,0 +1,220 @@
+"""The way in for people: an address or files, and a choice if there are several skills."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from litestar import Request, Response, get, post
+from litestar.datastructures import Cookie, FormMultiDict, UploadFile
+from litestar.response import Redirect, Template
+from litestar.status_codes import (
+    HTTP_200_OK,
+    HTTP_303_SEE_OTHER,
+    HTTP_400_BAD_REQUEST,
+    HTTP_403_FORBIDDEN,
+    HTTP_422_UNPROCESSABLE_ENTITY,
+    HTTP_429_TOO_MANY_REQUESTS,
+)
+
+from vskill_platform.access.namespaces import may_act_in
+from vskill_platform.errors import (
+    InvalidInput,
+    NotAllowed,
+    SourceError,
+    SourceRefused,
+    TooMany,
+    VskillError,
+)
+from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
+from vskill_platform.intake.discover import FoundSkill
+from vskill_platform.intake.read_source import read_remote_source
+from vskill_platform.intake.submit_set import SubmittedSet
+from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.source import LOCAL_NAMESPACE, Source
+from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
+from vskill_platform.web.html.flash import say
+from vskill_platform.web.http.bodies import MAX_PATHS_BYTES, TAKES_FILES
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.submissions.submit_answer import refused, what_was_taken
+from vskill_platform.web.submissions.submit_skills import (
+    MAX_FORM_BYTES,
+    looked_through,
+    skill_folder,
+    submit_chosen,
+    submit_files,
+    submit_source,
+)
+
+PageRequest = Request[Any, Any, Any]
+_SUBMIT = {"right": Right.SUBMIT}
+#: What the form can say about what went wrong; all else is not about what was typed.
+_SAYABLE = (InvalidInput, NotAllowed, SourceError, TooMany)
+_STATUSES = {
+    TooMany: HTTP_429_TOO_MANY_REQUESTS,
+    NotAllowed: HTTP_403_FORBIDDEN,
+    SourceRefused: HTTP_422_UNPROCESSABLE_ENTITY,
+}
+_FIELDS = ("source", "path", "ref", "namespace", "private")
+
+
+@get("/submit", opt=_SUBMIT, include_in_schema=False)
+async def submit_page(request: PageRequest) -> Template:
+    return await _form_page(request, {"source": request.query_params.get("source", "")})
+
+
+@post(
+    "/submit",
+    opt={**_SUBMIT, TAKES_FILES: True},
+    include_in_schema=False,
+    request_max_body_size=MAX_FORM_BYTES,
+    status_code=HTTP_303_SEE_OTHER,
+)
+async def submit_form(request: PageRequest) -> Response[Any]:
+    """Take what was typed or dropped; a repo with several skills leads to a choice."""
+    form = await request.form()
+    typed = _typed(form)
+    visitor, is_private = visitor_of(request), typed["private"] == "yes"
+    try:
+        if files := _uploads(form):
+            submitted = await submit_files(
+                visitor, files, namespace=typed["namespace"], is_private=is_private
+            )
+            return _lead_to(submitted)
+        source = _source(typed)
+        if source.path:
+            result = await submit_source(visitor, source, is_private=is_private)
+            return _see(f"/submissions/{result.submission.id}")
+        return await _submit_repo(request, source, is_private=is_private)
+    except _SAYABLE as error:
+        return await _say(request, typed, error)
+
+
+@post(
+    "/submit/chosen",
+    opt=_SUBMIT,
+    include_in_schema=False,
+    request_max_body_size=MAX_PATHS_BYTES,
+    status_code=HTTP_303_SEE_OTHER,
+)
+async def submit_chosen_form(request: PageRequest) -> Response[Any]:
+    """Take the skills that were ticked."""
+    form = await request.form()
+    typed = _typed(form)
+    paths = [path for path in form.getall("paths", []) if isinstance(path, str)]
+    visitor, is_private = visitor_of(request), typed["private"] == "yes"
+    try:
+        source = _source(typed)
+        if not paths:
+            skills = await _skills_of(visitor, source)
+            return _choice(source, skills, is_private=is_private, is_again=True)
+        submitted = await submit_chosen(visitor, source, paths, is_private=is_private)
+    except _SAYABLE as error:
+        return await _say(request, typed, error)
+    return _lead_to(submitted)
+
+
+async def _submit_repo(request: PageRequest, source: Source, *, is_private: bool) -> Response[Any]:
+    """Submit the one skill of a repo; let the visitor choose if there are more."""
+    skills = await _skills_of(visitor_of(request), source)
+    if len(skills) == 1:
+        submitted = await submit_chosen(
+            visitor_of(request), source, [skills[0].path], is_private=is_private
+        )
+        return _lead_to(submitted)
+    return _choice(source, skills, is_private=is_private)
+
+
+async def _skills_of(visitor: Visitor, source: Source) -> tuple[FoundSkill, ...]:
+    async with looked_through(visitor, source) as discovery:
+        skills = discovery.skills
+    if not skills:
+        raise InvalidInput(
+            f"there is no SKILL.md in {source.url}; a skill is a folder with that file in it"
+        )
+    return skills
+
+
+def _choice(
+    source: Source, skills: tuple[FoundSkill, ...], *, is_private: bool, is_again: bool = False
+) -> Template:
+    """Show what there is to choose from; *again* if nothing was ticked."""
+    context = {
+        "source": source,
+        "skills": skills,
+        "is_private": is_private,
+        "error": "choose at least one skill" if is_again else "",
+    }
+    status = HTTP_400_BAD_REQUEST if is_again else HTTP_200_OK
+    return Template("pages/choose.html", context=context, status_code=status)
+
+
+async def _form_page(
+    request: PageRequest, typed: dict[str, str], error: VskillError | None = None
+) -> Template:
+    context = {
+        "typed": dict.fromkeys(_FIELDS, "") | typed,
+        "namespaces": await _own_namespaces(request),
+        "error": str(error) if error else "",
+        "default_host": get_settings().default_host,
+        "max_bytes": MAX_TOTAL_BYTES,
+    }
+    return Template("pages/submit.html", context=context)
+
+
+async def _own_namespaces(request: PageRequest) -> list[str]:
+    """Return where this visitor's files may go: members see, and do not hand in.
+
+    None at all for a visitor without a name where the place of the nameless belongs to somebody.
+    """
+    visitor = visitor_of(request)
+    user = visitor.user
+    if user is None:
+        return [LOCAL_NAMESPACE] if await may_act_in(visitor, LOCAL_NAMESPACE) else []
+    found = [(await get_namespace(name)).record for name in await list_namespaces_of(user.name)]
+    return [one.name for one in found if one.name.startswith("@") and one.is_owner(user.name)]
+
+
+async def _say(request: PageRequest, typed: dict[str, str], error: VskillError) -> Response[Any]:
+    """Show the form again as it was filled in, with what to do about it."""
+    page = await _form_page(request, typed, error)
+    page.status_code = next(
+        (code for kind, code in _STATUSES.items() if isinstance(error, kind)), HTTP_400_BAD_REQUEST
+    )
+    if error.retry_after:
+        page.headers["Retry-After"] = str(math.ceil(error.retry_after.total_seconds()))
+    return page
+
+
+def _lead_to(submitted: SubmittedSet) -> Redirect:
+    """Lead to the one submission, or to the list of those that came in together."""
+    if not submitted.submission_ids:
+        raise InvalidInput(refused(submitted))
+    if len(submitted.members) == 1:
+        return _see(f"/submissions/{submitted.submission_ids[0]}")
+    kind, words = what_was_taken(submitted)
+    return _see(f"/queue?set={submitted.set_id}", [say(kind, words, on="/queue")])
+
+
+def _see(path: str, cookies: Sequence[Cookie] = ()) -> Redirect:
+    return Redirect(path, status_code=HTTP_303_SEE_OTHER, cookies=cookies)
+
+
+def _source(typed: dict[str, str]) -> Source:
+    return read_remote_source(
+        typed["source"],
+        settings=get_settings(),
+        path=skill_folder(typed["path"]),
+        ref=typed["ref"],
+    )
+
+
+def _typed(form: FormMultiDict) -> dict[str, str]:
+    values = {name: form.get(name, "") for name in _FIELDS}
+    return {name: value.strip() if isinstance(value, str) else "" for name, value in values.items()}
+
+
+def _uploads(form: FormMultiDict) -> list[UploadFile]:
+    """Return the files of a form; a browser sends an empty one if none was chosen."""
+    parts = [part for part in form.getall("files", []) if isinstance(part, UploadFile)]
+    return [part for part in parts if part.filename]

@@ -1,0 +1,166 @@
+"""What a visitor sends in, by address or by file: checked against their rights, then submitted.
+
+Pages and API go the same way.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from litestar.datastructures import UploadFile
+
+from vskill_platform.access.namespaces import check_may_act_in
+from vskill_platform.errors import InvalidInput, NotAllowed, SourceRefused
+from vskill_platform.fetch.archive import is_archive
+from vskill_platform.fetch.reach import reach_of
+from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
+from vskill_platform.intake.discover import Discovery, discovered
+from vskill_platform.intake.discover_upload import discovered_archive, discovered_files
+from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submit import SubmitResult, submit
+from vskill_platform.intake.submit_paths import submit_paths
+from vskill_platform.intake.submit_set import SubmittedSet, submit_set
+from vskill_platform.model.namespace import checked_namespace, namespace_of
+from vskill_platform.model.rights import Visitor
+from vskill_platform.model.source import LOCAL_NAMESPACE, Source
+from vskill_platform.model.user import own_namespace
+from vskill_platform.scan.manifest import MANIFEST
+from vskill_platform.stores.block_store import find_block
+from vskill_platform.stores.block_submission import why_blocked
+from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.namespace_store import get_namespace
+from vskill_platform.web.http.concurrency_quota import Shares
+from vskill_platform.web.http.rate_limits import who_asks
+from vskill_platform.web.submissions.submit_limits import (
+    check_count,
+    check_may_publish_ref,
+    check_may_replace,
+    check_pending,
+    group_of,
+)
+from vskill_platform.web.submissions.upload_quota import charge_upload
+
+#: The largest that is taken, and a little for what stands between the files.
+MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
+_LOOK_AGAIN = timedelta(seconds=5)
+#: Looking through a repo or an archive takes a process and a folder each. A host may answer as
+#: slowly as it likes, so that who waits for one keeps nobody from handing in files.
+_looks = Shares(in_all=4, each=1, what="looking through a repo", retry_after=_LOOK_AGAIN)
+_uploads = Shares(in_all=4, each=1, what="handing in files", retry_after=_LOOK_AGAIN)
+
+
+class UploadedFile(msgspec.Struct, frozen=True):
+    #: As the sender calls it; a path if it is one of a folder.
+    name: str
+    content: bytes
+
+
+def skill_folder(path: str) -> str:
+    """Return the folder of a skill, also if its manifest was named."""
+    folder, _, name = path.rpartition("/")
+    return folder if name == MANIFEST else path
+
+
+@asynccontextmanager
+async def looked_through(visitor: Visitor, source: Source) -> AsyncIterator[Discovery]:
+    """Look which skills a repo holds; only some at once, the others come back later.
+
+    Whoever may not submit it does not learn what is in it, nor whether it is there.
+    """
+    await check_may_act_in(visitor, namespace_of(source))
+    if known := await find_block(source):
+        raise SourceRefused(why_blocked(known.record))
+    with _looks.held_by(who_asks(visitor)):
+        async with discovered(source, reach_of(get_settings())) as discovery:
+            yield discovery
+
+
+async def submit_source(visitor: Visitor, source: Source, *, is_private: bool) -> SubmitResult:
+    """Submit one skill of a repo."""
+    await _check_namespace(visitor, namespace_of(source), is_private=is_private)
+    may_replace_ref = await check_may_publish_ref(visitor, source)
+    await check_pending(visitor, 1)
+    offer = Offer(source=source, is_private=is_private)
+    return await submit(
+        offer,
+        submitter=visitor.name,
+        group=group_of(visitor),
+        may_replace_ref=may_replace_ref,
+    )
+
+
+async def submit_chosen(
+    visitor: Visitor, source: Source, paths: Sequence[str], *, is_private: bool
+) -> SubmittedSet:
+    """Submit several skills of a repo."""
+    await _check_namespace(visitor, namespace_of(source), is_private=is_private)
+    check_count(visitor, len(paths))
+    await check_pending(visitor, len(paths))
+    return await submit_paths(
+        source,
+        paths,
+        submitter=visitor.name,
+        group=group_of(visitor),
+        is_private=is_private,
+        admit=partial(check_may_publish_ref, visitor),
+    )
+
+
+async def submit_files(
+    visitor: Visitor, parts: Sequence[UploadFile], *, namespace: str = "", is_private: bool
+) -> SubmittedSet:
+    """Submit every skill in an archive, or in the files of a folder."""
+    namespace = checked_namespace(namespace or _own_namespace(visitor))
+    if not namespace.startswith("@"):
+        raise InvalidInput(f"{namespace!r}: files are handed in to a namespace such as @ada")
+    await _check_namespace(visitor, namespace, is_private=is_private)
+    async with _read(visitor, parts) as files, _opened(files, namespace) as discovery:
+        if not discovery.skills:
+            raise SourceRefused("there is no SKILL.md in it")
+        check_count(visitor, len(discovery.skills))
+        await check_pending(visitor, len(discovery.skills))
+        await charge_upload(visitor, namespace, sum(len(file.content) for file in files))
+        return await submit_set(
+            discovery,
+            submitter=visitor.name,
+            group=group_of(visitor),
+            is_private=is_private,
+            admit=partial(check_may_replace, visitor),
+        )
+
+
+@asynccontextmanager
+async def _read(visitor: Visitor, parts: Sequence[UploadFile]) -> AsyncIterator[list[UploadedFile]]:
+    """Read the files of a form once it is this visitor's turn: until then they lie on the disk."""
+    try:
+        with _uploads.held_by(who_asks(visitor)):
+            yield [UploadedFile(part.filename, await part.read()) for part in parts]
+    finally:
+        for part in parts:
+            await part.close()
+
+
+def _own_namespace(visitor: Visitor) -> str:
+    return own_namespace(visitor.user.name) if visitor.user else LOCAL_NAMESPACE
+
+
+def _opened(
+    files: Sequence[UploadedFile], namespace: str
+) -> AbstractAsyncContextManager[Discovery]:
+    if len(files) == 1 and is_archive(Path(files[0].name)):
+        (archive,) = files
+        return discovered_archive(archive.content, filename=archive.name, namespace=namespace)
+    pairs = [(file.name.lstrip("/"), file.content) for file in files]
+    return discovered_files(pairs, namespace=namespace)
+
+
+async def _check_namespace(visitor: Visitor, namespace: str, *, is_private: bool) -> None:
+    await check_may_act_in(visitor, namespace)
+    if is_private and not (await get_namespace(namespace)).record.is_owned:
+        raise NotAllowed(
+            f"{namespace} belongs to nobody, so nobody could see what is private in it; "
+            "an administrator can name its owners"
+        )

@@ -1,0 +1,45 @@
+"""Bars over time: their heights are true, whatever the numbers."""
+
+import pytest
+
+from vskill_platform.web.html.charts import HEIGHT, WIDTH, Series, stacked_bars
+
+
+def test_the_highest_stack_fills_the_height() -> None:
+    plot = stacked_bars(
+        ["Mon", "Tue"], [Series("published", "good", (3, 1)), Series("stopped", "bad", (1, 0))]
+    )
+    first, second = plot.columns
+
+    assert plot.top == 4
+    assert [bar.tone for bar in first.bars] == ["good", "bad"]
+    assert [bar.height for bar in first.bars] == pytest.approx([HEIGHT * 3 / 4, HEIGHT / 4])
+    assert first.bars[1].y == pytest.approx(0)
+    assert [bar.height for bar in second.bars] == pytest.approx([HEIGHT / 4])
+    assert second.bars[0].y + second.bars[0].height == pytest.approx(HEIGHT)
+    assert second.x + second.width == pytest.approx(WIDTH)
+
+
+def test_each_column_says_what_it_shows() -> None:
+    plot = stacked_bars(
+        ["Mon", "Tue"], [Series("published", "good", (3, 0)), Series("stopped", "bad", (1, 0))]
+    )
+
+    assert [column.words for column in plot.columns] == [
+        "Mon: 3 published, 1 stopped", "Tue: nothing",
+    ]  # fmt: skip
+
+
+def test_nothing_at_all_is_an_empty_plot() -> None:
+    plot = stacked_bars(["Mon"], [Series("published", "good", (0,))])
+
+    assert plot.is_empty
+    assert plot.columns[0].bars == ()
+    assert stacked_bars([], []).is_empty
+
+
+def test_small_numbers_fill_the_height_too() -> None:
+    plot = stacked_bars(["Mon"], [Series("median", "info", (0.02,))], has_totals=False)
+
+    assert plot.top == 0.02
+    assert plot.columns[0].bars[0].height == pytest.approx(HEIGHT)
