@@ -59,6 +59,7 @@ class ProbingEngine:
         self.before_commit: Callable[[Sequence[Operation]], None] = lambda _: None
         #: What to do when somebody asks whether it can be written; a test may raise or wait here.
         self.before_check: Callable[[], Awaitable[None]] = _do_nothing
+        self.commits = 0
         self.checks = 0
 
     @property
@@ -66,6 +67,7 @@ class ProbingEngine:
         return self._engine.queue
 
     async def commit(self, operations: Sequence[Operation]) -> int | None:
+        self.commits += 1
         self.before_commit(operations)
         return await self._engine.commit(operations)
 

@@ -49,7 +49,7 @@ def a_block(tmp_path: Path, *, action: str = "add") -> list[str]:
 @pytest.mark.torture
 @pytest.mark.parametrize(
     ("moment", "place"),
-    [("before", "vskill_platform.publish.moderation.block_skill:commit"), _IN_COMMIT],
+    [("before", "vskill_platform.stores.change:commit"), _IN_COMMIT],
     ids=["before", "in the middle"],
 )
 async def test_a_block_that_is_killed_before_its_commit_is_none(
@@ -69,7 +69,7 @@ async def test_a_block_that_is_killed_before_its_commit_is_none(
 async def test_a_block_that_is_killed_after_its_commit_is_whole(
     platform: Platform, tmp_path: Path, published: str
 ) -> None:
-    place = "vskill_platform.publish.moderation.block_skill:commit"
+    place = "vskill_platform.stores.change:commit"
 
     platform.run_killed("after", place, *a_block(tmp_path))
 
@@ -85,14 +85,14 @@ async def test_a_block_that_is_killed_after_its_commit_is_whole(
     [
         (
             "before",
-            "vskill_platform.publish.moderation.block_skill:commit",
+            "vskill_platform.stores.change:commit",
             SubmissionState.BLOCKED,
             0,
         ),
         (*_IN_COMMIT, SubmissionState.BLOCKED, 0),
         (
             "after",
-            "vskill_platform.publish.moderation.block_skill:commit",
+            "vskill_platform.stores.change:commit",
             SubmissionState.RECEIVED,
             1,
         ),

@@ -7,7 +7,7 @@ from tests.acceptance.records import read_queue, read_statuses, read_version_cou
 from tests.casts import a_skill_folder
 from vskill_platform.stores.submission_store import get_submission_index
 
-_COMMIT = "vskill_platform.intake.submit:commit"
+_COMMIT = "vskill_platform.stores.change:commit"
 _END_OF_TRANSACTION = "vskill_platform.engines.sqlite.transaction:Transaction.finish"
 _SCHEMA_VERSION = "vskill_platform.engines.sqlite.connection:check_version"
 

@@ -88,7 +88,7 @@ async def test_killed_while_it_clones_the_next_worker_starts_over(
 ) -> None:
     url = a_repo(a_skill_folder(tmp_path / "ada"))
     platform.run_killed(
-        "after", "vskill_platform.intake.submit:commit", "submit", url, ago=2 * _HOUR
+        "after", "vskill_platform.stores.change:commit", "submit", url, ago=2 * _HOUR
     )
 
     platform.run_killed("after", _CLONE, "work", "--drain", ago=_HOUR)

@@ -12,7 +12,7 @@ from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
 
 SLUG = "@local/tidy-notes"
-_COMMIT = "vskill_platform.publish.moderation.yank_version:commit"
+_COMMIT = "vskill_platform.stores.change:commit"
 
 
 @pytest.fixture

@@ -5,16 +5,14 @@ from collections.abc import Callable
 import msgspec
 
 from vskill_platform.access.users import find_user
-from vskill_platform.errors import NotAllowed, NotFound, Overtaken
+from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.model.namespace import checked_namespace
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import Namespace
 from vskill_platform.stores.audit_store import write_audit
-from vskill_platform.stores.db import commit, get_settings
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, write_namespace
-
-#: Each round meets somebody who was faster; so many in a row are a fault.
-_MAX_ROUNDS = 20
 
 
 async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
@@ -72,24 +70,25 @@ async def _change(
     action: str,
     namespace: str,
     user_name: str,
-    change: Callable[[Namespace], Namespace],
+    update: Callable[[Namespace], Namespace],
     *,
     actor: str,
 ) -> Namespace:
     """Change a namespace by compare-and-set, with the audit record."""
     name = checked_namespace(namespace)
-    for _ in range(_MAX_ROUNDS):
+
+    async def plan() -> PlannedChange[Namespace]:
         stored = await get_namespace(name)
-        changed = change(stored.record)
+        changed = update(stored.record)
         if changed == stored.record:
-            return changed
+            return PlannedChange(result=changed)
         owners = ", ".join(changed.owners) or "nobody"
         audit = write_audit(
             action, f"{name} {user_name}", actor=actor, reason="", outcome=f"owned by {owners}"
         )
-        if await commit([*write_namespace(stored, changed), audit]) is not None:
-            return changed
-    raise Overtaken(f"{name} is being changed by too many others; try again")
+        return PlannedChange(operations=[*write_namespace(stored, changed), audit], result=changed)
+
+    return await change(f"the namespace {name}", plan)
 
 
 def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:

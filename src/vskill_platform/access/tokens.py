@@ -7,10 +7,11 @@ import msgspec
 
 from vskill_platform.access.secret_texts import digest_of, is_token_text, new_token_text
 from vskill_platform.access.users import find_user
-from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, Overtaken
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.rights import SCOPES_OF
 from vskill_platform.model.user import ApiToken, Scope, User
 from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.token_store import (
     delete_token,
@@ -30,8 +31,6 @@ MAX_LIFETIME = timedelta(days=366)
 MAX_LABEL_LENGTH = 100
 #: What one user has at the same time; nobody keeps an eye on more.
 MAX_TOKENS = 50
-#: Each round meets another token of the same user; so many in a row are a fault.
-_MAX_ROUNDS = 100
 #: How exactly it is known when a token was last used.
 _USED_EVERY = timedelta(minutes=1)
 
@@ -63,14 +62,16 @@ async def add_token(
     audit = write_audit(
         "token add", f"{user.name} {token.id}", actor=actor, reason=token.label, outcome=said
     )
-    for _ in range(_MAX_ROUNDS):
+
+    async def plan() -> PlannedChange[NewToken]:
         mark = await get_tokens_mark(user.name)  # before they are counted
         if len(await list_tokens(user.name)) >= MAX_TOKENS:
             raise NotAllowed(f"{user.name} has {MAX_TOKENS} tokens; revoke one that is not used")
         counted = write_tokens_mark(token, expected=mark)
-        if await commit([counted, *write_new_token(digest_of(text), token), audit]) is not None:
-            return NewToken(text=text, record=token)
-    raise Overtaken("the token could not be made; try again")
+        operations = [counted, *write_new_token(digest_of(text), token), audit]
+        return PlannedChange(operations=operations, result=NewToken(text=text, record=token))
+
+    return await change(f"the tokens of {user.name}", plan)
 
 
 def _draft(user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta) -> ApiToken:

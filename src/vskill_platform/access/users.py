@@ -7,9 +7,10 @@ import msgspec
 from vskill_platform.access.passwords import check_password, digest_password
 from vskill_platform.access.sign_in import check_credentials
 from vskill_platform.engines.ports import ABSENT, Operation
-from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, Overtaken
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.user import Role, User, checked_user_name
 from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.one_time_link_store import delete_welcomes_for
 from vskill_platform.stores.records import Stored
@@ -23,9 +24,6 @@ from vskill_platform.stores.user_store import (
     write_password,
     write_user,
 )
-
-#: Each round meets somebody who was faster; so many in a row are a fault.
-_MAX_ROUNDS = 20
 
 _Change = Callable[[User], User]
 
@@ -149,7 +147,7 @@ def _sign_out(user: User) -> User:
 
 async def _change(
     name: str,
-    change: _Change,
+    update: _Change,
     *,
     audit: tuple[str, str],
     actor: str,
@@ -157,13 +155,14 @@ async def _change(
     more: list[Operation] | None = None,
 ) -> User:
     """Change a user by compare-and-set, with the audit record; without a change, neither."""
-    for _ in range(_MAX_ROUNDS):
+
+    async def plan() -> PlannedChange[User]:
         stored = await get_user(name.strip().lower())
         if stored is None:
             raise NotFound(f"there is no user {name!r}")
-        changed = change(stored.record)
+        changed = update(stored.record)
         if changed == stored.record:
-            return changed
+            return PlannedChange(result=changed)
         action, outcome = audit
         operations = [
             *await _keep_an_admin(stored, changed),
@@ -171,9 +170,9 @@ async def _change(
             write_audit(action, changed.name, actor=actor, reason=reason, outcome=outcome),
             *(more or []),
         ]
-        if await commit(operations) is not None:
-            return changed
-    raise Overtaken(f"{name} is being changed by too many others; try again")
+        return PlannedChange(operations=operations, result=changed)
+
+    return await change(f"the user {name}", plan)
 
 
 async def _keep_an_admin(stored: Stored[User], changed: User) -> list[Operation]:

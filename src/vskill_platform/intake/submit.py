@@ -6,7 +6,6 @@ from enum import StrEnum
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, Operation
-from vskill_platform.errors import EngineError
 from vskill_platform.intake.count_submission import count_submission
 from vskill_platform.intake.offer import Offer, is_unchanged
 from vskill_platform.model.block import Block
@@ -22,7 +21,8 @@ from vskill_platform.model.submission import (
 )
 from vskill_platform.stores.block_store import expect_block, find_block
 from vskill_platform.stores.block_submission import block_submission, why_blocked
-from vskill_platform.stores.db import commit, get_now, get_queue
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.db import get_now, get_queue
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import expect_skill
 from vskill_platform.stores.source_submissions import list_skills_of
@@ -36,9 +36,6 @@ from vskill_platform.stores.submission_store import (
     write_submission,
 )
 from vskill_platform.stores.upload_store import write_upload
-
-#: Each try meets another writer that was faster; so many in a row are a fault.
-_MAX_TRIES = 20
 
 
 class SubmitKind(StrEnum):
@@ -86,17 +83,18 @@ async def submit(
     """
     by = Submitter(submitter, group, may_replace_ref)
     offer = offered if isinstance(offered, Offer) else Offer(source=offered)
-    for _ in range(_MAX_TRIES):
+
+    async def plan() -> PlannedChange[SubmitResult]:
         owner = await get_source_owner(offer.source)
         existing = await get_submission(owner) if owner else None
-        result = await _answer(existing, offer, by) if existing else await _create(offer, by)
-        if result:
-            position = await get_queue().position(result.submission.id)
-            return msgspec.structs.replace(result, position=position)
-    raise EngineError(f"{offer.source.key} is being changed by too many others; try again")
+        return await _answer(existing, offer, by) if existing else await _create(offer, by)
+
+    result = await change(offer.source.key, plan)
+    position = await get_queue().position(result.submission.id)
+    return msgspec.structs.replace(result, position=position)
 
 
-async def _create(offer: Offer, by: Submitter) -> SubmitResult | None:
+async def _create(offer: Offer, by: Submitter) -> PlannedChange[SubmitResult]:
     now, source = get_now(), offer.source
     skills = await list_skills_of(source.url, source.path)
     draft = Submission(
@@ -121,44 +119,48 @@ async def _create(offer: Offer, by: Submitter) -> SubmitResult | None:
     operations = [*await count_submission(source), *_keep_files(offer)]
     operations += map(expect_skill, skills)
     operations += write_new_submission(submission, event, group=by.group)
-    if await commit(operations) is None:
-        return None
-    return SubmitResult(kind=SubmitKind.CREATED, submission=submission)
+    result = SubmitResult(kind=SubmitKind.CREATED, submission=submission)
+    return PlannedChange(operations=operations, result=result)
 
 
 async def _create_blocked(
     offer: Offer, submission: Submission, event: StateEvent, known: Stored[Block]
-) -> SubmitResult | None:
+) -> PlannedChange[SubmitResult]:
     """Write down that somebody tried; nothing is queued, and an unblocking opens it."""
     opened = Stored(submission, ABSENT)
     blocked, operations = await block_submission(opened, known.record, actor=submission.submitter)
     beginning = [*_keep_files(offer), *write_beginning(submission, event)]
-    if await commit([expect_block(known), *beginning, *operations]) is None:
-        return None
-    return SubmitResult(kind=SubmitKind.BLOCKED, submission=blocked, reason=blocked.reason)
+    result = SubmitResult(kind=SubmitKind.BLOCKED, submission=blocked, reason=blocked.reason)
+    return PlannedChange(operations=[expect_block(known), *beginning, *operations], result=result)
 
 
-async def _answer(existing: Stored[Submission], offer: Offer, by: Submitter) -> SubmitResult | None:
+async def _answer(
+    existing: Stored[Submission], offer: Offer, by: Submitter
+) -> PlannedChange[SubmitResult]:
     """Say what is known of a source that has a submission already, or start it again."""
     submission = existing.record
     if submission.state is SubmissionState.BLOCKED:
-        return SubmitResult(
-            kind=SubmitKind.BLOCKED, submission=submission, reason=submission.reason
-        )
+        return _unchanged(SubmitKind.BLOCKED, submission, reason=submission.reason)
     if known := await find_block(offer.source, name=submission.skill_name):
         why = why_blocked(known.record)
-        return SubmitResult(kind=SubmitKind.BLOCKED, submission=submission, reason=why)
+        return _unchanged(SubmitKind.BLOCKED, submission, reason=why)
     if submission.state in STUCK_STATES and not _brings_other_files(submission, offer):
-        return SubmitResult(kind=SubmitKind.PENDING, submission=submission)
+        return _unchanged(SubmitKind.PENDING, submission)
     answer = _ANSWERS.get(submission.state)
     if answer and await is_unchanged(submission, offer):
-        return SubmitResult(kind=answer, submission=submission)
+        return _unchanged(answer, submission)
     return await _start_again(existing, offer, by)
+
+
+def _unchanged(
+    kind: SubmitKind, submission: Submission, *, reason: str = ""
+) -> PlannedChange[SubmitResult]:
+    return PlannedChange(result=SubmitResult(kind=kind, submission=submission, reason=reason))
 
 
 async def _start_again(
     existing: Stored[Submission], offer: Offer, by: Submitter
-) -> SubmitResult | None:
+) -> PlannedChange[SubmitResult]:
     cause = Cause(trigger="submit", actor=by.name, reason="submitted again")
     reopened, event = reopen(existing.record, cause, now=get_now())
     reopened = msgspec.structs.replace(
@@ -175,9 +177,8 @@ async def _start_again(
         *write_submission(reopened, [event], expected=existing.revision),
         queue_submission(reopened, group=by.group or by.name),
     ]
-    if await commit(operations) is None:
-        return None
-    return SubmitResult(kind=SubmitKind.REQUEUED, submission=reopened)
+    result = SubmitResult(kind=SubmitKind.REQUEUED, submission=reopened)
+    return PlannedChange(operations=operations, result=result)
 
 
 def _brings_other_files(submission: Submission, offer: Offer) -> bool:

@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
-from vskill_platform.errors import Overtaken
 from vskill_platform.model.record import Record
 from vskill_platform.model.scanner import IN_FLIGHT, MAX_FINDINGS, ExternalScanStatus
 from vskill_platform.model.submission import Cause, SubmissionState, move
 from vskill_platform.model.verdict import Finding
+from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_kv, get_now
 from vskill_platform.stores.records import (
     Stored,
@@ -36,8 +36,6 @@ _EXTERNAL_SCAN = "extscan:"
 _HEARD = "extscan-heard:"
 #: A scan that nobody finished by then is over.
 EXTERNAL_SCAN_TIMEOUT = timedelta(minutes=20)
-#: Each round has a winner, so whoever loses so many meets a fault.
-_MAX_ROUNDS = 50
 
 
 class ExternalScan(Record, frozen=True, kw_only=True):
@@ -158,8 +156,8 @@ async def end_external_scan(
 ) -> bool:
     """End a scan, once, and wake the submission that waits for it, in one commit.
 
-    Who loses a round looks again: another scanner of the same submission may have ended at the
-    same moment, or its walk may just have begun to wait.
+    A lost commit is planned again: another scanner of the same submission may have ended at the
+    same moment, or the submission may have started to wait just now.
     """
     ended = msgspec.structs.replace(
         scanned or scan,
@@ -168,18 +166,19 @@ async def end_external_scan(
         findings=answer.findings,
         note=answer.note,
     )
-    for _ in range(_MAX_ROUNDS):
+
+    async def plan() -> PlannedChange[bool]:
         stored = await get_external_scan(scan.subject, scan.provider)
         if stored is None or stored.record != scan or (heard and await _is_known(heard)):
-            return False
+            return PlannedChange(result=False)
         operations = [
             write_external_scan(ended, expected=stored.revision),
             *await _wake(ended),
             *([_remember(heard)] if heard else []),
         ]
-        if await commit(operations) is not None:
-            return True
-    raise Overtaken(f"the scan of {scan.subject} is being changed by too many others")
+        return PlannedChange(operations=operations, result=True)
+
+    return await change(f"the scan of {scan.subject} by {scan.provider}", plan)
 
 
 async def _wake(scan: ExternalScan) -> list[Operation]:

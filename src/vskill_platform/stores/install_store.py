@@ -1,29 +1,23 @@
 """How often each skill was installed: in all, and on each of the last days, in UTC.
 
-One record a skill, changed by compare-and-set. Whoever is overtaken looks again: of all that add
-at the same moment one always gets through, so many nodes may add to the same skill.
+One record per skill, changed by compare-and-set, so many nodes can count the same skill at once.
 """
 
 import asyncio
-import random
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Put
-from vskill_platform.errors import Overtaken
 from vskill_platform.model.record import Record
-from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.db import get_now
 from vskill_platform.stores.records import Stored, decode, encode, get_record, read_found
 
 _INSTALLS = "installs:"
 #: Older days are part of the total only.
 KEPT_DAYS = 90
-#: So many rounds are lost only where something is wrong with the clock or the engine.
-_MAX_ROUNDS = 500
-#: Who was overtaken waits for a random part of this, so that they do not all come back at once.
-_PAUSE_SECONDS = 0.05
 
 
 class InstallCounts(Record, frozen=True, kw_only=True):
@@ -59,15 +53,14 @@ async def add_installs(installs: Mapping[str, int]) -> None:
 
 
 async def _add(slug: str, count: int) -> None:
-    for _ in range(_MAX_ROUNDS):
+    async def plan() -> PlannedChange[None]:
         stored = await get_record(_INSTALLS + slug, InstallCounts)
         before = stored or Stored(InstallCounts(), ABSENT)
         counts = _added(before.record, count, get_now().date())
         put = Put(_INSTALLS + slug, encode(counts), expected=before.revision, due=NEVER)
-        if await commit([put]) is not None:
-            return
-        await asyncio.sleep(random.uniform(0, _PAUSE_SECONDS))  # noqa: S311 - nothing secret
-    raise Overtaken(f"the installs of {slug} are being counted by too many others; try again")
+        return PlannedChange(operations=[put], result=None)
+
+    await change(f"the installs of {slug}", plan)
 
 
 def _added(counts: InstallCounts, count: int, today: date) -> InstallCounts:

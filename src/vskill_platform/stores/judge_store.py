@@ -12,9 +12,10 @@ import msgspec
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, NEVER, Put
-from vskill_platform.errors import Overtaken, RecordMalformed
+from vskill_platform.errors import RecordMalformed
 from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.record import Record
+from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.records import encode, get_record
 
@@ -26,8 +27,6 @@ _DAY = "judge-day:"
 SAID_TTL = timedelta(days=30)
 #: How long the use of a day can be looked up.
 _DAY_TTL = timedelta(days=400)
-#: Each round has a winner, so whoever loses so many meets a fault.
-_MAX_ROUNDS = 200
 
 
 class JudgeDay(Record, frozen=True, kw_only=True):
@@ -97,18 +96,17 @@ async def settle_tokens(reservation: Reservation, *, used: int, cost: float = 0.
     await _change(reservation.day, settle)
 
 
-async def _change(day: date, change: Callable[[JudgeDay], JudgeDay | None]) -> bool:
-    """Change a day's record by compare-and-set; return whether *change* wanted to."""
-    expires_at = datetime.combine(day, time(), UTC) + _DAY_TTL
-    for _ in range(_MAX_ROUNDS):
-        stored = await get_record(f"{_DAY}{day}", JudgeDay)
-        changed = change(stored.record if stored else JudgeDay(day=day))
-        if changed is None:
-            return False
+async def _change(day: date, update: Callable[[JudgeDay], JudgeDay | None]) -> bool:
+    """Change the record of a day; return False if *update* returned None."""
+    key, expires_at = f"{_DAY}{day}", datetime.combine(day, time(), UTC) + _DAY_TTL
+
+    async def plan() -> PlannedChange[bool]:
+        stored = await get_record(key, JudgeDay)
+        updated = update(stored.record if stored else JudgeDay(day=day))
+        if updated is None:
+            return PlannedChange(result=False)
         expected = stored.revision if stored else ABSENT
-        put = Put(
-            f"{_DAY}{day}", encode(changed), expected=expected, due=NEVER, expires_at=expires_at
-        )
-        if await commit([put]) is not None:
-            return True
-    raise Overtaken("the judge's budget is being changed by too many others")
+        put = Put(key, encode(updated), expected=expected, due=NEVER, expires_at=expires_at)
+        return PlannedChange(operations=[put], result=True)
+
+    return await change("the judge's budget", plan)

@@ -30,7 +30,8 @@ from vskill_platform.stores.block_store import (
     write_hit,
 )
 from vskill_platform.stores.block_submission import block_submission, why_blocked
-from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.db import get_now
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import SkillMark, find_slugs, get_skill
 from vskill_platform.stores.submission_store import (
@@ -42,8 +43,6 @@ from vskill_platform.stores.submission_store import (
 
 log = get_logger(__name__)
 
-#: Each round meets somebody who was faster; so many in a row are a fault.
-_MAX_ROUNDS = 20
 #: So many that wait for review end in the commit of the block itself, more would make it too large.
 MAX_AT_REST = 500
 
@@ -93,12 +92,11 @@ async def block(subject: BlockSubject, *, reason: str, actor: str) -> Blocked:
     alone: from the first commit on none of it can be published, whatever is left after a crash.
     """
     await _refuse_wrong_slug(subject)
-    for _ in range(_MAX_ROUNDS):
-        done = await _block_at_rest(subject, reason=reason, actor=actor)
-        if done:
-            ended = await _end_moving(subject, actor=actor)
-            return msgspec.structs.replace(done, ended=(*done.ended, *ended))
-    raise Overtaken(f"{subject.in_words()} is being changed by too many others; try again")
+    blocked = await change(
+        subject.in_words(), lambda: _plan_block(subject, reason=reason, actor=actor)
+    )
+    ended = await _end_moving(subject, actor=actor)
+    return msgspec.structs.replace(blocked, ended=(*blocked.ended, *ended))
 
 
 async def _refuse_wrong_slug(subject: BlockSubject) -> None:
@@ -115,8 +113,8 @@ async def _refuse_wrong_slug(subject: BlockSubject) -> None:
         raise InvalidInput(f"{slug} was not handed in: block its source, {source}")
 
 
-async def _block_at_rest(subject: BlockSubject, *, reason: str, actor: str) -> Blocked | None:
-    """Try to write everything that does not move by itself; None if somebody was faster."""
+async def _plan_block(subject: BlockSubject, *, reason: str, actor: str) -> PlannedChange[Blocked]:
+    """Plan the block itself and everything that no worker is processing."""
     known = await get_block(subject)
     fresh = Block(subject=subject, reason=reason, by=actor, at=get_now())
     wanted = known.record if known else fresh
@@ -135,9 +133,8 @@ async def _block_at_rest(subject: BlockSubject, *, reason: str, actor: str) -> B
         operations.append(
             write_audit("block add", said, actor=actor, reason=wanted.reason, outcome=outcome)
         )
-    if await commit(operations) is None:
-        return None
-    return Blocked(block=wanted, is_new=not known, taken_down=taken_down, ended=ended)
+    blocked = Blocked(block=wanted, is_new=not known, taken_down=taken_down, ended=ended)
+    return PlannedChange(operations=operations, result=blocked)
 
 
 async def _end_moving(subject: BlockSubject, *, actor: str) -> list[str]:
@@ -147,20 +144,24 @@ async def _end_moving(subject: BlockSubject, *, actor: str) -> list[str]:
 
 
 async def _end_one(submission_id: str, subject: BlockSubject, *, actor: str) -> bool:
-    for _ in range(_MAX_ROUNDS):
+    async def plan() -> PlannedChange[bool]:
         stored, known = await get_submission(submission_id), await get_block(subject)
         if stored is None or known is None or stored.record.state in TERMINAL_STATES:
-            return False
+            return PlannedChange(result=False)
         _, operations = await block_submission(stored, known.record, actor=actor)
-        if await commit([expect_block(known), *operations]) is not None:
-            return True
-    log.warning("left to its walk", submission=submission_id, block=subject.in_words())
-    return False
+        return PlannedChange(operations=[expect_block(known), *operations], result=True)
+
+    try:
+        return await change(submission_id, plan)
+    except Overtaken:  # its own last commit expects that there is no block
+        log.warning("left to its walk", submission=submission_id, block=subject.in_words())
+        return False
 
 
 async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocked:
     """Take it off the blocklist and queue what it had ended, in one commit; all is checked anew."""
-    for _ in range(_MAX_ROUNDS):
+
+    async def plan() -> PlannedChange[Unblocked]:
         known = await get_block(subject)
         if known is None:
             raise NotFound(f"{subject.in_words()} is not on the blocklist; `block list` shows it")
@@ -182,11 +183,12 @@ async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocke
         operations.append(
             write_audit("block remove", said, actor=actor, reason=reason, outcome=outcome)
         )
-        if await commit(operations) is not None:
-            return Unblocked(
-                block=known.record, reopened=tuple(reopened), still_blocked=tuple(held)
-            )
-    raise Overtaken(f"{subject.in_words()} is being changed by too many others; try again")
+        unblocked = Unblocked(
+            block=known.record, reopened=tuple(reopened), still_blocked=tuple(held)
+        )
+        return PlannedChange(operations=operations, result=unblocked)
+
+    return await change(subject.in_words(), plan)
 
 
 def _open_again(stored: Stored[Submission], *, reason: str, actor: str) -> list[Operation]:

@@ -4,14 +4,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from vskill_platform.errors import NotFound, Overtaken
+from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
 from vskill_platform.stores.audit_store import write_audit
-from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.db import get_now
 from vskill_platform.stores.skill_store import get_skill, get_versions, resolve_slug, write_skill
-
-#: Each round meets somebody who was faster; so many in a row are a fault.
-_MAX_ROUNDS = 20
 
 _Change = Callable[[PublishedSkill, SkillVersion], PublishedSkill]
 
@@ -33,7 +31,7 @@ async def yank_version(slug: str, version: str, *, reason: str, actor: str) -> Y
         mark = Yank(number=of.number, reason=reason, by=actor, at=get_now())
         return msgspec.structs.replace(skill, yanked=(*skill.yanked, mark))
 
-    return await _change("yank", slug, version, reason=reason, actor=actor, change=yank)
+    return await _change("yank", slug, version, reason=reason, actor=actor, update=yank)
 
 
 async def unyank_version(slug: str, version: str, *, reason: str, actor: str) -> Yanked:
@@ -43,24 +41,25 @@ async def unyank_version(slug: str, version: str, *, reason: str, actor: str) ->
         left = tuple(mark for mark in skill.yanked if mark.number != of.number)
         return msgspec.structs.replace(skill, yanked=left)
 
-    return await _change("unyank", slug, version, reason=reason, actor=actor, change=unyank)
+    return await _change("unyank", slug, version, reason=reason, actor=actor, update=unyank)
 
 
 async def _change(
-    action: str, slug: str, version: str, *, reason: str, actor: str, change: _Change
+    action: str, slug: str, version: str, *, reason: str, actor: str, update: _Change
 ) -> Yanked:
     """Change the marks and what is the latest, with the audit record, by compare-and-set."""
     slug = await resolve_slug(slug)
-    for _ in range(_MAX_ROUNDS):
+
+    async def plan() -> PlannedChange[Yanked]:
         stored = await get_skill(slug)
         if stored is None:
             raise NotFound(f"there is no published skill {slug!r}")
         versions = {item.version: item for item in await get_versions(slug)}
         if version not in versions:
             raise NotFound(f"{slug} has no version {version}, only {', '.join(versions)}")
-        changed = change(stored.record, versions[version])
+        changed = update(stored.record, versions[version])
         if changed == stored.record:
-            return Yanked(skill=changed, version=version, is_changed=False)
+            return PlannedChange(result=Yanked(skill=changed, version=version, is_changed=False))
         latest = next((item for item in versions.values() if item.number == changed.offered), None)
         changed = msgspec.structs.replace(
             changed,
@@ -69,6 +68,9 @@ async def _change(
         )
         said = f"latest is {changed.version}" if latest else "there is nothing to install"
         audit = write_audit(action, f"{slug} {version}", actor=actor, reason=reason, outcome=said)
-        if await commit([write_skill(changed, expected=stored.revision), audit]) is not None:
-            return Yanked(skill=changed, version=version, is_changed=True)
-    raise Overtaken(f"{slug} is being changed by too many others; try again")
+        return PlannedChange(
+            operations=[write_skill(changed, expected=stored.revision), audit],
+            result=Yanked(skill=changed, version=version, is_changed=True),
+        )
+
+    return await change(slug, plan)

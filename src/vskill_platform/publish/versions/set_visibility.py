@@ -8,14 +8,14 @@ from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.versions.sync_visibility import Home, align_submissions
 from vskill_platform.stores.audit_store import write_audit
-from vskill_platform.stores.db import commit
+from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.likeness_store import delete_likeness
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import expect_skill, get_skill, resolve_slug, write_skill
 
-#: Each round meets somebody who was faster, or does its share of many submissions.
-_MAX_ROUNDS = 100
+#: Submissions are changed in batches; a source with more batches than this has met a fault.
+_MAX_BATCHES = 100
 
 
 async def set_visibility(
@@ -26,16 +26,19 @@ async def set_visibility(
     What is shown again is compared with others once the cron has brought it into the index.
     """
     slug = await resolve_slug(slug)
-    for _ in range(_MAX_ROUNDS):
+
+    async def plan() -> PlannedChange[PublishedSkill | None]:
         stored = await get_skill(slug)
         if stored is None:
             raise NotFound(f"there is no published skill {slug!r}")
         operations = await _change(stored, is_private=is_private, actor=actor, reason=reason)
-        # Until there is nothing left: one that came in at the same moment is found now.
-        if not operations:
-            return stored.record
-        await commit(operations)
-    raise Overtaken(f"{slug} is being changed by too many others; try again")
+        return PlannedChange(operations=operations, result=None if operations else stored.record)
+
+    for _ in range(_MAX_BATCHES):
+        # Until nothing is left to change: a submission that arrived meanwhile is found now.
+        if unchanged := await change(slug, plan):
+            return unchanged
+    raise Overtaken(f"{slug} keeps getting new submissions; try again")
 
 
 async def _change(

@@ -5,17 +5,15 @@ from datetime import UTC, datetime, time, timedelta
 import msgspec
 
 from vskill_platform.engines.ports import Operation
-from vskill_platform.errors import Overtaken, TooMany
+from vskill_platform.errors import TooMany
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.user import own_namespace
-from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.quota_store import Quota, get_quota, write_quota
 from vskill_platform.stores.records import Stored
 from vskill_platform.web.http.rate_limits import who_asks
-
-#: Each try meets another upload that was faster; so many in a row are a fault.
-_MAX_TRIES = 20
 
 
 async def charge_upload(visitor: Visitor, namespace: str, size: int) -> None:
@@ -31,14 +29,15 @@ async def charge_upload(visitor: Visitor, namespace: str, size: int) -> None:
     if (await get_namespace(namespace)).record.is_owned:
         return
     today = get_now().date()
-    for _ in range(_MAX_TRIES):
+
+    async def plan() -> PlannedChange[None]:
         theirs = await get_quota(f"uploads of {who_asks(visitor)}", today)
         everyones = await get_quota(f"uploads to {namespace}", today)
         _check(theirs.record, everyones.record, namespace, size)
         put = [_added(stored, size) for stored in (theirs, everyones)]
-        if await commit(put) is not None:
-            return
-    raise Overtaken("too many uploads arrive at the same time; try again")
+        return PlannedChange(operations=put, result=None)
+
+    await change(f"the upload quota of {namespace}", plan)
 
 
 def _check(theirs: Quota, everyones: Quota, namespace: str, size: int) -> None:

@@ -1,0 +1,48 @@
+"""The one compare-and-set loop: read, plan, commit; read again if another writer was faster."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import Overtaken
+from vskill_platform.stores.db import commit
+
+log = get_logger(__name__)
+
+#: Every lost attempt means that another writer won, so even hundreds of writers finish. A writer
+#: that loses this often has met a fault.
+MAX_ATTEMPTS = 200
+#: Seconds. The pause before the next attempt is random, and its bound doubles up to the maximum,
+#: so that writers that collided do not collide again.
+_FIRST_PAUSE, _MAX_PAUSE = 0.001, 0.05
+
+Result = TypeVar("Result")
+
+
+class PlannedChange(msgspec.Struct, Generic[Result], frozen=True, kw_only=True):
+    """What to commit, and what to return once it is committed."""
+
+    #: Each expects the revision that was read. Empty if there is nothing to change.
+    operations: Sequence[Operation] = ()
+    result: Result
+
+
+async def change(subject: str, plan: Callable[[], Awaitable[PlannedChange[Result]]]) -> Result:
+    """Commit what *plan* returns; call it again for fresh records if another writer was faster.
+
+    An error in *plan* ends the change at once. *subject* names what is changed, for the error
+    that is raised when every attempt was lost.
+    """
+    for attempt in range(MAX_ATTEMPTS):
+        planned = await plan()
+        if not planned.operations or await commit(planned.operations) is not None:
+            return planned.result
+        bound = min(_FIRST_PAUSE * 2 ** min(attempt, 10), _MAX_PAUSE)
+        await asyncio.sleep(random.uniform(0, bound))  # noqa: S311 - not a secret
+    log.error("change lost every attempt", subject=subject, attempts=MAX_ATTEMPTS)
+    raise Overtaken(f"too many others are changing {subject} at the same time; try again")
