@@ -1,132 +1,59 @@
-"""Every path of the API, in one table, and the document that describes them."""
+"""The OpenAPI document, built from the route table.
 
+Litestar describes parameters, bodies and success answers. Errors, headers and security follow from
+each route: its right, what it takes and whether it changes something. What cannot be derived is
+declared with the handler, by `operation`.
+"""
+
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from litestar import Litestar, Router, get
+import msgspec
+from litestar import Litestar, Router
+from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.config import OpenAPIConfig
-from litestar.types import ControllerRouterHandler
+from litestar.routes import HTTPRoute
 
 from vskill_platform import __version__
-from vskill_platform.model.rights import Right
-from vskill_platform.web.describe_answers import describe_answers
+from vskill_platform.model.rights import SCOPE_RIGHTS, Right, Scope
+from vskill_platform.web.http.cookies import SESSION_COOKIE
+from vskill_platform.web.http.csrf import CSRF_HEADER
+from vskill_platform.web.http.framework_errors import body_media_type
+from vskill_platform.web.http.guard import RIGHT
 from vskill_platform.web.http.media_types import check_media_type
-from vskill_platform.web.people.people_api import (
-    add_user_over_api,
-    audit_over_api,
-    change_user,
-    list_own_tokens,
-    list_tenants,
-    make_token,
-    revoke_over_api,
-    sign_out_all,
-    users_over_api,
-    who_am_i,
-)
-from vskill_platform.web.registry.policy import show_policy, show_rescan, start_rescan, try_over_api
-from vskill_platform.web.registry.queue_health_api import queue_health, queue_stats
-from vskill_platform.web.reviews.blocklist import add_block, remove_block, show_blocklist
-from vskill_platform.web.reviews.check_block import check_blocklist
-from vskill_platform.web.reviews.review_api import review_over_api, reviews_over_api, rule_over_api
-from vskill_platform.web.skills.installs import check_updates, report_install, report_installs
-from vskill_platform.web.skills.search_api import list_skills, search_skills, suggest_skills
-from vskill_platform.web.skills.security import show_repo_health, show_security
-from vskill_platform.web.skills.skill_api import (
-    change_visibility,
-    download_skill,
-    show_badge,
-    show_files,
-    show_skill,
-    unyank_over_api,
-    yank_over_api,
-)
-from vskill_platform.web.skills.versions import (
-    compare_versions,
-    show_diff,
-    show_version,
-    show_versions,
-)
-from vskill_platform.web.submissions.queue_api import (
-    drop_over_api,
-    list_dead_letters,
-    list_stuck,
-    pause_over_api,
-    requeue_over_api,
-    resume_over_api,
-    revive_over_api,
-)
-from vskill_platform.web.submissions.show_submissions import (
-    list_submissions,
-    retry_over_api,
-    show_positions,
-    show_submission,
-    withdraw_over_api,
-)
-from vskill_platform.web.submissions.submit_api import (
-    create_submission,
-    discover_skills,
-    upload_submission,
-)
+from vskill_platform.web.http.problem_kinds import KINDS, REFUSALS, UNEXPECTED
+from vskill_platform.web.http.problems import PROBLEM_TYPE, Problem
+from vskill_platform.web.http.request_id import REQUEST_ID_HEADER
+from vskill_platform.web.http.requests import SAFE_METHODS
+from vskill_platform.web.routes import api_handlers
 
-HANDLERS: list[ControllerRouterHandler] = [
-    create_submission,
-    upload_submission,
-    discover_skills,
-    list_submissions,
-    show_positions,
-    show_submission,
-    retry_over_api,
-    withdraw_over_api,
-    search_skills,
-    list_skills,
-    suggest_skills,
-    show_skill,
-    show_versions,
-    show_diff,
-    compare_versions,
-    show_version,
-    show_files,
-    download_skill,
-    show_badge,
-    show_security,
-    show_repo_health,
-    yank_over_api,
-    unyank_over_api,
-    change_visibility,
-    check_updates,
-    report_install,
-    report_installs,
-    show_blocklist,
-    check_blocklist,
-    add_block,
-    remove_block,
-    queue_stats,
-    queue_health,
-    list_stuck,
-    requeue_over_api,
-    pause_over_api,
-    resume_over_api,
-    list_dead_letters,
-    revive_over_api,
-    drop_over_api,
-    reviews_over_api,
-    review_over_api,
-    rule_over_api,
-    who_am_i,
-    list_tenants,
-    sign_out_all,
-    list_own_tokens,
-    make_token,
-    revoke_over_api,
-    users_over_api,
-    add_user_over_api,
-    change_user,
-    audit_over_api,
-    show_policy,
-    try_over_api,
-    show_rescan,
-    start_rescan,
-]
+_UNCHANGED, _FIRST_PROBLEM, _NOT_SIGNED_IN = 304, 400, 401
+_COME_BACK = frozenset({429, 503})
+#: A token that is not good, asking too often, an outage and a mistake of ours.
+_ANYWHERE = frozenset({401, 429, 500, 503})
+_HEADERS = {
+    "ETag": "Names this content; send it back as If-None-Match.",
+    "Retry-After": "After how many seconds to come back.",
+    "X-Limit-Clamped": "There if more was asked for than a list gives: how many that is at most.",
+    "Warning": 'There while the catalogue cannot read along: 110 - "Response is Stale".',
+    "Age": "With a Warning: the seconds since the catalogue was known to be current.",
+    "WWW-Authenticate": "How to sign in.",
+    REQUEST_ID_HEADER: "Names the request in the registry's log.",
+}
+_SECURITY_SCHEMES = {
+    "token": {"type": "http", "scheme": "bearer", "description": "Authorization: Bearer vsk_…"},
+    "session": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE},
+    "form": {
+        "type": "apiKey",
+        "in": "header",
+        "name": CSRF_HEADER,
+        "description": "What a page's script sends with its session to change something.",
+    },
+}
+
+_PROBLEM_CONTENT = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
 
 _ABOUT = (
     "Slugs such as `ada/notes/tidy` may be written with their slashes or with %2F. Errors are "
@@ -136,15 +63,15 @@ _ABOUT = (
 
 
 def api_router() -> Router:
-    return Router("/api/v1", route_handlers=HANDLERS, guards=[check_media_type])
+    return Router("/", route_handlers=api_handlers(), guards=[check_media_type])
 
 
 @cache
 def describe_api() -> dict[str, Any]:
     """Return the OpenAPI document of the API.
 
-    An app that is never run makes it: in the real one the framework would add pages of its own,
-    which load scripts from other hosts.
+    A second application that never runs generates it: in the real one Litestar would add its own
+    documentation pages, which load scripts from other hosts.
     """
     config = OpenAPIConfig(
         title="vskill-platform",
@@ -154,10 +81,147 @@ def describe_api() -> dict[str, Any]:
     )
     described = Litestar(route_handlers=[api_router()], openapi_config=config, logging_config=None)
     document = described.openapi_schema.to_schema()
-    describe_answers(document, described)
+    _describe_answers(document, described)
     return document
 
 
-@get("/api/openapi.json", opt={"right": Right.ANYONE}, include_in_schema=False)
-async def openapi_document() -> dict[str, Any]:
-    return describe_api()
+class _Operation(msgspec.Struct, frozen=True):
+    method: str
+    path: str
+    handler: HTTPRouteHandler
+    #: Its part of the document, which is completed here.
+    described: dict[str, Any]
+
+    @property
+    def right(self) -> Right:
+        right: Right = self.handler.opt[RIGHT]
+        return right
+
+    @property
+    def is_change(self) -> bool:
+        return self.method not in SAFE_METHODS
+
+    @property
+    def parameters(self) -> set[str]:
+        """The names of what stands in the address."""
+        return {one["name"] for one in self.described.get("parameters", ())}
+
+
+def _describe_answers(document: dict[str, Any], app: Litestar) -> None:
+    """Complete the document of *app*: problems, headers, and who may."""
+    document.pop("security", None)
+    parts = document["components"]
+    parts["schemas"]["Problem"] = _problem_schema()
+    parts["securitySchemes"] = _SECURITY_SCHEMES
+    parts["headers"] = {
+        name: {"description": words, "schema": {"type": "string"}}
+        for name, words in _HEADERS.items()
+    }
+    statuses: set[int] = set()
+    for operation in _operations(document, app):
+        given = _problems_of(operation)
+        statuses |= given
+        _describe_own_answers(operation)
+        own = given & set(operation.handler.responses or ())
+        for status in own:  # the handler's answer, or a problem found before the handler is asked
+            operation.described["responses"][str(status)]["content"] |= _PROBLEM_CONTENT
+        operation.described["responses"] |= {
+            str(status): {"$ref": f"#/components/responses/{_name(status)}"}
+            for status in sorted(given - own)
+        }
+        operation.described["security"] = _security_of(operation)
+    parts["responses"] = {_name(status): _problem_answer(status) for status in sorted(statuses)}
+
+
+def _operations(document: dict[str, Any], app: Litestar) -> Iterator[_Operation]:
+    for route in app.routes:
+        described = document["paths"].get(route.path_format, {})
+        for handler in route.route_handlers if isinstance(route, HTTPRoute) else ():
+            for method in handler.http_methods:
+                if operation := described.get(method.lower()):
+                    yield _Operation(method, route.path_format, handler, operation)
+
+
+def _problems_of(operation: _Operation) -> set[int]:
+    """Return the statuses of all problems that an operation can give."""
+    opt = operation.handler.opt
+    found = set(_ANYWHERE) | set(opt.get("also", ()))
+    if body_media_type(operation.handler):
+        found |= {400, 413, 415}
+    if operation.parameters:
+        found.add(400)
+    if "{" in operation.path:
+        found.add(404)
+    if operation.right is not Right.ANYONE or operation.is_change:
+        found.add(403)
+    if operation.is_change and opt.get("changes", True):
+        found.add(409)
+    return found
+
+
+def _describe_own_answers(operation: _Operation) -> None:
+    """Complete what the handler itself sends."""
+    answers = operation.described["responses"]
+    names = [REQUEST_ID_HEADER, *_headers_of(operation)]
+    for status, answer in answers.items():
+        if int(status) < _FIRST_PROBLEM or int(status) in (operation.handler.responses or ()):
+            answer["headers"] = answer.get("headers", {}) | _headers(names)
+    if _has_tag(operation):
+        answers[str(_UNCHANGED)] = {
+            "description": "What If-None-Match names has not changed",
+            "headers": _headers(names),
+        }
+
+
+def _headers_of(operation: _Operation) -> Iterator[str]:
+    if _has_tag(operation):
+        yield "ETag"
+    if "limit" in operation.parameters:
+        yield "X-Limit-Clamped"
+    # A bare name is looked for in the catalogue.
+    if "{slug}" in operation.path or operation.handler.opt.get("is_listed"):
+        yield from ("Warning", "Age")
+
+
+def _has_tag(operation: _Operation) -> bool:
+    kept = operation.handler.cache_control
+    return operation.method == "GET" and not (kept and kept.no_store)
+
+
+def _security_of(operation: _Operation) -> list[dict[str, list[str]]]:
+    """Say who is let in: with a token of one of these scopes, with a session, or without any."""
+    right = operation.right
+    scopes = [scope.value for scope in Scope if right in SCOPE_RIGHTS[scope]]
+    session: dict[str, list[str]] = {"session": []}
+    if operation.is_change:
+        session["form"] = []
+    # Whether anybody may submit is a setting.
+    needs_none = right in {Right.ANYONE, Right.SUBMIT}
+    return [*([{}] if needs_none else []), {"token": scopes}, session]
+
+
+def _problem_schema() -> dict[str, Any]:
+    (_,), parts = msgspec.json.schema_components([Problem])
+    schema: dict[str, Any] = parts["Problem"]
+    return schema | {"required": list(schema["properties"])}
+
+
+def _problem_answer(status: int) -> dict[str, Any]:
+    kinds = (*KINDS.values(), *REFUSALS.values(), UNEXPECTED)
+    codes = dict.fromkeys(kind.code for kind in kinds if kind.status == status)
+    names = [REQUEST_ID_HEADER]
+    names += ["Retry-After"] if status in _COME_BACK else []
+    names += ["WWW-Authenticate"] if status == _NOT_SIGNED_IN else []
+    return {
+        "description": ", ".join(codes),
+        "headers": _headers(names),
+        "content": _PROBLEM_CONTENT,
+    }
+
+
+def _headers(names: Iterable[str]) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _name(status: int) -> str:
+    return f"Problem{status}"

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from litestar import Request, get
+from litestar import Request
 from litestar.params import FromPath
 from litestar.response import ServerSentEvent, ServerSentEventMessage
 
 from vskill_platform.access.visibility import find_visible_submission, list_seen_namespaces
 from vskill_platform.errors import NotFound, NotReady, NotSignedIn
-from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.web.http.concurrency_quota import hold_until_answered
@@ -39,7 +39,6 @@ _HELLO = ServerSentEventMessage(comment="listening", data=None, retry=5000)
 _STILL_HERE = ServerSentEventMessage(comment="still here", data=None)
 
 
-@get("/live/submissions/{submission_id:str}", opt={"right": Right.ANYONE}, include_in_schema=False)
 async def live_submission(
     request: Request[Any, Any, Any], submission_id: FromPath[str]
 ) -> ServerSentEvent:
@@ -50,7 +49,6 @@ async def live_submission(
     return ServerSentEvent(_events(broadcast_of(request), page), headers=dict(_HEADERS))
 
 
-@get("/live/queue", opt={"right": Right.ANYONE}, include_in_schema=False)
 async def live_queue(request: Request[Any, Any, Any]) -> ServerSentEvent:
     """Say when any submission moves that this visitor sees."""
     page = _Page(request, await _queue_topics(visitor_of(request)))

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
-from litestar import Request, Response, get, post
+from litestar import Request, Response
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
@@ -13,7 +13,7 @@ from vskill_platform.access.sessions import begin_session, end_session, list_ope
 from vskill_platform.access.tokens import NewToken, add_token, revoke_token
 from vskill_platform.access.users import change_own_password, sign_out_everywhere
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
-from vskill_platform.model.rights import SCOPES_OF, Right
+from vskill_platform.model.rights import SCOPES_OF
 from vskill_platform.model.user import Scope, User
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
@@ -25,7 +25,6 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.people.sign_in_page import NOT_KEPT, count_try
 from vskill_platform.web.people.welcome_page import twice_the_same
 
-_ACCOUNT = {"right": Right.ACCOUNT}
 #: What to say after an act; what stands in the address is never shown itself.
 _DONE = {
     "welcome": "Welcome! You are signed in.",
@@ -70,13 +69,11 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True):
     new_token: NewToken | None = None
 
 
-@get("/account", opt=_ACCOUNT)
 async def account_page(request: Request[Any, Any, Any]) -> Template:
     done = _DONE.get(request.query_params.get("done", ""), "")
     return await _show(request, Notes(done=done))
 
 
-@post("/account/password", opt=_ACCOUNT)
 async def change_password(request: Request[Any, Any, Any]) -> Response[Any]:
     """Change the password; every session ends but the one that did it, which gets a new secret."""
     user, fields = _user(request), await read_fields(request)
@@ -94,7 +91,6 @@ async def change_password(request: Request[Any, Any, Any]) -> Response[Any]:
     return Redirect("/account?done=password", status_code=303, cookies=[cookie])
 
 
-@post("/account/tokens", opt=_ACCOUNT)
 async def add_own_token(request: Request[Any, Any, Any]) -> Template:
     """Make a token and show it: this answer is the only place where it ever stands."""
     user, fields = _user(request), await read_fields(request)
@@ -111,27 +107,23 @@ async def add_own_token(request: Request[Any, Any, Any]) -> Template:
     return await _show(request, Notes(new_token=token), status=201)
 
 
-@post("/account/tokens/{token_id:str}/revoke", opt=_ACCOUNT)
 async def revoke_own_token(request: Request[Any, Any, Any], token_id: FromPath[str]) -> Redirect:
     name = _user(request).name
     await revoke_token(token_id, actor=name, of=name)
     return Redirect("/account?done=token", status_code=303)
 
 
-@post("/account/sessions/{session_id:str}/end", opt=_ACCOUNT)
 async def end_own_session(request: Request[Any, Any, Any], session_id: FromPath[str]) -> Redirect:
     await end_session(_user(request).name, session_id)
     return Redirect("/account?done=session", status_code=303)
 
 
-@post("/account/sign-out-everywhere", opt=_ACCOUNT)
 async def end_own_sessions(request: Request[Any, Any, Any]) -> Redirect:
     name = _user(request).name
     await sign_out_everywhere(name, actor=name)
     return Redirect(SIGN_IN, status_code=303, cookies=[ended_session_cookie(get_settings())])
 
 
-@post("/account/members", opt=_ACCOUNT)
 async def change_members(request: Request[Any, Any, Any]) -> Response[Any]:
     """Let the owner of a namespace say who sees what is private in it."""
     user, fields = _user(request), await read_fields(request)

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, Response, delete, get, patch, post
+from litestar import Request, Response
 from litestar.params import FromPath, FromQuery, JSONBody
-from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
+from litestar.status_codes import HTTP_201_CREATED
 
 from vskill_platform.access.one_time_links import invite_user
 from vskill_platform.access.tokens import add_token, revoke_token
@@ -19,7 +19,6 @@ from vskill_platform.access.users import (
     sign_out_everywhere,
 )
 from vskill_platform.errors import NotSignedIn
-from vskill_platform.model.rights import Right
 from vskill_platform.model.user import ApiToken, Role, Scope, User
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
@@ -27,14 +26,13 @@ from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.stores.user_store import list_users
 from vskill_platform.web.http.cursors import key_cursor, read_key
 from vskill_platform.web.http.limits import Limit, clamp
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.people.sign_in_page import NOT_KEPT
 from vskill_platform.web.skills.shapes import Ok
 from vskill_platform.web.submissions.shapes import Shape, Text
 
 ApiRequest = Request[Any, Any, Any]
-_ANYONE, _ACCOUNT = {"right": Right.ANYONE}, {"right": Right.ACCOUNT}
-_ADMINISTER = {"right": Right.ADMINISTER}
 _MAX_RECORDS = 100
 
 
@@ -125,7 +123,6 @@ class AuditList(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-@get("/account", opt=_ANYONE, tags=["Account"])
 async def who_am_i(request: ApiRequest) -> WhoAmI:
     """Say who the caller is, and what the token is for."""
     visitor = visitor_of(request)
@@ -139,7 +136,6 @@ async def who_am_i(request: ApiRequest) -> WhoAmI:
     )
 
 
-@get("/account/tenants", opt=_ANYONE, tags=["Account"])
 async def list_tenants(request: ApiRequest) -> Tenants:
     """List the namespaces that the caller owns or is a member of."""
     user = visitor_of(request).user
@@ -153,7 +149,6 @@ async def list_tenants(request: ApiRequest) -> Tenants:
     return Tenants(tenants=tenants)
 
 
-@delete("/auth/sign-out-all", opt=_ACCOUNT, tags=["Account"], status_code=HTTP_200_OK)
 async def sign_out_all(request: ApiRequest) -> Ok:
     """End every session of the caller; tokens stay good."""
     name = _user(request).name
@@ -161,16 +156,12 @@ async def sign_out_all(request: ApiRequest) -> Ok:
     return Ok()
 
 
-@get("/tokens", opt=_ACCOUNT, tags=["Tokens"])
 async def list_own_tokens(request: ApiRequest) -> TokenList:
     """List the caller's tokens, never the secrets."""
     return TokenList(tokens=[_token(one) for one in await list_tokens(_user(request).name)])
 
 
-@post(
-    "/tokens", opt=_ACCOUNT, tags=["Tokens"], status_code=HTTP_201_CREATED,
-    response_headers=NOT_KEPT,
-)  # fmt: skip
+@operation(status=HTTP_201_CREATED, response_headers=NOT_KEPT)
 async def make_token(request: ApiRequest, data: JSONBody[NewToken]) -> TokenMade:
     """Make a token; it is shown in this answer and never again."""
     name = _user(request).name
@@ -180,7 +171,6 @@ async def make_token(request: ApiRequest, data: JSONBody[NewToken]) -> TokenMade
     return TokenMade(token=made.text, record=_token(made.record))
 
 
-@delete("/tokens/{token_id:str}", opt=_ACCOUNT, tags=["Tokens"], status_code=HTTP_200_OK)
 async def revoke_over_api(request: ApiRequest, token_id: FromPath[str]) -> Ok:
     """Make one of the caller's tokens good for nothing."""
     name = _user(request).name
@@ -188,16 +178,12 @@ async def revoke_over_api(request: ApiRequest, token_id: FromPath[str]) -> Ok:
     return Ok()
 
 
-@get("/users", opt=_ADMINISTER, tags=["Users"])
 async def users_over_api() -> UserList:
     """List the accounts."""
     return UserList(users=[_user_item(one) for one in await list_users()])
 
 
-@post(
-    "/users", opt=_ADMINISTER, tags=["Users"], status_code=HTTP_201_CREATED,
-    response_headers=NOT_KEPT,
-)  # fmt: skip
+@operation(status=HTTP_201_CREATED, response_headers=NOT_KEPT)
 async def add_user_over_api(request: ApiRequest, data: JSONBody[NewUser]) -> UserMade:
     """Add somebody, with a link by which they choose their password."""
     actor = visitor_of(request).name
@@ -205,7 +191,6 @@ async def add_user_over_api(request: ApiRequest, data: JSONBody[NewUser]) -> Use
     return UserMade(user=_user_item(user), welcome_url=await invite_user(user.name, actor=actor))
 
 
-@patch("/users/{name:str}", opt=_ADMINISTER, tags=["Users"])
 async def change_user(
     request: ApiRequest, name: FromPath[str], data: JSONBody[UserChange]
 ) -> UserItem:
@@ -219,7 +204,6 @@ async def change_user(
     return _user_item(await find_user(name))
 
 
-@get("/audit", opt=_ADMINISTER, tags=["Audit"])
 async def audit_over_api(
     cursor: FromQuery[str | None] = None, limit: Limit = 50
 ) -> Response[AuditList]:

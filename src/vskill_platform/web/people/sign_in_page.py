@@ -3,18 +3,17 @@
 from contextlib import suppress
 from typing import Any
 
-from litestar import Request, Response, get, post
+from litestar import Request, Response
 from litestar.response import Redirect, Template
 
 from vskill_platform.access.sessions import end_session
 from vskill_platform.access.sign_in import sign_in
 from vskill_platform.errors import NotFound, NotSignedIn, TooMany
-from vskill_platform.model.rights import Right
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.http.cookies import ended_session_cookie, session_cookie
 from vskill_platform.web.http.forms import read_fields
 from vskill_platform.web.http.rate_limits import household, limits_of
-from vskill_platform.web.http.requests import SIGN_IN, safe_path
+from vskill_platform.web.http.requests import safe_path
 from vskill_platform.web.http.visitor import visitor_of
 
 #: Pages with secrets in them are not kept, not even by the browser.
@@ -22,7 +21,6 @@ NOT_KEPT = {"Cache-Control": "no-store"}
 _MAX_NAME_LENGTH = 64
 
 
-@get(SIGN_IN, opt={"right": Right.ANYONE})
 async def sign_in_page(request: Request[Any, Any, Any]) -> Response[Any]:
     back = safe_path(request.query_params.get("next", "/"))
     if visitor_of(request).via == "session":
@@ -30,7 +28,6 @@ async def sign_in_page(request: Request[Any, Any, Any]) -> Response[Any]:
     return _form(back)
 
 
-@post(SIGN_IN, opt={"right": Right.ANYONE})
 async def sign_in_form(request: Request[Any, Any, Any]) -> Response[Any]:
     """Begin a session, always a new one; what is wrong with a try is the same for everybody."""
     fields = await read_fields(request)
@@ -53,7 +50,6 @@ async def sign_in_form(request: Request[Any, Any, Any]) -> Response[Any]:
     return Redirect(back, status_code=303, cookies=[cookie], headers=NOT_KEPT)
 
 
-@post("/sign-out", opt={"right": Right.ANYONE})
 async def sign_out(request: Request[Any, Any, Any]) -> Redirect:
     visitor = visitor_of(request)
     if visitor.user and visitor.via == "session":

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
-from litestar import Response, get, post
+from litestar import Response
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
@@ -14,7 +14,6 @@ from vskill_platform.access.one_time_links import invite_user
 from vskill_platform.access.tokens import revoke_token
 from vskill_platform.access.users import add_user, disable_user, enable_user, set_role
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Role
 from vskill_platform.stores.namespace_store import list_namespaces
 from vskill_platform.stores.token_store import list_tokens
@@ -23,7 +22,6 @@ from vskill_platform.web.html.admin_forms import AdminRequest, act, act_and_show
 from vskill_platform.web.http.forms import read_fields
 from vskill_platform.web.http.visitor import visitor_of
 
-_ADMINISTER = {"right": Right.ADMINISTER}
 _HERE = "/admin/people"
 
 
@@ -33,7 +31,6 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     url: str
 
 
-@get("/admin/people", opt=_ADMINISTER, include_in_schema=False)
 async def people_page(request: AdminRequest) -> Template:
     return await _show(request)
 
@@ -50,7 +47,6 @@ async def _show(request: AdminRequest, invitation: Invitation | None = None) -> 
     return admin_page(request, "admin/people.html", context, is_kept=invitation is None)
 
 
-@post("/admin/people/add", opt=_ADMINISTER, include_in_schema=False)
 async def add_user_form(request: AdminRequest) -> Response[Any]:
     """Add somebody, with a link by which they choose their own password."""
     fields, actor = await read_fields(request), visitor_of(request).name
@@ -62,7 +58,6 @@ async def add_user_form(request: AdminRequest) -> Response[Any]:
     return await act_and_show(_HERE, work)
 
 
-@post("/admin/people/{name:str}/{deed:str}", opt=_ADMINISTER, include_in_schema=False)
 async def user_form(
     request: AdminRequest, name: FromPath[str], deed: FromPath[str]
 ) -> Response[Any]:
@@ -92,7 +87,6 @@ async def user_form(
     return await act(_HERE, deeds[deed])
 
 
-@post("/admin/tokens/{token_id:str}/revoke", opt=_ADMINISTER, include_in_schema=False)
 async def revoke_token_form(request: AdminRequest, token_id: FromPath[str]) -> Redirect:
     fields = await read_fields(request)
 
@@ -105,7 +99,6 @@ async def revoke_token_form(request: AdminRequest, token_id: FromPath[str]) -> R
     return await act(_HERE, work)
 
 
-@post("/admin/namespaces/{deed:str}", opt=_ADMINISTER, include_in_schema=False)
 async def namespace_form(request: AdminRequest, deed: FromPath[str]) -> Redirect:
     """Give a namespace an owner, or take one away."""
     fields, actor = await read_fields(request), visitor_of(request).name

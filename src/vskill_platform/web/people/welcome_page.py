@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from litestar import Request, Response, get, post
+from litestar import Request, Response
 from litestar.response import Redirect, Template
 
 from vskill_platform.access.first_admin import forget_link
 from vskill_platform.access.one_time_links import accept_welcome, look_at_welcome
 from vskill_platform.access.sessions import begin_session
 from vskill_platform.errors import InvalidInput
-from vskill_platform.model.rights import Right
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.one_time_link_store import Welcome
 from vskill_platform.web.http.cookies import session_cookie
@@ -18,14 +17,12 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.people.sign_in_page import NOT_KEPT, count_try
 
 
-@get("/welcome", opt={"right": Right.ANYONE})
 async def welcome_page(request: Request[Any, Any, Any]) -> Template:
     """Show what the link is good for; looking does not use it up."""
     key = request.query_params.get("key", "")
     return _form(key, await look_at_welcome(key))
 
 
-@post("/welcome", opt={"right": Right.ANYONE})
 async def welcome_form(request: Request[Any, Any, Any]) -> Response[Any]:
     """Use the link up and begin a session."""
     count_try(request, "")

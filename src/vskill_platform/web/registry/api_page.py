@@ -4,12 +4,10 @@ from operator import itemgetter
 from typing import Any
 
 import msgspec
-from litestar import get
+from litestar import Request
 from litestar.response import Template
 
-from vskill_platform.model.rights import Right
 from vskill_platform.web.http.problems import PROBLEM_TYPE
-from vskill_platform.web.openapi import describe_api
 
 _METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -35,9 +33,13 @@ class Operation(msgspec.Struct, frozen=True):
     problems: tuple[tuple[str, str], ...]
 
 
-@get("/api", opt={"right": Right.ANYONE}, include_in_schema=False)
-async def api_page() -> Template:
-    document = describe_api()
+async def openapi_document(request: Request[Any, Any, Any]) -> dict[str, Any]:
+    document: dict[str, Any] = request.app.state.describe_api()
+    return document
+
+
+async def api_page(request: Request[Any, Any, Any]) -> Template:
+    document = request.app.state.describe_api()
     return Template("pages/api.html", context={"groups": groups_of(document)})
 
 

@@ -5,12 +5,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import msgspec
-from litestar import get
 from litestar.response import Template
 
 from vskill_platform.catalogue.query import EVERYTHING, ActivityBucket, Bucket, Freshness
 from vskill_platform.cron.schedule import JOBS
-from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import TERMINAL_STATES, SubmissionState
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.cron_store import CronRun, get_cron_runs
@@ -36,7 +34,6 @@ class JobSign(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
 
 
-@get("/admin", opt={"right": Right.OPERATE}, include_in_schema=False)
 async def dashboard_page(request: AdminRequest) -> Template:
     catalogue, now = catalogue_of(request), get_now()
     since = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=_HOURS - 1)

@@ -5,15 +5,14 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, get, post
+from litestar import Request
 from litestar.params import JSONBody
-from litestar.status_codes import HTTP_200_OK, HTTP_202_ACCEPTED
+from litestar.status_codes import HTTP_202_ACCEPTED
 
 from vskill_platform.cron.ask_for_rescan import ask_for_rescan
 from vskill_platform.errors import ConfigError, InvalidInput
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.read_policy import read_policy
-from vskill_platform.model.rights import Right
 from vskill_platform.publish.moderation.policy_words import describe_policy
 from vskill_platform.publish.moderation.rescan_skills import (
     current_standard,
@@ -27,12 +26,12 @@ from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.stores.rescan_store import get_rescan_done
 from vskill_platform.web.http.bodies import MAX_POLICY_BYTES
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.shapes import Ok
 from vskill_platform.web.submissions.shapes import Shape
 
 ApiRequest = Request[Any, Any, Any]
-_ADMINISTER = {"right": Right.ADMINISTER}
 
 
 class PolicyAnswer(Shape, frozen=True, kw_only=True):
@@ -82,20 +81,13 @@ class RescanAnswer(Shape, frozen=True, kw_only=True):
     changed: list[RescanItem]
 
 
-@get("/policy", opt=_ADMINISTER, tags=["Policy"])
 async def show_policy() -> PolicyAnswer:
     """Say in words what policy is in force on this node."""
     policy = bound_env().policy
     return PolicyAnswer(digest=digest_of(policy), words=describe_policy(policy, get_now().date()))
 
 
-@post(
-    "/policy/dry-run",
-    opt={**_ADMINISTER, "changes": False},
-    tags=["Policy"],
-    request_max_body_size=MAX_POLICY_BYTES,
-    status_code=HTTP_200_OK,
-)
+@operation(max_body=MAX_POLICY_BYTES, changes=False)
 async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
     """Say what another policy would change; nothing is scanned and nothing changes."""
     try:
@@ -122,7 +114,6 @@ async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
     )
 
 
-@get("/rescan", opt=_ADMINISTER, tags=["Policy"])
 async def show_rescan() -> RescanAnswer:
     """Say which verdicts changed by the rules and the policy of today."""
     due, changed, done, wish = await asyncio.gather(
@@ -149,7 +140,7 @@ async def show_rescan() -> RescanAnswer:
     )
 
 
-@post("/rescan", opt=_ADMINISTER, tags=["Policy"], status_code=HTTP_202_ACCEPTED)
+@operation(status=HTTP_202_ACCEPTED)
 async def start_rescan(request: ApiRequest) -> Ok:
     """Have everything published checked again; nothing is taken down by that."""
     await ask_for_rescan(actor=visitor_of(request).name)

@@ -2,36 +2,27 @@
 
 import asyncio
 
-from litestar import get, post
 from litestar.response import Template
 
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.read_policy import read_policy
-from vskill_platform.model.rights import Right
 from vskill_platform.publish.moderation.policy_words import describe_policy
 from vskill_platform.publish.moderation.try_policy import DryRun, try_policy
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.web.html.admin_forms import AdminRequest, admin_page
 from vskill_platform.web.http.bodies import MAX_POLICY_BYTES
+from vskill_platform.web.http.route import operation
 
-_ADMINISTER = {"right": Right.ADMINISTER}
 _MAX_CHARACTERS = 200_000
 
 
-@get("/admin/policy", opt=_ADMINISTER, include_in_schema=False)
 async def policy_page(request: AdminRequest) -> Template:
     return await _show(request)
 
 
-@post(
-    "/admin/policy/dry-run",
-    opt=_ADMINISTER,
-    include_in_schema=False,
-    request_max_body_size=MAX_POLICY_BYTES,
-    status_code=200,
-)
+@operation(max_body=MAX_POLICY_BYTES)
 async def dry_run_form(request: AdminRequest) -> Template:
     """Say what the policy that was typed would change; nothing does change."""
     text = str((await request.form()).get("policy", ""))[:_MAX_CHARACTERS]

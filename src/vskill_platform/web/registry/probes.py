@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from litestar import Request, Response, get
+from litestar import Request, Response
 from litestar.status_codes import HTTP_200_OK, HTTP_503_SERVICE_UNAVAILABLE
 
 from vskill_platform.base.telemetry import get_logger
@@ -26,7 +26,6 @@ _WRITE_EVERY = timedelta(seconds=3)
 _PATIENCE_SECONDS = 2.0
 
 
-@get("/healthz", opt={"right": Right.ANYONE})
 async def healthz() -> dict[str, str]:
     """Say that the process answers; look at nothing else."""
     return {"status": "alive"}
@@ -84,7 +83,6 @@ async def _find_problem(engine: Engine) -> str:
     return ""
 
 
-@get("/readyz", opt={"right": Right.ANYONE})
 async def readyz(request: Request[Any, Any, Any]) -> Response[Readiness]:
     """Say whether this node can serve: its database can be written and its index is built."""
     known: KnownReadiness = request.app.state.readiness
@@ -107,7 +105,6 @@ class KnownHealth:
             return self._found[1]
 
 
-@get("/healthz/queue", opt={"right": Right.ANYONE})
 async def queue_healthz(request: Request[Any, Any, Any]) -> Response[Health]:
     """Say whether waiting work gets done, by any node, and if not, why."""
     known: KnownHealth = request.app.state.health

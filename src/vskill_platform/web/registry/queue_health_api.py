@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from litestar import Request, get
+from litestar import Request
 
 from vskill_platform.catalogue.query import (
     ActivityBucket,
@@ -28,13 +28,12 @@ from vskill_platform.stores.submission_store import (
     read_submissions,
 )
 from vskill_platform.web.http.etags import NEVER_THE_SAME
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.submissions.shapes import Shape
 
 ApiRequest = Request[Any, Any, Any]
-_READ = {"right": Right.ANYONE, "is_listed": True}
-_TAGS = ["Queue"]
 _S = SubmissionState
 _HOUR = timedelta(hours=1)
 _HOURS = (1, 6)
@@ -119,12 +118,7 @@ class QueueHealth(Shape, frozen=True, kw_only=True):
     cached: bool = False
 
 
-@get(
-    ["/queue/stats", "/submissions/stats", "/stats"],
-    opt=_READ,
-    tags=_TAGS,
-    cache_control=NEVER_THE_SAME,
-)
+@operation(is_listed=True, cache_control=NEVER_THE_SAME)
 async def queue_stats(request: ApiRequest) -> QueueNumbers:
     """Count submissions and messages."""
     catalogue, visible = catalogue_of(request), await visible_to(visitor_of(request))
@@ -155,7 +149,7 @@ async def queue_stats(request: ApiRequest) -> QueueNumbers:
     )
 
 
-@get("/queue/health", opt=_READ, tags=_TAGS, cache_control=NEVER_THE_SAME)
+@operation(is_listed=True, cache_control=NEVER_THE_SAME)
 async def queue_health(request: ApiRequest) -> QueueHealth:
     """Say whether work gets done: alive is not enough."""
     catalogue, visitor, now = catalogue_of(request), visitor_of(request), get_now()

@@ -2,13 +2,11 @@
 
 import asyncio
 
-from litestar import get, post
 from litestar.response import Redirect, Template
 
 from vskill_platform.cron.ask_for_rescan import ask_for_rescan
 from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.rights import Right
 from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
 from vskill_platform.publish.moderation.rescan_skills import (
     current_standard,
@@ -23,11 +21,9 @@ from vskill_platform.web.html.admin_forms import AdminRequest, act, admin_page
 from vskill_platform.web.http.forms import read_choices, read_fields
 from vskill_platform.web.http.visitor import visitor_of
 
-_ADMINISTER = {"right": Right.ADMINISTER}
 _HERE = "/admin/rescan"
 
 
-@get("/admin/rescan", opt=_ADMINISTER, include_in_schema=False)
 async def rescan_page(request: AdminRequest) -> Template:
     due, changed, last, done, wish = await asyncio.gather(
         list_due_skills(),
@@ -49,7 +45,6 @@ async def rescan_page(request: AdminRequest) -> Template:
     return admin_page(request, "admin/rescan.html", context)
 
 
-@post("/admin/rescan/start", opt=_ADMINISTER, include_in_schema=False)
 async def start_rescan_form(request: AdminRequest) -> Redirect:
     async def work() -> str:
         await ask_for_rescan(actor=visitor_of(request).name)
@@ -61,7 +56,6 @@ async def start_rescan_form(request: AdminRequest) -> Redirect:
     return await act(_HERE, work)
 
 
-@post("/admin/rescan/apply", opt=_ADMINISTER, include_in_schema=False)
 async def apply_rescan_form(request: AdminRequest) -> Redirect:
     """Let what got worse be taken down: what was ticked, and nothing else."""
     fields, slugs = await read_fields(request), set(await read_choices(request, "slug"))

@@ -3,14 +3,12 @@
 from datetime import datetime, timedelta
 
 import msgspec
-from litestar import get
 from litestar.response import Template
 
 from vskill_platform.access.visible_blocks import list_visible_blocks
 from vskill_platform.base.show_text import show
 from vskill_platform.catalogue.query import ActivityBucket, Bucket, SkillQuery
 from vskill_platform.model.block import Block, BlockKind
-from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.scan.data_files import ruleset_version
@@ -41,7 +39,6 @@ class ShownBlock(msgspec.Struct, frozen=True):
     block: Block
 
 
-@get("/trust", opt={"right": Right.ANYONE}, include_in_schema=False)
 async def trust_page(request: PageRequest) -> Template:
     catalogue = catalogue_of(request)
     visitor = visitor_of(request)

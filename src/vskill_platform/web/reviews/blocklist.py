@@ -4,25 +4,23 @@ from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from litestar import Request, Response, delete, get, post
+from litestar import Request, Response
 from litestar.params import FromPath, JSONBody, QueryParameter
-from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
+from litestar.status_codes import HTTP_201_CREATED
 
 from vskill_platform.access.visible_blocks import list_visible_blocks
 from vskill_platform.errors import NotFound
 from vskill_platform.model.block import Block, BlockKind
-from vskill_platform.model.rights import Right
 from vskill_platform.model.source import public_source
 from vskill_platform.publish.moderation.block_skill import block, unblock
 from vskill_platform.publish.moderation.block_subject import read_subject
 from vskill_platform.stores.block_store import list_blocks
 from vskill_platform.stores.db import get_settings
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.submissions.shapes import Reason, Shape, Text
 
 ApiRequest = Request[Any, Any, Any]
-_READ, _BLOCK = {"right": Right.ANYONE}, {"right": Right.BLOCK}
-_TAGS = ["Blocklist"]
 _CACHED, _CACHED_FOR_ONE = "public, max-age=300", "private, max-age=300"
 
 
@@ -74,7 +72,6 @@ class UnblockDone(Shape, frozen=True, kw_only=True):
     still_blocked: tuple[str, ...]
 
 
-@get("/blocklist", opt=_READ, tags=_TAGS)
 async def show_blocklist(request: ApiRequest) -> Response[Blocklist]:
     """List everything that is blocked, the newest first; what is private, to who may see it."""
     visitor = visitor_of(request)
@@ -88,7 +85,7 @@ async def show_blocklist(request: ApiRequest) -> Response[Blocklist]:
     return Response(answer, headers={"Cache-Control": cached})
 
 
-@post("/blocklist", opt=_BLOCK, tags=_TAGS, status_code=HTTP_201_CREATED)
+@operation(status=HTTP_201_CREATED)
 async def add_block(request: ApiRequest, data: JSONBody[NewBlock]) -> BlockDone:
     """Block something: what is published of it is taken down, what is pending ends."""
     subject = read_subject(
@@ -109,7 +106,6 @@ async def add_block(request: ApiRequest, data: JSONBody[NewBlock]) -> BlockDone:
     )
 
 
-@delete("/blocklist/{block_id:str}", opt=_BLOCK, tags=_TAGS, status_code=HTTP_200_OK)
 async def remove_block(
     request: ApiRequest,
     block_id: FromPath[str],

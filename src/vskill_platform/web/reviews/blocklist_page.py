@@ -1,10 +1,8 @@
 """The blocklist: what may not be published here, put on it and taken off."""
 
-from litestar import get, post
 from litestar.response import Redirect, Template
 
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.rights import Right
 from vskill_platform.publish.moderation.block_skill import block, unblock
 from vskill_platform.publish.moderation.block_subject import read_subject
 from vskill_platform.stores.block_store import list_blocks
@@ -13,11 +11,9 @@ from vskill_platform.web.html.admin_forms import AdminRequest, act, admin_page
 from vskill_platform.web.http.forms import read_fields
 from vskill_platform.web.http.visitor import visitor_of
 
-_BLOCK = {"right": Right.BLOCK}
 _HERE = "/admin/blocklist"
 
 
-@get("/admin/blocklist", opt=_BLOCK, include_in_schema=False)
 async def blocklist_page(request: AdminRequest) -> Template:
     typed = {
         name: request.query_params.get(name, "")[:500]
@@ -27,7 +23,6 @@ async def blocklist_page(request: AdminRequest) -> Template:
     return admin_page(request, "admin/blocklist.html", context)
 
 
-@post("/admin/blocklist/add", opt=_BLOCK, include_in_schema=False)
 async def block_form(request: AdminRequest) -> Redirect:
     fields, actor = await read_fields(request), visitor_of(request).name
 
@@ -47,7 +42,6 @@ async def block_form(request: AdminRequest) -> Redirect:
     return await act(_HERE, work)
 
 
-@post("/admin/blocklist/remove", opt=_BLOCK, include_in_schema=False)
 async def unblock_form(request: AdminRequest) -> Redirect:
     fields, actor = await read_fields(request), visitor_of(request).name
 

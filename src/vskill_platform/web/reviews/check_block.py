@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, get
+from litestar import Request
 from litestar.params import QueryParameter
 
 from vskill_platform.access.visibility import find_visible_skill
@@ -20,13 +20,13 @@ from vskill_platform.catalogue.query import (
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.block import Block, BlockKind, BlockSubject, digest_subject, subjects_of
 from vskill_platform.model.namespace import namespace_of
-from vskill_platform.model.rights import Right
 from vskill_platform.model.source import Source, git_source, public_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation.block_subject import read_blocked_source
 from vskill_platform.stores.block_store import find_block, get_blocks
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_store import get_submissions_fresh
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.reviews.blocklist import BlockItem, block_item
@@ -71,7 +71,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.name) and self.source is None and not self.space
 
 
-@get("/blocklist/check", opt={"right": Right.ANYONE, "is_listed": True}, tags=["Blocklist"])
+@operation(is_listed=True)
 async def check_blocklist(
     request: ApiRequest,
     name: Words = "",

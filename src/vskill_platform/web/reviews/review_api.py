@@ -4,11 +4,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from litestar import Request, get, post
+from litestar import Request
 from litestar.params import FromPath, JSONBody
-from litestar.status_codes import HTTP_200_OK
 
-from vskill_platform.model.rights import Right
 from vskill_platform.publish.moderation.list_reviews import get_case, list_reviews
 from vskill_platform.publish.moderation.review_skill import Ruling, approve, recheck, reject
 from vskill_platform.web.http.visitor import visitor_of
@@ -17,8 +15,6 @@ from vskill_platform.web.submissions.shapes import ReasonGiven, ScanItem, Shape,
 from vskill_platform.web.submissions.submission_json import scan_item
 
 ApiRequest = Request[Any, Any, Any]
-_REVIEW = {"right": Right.REVIEW}
-_TAGS = ["Reviews"]
 
 
 class RulingKind(StrEnum):
@@ -76,7 +72,6 @@ class Ruled(Shape, frozen=True, kw_only=True):
     published_skill_name: str | None
 
 
-@get("/reviews", opt=_REVIEW, tags=_TAGS)
 async def reviews_over_api() -> ReviewList:
     """List what waits for a person, the longest waiting first."""
     found = await list_reviews()
@@ -98,7 +93,6 @@ async def reviews_over_api() -> ReviewList:
     )
 
 
-@get("/reviews/{submission_id:str}", opt=_REVIEW, tags=_TAGS)
 async def review_over_api(submission_id: FromPath[str]) -> ReviewDetail:
     """Show all that a reviewer needs for a decision."""
     case = await get_case(submission_id)
@@ -123,7 +117,6 @@ async def review_over_api(submission_id: FromPath[str]) -> ReviewDetail:
     )
 
 
-@post("/reviews/{submission_id:str}/{ruling:str}", opt=_REVIEW, tags=_TAGS, status_code=HTTP_200_OK)
 async def rule_over_api(
     request: ApiRequest,
     submission_id: FromPath[str],

@@ -1,14 +1,12 @@
 """What waits for a person: the list, the report beside the files, and the decision."""
 
 import msgspec
-from litestar import get, post
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
 from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import NotFound
-from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
 from vskill_platform.publish.moderation.hold_skill import reopened
 from vskill_platform.publish.moderation.list_reviews import Case, get_case, list_reviews
@@ -19,7 +17,6 @@ from vskill_platform.web.html.numbered_lines import show_lines
 from vskill_platform.web.http.forms import read_fields
 from vskill_platform.web.http.visitor import visitor_of
 
-_REVIEW = {"right": Right.REVIEW}
 _MAX_SHOWN_BYTES = 512 * 1024
 _MAX_DIGITS = 7
 _RULINGS = {
@@ -39,12 +36,10 @@ class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
     following: int | None = None
 
 
-@get("/admin/reviews", opt=_REVIEW, include_in_schema=False)
 async def reviews_page(request: AdminRequest) -> Template:
     return admin_page(request, "admin/reviews.html", {"reviews": await list_reviews()})
 
 
-@get("/admin/reviews/{submission_id:str}", opt=_REVIEW, include_in_schema=False)
 async def review_page(request: AdminRequest, submission_id: FromPath[str]) -> Template:
     """Show the report on one side and the very files that were checked on the other."""
     case = await get_case(submission_id)
@@ -63,7 +58,6 @@ async def review_page(request: AdminRequest, submission_id: FromPath[str]) -> Te
     return admin_page(request, "admin/review.html", context)
 
 
-@post("/admin/reviews/{submission_id:str}/{ruling:str}", opt=_REVIEW, include_in_schema=False)
 async def ruling_form(
     request: AdminRequest, submission_id: FromPath[str], ruling: FromPath[str]
 ) -> Redirect:

@@ -2,15 +2,14 @@
 
 from typing import Any
 
-from litestar import Request, post
+from litestar import Request
 from litestar.params import FromPath, JSONBody
-from litestar.status_codes import HTTP_200_OK
 
 from vskill_platform.errors import NotFound
-from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill, parse_version
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.stores.skill_store import get_latest_version
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.skills.certificates import cert_tier
 from vskill_platform.web.skills.counted_installs import count_installs
 from vskill_platform.web.skills.search_api import find_skill
@@ -26,19 +25,16 @@ from vskill_platform.web.skills.shapes import (
 from vskill_platform.web.skills.slug_paths import slug_of
 
 ApiRequest = Request[Any, Any, Any]
-_READ = {"right": Right.ANYONE, "is_listed": True}
-_CHECK = {**_READ, "changes": False}
-_TAGS = ["Installed skills"]
 _PARTS = ("major", "minor", "patch")
 
 
-@post("/skills/check-updates", opt=_CHECK, tags=_TAGS, status_code=HTTP_200_OK)
+@operation(changes=False, is_listed=True)
 async def check_updates(request: ApiRequest, data: JSONBody[CheckUpdates]) -> UpdatesAnswer:
     """Say for up to 100 installed skills whether there is a newer version."""
     return UpdatesAnswer(results=[await _update(request, item) for item in data.skills])
 
 
-@post("/skills/{slug:str}/installs", opt=_READ, tags=_TAGS, status_code=HTTP_200_OK)
+@operation(is_listed=True)
 async def report_install(
     request: ApiRequest,
     slug: FromPath[str],
@@ -50,7 +46,7 @@ async def report_install(
     return Ok()
 
 
-@post("/skills/installs", opt=_READ, tags=_TAGS, status_code=HTTP_200_OK)
+@operation(is_listed=True)
 async def report_installs(request: ApiRequest, data: JSONBody[InstallReports]) -> Ok:
     """Count up to 100 installs, each skill once a day for each visitor.
 

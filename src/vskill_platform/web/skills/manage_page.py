@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from litestar import get, post
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
@@ -10,7 +9,6 @@ from vskill_platform.access.manage import check_may_manage
 from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.namespace import namespace_of_skill
-from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
 from vskill_platform.publish.versions.list_versions import list_versions
@@ -20,11 +18,7 @@ from vskill_platform.web.html.admin_forms import AdminRequest, act, admin_page
 from vskill_platform.web.http.forms import read_fields
 from vskill_platform.web.http.visitor import visitor_of
 
-#: Owners are not operators: whoever has signed in may come, and is then asked what is theirs.
-_ACCOUNT = {"right": Right.ACCOUNT}
 
-
-@get("/admin/skills/{slug:path}", opt=_ACCOUNT, include_in_schema=False)
 async def manage_page(request: AdminRequest, slug: FromPath[str]) -> Template:
     skill = await _own_skill(request, slug)
     listed = await list_versions(skill.slug)
@@ -38,7 +32,6 @@ async def manage_page(request: AdminRequest, slug: FromPath[str]) -> Template:
     return admin_page(request, "admin/skill.html", context)
 
 
-@post("/admin/yank/{slug:path}", opt=_ACCOUNT, include_in_schema=False)
 async def yank_form(request: AdminRequest, slug: FromPath[str]) -> Redirect:
     skill, fields = await _own_skill(request, slug), await read_fields(request)
     change = unyank_version if fields.get("act") == "unyank" else yank_version
@@ -56,7 +49,6 @@ async def yank_form(request: AdminRequest, slug: FromPath[str]) -> Redirect:
     return await act(f"/admin/skills/{skill.slug}", work)
 
 
-@post("/admin/visibility/{slug:path}", opt=_ACCOUNT, include_in_schema=False)
 async def visibility_form(request: AdminRequest, slug: FromPath[str]) -> Redirect:
     skill, fields = await _own_skill(request, slug), await read_fields(request)
 

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from litestar import Response, get
+from litestar import Response
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_302_FOUND
 
 from vskill_platform.catalogue.query import Counts
-from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
@@ -26,7 +25,6 @@ _STOPPED = (_S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED)
 _UNCHECKED = (_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.DEQUEUED)
 
 
-@get("/", opt={"right": Right.ANYONE}, include_in_schema=False)
 async def marketplace(request: PageRequest) -> Response[Any]:
     search = read_search(request.query_params)
     catalogue = catalogue_of(request)

@@ -2,19 +2,19 @@
 
 from typing import Annotated, Any
 
-from litestar import Request, Response, get
+from litestar import Request, Response
 from litestar.connection import ASGIConnection
 from litestar.params import FromQuery, QueryParameter
 
 from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.catalogue.query import SkillHit, SkillQuery, SkillResults, SkillSort
 from vskill_platform.errors import NotFound
-from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import public_source
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.http.cursors import offset_cursor, read_offset
 from vskill_platform.web.http.limits import Limit, Offset, Page, clamp
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.certificates import cert_tier
@@ -28,14 +28,12 @@ from vskill_platform.web.skills.shapes import (
 from vskill_platform.web.skills.slug_paths import slug_of
 
 ApiRequest = Request[Any, Any, Any]
-_READ = {"right": Right.ANYONE, "is_listed": True}
-_TAGS = ["Skills"]
 MAX_RESULTS = 30
 _MAX_PAGE_SIZE = 100
 Words = Annotated[str, QueryParameter(max_length=200)]
 
 
-@get("/skills/search", opt=_READ, tags=_TAGS)
+@operation(is_listed=True)
 async def search_skills(
     request: ApiRequest,
     q: Words = "",
@@ -60,7 +58,7 @@ async def search_skills(
     return Response(answer, headers=headers)
 
 
-@get("/skills", opt=_READ, tags=_TAGS)
+@operation(is_listed=True)
 async def list_skills(
     request: ApiRequest,
     q: Words = "",
@@ -99,7 +97,7 @@ async def list_skills(
     return Response(answer, headers=headers)
 
 
-@get("/skills/suggest", opt=_READ, tags=_TAGS)
+@operation(is_listed=True)
 async def suggest_skills(request: ApiRequest, q: Words = "") -> Suggested:
     """Say what somebody who types this may mean."""
     visible = await visible_to(visitor_of(request))

@@ -2,12 +2,11 @@
 
 from typing import Annotated, Any
 
-from litestar import Request, get
+from litestar import Request
 from litestar.params import FromPath, QueryParameter
 
 from vskill_platform.errors import NotAllowed
 from vskill_platform.model.failure import results_in
-from vskill_platform.model.rights import Right
 from vskill_platform.model.scanner import ExternalScanStatus
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.verdict import FindingKind, Severity, Verdict
@@ -23,13 +22,10 @@ from vskill_platform.web.skills.slug_paths import slug_of
 from vskill_platform.web.submissions.submission_json import scan_item
 
 ApiRequest = Request[Any, Any, Any]
-_READ = {"right": Right.ANYONE}
-_TAGS = ["Skills"]
 #: Where the original's clients know another word, or none: one that broke will not answer either.
 _WORDS = {ExternalScanStatus.RUNNING: "PENDING", ExternalScanStatus.ERROR: "TIMED_OUT"}
 
 
-@get("/skills/{slug:str}/security", opt=_READ, tags=_TAGS)
 async def show_security(
     request: ApiRequest,
     slug: FromPath[str],
@@ -54,7 +50,6 @@ async def show_security(
     )
 
 
-@get("/skills/{slug:str}/repo-health", opt=_READ, tags=_TAGS)
 async def show_repo_health(request: ApiRequest, slug: FromPath[str]) -> HealthAnswer:
     """Say whether the skill's source is still there; an outage is UNKNOWN, never GONE."""
     health = await view_repo_health((await find_listed(request, slug)).slug)

@@ -3,15 +3,14 @@
 import base64
 from typing import Annotated, Any
 
-from litestar import Request, Response, get, post
+from litestar import Request, Response
 from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
-from litestar.status_codes import HTTP_200_OK, HTTP_404_NOT_FOUND
+from litestar.status_codes import HTTP_404_NOT_FOUND
 
 from vskill_platform.access.manage import check_may_manage
 from vskill_platform.errors import NotFound
 from vskill_platform.model.namespace import namespace_of_skill
-from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import public_source
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
@@ -21,6 +20,7 @@ from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.stores.install_store import get_installs
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.badge import skill_badge
 from vskill_platform.web.skills.certificates import cert_tier
@@ -42,16 +42,11 @@ from vskill_platform.web.skills.slug_paths import slug_of
 from vskill_platform.web.skills.versions import read_manifest, versions_of
 
 ApiRequest = Request[Any, Any, Any]
-#: Whose skill it is that is changed, the handlers ask.
-_READ, _CHANGE = {"right": Right.ANYONE}, {"right": Right.MANAGE}
-#: A version that is blocked is not shown.
-_OPEN = {**_READ, "also": (403,)}
-_TAGS = ["Skills"]
 _PICTURE = "image/svg+xml"
 VersionName = Annotated[str | None, QueryParameter(max_length=100)]
 
 
-@get("/skills/{slug:str}", opt=_OPEN, tags=_TAGS)
+@operation(also=(403,))
 async def show_skill(
     request: ApiRequest, slug: FromPath[str], version: VersionName = None
 ) -> SkillAnswer:
@@ -60,7 +55,7 @@ async def show_skill(
     return SkillAnswer(skill=await _detail(skill, await open_version(skill, version)))
 
 
-@get("/skills/{slug:str}/files", opt=_OPEN, tags=_TAGS)
+@operation(also=(403,))
 async def show_files(
     request: ApiRequest,
     slug: FromPath[str],
@@ -90,7 +85,7 @@ async def show_files(
     )
 
 
-@get("/skills/{slug:str}/download", opt=_OPEN, tags=_TAGS, media_type="application/gzip")
+@operation(also=(403,), media_type="application/gzip")
 async def download_skill(
     request: ApiRequest, slug: FromPath[str], version: VersionName = None
 ) -> Response[Any]:
@@ -101,10 +96,7 @@ async def download_skill(
     )
 
 
-@get(
-    "/skills/{slug:str}/badge",
-    opt=_READ,
-    tags=_TAGS,
+@operation(
     media_type=_PICTURE,
     responses={
         HTTP_404_NOT_FOUND: ResponseSpec(
@@ -121,7 +113,6 @@ async def show_badge(request: ApiRequest, slug: FromPath[str]) -> Response[Any]:
     return await skill_badge(request, skill)
 
 
-@post("/skills/{slug:str}/yank", opt=_CHANGE, tags=_TAGS, status_code=HTTP_200_OK)
 async def yank_over_api(
     request: ApiRequest, slug: FromPath[str], data: JSONBody[YankRequest]
 ) -> VersionList:
@@ -132,7 +123,6 @@ async def yank_over_api(
     return await versions_of(skill.slug)
 
 
-@post("/skills/{slug:str}/unyank", opt=_CHANGE, tags=_TAGS, status_code=HTTP_200_OK)
 async def unyank_over_api(
     request: ApiRequest, slug: FromPath[str], data: JSONBody[YankRequest]
 ) -> VersionList:
@@ -143,7 +133,6 @@ async def unyank_over_api(
     return await versions_of(skill.slug)
 
 
-@post("/skills/{slug:str}/visibility", opt=_CHANGE, tags=_TAGS, status_code=HTTP_200_OK)
 async def change_visibility(
     request: ApiRequest, slug: FromPath[str], data: JSONBody[VisibilityRequest]
 ) -> Visibility:

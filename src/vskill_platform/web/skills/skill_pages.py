@@ -3,12 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from litestar import Response, get
+from litestar import Response
 from litestar.response import Redirect
 from litestar.status_codes import HTTP_302_FOUND
 
 from vskill_platform.errors import NotAllowed
-from vskill_platform.model.rights import Right
 from vskill_platform.publish.versions.open_version import open_version
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.skills.badge import skill_badge
@@ -35,17 +34,14 @@ _PAGES: dict[str, Callable[[PageRequest, OpenSkill], Awaitable[Response[Any]]]] 
     "download": skill_download,
     "security": skill_security,
 }
-_ANYONE = {"right": Right.ANYONE}
 
 
-@get("/skills", opt=_ANYONE, include_in_schema=False)
 async def skills_root(request: PageRequest) -> Redirect:
     """Lead who cuts an address short to the list."""
     query = request.url.query
     return Redirect("/" + (f"?{query}" if query else ""), status_code=HTTP_302_FOUND)
 
 
-@get("/skills/{address:path}", opt=_ANYONE, include_in_schema=False)
 async def skill_pages(request: PageRequest) -> Response[Any]:
     place, skill = await find_place(request, str(request.path_params["address"]))
     if place.part == "badge.svg":

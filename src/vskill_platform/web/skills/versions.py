@@ -3,11 +3,10 @@
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, Response, get
+from litestar import Request, Response
 from litestar.params import FromPath, FromQuery, QueryParameter
 
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.publish.versions.diff_versions import FileChange, VersionDiff
@@ -23,6 +22,7 @@ from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.web.http.cursors import offset_cursor, read_offset
 from vskill_platform.web.http.limits import Limit, clamp
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.skills.certificates import cert_method, cert_tier
 from vskill_platform.web.skills.search_api import find_listed
 from vskill_platform.web.skills.shapes import (
@@ -34,16 +34,11 @@ from vskill_platform.web.skills.shapes import (
 )
 
 ApiRequest = Request[Any, Any, Any]
-_READ = {"right": Right.ANYONE}
-#: A version that is blocked is not shown.
-_OPEN = {**_READ, "also": (403,)}
-_TAGS = ["Skills"]
 _MAX_VERSIONS = 100
 Old = Annotated[str, QueryParameter(name="from", max_length=100)]
 New = Annotated[str, QueryParameter(name="to", max_length=100)]
 
 
-@get("/skills/{slug:str}/versions", opt=_READ, tags=_TAGS)
 async def show_versions(
     request: ApiRequest,
     slug: FromPath[str],
@@ -57,7 +52,7 @@ async def show_versions(
     return Response(answer, headers=headers)
 
 
-@get("/skills/{slug:str}/versions/diff", opt=_OPEN, tags=_TAGS)
+@operation(also=(403,))
 async def show_diff(
     request: ApiRequest, slug: FromPath[str], old: Old = "", new: New = ""
 ) -> DiffAnswer:
@@ -73,7 +68,7 @@ async def show_diff(
     )
 
 
-@get("/skills/{slug:str}/versions/compare", opt=_OPEN, tags=_TAGS)
+@operation(also=(403,))
 async def compare_versions(
     request: ApiRequest, slug: FromPath[str], old: Old = "", new: New = ""
 ) -> CompareAnswer:
@@ -82,7 +77,7 @@ async def compare_versions(
     return CompareAnswer(source="local-content", files=[_compared(file) for file in diff.files])
 
 
-@get("/skills/{slug:str}/versions/{version:str}", opt=_OPEN, tags=_TAGS)
+@operation(also=(403,))
 async def show_version(
     request: ApiRequest, slug: FromPath[str], version: FromPath[str]
 ) -> VersionItem:

@@ -2,7 +2,6 @@
 
 import asyncio
 
-from litestar import get, post
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
@@ -11,7 +10,6 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
 from vskill_platform.intake.pause_queue import pause_queue, resume_queue
 from vskill_platform.intake.requeue import requeue, requeue_all_stuck
-from vskill_platform.model.rights import Right
 from vskill_platform.queue.health import check_health
 from vskill_platform.settings import parse_duration
 from vskill_platform.stores.db import get_now, get_queue
@@ -24,12 +22,10 @@ from vskill_platform.web.html.admin_forms import AdminRequest, act, admin_page
 from vskill_platform.web.http.forms import read_fields
 from vskill_platform.web.http.visitor import visitor_of
 
-_OPERATE = {"right": Right.OPERATE}
 _HERE = "/admin/queue"
 _LETTERS = 100
 
 
-@get("/admin/queue", opt=_OPERATE, include_in_schema=False)
 async def admin_queue_page(request: AdminRequest) -> Template:
     health, stuck, letters = await asyncio.gather(
         check_health(),
@@ -45,7 +41,6 @@ async def admin_queue_page(request: AdminRequest) -> Template:
     return admin_page(request, "admin/queue.html", context)
 
 
-@post("/admin/queue/pause", opt=_OPERATE, include_in_schema=False)
 async def pause_form(request: AdminRequest) -> Redirect:
     fields, actor = await read_fields(request), visitor_of(request).name
 
@@ -60,7 +55,6 @@ async def pause_form(request: AdminRequest) -> Redirect:
     return await act(_HERE, work)
 
 
-@post("/admin/queue/resume", opt=_OPERATE, include_in_schema=False)
 async def resume_form(request: AdminRequest) -> Redirect:
     async def work() -> str:
         if await resume_queue(actor=visitor_of(request).name):
@@ -70,7 +64,6 @@ async def resume_form(request: AdminRequest) -> Redirect:
     return await act(_HERE, work)
 
 
-@post("/admin/queue/requeue-all", opt=_OPERATE, include_in_schema=False)
 async def requeue_all_form(request: AdminRequest) -> Redirect:
     async def work() -> str:
         done, failed = await requeue_all_stuck(actor=visitor_of(request).name)
@@ -80,7 +73,6 @@ async def requeue_all_form(request: AdminRequest) -> Redirect:
     return await act(_HERE, work)
 
 
-@post("/admin/queue/requeue/{submission_id:str}", opt=_OPERATE, include_in_schema=False)
 async def requeue_form(request: AdminRequest, submission_id: FromPath[str]) -> Redirect:
     async def work() -> str:
         submission = await requeue(submission_id, actor=visitor_of(request).name)
@@ -89,7 +81,6 @@ async def requeue_form(request: AdminRequest, submission_id: FromPath[str]) -> R
     return await act(_HERE, work)
 
 
-@post("/admin/dead-letters/{message_id:int}/revive", opt=_OPERATE, include_in_schema=False)
 async def revive_form(request: AdminRequest, message_id: FromPath[int]) -> Redirect:
     async def work() -> str:
         submission = await revive_dead_letter(message_id, actor=visitor_of(request).name)
@@ -98,7 +89,6 @@ async def revive_form(request: AdminRequest, message_id: FromPath[int]) -> Redir
     return await act(_HERE, work)
 
 
-@post("/admin/dead-letters/{message_id:int}/drop", opt=_OPERATE, include_in_schema=False)
 async def drop_form(request: AdminRequest, message_id: FromPath[int]) -> Redirect:
     async def work() -> str:
         await drop_dead_letter(message_id, actor=visitor_of(request).name)

@@ -2,21 +2,15 @@
 
 from typing import Any
 
-from litestar import Request, Response, post
-from litestar.status_codes import HTTP_200_OK, HTTP_409_CONFLICT
+from litestar import Request, Response
+from litestar.status_codes import HTTP_409_CONFLICT
 
 from vskill_platform.intake.take_callback import MAX_CALLBACK_BYTES, take_callback
-from vskill_platform.model.rights import Right
 from vskill_platform.scan.external.signature import SIGNATURE_HEADER, TIMESTAMP_HEADER
+from vskill_platform.web.http.route import operation
 
 
-@post(
-    "/api/v1/external-scans/{scan_id:str}/callback",
-    status_code=HTTP_200_OK,
-    request_max_body_size=MAX_CALLBACK_BYTES,
-    # Who it is, its signature says.
-    opt={"right": Right.ANYONE},
-)
+@operation(max_body=MAX_CALLBACK_BYTES)
 async def external_scan_callback(request: Request[Any, Any, Any]) -> Response[dict[str, str]]:
     """Take a signed answer, once; docs/external-scanners.md says what it must look like."""
     is_taken = await take_callback(

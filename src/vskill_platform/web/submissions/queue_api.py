@@ -4,27 +4,24 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, Response, delete, get, post
+from litestar import Request, Response
 from litestar.params import FromQuery, JSONBody, PathParameter
-from litestar.status_codes import HTTP_200_OK
 
 from vskill_platform.errors import InvalidInput
 from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
 from vskill_platform.intake.pause_queue import MAX_PAUSE, pause_queue, resume_queue
 from vskill_platform.intake.requeue import requeue_all_stuck, requeue_each
-from vskill_platform.model.rights import Right
 from vskill_platform.stores.db import get_now, get_queue
 from vskill_platform.stores.submission_store import get_stuck_submissions
 from vskill_platform.web.http.cursors import number_cursor, read_number
 from vskill_platform.web.http.etags import NEVER_THE_SAME
 from vskill_platform.web.http.limits import Limit, clamp
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.shapes import Ok
 from vskill_platform.web.submissions.shapes import Shape, Text
 
 ApiRequest = Request[Any, Any, Any]
-_OPERATE = {"right": Right.OPERATE}
-_TAGS = ["Queue"]
 _MAX_LETTERS = 100
 
 
@@ -82,7 +79,7 @@ class LetterList(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-@get("/queue/stuck", opt=_OPERATE, tags=_TAGS, cache_control=NEVER_THE_SAME)
+@operation(cache_control=NEVER_THE_SAME)
 async def list_stuck() -> StuckList:
     """List what stands still."""
     found = await get_stuck_submissions(get_now())
@@ -102,7 +99,6 @@ async def list_stuck() -> StuckList:
     )
 
 
-@post("/queue/requeue", opt=_OPERATE, tags=_TAGS, status_code=HTTP_200_OK)
 async def requeue_over_api(request: ApiRequest, data: JSONBody[RequeueRequest]) -> Requeued:
     """Bring what stands still back to its beginning."""
     if data.all == bool(data.ids):
@@ -114,7 +110,6 @@ async def requeue_over_api(request: ApiRequest, data: JSONBody[RequeueRequest]) 
     return Requeued(requeued=[one.id for one in done], failed=failed)
 
 
-@post("/queue/pause", opt=_OPERATE, tags=_TAGS, status_code=HTTP_200_OK)
 async def pause_over_api(request: ApiRequest, data: JSONBody[PauseRequest]) -> Paused:
     """Hand out no work for a while; it ends by itself."""
     until = await pause_queue(
@@ -123,14 +118,12 @@ async def pause_over_api(request: ApiRequest, data: JSONBody[PauseRequest]) -> P
     return Paused(paused_until=until)
 
 
-@delete("/queue/pause", opt=_OPERATE, tags=_TAGS, status_code=HTTP_200_OK)
 async def resume_over_api(request: ApiRequest) -> Resumed:
     """End a pause, if there is one."""
     was_paused = await resume_queue(actor=visitor_of(request).name)
     return Resumed(paused_until=None, was_paused=was_paused)
 
 
-@get("/queue/dead-letters", opt=_OPERATE, tags=_TAGS)
 async def list_dead_letters(
     cursor: FromQuery[str | None] = None, limit: Limit = 50
 ) -> Response[LetterList]:
@@ -155,9 +148,6 @@ async def list_dead_letters(
     return Response(answer, headers=headers)
 
 
-@post(
-    "/queue/dead-letters/{message_id:int}/revive", opt=_OPERATE, tags=_TAGS, status_code=HTTP_200_OK
-)
 async def revive_over_api(
     request: ApiRequest, message_id: Annotated[int, PathParameter(ge=0, le=2**62)]
 ) -> Ok:
@@ -166,7 +156,6 @@ async def revive_over_api(
     return Ok()
 
 
-@delete("/queue/dead-letters/{message_id:int}", opt=_OPERATE, tags=_TAGS, status_code=HTTP_200_OK)
 async def drop_over_api(
     request: ApiRequest, message_id: Annotated[int, PathParameter(ge=0, le=2**62)]
 ) -> Ok:

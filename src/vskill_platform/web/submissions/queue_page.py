@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
-from litestar import Request, Response, get
+from litestar import Request, Response
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_302_FOUND
 
@@ -17,7 +17,6 @@ from vskill_platform.catalogue.query import (
 )
 from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import InvalidInput
-from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import STUCK_STATES, SubmissionState
 from vskill_platform.queue.health import check_health
 from vskill_platform.stores.db import get_queue
@@ -68,7 +67,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return self.url(page=page)
 
 
-@get("/queue", opt={"right": Right.ANYONE}, include_in_schema=False)
 async def queue_page(request: PageRequest) -> Response[Any]:
     asked = read_query(request)
     catalogue, visible = catalogue_of(request), await visible_to(visitor_of(request))

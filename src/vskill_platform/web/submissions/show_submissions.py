@@ -2,18 +2,17 @@
 
 from typing import Annotated, Any
 
-from litestar import Request, Response, get, post
+from litestar import Request, Response
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
-from litestar.status_codes import HTTP_200_OK
 
 from vskill_platform.access.visibility import find_visible_submission
 from vskill_platform.catalogue.query import SubmissionQuery, SubmissionSort
 from vskill_platform.errors import InvalidInput, NotSignedIn
-from vskill_platform.model.rights import Right
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.stores.db import get_queue
 from vskill_platform.web.http.cursors import offset_cursor, read_offset
 from vskill_platform.web.http.limits import Limit, Offset, clamp
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.submissions.queue_page import of_set, positions_of
@@ -31,15 +30,12 @@ from vskill_platform.web.submissions.submission_view import (
 )
 
 ApiRequest = Request[Any, Any, Any]
-_READ, _SUBMIT = {"right": Right.ANYONE}, {"right": Right.SUBMIT}
-_LIST = {**_READ, "is_listed": True}
-_TAGS = ["Submissions"]
 _MAX_ROWS = 100
 _MAX_IDS = 100
 Words = Annotated[str, QueryParameter(max_length=200)]
 
 
-@get(["/submissions", "/submissions/search"], opt=_LIST, tags=_TAGS)
+@operation(is_listed=True)
 async def list_submissions(
     request: ApiRequest,
     states: Annotated[list[SubmissionState] | None, QueryParameter(name="state")] = None,
@@ -77,7 +73,7 @@ async def list_submissions(
     return Response(answer, headers=headers)
 
 
-@get("/submissions/positions", opt=_LIST, tags=_TAGS)
+@operation(is_listed=True)
 async def show_positions(
     request: ApiRequest, ids: Annotated[str, QueryParameter(max_length=5000)] = ""
 ) -> Positions:
@@ -99,7 +95,6 @@ async def show_positions(
     )
 
 
-@get("/submissions/{submission_id:str}", opt=_READ, tags=_TAGS)
 async def show_submission(request: ApiRequest, submission_id: FromPath[str]) -> SubmissionDetail:
     """Show one with its history, its timings and what was found."""
     visitor = visitor_of(request)
@@ -107,7 +102,6 @@ async def show_submission(request: ApiRequest, submission_id: FromPath[str]) -> 
     return submission_detail(await view_submission(visitor, submission))
 
 
-@post("/submissions/{submission_id:str}/retry", opt=_SUBMIT, tags=_TAGS, status_code=HTTP_200_OK)
 async def retry_over_api(request: ApiRequest, submission_id: FromPath[str]) -> SubmissionDetail:
     """Start an ended submission again, with whatever its source holds now."""
     visitor = visitor_of(request)
@@ -115,7 +109,6 @@ async def retry_over_api(request: ApiRequest, submission_id: FromPath[str]) -> S
     return submission_detail(await view_submission(visitor, opened))
 
 
-@post("/submissions/{submission_id:str}/withdraw", opt=_SUBMIT, tags=_TAGS, status_code=HTTP_200_OK)
 async def withdraw_over_api(
     request: ApiRequest, submission_id: FromPath[str], data: JSONBody[ReasonGiven]
 ) -> SubmissionDetail:

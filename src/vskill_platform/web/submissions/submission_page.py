@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from litestar import Request, get, post
+from litestar import Request
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_303_SEE_OTHER
 
 from vskill_platform.access.visibility import find_visible_submission
-from vskill_platform.model.rights import Right
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.submissions.submission_view import (
     retry_submission,
@@ -19,7 +18,6 @@ from vskill_platform.web.submissions.submission_view import (
 PageRequest = Request[Any, Any, Any]
 
 
-@get("/submissions/{submission_id:str}", opt={"right": Right.ANYONE}, include_in_schema=False)
 async def submission_page(request: PageRequest, submission_id: FromPath[str]) -> Template:
     visitor = visitor_of(request)
     view = await view_submission(
@@ -28,20 +26,12 @@ async def submission_page(request: PageRequest, submission_id: FromPath[str]) ->
     return Template("pages/submission.html", context={"view": view})
 
 
-@post(
-    "/submissions/{submission_id:str}/retry",
-    opt={"right": Right.SUBMIT}, include_in_schema=False, status_code=HTTP_303_SEE_OTHER,
-)  # fmt: skip
 async def retry_form(request: PageRequest, submission_id: FromPath[str]) -> Redirect:
     visitor = visitor_of(request)
     await retry_submission(visitor, submission_id)
     return Redirect(f"/submissions/{submission_id}", status_code=HTTP_303_SEE_OTHER)
 
 
-@post(
-    "/submissions/{submission_id:str}/withdraw",
-    opt={"right": Right.SUBMIT}, include_in_schema=False, status_code=HTTP_303_SEE_OTHER,
-)  # fmt: skip
 async def withdraw_form(request: PageRequest, submission_id: FromPath[str]) -> Redirect:
     form = await request.form()
     await withdraw_submission(

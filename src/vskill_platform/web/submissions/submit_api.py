@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, Response, post
+from litestar import Request, Response
 from litestar.enums import RequestEncodingType
 from litestar.openapi import ResponseSpec
 from litestar.params import Body, JSONBody
@@ -13,10 +13,11 @@ from vskill_platform.errors import SourceRefused
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.intake.submit_set import SubmittedSet
-from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import Source
 from vskill_platform.stores.db import get_settings
-from vskill_platform.web.http.bodies import MAX_PATHS_BYTES, TAKES_FILES
+from vskill_platform.web.http.bodies import MAX_PATHS_BYTES
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.submissions.shapes import (
     Discovered,
@@ -39,18 +40,13 @@ from vskill_platform.web.submissions.submit_skills import (
 )
 
 ApiRequest = Request[Any, Any, Any]
-#: Without a SKILL.md, or from a host that does not answer, nothing can be submitted.
-_FETCH = {"right": Right.SUBMIT, "also": (422, 424)}
-_TAGS = ["Submissions"]
 _NOTHING_NEW = "All of it was known already; a flag of each says how"
 
 
-@post(
-    "/submissions",
-    opt=_FETCH,
-    tags=_TAGS,
-    request_max_body_size=MAX_PATHS_BYTES,
-    status_code=HTTP_201_CREATED,
+@operation(
+    status=HTTP_201_CREATED,
+    max_body=MAX_PATHS_BYTES,
+    also=(422, 424),
     responses={
         HTTP_200_OK: ResponseSpec(
             SubmissionAnswer | SubmissionsAnswer,
@@ -75,12 +71,11 @@ async def create_submission(
     return Response(submit_answer(result), status_code=_status(result))
 
 
-@post(
-    "/submissions/upload",
-    opt={"right": Right.SUBMIT, "also": (422,), TAKES_FILES: True},
-    tags=_TAGS,
-    request_max_body_size=MAX_FORM_BYTES,
-    status_code=HTTP_201_CREATED,
+@operation(
+    status=HTTP_201_CREATED,
+    max_body=MAX_FORM_BYTES,
+    takes_files=True,
+    also=(422,),
     responses={
         HTTP_200_OK: ResponseSpec(
             SubmissionsAnswer, description=_NOTHING_NEW, generate_examples=False
@@ -104,9 +99,7 @@ async def upload_submission(
     return Response(set_answer(done, ""), status_code=_status_of_set(done))
 
 
-@post(
-    "/submissions/discover", opt={**_FETCH, "changes": False}, tags=_TAGS, status_code=HTTP_200_OK
-)
+@operation(also=(422, 424), changes=False)
 async def discover_skills(request: ApiRequest, data: JSONBody[DiscoverRequest]) -> Discovered:
     """Look which skills a repo holds; nothing is submitted."""
     source = _read_source(data.repo_url, data.path, data.ref)

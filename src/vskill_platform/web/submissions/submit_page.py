@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from litestar import Request, Response, get, post
+from litestar import Request, Response
 from litestar.datastructures import Cookie, FormMultiDict, UploadFile
 from litestar.response import Redirect, Template
 from litestar.status_codes import (
@@ -29,12 +29,13 @@ from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
 from vskill_platform.intake.discover import FoundSkill
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.intake.submit_set import SubmittedSet
-from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.web.html.flash import say
-from vskill_platform.web.http.bodies import MAX_PATHS_BYTES, TAKES_FILES
+from vskill_platform.web.http.bodies import MAX_PATHS_BYTES
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.submissions.submit_answer import refused, what_was_taken
 from vskill_platform.web.submissions.submit_skills import (
@@ -47,7 +48,6 @@ from vskill_platform.web.submissions.submit_skills import (
 )
 
 PageRequest = Request[Any, Any, Any]
-_SUBMIT = {"right": Right.SUBMIT}
 #: What the form can say about what went wrong; all else is not about what was typed.
 _SAYABLE = (InvalidInput, NotAllowed, SourceError, TooMany)
 _STATUSES = {
@@ -58,18 +58,11 @@ _STATUSES = {
 _FIELDS = ("source", "path", "ref", "namespace", "private")
 
 
-@get("/submit", opt=_SUBMIT, include_in_schema=False)
 async def submit_page(request: PageRequest) -> Template:
     return await _form_page(request, {"source": request.query_params.get("source", "")})
 
 
-@post(
-    "/submit",
-    opt={**_SUBMIT, TAKES_FILES: True},
-    include_in_schema=False,
-    request_max_body_size=MAX_FORM_BYTES,
-    status_code=HTTP_303_SEE_OTHER,
-)
+@operation(max_body=MAX_FORM_BYTES, takes_files=True)
 async def submit_form(request: PageRequest) -> Response[Any]:
     """Take what was typed or dropped; a repo with several skills leads to a choice."""
     form = await request.form()
@@ -90,13 +83,7 @@ async def submit_form(request: PageRequest) -> Response[Any]:
         return await _say(request, typed, error)
 
 
-@post(
-    "/submit/chosen",
-    opt=_SUBMIT,
-    include_in_schema=False,
-    request_max_body_size=MAX_PATHS_BYTES,
-    status_code=HTTP_303_SEE_OTHER,
-)
+@operation(max_body=MAX_PATHS_BYTES)
 async def submit_chosen_form(request: PageRequest) -> Response[Any]:
     """Take the skills that were ticked."""
     form = await request.form()

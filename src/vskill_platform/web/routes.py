@@ -1,0 +1,224 @@
+"""Every route: its method, its path, the right it needs and its handler, one line each.
+
+This table is the only source of routes. The application, the guard, the OpenAPI document and the
+access tests are built from it, so a route without a right cannot exist.
+"""
+
+from litestar.handlers import HTTPRouteHandler
+
+from vskill_platform.model.rights import Right
+from vskill_platform.web.http.route import Route, build_handler
+from vskill_platform.web.live import (
+    events,
+)
+from vskill_platform.web.people import (
+    account_page,
+    audit_page,
+    people_api,
+    sign_in_page,
+    users_page,
+    welcome_page,
+)
+from vskill_platform.web.registry import (
+    api_page,
+    dashboard_page,
+    policy,
+    policy_page,
+    probes,
+    queue_health_api,
+    rescan,
+    trust_page,
+)
+from vskill_platform.web.reviews import (
+    blocklist,
+    blocklist_page,
+    check_block,
+    review_api,
+    review_page,
+)
+from vskill_platform.web.skills import (
+    installs,
+    manage_page,
+    marketplace,
+    search_api,
+    security,
+    skill_api,
+    skill_pages,
+    versions,
+)
+from vskill_platform.web.submissions import (
+    admin_queue_page,
+    external_scans,
+    queue_api,
+    queue_page,
+    show_submissions,
+    submission_page,
+    submit_api,
+    submit_page,
+)
+
+ANYONE, SUBMIT, MANAGE, ACCOUNT = Right.ANYONE, Right.SUBMIT, Right.MANAGE, Right.ACCOUNT
+REVIEW, OPERATE, BLOCK, ADMINISTER = Right.REVIEW, Right.OPERATE, Right.BLOCK, Right.ADMINISTER
+
+# fmt: off
+#: For browsers, probes and third-party scanners; not part of the OpenAPI document.
+PAGES = [Route(*row) for row in (
+    # skills
+    ("GET", "/", ANYONE, marketplace.marketplace),
+    ("GET", "/skills", ANYONE, skill_pages.skills_root),
+    ("GET", "/skills/{address:path}", ANYONE, skill_pages.skill_pages),
+    ("GET", "/trust", ANYONE, trust_page.trust_page),
+    # submissions and the queue
+    ("GET", "/queue", ANYONE, queue_page.queue_page),
+    ("GET", "/submissions/{submission_id:str}", ANYONE, submission_page.submission_page),
+    ("POST", "/submissions/{submission_id:str}/retry", SUBMIT, submission_page.retry_form),
+    ("POST", "/submissions/{submission_id:str}/withdraw", SUBMIT, submission_page.withdraw_form),
+    ("GET", "/submit", SUBMIT, submit_page.submit_page),
+    ("POST", "/submit", SUBMIT, submit_page.submit_form),
+    ("POST", "/submit/chosen", SUBMIT, submit_page.submit_chosen_form),
+    ("GET", "/live/submissions/{submission_id:str}", ANYONE, events.live_submission),
+    ("GET", "/live/queue", ANYONE, events.live_queue),
+    # sign-in and account
+    ("GET", "/account", ACCOUNT, account_page.account_page),
+    ("POST", "/account/password", ACCOUNT, account_page.change_password),
+    ("POST", "/account/tokens", ACCOUNT, account_page.add_own_token),
+    ("POST", "/account/tokens/{token_id:str}/revoke", ACCOUNT, account_page.revoke_own_token),
+    ("POST", "/account/sessions/{session_id:str}/end", ACCOUNT, account_page.end_own_session),
+    ("POST", "/account/sign-out-everywhere", ACCOUNT, account_page.end_own_sessions),
+    ("POST", "/account/members", ACCOUNT, account_page.change_members),
+    ("GET", "/sign-in", ANYONE, sign_in_page.sign_in_page),
+    ("POST", "/sign-in", ANYONE, sign_in_page.sign_in_form),
+    ("POST", "/sign-out", ANYONE, sign_in_page.sign_out),
+    ("GET", "/welcome", ANYONE, welcome_page.welcome_page),
+    ("POST", "/welcome", ANYONE, welcome_page.welcome_form),
+    # administration
+    ("GET", "/admin/skills/{slug:path}", ACCOUNT, manage_page.manage_page),
+    ("POST", "/admin/yank/{slug:path}", ACCOUNT, manage_page.yank_form),
+    ("POST", "/admin/visibility/{slug:path}", ACCOUNT, manage_page.visibility_form),
+    ("GET", "/admin/queue", OPERATE, admin_queue_page.admin_queue_page),
+    ("POST", "/admin/queue/pause", OPERATE, admin_queue_page.pause_form),
+    ("POST", "/admin/queue/resume", OPERATE, admin_queue_page.resume_form),
+    ("POST", "/admin/queue/requeue-all", OPERATE, admin_queue_page.requeue_all_form),
+    ("POST", "/admin/queue/requeue/{submission_id:str}", OPERATE, admin_queue_page.requeue_form),
+    ("POST", "/admin/dead-letters/{message_id:int}/revive", OPERATE, admin_queue_page.revive_form),
+    ("POST", "/admin/dead-letters/{message_id:int}/drop", OPERATE, admin_queue_page.drop_form),
+    ("GET", "/admin/blocklist", BLOCK, blocklist_page.blocklist_page),
+    ("POST", "/admin/blocklist/add", BLOCK, blocklist_page.block_form),
+    ("POST", "/admin/blocklist/remove", BLOCK, blocklist_page.unblock_form),
+    ("GET", "/admin/reviews", REVIEW, review_page.reviews_page),
+    ("GET", "/admin/reviews/{submission_id:str}", REVIEW, review_page.review_page),
+    ("POST", "/admin/reviews/{submission_id:str}/{ruling:str}", REVIEW, review_page.ruling_form),
+    ("GET", "/admin", OPERATE, dashboard_page.dashboard_page),
+    ("GET", "/admin/policy", ADMINISTER, policy_page.policy_page),
+    ("POST", "/admin/policy/dry-run", ADMINISTER, policy_page.dry_run_form),
+    ("GET", "/admin/rescan", ADMINISTER, rescan.rescan_page),
+    ("POST", "/admin/rescan/start", ADMINISTER, rescan.start_rescan_form),
+    ("POST", "/admin/rescan/apply", ADMINISTER, rescan.apply_rescan_form),
+    ("GET", "/admin/audit", ADMINISTER, audit_page.audit_page),
+    ("GET", "/admin/people", ADMINISTER, users_page.people_page),
+    ("POST", "/admin/people/add", ADMINISTER, users_page.add_user_form),
+    ("POST", "/admin/people/{name:str}/{deed:str}", ADMINISTER, users_page.user_form),
+    ("POST", "/admin/tokens/{token_id:str}/revoke", ADMINISTER, users_page.revoke_token_form),
+    ("POST", "/admin/namespaces/{deed:str}", ADMINISTER, users_page.namespace_form),
+    # API documentation, third-party scanners and probes
+    ("GET", "/api/openapi.json", ANYONE, api_page.openapi_document),
+    ("POST", "/api/v1/external-scans/{scan_id:str}/callback", ANYONE, external_scans.external_scan_callback),
+    ("GET", "/api", ANYONE, api_page.api_page),
+    ("GET", "/healthz", ANYONE, probes.healthz),
+    ("GET", "/readyz", ANYONE, probes.readyz),
+    ("GET", "/healthz/queue", ANYONE, probes.queue_healthz),
+)]
+#: For programs, by the tag in the OpenAPI document.
+API = {tag: [Route(*row) for row in rows] for tag, rows in {
+    "Installed skills": (
+        ("POST", "/api/v1/skills/check-updates", ANYONE, installs.check_updates),
+        ("POST", "/api/v1/skills/{slug:str}/installs", ANYONE, installs.report_install),
+        ("POST", "/api/v1/skills/installs", ANYONE, installs.report_installs),
+    ),
+    "Skills": (
+        ("GET", "/api/v1/skills/search", ANYONE, search_api.search_skills),
+        ("GET", "/api/v1/skills", ANYONE, search_api.list_skills),
+        ("GET", "/api/v1/skills/suggest", ANYONE, search_api.suggest_skills),
+        ("GET", "/api/v1/skills/{slug:str}/security", ANYONE, security.show_security),
+        ("GET", "/api/v1/skills/{slug:str}/repo-health", ANYONE, security.show_repo_health),
+        ("GET", "/api/v1/skills/{slug:str}", ANYONE, skill_api.show_skill),
+        ("GET", "/api/v1/skills/{slug:str}/files", ANYONE, skill_api.show_files),
+        ("GET", "/api/v1/skills/{slug:str}/download", ANYONE, skill_api.download_skill),
+        ("GET", "/api/v1/skills/{slug:str}/badge", ANYONE, skill_api.show_badge),
+        ("POST", "/api/v1/skills/{slug:str}/yank", MANAGE, skill_api.yank_over_api),
+        ("POST", "/api/v1/skills/{slug:str}/unyank", MANAGE, skill_api.unyank_over_api),
+        ("POST", "/api/v1/skills/{slug:str}/visibility", MANAGE, skill_api.change_visibility),
+        ("GET", "/api/v1/skills/{slug:str}/versions", ANYONE, versions.show_versions),
+        ("GET", "/api/v1/skills/{slug:str}/versions/diff", ANYONE, versions.show_diff),
+        ("GET", "/api/v1/skills/{slug:str}/versions/compare", ANYONE, versions.compare_versions),
+        ("GET", "/api/v1/skills/{slug:str}/versions/{version:str}", ANYONE, versions.show_version),
+    ),
+    "Queue": (
+        ("GET", "/api/v1/queue/stuck", OPERATE, queue_api.list_stuck),
+        ("POST", "/api/v1/queue/requeue", OPERATE, queue_api.requeue_over_api),
+        ("POST", "/api/v1/queue/pause", OPERATE, queue_api.pause_over_api),
+        ("DELETE", "/api/v1/queue/pause", OPERATE, queue_api.resume_over_api),
+        ("GET", "/api/v1/queue/dead-letters", OPERATE, queue_api.list_dead_letters),
+        ("POST", "/api/v1/queue/dead-letters/{message_id:int}/revive", OPERATE, queue_api.revive_over_api),
+        ("DELETE", "/api/v1/queue/dead-letters/{message_id:int}", OPERATE, queue_api.drop_over_api),
+        ("GET", "/api/v1/queue/stats", ANYONE, queue_health_api.queue_stats),
+        ("GET", "/api/v1/submissions/stats", ANYONE, queue_health_api.queue_stats),
+        ("GET", "/api/v1/stats", ANYONE, queue_health_api.queue_stats),
+        ("GET", "/api/v1/queue/health", ANYONE, queue_health_api.queue_health),
+    ),
+    "Submissions": (
+        ("GET", "/api/v1/submissions", ANYONE, show_submissions.list_submissions),
+        ("GET", "/api/v1/submissions/search", ANYONE, show_submissions.list_submissions),
+        ("GET", "/api/v1/submissions/positions", ANYONE, show_submissions.show_positions),
+        ("GET", "/api/v1/submissions/{submission_id:str}", ANYONE, show_submissions.show_submission),
+        ("POST", "/api/v1/submissions/{submission_id:str}/retry", SUBMIT, show_submissions.retry_over_api),
+        ("POST", "/api/v1/submissions/{submission_id:str}/withdraw", SUBMIT, show_submissions.withdraw_over_api),
+        ("POST", "/api/v1/submissions", SUBMIT, submit_api.create_submission),
+        ("POST", "/api/v1/submissions/upload", SUBMIT, submit_api.upload_submission),
+        ("POST", "/api/v1/submissions/discover", SUBMIT, submit_api.discover_skills),
+    ),
+    "Blocklist": (
+        ("GET", "/api/v1/blocklist", ANYONE, blocklist.show_blocklist),
+        ("POST", "/api/v1/blocklist", BLOCK, blocklist.add_block),
+        ("DELETE", "/api/v1/blocklist/{block_id:str}", BLOCK, blocklist.remove_block),
+        ("GET", "/api/v1/blocklist/check", ANYONE, check_block.check_blocklist),
+    ),
+    "Reviews": (
+        ("GET", "/api/v1/reviews", REVIEW, review_api.reviews_over_api),
+        ("GET", "/api/v1/reviews/{submission_id:str}", REVIEW, review_api.review_over_api),
+        ("POST", "/api/v1/reviews/{submission_id:str}/{ruling:str}", REVIEW, review_api.rule_over_api),
+    ),
+    "Policy": (
+        ("GET", "/api/v1/policy", ADMINISTER, policy.show_policy),
+        ("POST", "/api/v1/policy/dry-run", ADMINISTER, policy.try_over_api),
+        ("GET", "/api/v1/rescan", ADMINISTER, policy.show_rescan),
+        ("POST", "/api/v1/rescan", ADMINISTER, policy.start_rescan),
+    ),
+    "Account": (
+        ("GET", "/api/v1/account", ANYONE, people_api.who_am_i),
+        ("GET", "/api/v1/account/tenants", ANYONE, people_api.list_tenants),
+        ("DELETE", "/api/v1/auth/sign-out-all", ACCOUNT, people_api.sign_out_all),
+    ),
+    "Tokens": (
+        ("GET", "/api/v1/tokens", ACCOUNT, people_api.list_own_tokens),
+        ("POST", "/api/v1/tokens", ACCOUNT, people_api.make_token),
+        ("DELETE", "/api/v1/tokens/{token_id:str}", ACCOUNT, people_api.revoke_over_api),
+    ),
+    "Users": (
+        ("GET", "/api/v1/users", ADMINISTER, people_api.users_over_api),
+        ("POST", "/api/v1/users", ADMINISTER, people_api.add_user_over_api),
+        ("PATCH", "/api/v1/users/{name:str}", ADMINISTER, people_api.change_user),
+    ),
+    "Audit": (
+        ("GET", "/api/v1/audit", ADMINISTER, people_api.audit_over_api),
+    ),
+}.items()}
+# fmt: on
+
+
+def page_handlers() -> list[HTTPRouteHandler]:
+    return [build_handler(row) for row in PAGES]
+
+
+def api_handlers() -> list[HTTPRouteHandler]:
+    return [build_handler(row, tag=tag) for tag, rows in API.items() for row in rows]
