@@ -204,12 +204,16 @@ async def test_a_decision_leaves_who_and_why(bound: WorkerEnv, walk: Walk, folde
     waiting = await one_waits(walk, folder)
     await approve(says(waiting))
 
-    approval, publication = (await get_history(waiting.submission.id))[-2:]
+    history = await get_history(waiting.submission.id)
+    approval = history[-1]
     assert (approval.from_state, approval.to_state) == (
-        SubmissionState.NEEDS_REVIEW, SubmissionState.AUTO_APPROVED,
+        SubmissionState.NEEDS_REVIEW, SubmissionState.PUBLISHED,
     )  # fmt: skip
-    assert (approval.actor, approval.reason) == ("cyd", "I know that host")
-    assert publication.to_state is SubmissionState.PUBLISHED
+    assert (approval.trigger, approval.actor, approval.approved_by) == ("review", "cyd", "cyd")
+    assert approval.reason == (
+        "published as @local/tidy-notes 1.0.0; approved by cyd: I know that host"
+    )
+    assert SubmissionState.AUTO_APPROVED not in {event.to_state for event in history}
     (entry,) = (await list_audit()).records
     assert (entry.action, entry.actor, entry.reason) == (
         "reviews approve", "cyd", "I know that host",

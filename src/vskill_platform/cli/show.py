@@ -145,10 +145,12 @@ def judge_line(said: Judgement) -> str:
 def show_history(console: Console, history: list[StateEvent]) -> None:
     table = Table("when (UTC)", "from", "to", "by", "why", title="History", title_justify="left")
     for event in history:
+        is_published = event.to_state is SubmissionState.PUBLISHED
         table.add_row(
             f"{event.at:%m-%d %H:%M:%S}",
             event.from_state or "-",
-            state_mark(event.to_state),
+            # Older releases recorded a reviewer's approval as AUTO_APPROVED.
+            "approved" if event.approved_by and not is_published else state_mark(event.to_state),
             escape(event.actor),
             escape(event.reason),
         )

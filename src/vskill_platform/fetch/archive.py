@@ -10,6 +10,7 @@ from typing import IO
 
 import msgspec
 
+from vskill_platform.base.bounded_tar import bounded_headers
 from vskill_platform.base.shortage import is_shortage
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.file_names import Names
@@ -21,14 +22,7 @@ MAX_RATIO = 100
 #: Below this an archive may have any ratio: a small file of zeros is no bomb.
 _HARMLESS_BYTES = 1024 * 1024
 _CHUNK = 64 * 1024
-#: Long names and other words about the next member; nobody needs more for them. Reading them takes
-#: many times their size, and in some releases of Python the square of it.
-_EXTENDED = frozenset(
-    {
-        tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME,
-        tarfile.GNUTYPE_LONGLINK,
-    }
-)  # fmt: skip
+#: For long names and other metadata about a member; no archive needs more.
 _MAX_HEADER_BYTES = 64 * 1024
 _SUFFIXES = (".zip", ".tar.gz", ".tgz")
 #: How a zip may be packed. The others are rare, and what they need to unpack has no bound.
@@ -57,14 +51,10 @@ def stem_of(path: Path) -> str:
     return path.name[: len(path.name) - len(ending)]
 
 
-class _Header(tarfile.TarInfo):
-    """A header with a bound for what stands in its extension."""
-
-    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        if self.type in _EXTENDED and self.size > _MAX_HEADER_BYTES:
-            raise SourceRefused("the archive has a header that is made to exhaust its reader")
-        found: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc] # no stub has it
-        return found
+_Header = bounded_headers(
+    _MAX_HEADER_BYTES,
+    lambda: SourceRefused("the archive has an oversized header, which could exhaust the reader"),
+)
 
 
 def unpack(archive: Path, folder: Path, *, max_ratio: int | None = None) -> None:

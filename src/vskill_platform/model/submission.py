@@ -32,8 +32,11 @@ STUCK_STATES = frozenset(
     {_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.VENDOR_APPROVED}
 )
 APPROVED_STATES = frozenset({_S.AUTO_APPROVED, _S.VENDOR_APPROVED})
-#: Events that lead here are decisions about one content.
-_DECIDED_STATES = APPROVED_STATES | {_S.REJECTED}
+#: Events that lead here are decisions about one content. A reviewer's approval leads straight to
+#: PUBLISHED; older releases recorded it as AUTO_APPROVED.
+_DECIDED_STATES = APPROVED_STATES | {_S.PUBLISHED, _S.REJECTED}
+#: Where an approval by a reviewer leads.
+_APPROVALS = APPROVED_STATES | {_S.PUBLISHED}
 #: States that end the walk, until somebody opens it again.
 TERMINAL_STATES = frozenset({_S.PUBLISHED, _S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED})
 STUCK_THRESHOLD = timedelta(minutes=5)
@@ -58,7 +61,7 @@ EDGES: dict[SubmissionState, frozenset[SubmissionState]] = {
         }
     ),
     _S.NEEDS_REVIEW: frozenset(
-        {_S.AUTO_APPROVED, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}
+        {_S.PUBLISHED, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}
     ),
     _S.AUTO_APPROVED: frozenset({_S.PUBLISHED, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}),
     _S.VENDOR_APPROVED: frozenset(
@@ -142,9 +145,15 @@ class StateEvent(Record, frozen=True, kw_only=True):
     at: datetime
     #: Seconds spent in each phase of the walk that ended with it; empty if none did.
     timings: dict[str, float] = msgspec.field(default_factory=dict)
-    #: The content that an approval or a rejection is about; None for other events, and for those
-    #: that an older release wrote.
+    #: The content that an approval, publication or rejection is about; None for other events, and
+    #: for those that an older release wrote.
     digest: str | None = None
+
+    @property
+    def approved_by(self) -> str | None:
+        """The reviewer who approved it with this event, if one did."""
+        is_review = self.from_state is SubmissionState.NEEDS_REVIEW
+        return self.actor if is_review and self.to_state in _APPROVALS else None
 
 
 class StuckSubmission(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,15 +20,19 @@ from vskill_platform.model.submission import (
 )
 from vskill_platform.model.verdict import BLOCKING, Report, in_order
 from vskill_platform.publish.moderation.hold_skill import hold_skill
-from vskill_platform.publish.versions.publish_skill import Publication, prepare_publication
-from vskill_platform.queue.build_report import build_report, decide_about, describe
+from vskill_platform.publish.versions.build_report import build_report, decide_about, describe
+from vskill_platform.publish.versions.publish_skill import (
+    Publication,
+    prepare_publication,
+    publish,
+)
 from vskill_platform.queue.judge_submission import Judged
 from vskill_platform.stores.block_submission import end_if_blocked
-from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.external_scan_store import ExternalScan, write_external_scan
 from vskill_platform.stores.held_store import let_go
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.scan_store import write_report, write_report_of_published
+from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.source_submissions import find_other_ref
 from vskill_platform.stores.submission_store import write_submission
 
@@ -100,9 +104,8 @@ async def _publish_unless_blocked(passed: _Passed, stopwatch: Stopwatch) -> Conc
         waits = _leave_to_review(current, report, other)
         return await _hold(waits, submission, passed.snapshot)
     stopwatch.lap("publish")
-    published, operations = _publish(current, report, passed.decision, publication)
-    operations += [*write_report_of_published(report), *publication.operations, *held]
-    return Conclusion(published, operations)
+    published = _publish(passed, report, publication)
+    return Conclusion(published.submission, [*published.operations, *held])
 
 
 async def _hold(waits: Conclusion, submission: Submission, snapshot: Snapshot) -> Conclusion:
@@ -161,23 +164,15 @@ def _wait(
     return Conclusion(waits, [*operations, *held, write_report(report)])
 
 
-def _publish(
-    current: Stored[Submission], report: Report, decision: Decision, publication: Publication
-) -> tuple[Submission, list[Operation]]:
-    now = get_now()
-    submission = msgspec.structs.replace(
-        current.record, slug=publication.slug, is_private=publication.is_private
-    )
+def _publish(passed: _Passed, report: Report, publication: Publication) -> Conclusion:
     words = f"passed every check{_but(report)}; {_word_of_the_judge(report)}"
     way = SubmissionState.AUTO_APPROVED
-    if decision.is_by_trust:
-        words, way = decision.clause, SubmissionState.VENDOR_APPROVED
-    checked = _by_this_node("check", words, submission.timings)
-    approved, approval = move(submission, way, checked, now=now)
-    done = _by_this_node("publish", f"published as {publication.slug} {publication.version}", {})
-    published, end = move(approved, SubmissionState.PUBLISHED, done, now=now)
-    operations = write_submission(published, [approval, end], expected=current.revision)
-    return published, operations
+    if passed.decision.is_by_trust:
+        words, way = passed.decision.clause, SubmissionState.VENDOR_APPROVED
+    checked = _by_this_node("check", words, passed.current.record.timings)
+    done = _by_this_node("publish", publication.in_words(), {})
+    steps = [(way, checked), (SubmissionState.PUBLISHED, done)]
+    return Conclusion(*publish(passed.current, publication, report, steps))
 
 
 def _but(report: Report) -> str:

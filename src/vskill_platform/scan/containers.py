@@ -13,6 +13,7 @@ from typing import IO, cast
 
 import msgspec
 
+from vskill_platform.base.bounded_tar import bounded_headers
 from vskill_platform.scan.magic import FileType, file_type
 
 MAX_MEMBERS = 2_000
@@ -26,13 +27,7 @@ MAX_DEPTH = 3
 #: A stream that needs more memory to be read is made for that.
 _MAX_WINDOW_BYTES = 64 * 1024 * 1024
 
-#: Long names and other words about the next member; nobody needs more for them.
-_EXTENDED = frozenset(
-    {
-        tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME,
-        tarfile.GNUTYPE_LONGLINK,
-    }
-)  # fmt: skip
+#: For long names and other metadata about a member; no archive needs more.
 _MAX_HEADER_BYTES = 8 * 1024
 #: What the readers raise when a container is not what it says; hostile headers nest, too.
 _UNREADABLE = (
@@ -122,14 +117,10 @@ def _tar_members(raw: bytes, room: Room) -> Iterator[Member]:
             raise Sealed("an archive that goes on behind its end", "broken")
 
 
-class _Header(tarfile.TarInfo):
-    """A header with a bound for what stands in its extension, which takes the square of that."""
-
-    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        if self.type in _EXTENDED and self.size > _MAX_HEADER_BYTES:
-            raise Sealed("an archive with a header made to exhaust its reader", "broken")
-        found: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc] # no stub has it
-        return found
+_Header = bounded_headers(
+    _MAX_HEADER_BYTES,
+    lambda: Sealed("an archive with a header made to exhaust its reader", "broken"),
+)
 
 
 def _unpacked(

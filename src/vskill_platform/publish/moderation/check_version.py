@@ -9,13 +9,13 @@ import msgspec
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import RecordMalformed, ScanError
 from vskill_platform.fetch.snapshot import Snapshot
-from vskill_platform.model.decision import Decision, Outcome, decide, subject_of
-from vskill_platform.model.failure import NO_SCANNER, score_of
-from vskill_platform.model.policy import digest_of
+from vskill_platform.model.decision import Decision, Outcome
+from vskill_platform.model.failure import NO_SCANNER
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.submission import Submission
 from vskill_platform.model.verdict import Report, Verdict
 from vskill_platform.publish.versions.apply_registry_rules import weigh_findings
+from vskill_platform.publish.versions.build_report import build_report, decide_about
 from vskill_platform.publish.versions.unpack_version import laid_out
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.scan.check_skill import check_skill
@@ -64,23 +64,9 @@ async def check_version(submission: Submission, snapshot: Snapshot) -> CheckedVe
     scanned = await weigh_findings(submission, snapshot, scanned)
     others = [item for item in (known.findings if known else ()) if _is_of_others(item.rule)]
     whole = rejudge(scanned, (*scanned.findings, *others))
-    policy = bound_env().policy
-    name = whole.manifest.name if whole.manifest else None
-    subject = subject_of(submission, skill_name=name)
-    decision = decide(whole, policy, subject, today=get_now().date())
-    report = Report(
-        submission_id=submission.id,
-        verdict=whole.verdict,
-        score=score_of(whole.findings),
-        findings=whole.findings,
-        capabilities=whole.capabilities,
-        digest=snapshot.digest,
-        scanner=whole.scanner,
-        ruleset=whole.ruleset,
-        checked_at=get_now(),
-        duration_seconds=round(whole.duration_ms / 1000, 6),
-        judgement=known.judgement if known else None,
-        policy=digest_of(policy),
+    decision = decide_about(submission, whole)
+    report = msgspec.structs.replace(
+        build_report(submission, snapshot, whole, known.judgement if known else None),
         decided=decision.clause,
     )
     return CheckedVersion(decision=decision, report=report, scanned=whole)

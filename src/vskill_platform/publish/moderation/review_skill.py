@@ -21,7 +21,7 @@ from vskill_platform.model.submission import Cause, Submission, SubmissionState,
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity
 from vskill_platform.publish.moderation.check_version import check_version
 from vskill_platform.publish.moderation.hold_skill import reopened
-from vskill_platform.publish.versions.publish_skill import Publication, prepare_publication
+from vskill_platform.publish.versions.publish_skill import prepare_publication, publish
 from vskill_platform.scan.scan_skill import ScanResult
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.block_store import find_block
@@ -29,7 +29,7 @@ from vskill_platform.stores.block_submission import why_blocked
 from vskill_platform.stores.db import bound_env, commit, get_now
 from vskill_platform.stores.held_store import let_go
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.scan_store import get_report, write_report, write_report_of_published
+from vskill_platform.stores.scan_store import get_report, write_report
 from vskill_platform.stores.submission_store import (
     get_history,
     get_submission,
@@ -68,10 +68,12 @@ async def approve(said: Ruling) -> Submission:
         )
     decided = f"approved by {said.reviewer}: {said.reason}"
     report = msgspec.structs.replace(report, decided=decided)
-    published, operations = _publish(stored, said, publication)
-    operations += publication.operations
-    operations += [*write_report_of_published(report), *await let_go(submission.id)]
-    operations.append(_audit("reviews approve", said, outcome=published.reason))
+    cause = _cause(said, f"{publication.in_words()}; {decided}")
+    published, operations = publish(
+        stored, publication, report, [(SubmissionState.PUBLISHED, cause)]
+    )
+    operations += await let_go(submission.id)
+    operations.append(_audit("reviews approve", said, outcome=publication.in_words()))
     return await _commit(published, operations)
 
 
@@ -158,23 +160,6 @@ async def _check_again(
     if block := await find_block(submission.source, name=manifest.name, digest=snapshot.digest):
         raise await _refused(submission, why_blocked(block.record))
     return checked.scanned, manifest, checked.report
-
-
-def _publish(
-    stored: Stored[Submission], said: Ruling, publication: Publication
-) -> tuple[Submission, list[Operation]]:
-    now = get_now()
-    slug, version = publication.slug, publication.version
-    submission = msgspec.structs.replace(
-        stored.record, slug=slug, is_private=publication.is_private
-    )
-    approved, approval = move(
-        submission, SubmissionState.AUTO_APPROVED, _cause(said, said.reason), now=now
-    )
-    done = Cause(trigger="publish", actor=said.reviewer, reason=f"published as {slug} {version}")
-    published, end = move(approved, SubmissionState.PUBLISHED, done, now=now)
-    operations = write_submission(published, [approval, end], expected=stored.revision)
-    return published, operations
 
 
 async def _commit(submission: Submission, operations: list[Operation]) -> Submission:

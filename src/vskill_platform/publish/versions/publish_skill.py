@@ -1,5 +1,6 @@
 """Publishing: the skill, its version and its archive, ready for the walk's last commit."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,12 +18,15 @@ from vskill_platform.model.skill import (
     known_version,
     next_version,
 )
-from vskill_platform.model.submission import Submission
+from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
+from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.package_skill import package_skill
 from vskill_platform.publish.versions.sync_visibility import Home, align_submissions
 from vskill_platform.stores.block_store import expect_unblocked
+from vskill_platform.stores.db import get_now
 from vskill_platform.stores.likeness_store import SkillLikeness, delete_likeness, write_likeness
 from vskill_platform.stores.records import Stored
+from vskill_platform.stores.scan_store import write_report_of_published
 from vskill_platform.stores.skill_store import (
     find_skill,
     get_versions,
@@ -30,6 +34,7 @@ from vskill_platform.stores.skill_store import (
     write_skill,
     write_version,
 )
+from vskill_platform.stores.submission_store import write_submission
 from vskill_platform.stores.upload_store import drop_upload
 
 
@@ -39,6 +44,34 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True):
     operations: list[Operation]
     #: Whether the skill is hidden, and with it the submission that it comes from.
     is_private: bool
+
+    def in_words(self) -> str:
+        return f"published as {self.slug} {self.version}"
+
+
+def publish(
+    current: Stored[Submission],
+    publication: Publication,
+    report: Report,
+    steps: Sequence[tuple[SubmissionState, Cause]],
+) -> tuple[Submission, list[Operation]]:
+    """Return the published submission, and everything that its last commit writes.
+
+    *steps* are the states that it moves through, each with its cause; PUBLISHED is the last.
+    """
+    submission = msgspec.structs.replace(
+        current.record, slug=publication.slug, is_private=publication.is_private
+    )
+    now, events = get_now(), []
+    for state, cause in steps:
+        submission, event = move(submission, state, cause, now=now)
+        events.append(event)
+    operations = [
+        *write_submission(submission, events, expected=current.revision),
+        *write_report_of_published(report),
+        *publication.operations,
+    ]
+    return submission, operations
 
 
 class _Place(msgspec.Struct, frozen=True):

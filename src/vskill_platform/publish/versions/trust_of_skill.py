@@ -6,7 +6,7 @@ from datetime import timedelta
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.model.judgement import Opinion
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
-from vskill_platform.model.submission import APPROVED_STATES, StateEvent, SubmissionState
+from vskill_platform.model.submission import StateEvent, SubmissionState
 from vskill_platform.model.trust import Evidence, TrustScore, derive_trust
 from vskill_platform.model.verdict import Report
 from vskill_platform.stores.db import get_now
@@ -15,6 +15,8 @@ from vskill_platform.stores.skill_store import VersionMark, get_version
 from vskill_platform.stores.submission_store import get_histories, get_history
 
 log = get_logger(__name__)
+
+_REJECTION = (SubmissionState.NEEDS_REVIEW, SubmissionState.REJECTED)
 
 
 async def trust_of_skill(skill: PublishedSkill) -> TrustScore:
@@ -61,11 +63,9 @@ def find_reviewer(history: Sequence[StateEvent], version: SkillVersion | Version
     events = sorted(history, key=lambda event: event.number)
     following = [*events[1:], None]
     for event, after in reversed(list(zip(events, following, strict=False))):
-        is_decision = event.from_state is SubmissionState.NEEDS_REVIEW and (
-            event.to_state in APPROVED_STATES or event.to_state is SubmissionState.REJECTED
-        )
-        if is_decision and _is_about(event, after, version):
-            return event.actor if event.to_state in APPROVED_STATES else None
+        is_rejection = (event.from_state, event.to_state) == _REJECTION
+        if (event.approved_by or is_rejection) and _is_about(event, after, version):
+            return event.approved_by
     return None
 
 

@@ -16,7 +16,7 @@ from vskill_platform.base.show_text import show
 from vskill_platform.model.failure import failure_title, failures_in, results_in, score_in
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import public_source
-from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.submission import StateEvent, SubmissionState
 from vskill_platform.model.trust import TrustTier, tier_meaning
 from vskill_platform.scan.code_context import other_places
 from vskill_platform.stores.db import get_now, get_settings
@@ -79,6 +79,7 @@ def build_templates() -> JinjaTemplateEngine:
         "failure_title": failure_title,
         "results": results_in,
         "score": score_in,
+        "event_words": _event_words,
         "state_words": lambda value: _STATES[SubmissionState(value)][0],
         "state_tone": lambda value: _STATES[SubmissionState(value)][1],
         "tier_name": tier_name,
@@ -198,3 +199,10 @@ def _registry_name(_: Mapping[str, Any], /) -> str:
     """Return the host that others know this registry by, or what the program is called."""
     host = urlsplit(get_settings().public_url).hostname
     return host or "vskill-platform"
+
+
+def _event_words(event: StateEvent) -> str:
+    """Name the reviewer of an approval, also where an older release recorded AUTO_APPROVED."""
+    if event.approved_by:
+        return f"Approved by {event.approved_by}"
+    return _STATES[event.to_state][0]

@@ -6,7 +6,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from tests.clocks import ManualClock
+from tests.clocks import NOON, ManualClock
 from tests.unit.web.api_cast import Registry, a_stranger, audited, browser_of, open_registry
 from tests.unit.web.pages_cast import a_finding, put_submission
 from vskill_platform.access.namespaces import add_owner
@@ -15,7 +15,7 @@ from vskill_platform.intake.pause_queue import pause_queue
 from vskill_platform.intake.requeue import retry
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source, git_source, upload_source
-from vskill_platform.model.submission import Cause, SubmissionState, move
+from vskill_platform.model.submission import Cause, StateEvent, SubmissionState, move
 from vskill_platform.model.user import Role
 from vskill_platform.model.verdict import FindingKind, Severity
 from vskill_platform.runtime.env import WorkerEnv
@@ -234,8 +234,7 @@ async def test_the_name_of_a_node_is_told_to_operators_alone(registry: Registry)
         (_S.RECEIVED, "retry", "ben"),
         (_S.TIER1_SCANNING, "claim", "build-7.internal-4242"),
         (_S.NEEDS_REVIEW, "check", "build-7.internal-4242"),
-        (_S.AUTO_APPROVED, "review", "rae"),
-        (_S.PUBLISHED, "publish", "rae"),
+        (_S.PUBLISHED, "review", "rae"),
     ]
     for state, trigger, actor in steps:
         stored = await get_submission(submission.id)
@@ -251,9 +250,28 @@ async def test_the_name_of_a_node_is_told_to_operators_alone(registry: Registry)
 
     assert "build-7" not in by_stranger.text
     assert [event["actor"] for event in told] == [
-        "ada", "worker", "worker", "worker", "worker", "ben", "worker", "worker", "rae", "rae",
+        "ada", "worker", "worker", "worker", "worker", "ben", "worker", "worker", "rae",
     ]  # fmt: skip
     assert by_reviewer.text.count("build-7.internal-4242") == 6
+
+
+@pytest.mark.parametrize("state", [_S.PUBLISHED, _S.AUTO_APPROVED], ids=["now", "older release"])
+async def test_an_approval_is_shown_with_the_name_of_its_reviewer(
+    registry: Registry, state: SubmissionState
+) -> None:
+    submission = (await submit(git_source(REPO, "tidy"), submitter="ada")).submission
+    stored = await get_submission(submission.id)
+    assert stored
+    event = StateEvent(
+        submission_id=submission.id, number=1, from_state=_S.NEEDS_REVIEW, to_state=state,
+        trigger="review", actor="rae", reason="I know that host", at=NOON,
+    )  # fmt: skip
+    published = msgspec.structs.replace(stored.record, state=_S.PUBLISHED, events=2)
+    await registry.env.engine.commit(write_submission(published, [event], expected=stored.revision))
+
+    page = await registry.get(f"/submissions/{submission.id}", headers=HTML)
+
+    assert "<b>Approved by rae</b>" in page.text
 
 
 async def test_a_line_is_shown_once_though_a_finding_rests_on_it_twice(registry: Registry) -> None:
