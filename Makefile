@@ -2,14 +2,16 @@
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
 READY := $(VENV)/.ready
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # Tests start the program hundreds of times: it is compiled once, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 SECONDS ?= 60
 
 .PHONY: serve test torture check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
 
-serve: $(READY)  ## the platform with a few demo skills on http://127.0.0.1:8000
+serve: $(RUNTIME)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
 
 test: $(READY)  ## all tests, with coverage
@@ -38,11 +40,11 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 bench: $(READY)  ## every number that we claim, ours beside the others'
-	$(BIN)/pip install --quiet --require-hashes -r requirements/bench.lock
+	$(INSTALL) --require-hashes -r requirements/bench.lock
 	set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done
 
 bench-quick: $(READY)  ## every number that we claim in one table, in about five minutes
-	$(BIN)/pip install --quiet --require-hashes -r requirements/bench.lock
+	$(INSTALL) --require-hashes -r requirements/bench.lock
 	$(BIN)/python benchmarks/quick.py $(ARGS)
 
 bench-scan: $(READY)  ## what the scanner catches and spares, and its speed, beside Cisco's
@@ -52,23 +54,29 @@ bench-evasion: $(READY)  ## what the scanner catches of disguised attacks, and s
 	$(BIN)/python benchmarks/scan_evasion.py $(ARGS)
 
 fuzz: $(READY)  ## hostile input for each part of the scanner, SECONDS each; says what was found
-	$(BIN)/pip install --quiet --require-hashes -r requirements/fuzz.lock
+	$(INSTALL) --require-hashes -r requirements/fuzz.lock
 	$(BIN)/pytest -q --timeout=0 --hypothesis-profile=fuzz tests/unit/scan/test_fuzz_targets.py
 	$(BIN)/python fuzz/run.py --seconds $(SECONDS) $(ARGS)
 
 screenshots: $(READY)  ## the pictures of docs/images/; needs the system's Chromium
 	$(BIN)/python docs/screenshots.py
 
-lock: $(READY)  ## resolve anew; the locks carry hashes and no host
-	$(BIN)/pip install --quiet uv
+lock: $(READY)  ## resolve the dependencies again; lock files carry hashes and name no host
+	$(INSTALL) uv
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python requirements/lock.py
 
 clean:
 	rm -rf $(VENV) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz
 
-$(READY): requirements/dev.lock pyproject.toml
+$(RUNTIME): requirements/runtime.lock requirements/build.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vskill-platform needs Python 3.11 or newer: make PYTHON=python3.12 …")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@echo "Creating $(VENV) and installing the packages of requirements/runtime.lock (once, about half a minute) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(INSTALL) --require-hashes -r requirements/runtime.lock -r requirements/build.lock
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(READY): $(RUNTIME) requirements/dev.lock
+	@echo "Installing the tools for tests of requirements/dev.lock (once) …"
+	@$(INSTALL) --require-hashes -r requirements/dev.lock
 	@touch $@

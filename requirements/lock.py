@@ -22,8 +22,11 @@ for name, groups in LOCKS.items():
         [*COMPILE, "pyproject.toml", *groups, "--output-file", f"requirements/{name}"],
         cwd=ROOT, check=True,
     )  # fmt: skip
-# What builds the package itself: an installation without build isolation needs nothing unpinned.
-BUILDERS = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+# Builds the package itself, also as an editable install: with these, nothing unpinned is needed.
+BUILDERS = [
+    *tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"],
+    "editables>=0.5",
+]
 subprocess.run(
     [*COMPILE, "-", "--output-file", "requirements/build.lock"],
     cwd=ROOT, check=True, input="\n".join(BUILDERS), text=True,
