@@ -14,6 +14,8 @@ from anyio import CapacityLimiter, fail_after
 from hypothesis import settings
 
 from tests.clocks import ManualClock
+from tests.people import CHEAP_HASHER
+from vskill_platform.access import passwords
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Engine
 from vskill_platform.runtime.env import WorkerEnv
@@ -35,6 +37,7 @@ structlog.configure(
     ]
 )
 
+_REAL_PASSWORDS = (passwords._HASHER, passwords.DUMMY_DIGEST)
 #: How long a test may take.
 _SECONDS = pytest.StashKey[float]()
 #: How much of it all tests together need at a time, and many times as much.
@@ -86,6 +89,21 @@ def measure_no_programs() -> Iterator[None]:
         for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS_")]:
             patch.delenv(name)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_passwords() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "_HASHER", CHEAP_HASHER)
+        patch.setattr(passwords, "DUMMY_DIGEST", CHEAP_HASHER.hash("nobody has this password"))
+        yield
+
+
+@pytest.fixture
+def real_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Digest passwords at the costs that users get."""
+    monkeypatch.setattr(passwords, "_HASHER", _REAL_PASSWORDS[0])
+    monkeypatch.setattr(passwords, "DUMMY_DIGEST", _REAL_PASSWORDS[1])
 
 
 @pytest.fixture(scope="session")
@@ -150,3 +168,12 @@ def logs() -> Iterator[list[Any]]:
     """What was logged, one mapping an event."""
     with structlog.testing.capture_logs() as events:
         yield events
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
+    """Say in the last lines what was not tested, and how to get the program that is missing."""
+    yield
+    skipped = terminalreporter.stats.get("skipped", [])
+    for reason in sorted({str(report.longrepr[2]) for report in skipped}):
+        terminalreporter.write_line(f"NOT TESTED: {reason.removeprefix('Skipped: ')}")

@@ -1,7 +1,6 @@
 """Other programs that read the database of a running server take nothing from it."""
 
 import asyncio
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -16,6 +15,7 @@ from tests.acceptance.processes import Running
 from tests.acceptance.program import Platform
 from tests.acceptance.records import read_statuses, submit_folders
 from tests.casts import a_skill_folder
+from tests.missing import skip_without
 from tests.unit.engines.sqlite.held_locks import held_locks
 
 Backup = Callable[[Path, Path], None]
@@ -24,10 +24,11 @@ Backup = Callable[[Path, Path], None]
 def _by_program(database: Path, copy: Path) -> None:
     program = shutil.which("sqlite3")
     if program is None:
-        how = "no sqlite3 here: install your system's package, such as `apt install sqlite3`"
-        if os.environ.get("CI"):
-            pytest.fail(how)
-        pytest.skip(how)
+        skip_without(
+            "sqlite3",
+            untested="a live backup by the system's sqlite3",
+            get_it="`apt install sqlite3`",
+        )
     subprocess.run([program, str(database), f".backup {copy}"], check=True, timeout=20)
 
 

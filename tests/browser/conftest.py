@@ -4,9 +4,9 @@ A browser lasts for a module: as long as Playwright lives, it keeps an event loo
 main thread, where no other asynchronous test could run.
 """
 
-import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
@@ -15,6 +15,7 @@ from tests.acceptance.ports import free_port
 from tests.acceptance.program import Platform
 from tests.browser.registry import PASSWORD, Registry
 from tests.git_server import a_git_server
+from tests.missing import skip_without
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _ARGUMENTS = [
@@ -26,13 +27,16 @@ _PATIENCE_MS = 20_000
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    program = next((found for name in _NAMES if (found := shutil.which(name))), None)
-    if program is None:
-        how = "no Chromium here: install your system's package, such as `apt install chromium`"
-        if os.environ.get("CI"):
-            pytest.fail(how)
-        pytest.skip(how)
     with sync_playwright() as playwright:
+        own = Path(playwright.chromium.executable_path)
+        found = [path for name in _NAMES if (path := shutil.which(name))]
+        program = next(iter(found), str(own) if own.is_file() else None)
+        if program is None:
+            skip_without(
+                "Chromium",
+                untested="the pages in a real browser",
+                get_it="`apt install chromium` or `.venv/bin/playwright install chromium`",
+            )
         browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
         yield browser
         browser.close()

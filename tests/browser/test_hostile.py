@@ -1,6 +1,7 @@
 """Skills and pages that attack the visitor: nothing of theirs ever runs."""
 
 import http.server
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.registry import Registry, own_words
+from tests.browser.registry import Registry, own_words, wait_for_state
 
 _HOSTILE = """
 # <img src=x onerror="window.pwned=1"> Title
@@ -23,7 +24,7 @@ _HOSTILE = """
 ![picture](https://evil.example/beacon.png "onerror=window.pwned=1")
 [ref]: javascript:window.pwned=1 "x"
 [click][ref] <https://evil.example/"onmouseover="window.pwned=1>
-&lt;script&gt;window.pwned=1&lt;/script&gt; \u202eevil\u202c \u200bhidden\u200b
+&lt;script&gt;window.pwned=1&lt;/script&gt;
 
 {{ 7 * 7 }} ${7*7} <%= 7 * 7 %>
 """
@@ -32,42 +33,62 @@ _HOSTILE = """
 _ACTIVE = "main script, main iframe, main form[action^=http], main svg[onload]"
 
 
-def _publish_hostile(page: Page, registry: Registry) -> str:
-    name = "odd-letters"
-    folder = registry.platform.folder / "hostile"
+#: Holds the skill for review: its findings then quote the text.
+_DECEIVES = "\u202eevil\u202c \u200bhidden\u200b\n"
+
+
+def _submit_hostile(page: Page, registry: Registry, name: str, text: str) -> str:
+    folder = registry.platform.folder / f"hostile-{name}"
     skill = folder / name
     skill.mkdir(parents=True)
-    (skill / "SKILL.md").write_text(own_words(name) + _HOSTILE)
-    (skill / "picture.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" onload="pwned=1"/>')
+    (skill / "SKILL.md").write_text(own_words(name) + text)
     (skill / "page.html").write_text("<script>window.pwned=1</script>")
-    registry.submit(page, registry.git.serve_repo(folder, "mallory/odd"))
-    badge = page.locator("#walk header .badge")
-    expect(badge).not_to_have_text("Waiting", timeout=40_000)
-    expect(badge).not_to_have_text("Being checked", timeout=40_000)
+    registry.submit(page, registry.git.serve_repo(folder, f"mallory/{name}"))
     return page.url.rpartition("/")[2]
 
 
-def test_nothing_of_a_hostile_skill_runs_on_any_page(cyd: Page, registry: Registry) -> None:
-    submission_id = _publish_hostile(cyd, registry)
-    submission = registry.get_json(f"/api/v1/submissions/{submission_id}")
-    slug = submission["publishedSkillName"]
-    pages = [f"/submissions/{submission_id}", "/queue", "/", "/trust", "/admin/reviews",
-             f"/admin/reviews/{submission_id}"]  # fmt: skip
-    if slug:
-        pages += [f"/skills/{slug}{part}" for part in (
-            "", "/files", "/files/SKILL.md", "/files/picture.svg", "/files/page.html",
-            "/versions", "/security",
-        )]  # fmt: skip
+def _check_pages(page: Page, paths: list[str]) -> None:
     asked: list[str] = []
-    cyd.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: asked.append(request.url))
 
-    for path in pages:
-        cyd.goto(path)
-        assert cyd.evaluate("window.pwned") is None, path
-        assert cyd.locator(_ACTIVE).count() == 0, path
-        assert cyd.locator("main a[href^='javascript'], main a[href^='data']").count() == 0
-        expect(cyd.locator("body")).to_be_visible()
+    for path in paths:
+        answer = page.goto(path)
+        assert answer, path
+        assert answer.ok, path
+        assert page.evaluate("window.pwned") is None, path
+        assert page.locator(_ACTIVE).count() == 0, path
+        assert page.locator("main a[href^='javascript'], main a[href^='data']").count() == 0
+        expect(page.locator("body")).to_be_visible()
     assert not [url for url in asked if "evil.example" in url]
+
+
+def test_nothing_of_a_published_hostile_skill_runs_on_any_page(
+    cyd: Page, registry: Registry
+) -> None:
+    submission_id = _submit_hostile(cyd, registry, "odd-markup", _HOSTILE)
+    wait_for_state(cyd, "Published")
+    slug = registry.get_json(f"/api/v1/submissions/{submission_id}")["publishedSkillName"]
+
+    assert slug
+    _check_pages(cyd, [f"/submissions/{submission_id}", "/queue", "/", "/trust"])
+    _check_pages(cyd, [
+        f"/skills/{slug}{part}"
+        for part in ("", "/files", "/files/SKILL.md", "/files/page.html", "/versions", "/security")
+    ])  # fmt: skip
+
+
+def test_nothing_of_a_hostile_skill_in_review_runs_on_any_page(
+    cyd: Page, registry: Registry
+) -> None:
+    submission_id = _submit_hostile(cyd, registry, "odd-letters", _HOSTILE + _DECEIVES)
+    expect(cyd.locator("#walk header .badge")).to_have_class(
+        re.compile(r"\bwarn\b"), timeout=40_000
+    )
+
+    _check_pages(cyd, [
+        f"/submissions/{submission_id}", "/queue", "/trust", "/admin/reviews",
+        f"/admin/reviews/{submission_id}",
+    ])  # fmt: skip
 
 
 @pytest.mark.parametrize("part", ["raw/picture.svg", "raw/page.html"])

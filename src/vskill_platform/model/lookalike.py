@@ -108,7 +108,9 @@ def name_marks(name: str) -> tuple[str, ...]:
 
 def skeleton(name: str) -> str:
     """Return how a name looks, whatever its letters are."""
-    plain = unicodedata.normalize("NFKC", name).casefold().translate(CONFUSABLES)
+    # Before and after casefolding: a capital may look like a letter that its small form does not.
+    plain = unicodedata.normalize("NFKC", name).translate(CONFUSABLES)
+    plain = plain.casefold().translate(CONFUSABLES)
     for shape, same in _SHAPES:
         plain = plain.replace(shape, same)
     return plain

@@ -66,7 +66,8 @@ async def test_a_try_is_written_down_without_its_password(logs: list[Any]) -> No
     assert "my secret word" not in str(event)
 
 
-async def test_an_outdated_digest_is_made_anew(bound: WorkerEnv) -> None:
+@pytest.mark.usefixtures("real_passwords")
+async def test_an_outdated_digest_is_replaced_at_sign_in(bound: WorkerEnv) -> None:
     user = await add_user("ada", Role.READER, actor="test")
     cheap = argon2.PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1).hash(PASSWORD)
     await commit([write_password(user.name, Password(digest=cheap, changed_at=get_now()))])

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vskill_platform.model.lookalike import (
+    CONFUSABLES,
     NameLikeness,
     compare_names,
     fold_name,
@@ -13,7 +14,16 @@ from vskill_platform.model.lookalike import (
 )
 
 SLIP, HOMOGLYPH = NameLikeness.SLIP, NameLikeness.HOMOGLYPH
+#: Six different letters or more, none of which looks like another, alone or beside its neighbour.
+plain_words = st.permutations("abcdeghjkopqstuxyz").flatmap(
+    lambda letters: st.integers(6, 12).map(lambda size: "".join(letters[:size]))
+)
 names = st.from_regex(r"[a-z0-9]{1,12}(-[a-z0-9]{1,8}){0,2}", fullmatch=True)
+
+
+def look_alikes(letter: str) -> list[str]:
+    """Return the letters of other scripts that look like this one."""
+    return [chr(code) for code, plain in CONFUSABLES.items() if plain == letter]
 
 
 @pytest.mark.parametrize(
@@ -58,18 +68,37 @@ def test_a_skeleton_is_how_a_name_looks() -> None:
     assert skeleton("M\u043edern-1") == skeleton("modem-l")
 
 
-@given(names, names)
-def test_whoever_resembles_shares_a_mark(name: str, other: str) -> None:
-    if compare_names(name, other):
-        assert set(name_marks(name)) & set(name_marks(other))
+@given(plain_words, st.data())
+@pytest.mark.parametrize("slip", ["too many", "too few", "wrong", "swapped"])
+def test_one_slip_is_always_found(slip: str, word: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(word) - 2))
+    slipped = {
+        "too many": word[:at] + "w" + word[at:],
+        "too few": word[:at] + word[at + 1 :],
+        "wrong": word[:at] + "w" + word[at + 1 :],
+        "swapped": word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+    }[slip]
+
+    assert compare_names(word, slipped) is SLIP
+    assert set(name_marks(word)) & set(name_marks(slipped))
 
 
-@given(names, st.data())
-def test_one_slip_is_always_found(name: str, data: st.DataObject) -> None:
-    at = data.draw(st.integers(0, len(name) - 1))
-    slipped = name[:at] + data.draw(st.sampled_from("abcxyz")) + name[at + 1 :]
-    if compare_names(name, slipped):
-        assert set(name_marks(name)) & set(name_marks(slipped))
+@given(plain_words, st.sampled_from(["my-{}", "{}-pro", "official-{}-skill", "{}-tool"]))
+def test_a_name_with_an_affix_is_always_found(word: str, shape: str) -> None:
+    dressed = shape.format(word)
+
+    assert compare_names(word, dressed) is SLIP
+    assert set(name_marks(word)) & set(name_marks(dressed))
+
+
+@given(plain_words, st.data())
+def test_a_letter_of_another_script_is_always_found(word: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(word) - 1))
+    foreign = data.draw(st.sampled_from(look_alikes(word[at])))
+    dressed = word[:at] + foreign + word[at + 1 :]
+
+    assert compare_names(word, dressed) is HOMOGLYPH
+    assert set(name_marks(word)) & set(name_marks(dressed))
 
 
 @given(names, names)
