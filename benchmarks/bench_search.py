@@ -55,7 +55,7 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import Settings
 from vskill_platform.stores.skill_store import get_skill, write_skill
 from vskill_platform.web.app import create_app
-from vskill_platform.web.http.media_types import check_media_type
+from vskill_platform.web.http.bodies import check_media_type
 
 CLAIMED = 100_000
 SKILLS, CLIENTS = amount(CLAIMED, quick=10_000), 32

@@ -14,8 +14,7 @@ from litestar.handlers import HTTPRouteHandler
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.app import build_state, create_app
-from vskill_platform.web.http.env_middleware import EnvMiddleware
-from vskill_platform.web.http.middleware import AccessMiddleware
+from vskill_platform.web.http.middleware import AccessMiddleware, EnvMiddleware
 from vskill_platform.web.http.rate_limits import RateLimits
 from vskill_platform.web.live.broadcast import Broadcast
 

@@ -10,7 +10,7 @@ from vskill_platform.access.users import add_user
 from vskill_platform.model.user import Role, User
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.user_store import Password, write_password
-from vskill_platform.web.http.cookies import SESSION_COOKIE
+from vskill_platform.web.http.visitor import SESSION_COOKIE
 
 NAMES = {Role.READER: "ben", Role.PUBLISHER: "ada", Role.REVIEWER: "rae", Role.ADMIN: "cyd"}
 PASSWORD = "correct horse battery staple"

@@ -15,9 +15,7 @@ import uvicorn
 from vskill_platform.access.first_admin import invite_first_admin, link_file
 from vskill_platform.base.process_limits import raise_file_limit
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.cli.connection_limits import ConnectionShares
 from vskill_platform.cli.run_command import run_worker
-from vskill_platform.cli.slow_clients import protocol_with
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cli.terminal import echo
 from vskill_platform.cron.schedule import run_cron
@@ -32,6 +30,7 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.settings import Settings, listed, variable
 from vskill_platform.stores.submission_store import get_source_owner
+from vskill_platform.web.http.slow_clients import ConnectionQuota, protocol_with
 
 if TYPE_CHECKING:
     from vskill_platform.catalogue.catalogue import Catalogue
@@ -90,7 +89,7 @@ async def _run_parts(
 
     connections = _count_connections()
     # One less than the server's own limit, at which it refuses everybody.
-    shares = ConnectionShares(
+    shares = ConnectionQuota(
         in_all=connections - 1,
         each=env.settings.connections_per_address,
         proxies=listed(env.settings.trusted_proxies),

@@ -13,12 +13,9 @@ from vskill_platform.model.rights import Right
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.html.templating import build_templates
 from vskill_platform.web.http.bodies import MAX_BODY_BYTES, BoundedRequest
-from vskill_platform.web.http.env_middleware import EnvMiddleware
-from vskill_platform.web.http.etags import ETags
 from vskill_platform.web.http.guard import RIGHT, check_every_handler, check_right
-from vskill_platform.web.http.head_requests import HeadRequests
 from vskill_platform.web.http.headers import add_headers
-from vskill_platform.web.http.middleware import AccessMiddleware
+from vskill_platform.web.http.middleware import AccessMiddleware, EnvMiddleware, ETags, HeadRequests
 from vskill_platform.web.http.problems import answer_problem
 from vskill_platform.web.http.rate_limits import RateLimits
 from vskill_platform.web.http.search_index import warn_if_stale
@@ -26,8 +23,8 @@ from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.openapi import api_router, describe_api
 from vskill_platform.web.registry.probes import KnownHealth, KnownReadiness
 from vskill_platform.web.routes import page_handlers
-from vskill_platform.web.skills.counted_installs import CountedInstalls
-from vskill_platform.web.skills.slug_paths import SlugPaths
+from vskill_platform.web.skills.installs import CountedInstalls
+from vskill_platform.web.skills.slugs import SlugPaths
 
 #: Form fields besides the files of a skill.
 _OTHER_PARTS = 20

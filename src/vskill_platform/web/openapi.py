@@ -17,15 +17,13 @@ from litestar.routes import HTTPRoute
 
 from vskill_platform import __version__
 from vskill_platform.model.rights import SCOPE_RIGHTS, Right, Scope
-from vskill_platform.web.http.cookies import SESSION_COOKIE
+from vskill_platform.web.http.bodies import body_media_type, check_media_type
 from vskill_platform.web.http.csrf import CSRF_HEADER
-from vskill_platform.web.http.framework_errors import body_media_type
 from vskill_platform.web.http.guard import RIGHT
-from vskill_platform.web.http.media_types import check_media_type
 from vskill_platform.web.http.problem_kinds import KINDS, REFUSALS, UNEXPECTED
 from vskill_platform.web.http.problems import PROBLEM_TYPE, Problem
-from vskill_platform.web.http.request_id import REQUEST_ID_HEADER
-from vskill_platform.web.http.requests import SAFE_METHODS
+from vskill_platform.web.http.requests import REQUEST_ID_HEADER, SAFE_METHODS
+from vskill_platform.web.http.visitor import SESSION_COOKIE
 from vskill_platform.web.routes import api_handlers
 
 _UNCHANGED, _FIRST_PROBLEM, _NOT_SIGNED_IN = 304, 400, 401

@@ -32,8 +32,7 @@ from vskill_platform.stores.audit_store import AuditRecord, list_audit
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.submission_store import write_submission
-from vskill_platform.web.http.cookies import SESSION_COOKIE, VISIT_COOKIE
-from vskill_platform.web.http.visitor import csrf_token_for
+from vskill_platform.web.http.visitor import SESSION_COOKIE, VISIT_COOKIE, csrf_token_for
 from vskill_platform.web.live.broadcast import Broadcast, open_broadcast
 
 API = "/api/v1"

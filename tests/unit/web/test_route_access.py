@@ -21,8 +21,7 @@ from vskill_platform.model.user import Role, Scope, User
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.web.app import create_app
-from vskill_platform.web.http.cookies import SESSION_COOKIE, VISIT_COOKIE
-from vskill_platform.web.http.visitor import csrf_token_for
+from vskill_platform.web.http.visitor import SESSION_COOKIE, VISIT_COOKIE, csrf_token_for
 
 #: What the guard says to whom it does not let through.
 _REFUSALS = {"not_signed_in", "right_missing"}

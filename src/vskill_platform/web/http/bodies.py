@@ -1,7 +1,7 @@
-"""How much of a request is read, by what it says it is: forms and JSON are small, files are not.
+"""Request bodies: how much is read, which media types are accepted, and the fields of a form.
 
-A body is read on the event loop, and often for somebody unknown: what is too large is refused
-before any of it is parsed.
+A body is read on the event loop, often before the sender is known, so anything too large is
+refused before it is parsed.
 """
 
 import asyncio
@@ -13,15 +13,21 @@ from urllib.parse import parse_qsl
 from litestar import Request
 from litestar.datastructures import FormMultiDict
 from litestar.enums import RequestEncodingType
+from litestar.exceptions import HTTPException
 from litestar.exceptions.http_exceptions import (
     InternalServerException,
     RequestEntityTooLarge,
 )
+from litestar.handlers import HTTPRouteHandler
+from litestar.handlers.base import BaseRouteHandler
+from litestar.params import BodyKwarg
+from litestar.status_codes import HTTP_415_UNSUPPORTED_MEDIA_TYPE
 from litestar.types import Empty
 
 from vskill_platform.errors import InvalidInput, TooLarge
 from vskill_platform.intake.discover import MAX_SKILLS
-from vskill_platform.web.http.concurrency_quota import Shares, hold_until_answered
+from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota, hold_until_answered
+from vskill_platform.web.http.requests import Connection, WebRequest
 
 _KIB = 1024
 #: For all that does not say otherwise.
@@ -34,10 +40,16 @@ MAX_POLICY_BYTES = 2048 * _KIB
 MAX_FIELDS = MAX_SKILLS + 100
 #: A large body is in memory, or takes many open files, until it is answered. Small ones need not
 #: wait for those, so that most skills can be handed in also while others send large ones slowly.
-LARGE_BODIES = Shares(in_all=6, each=2, what="sending files", retry_after=timedelta(seconds=15))
+LARGE_BODIES = ConcurrencyQuota(
+    in_all=6, each=2, what="sending files", retry_after=timedelta(seconds=15)
+)
 LARGE_BODY_SECONDS = 300.0
+#: The argument of a handler that is made from the body.
+BODY_ARGUMENT = "data"
 #: In `opt`: what this handler allows is for files alone.
 TAKES_FILES = "takes_files"
+#: No field of a form that is typed is longer.
+_MAX_FIELD_LENGTH = 10_000
 
 
 class BoundedRequest(Request[Any, Any, Any]):
@@ -96,3 +108,48 @@ def _fields(body: bytes) -> list[tuple[str, Any]]:
 
 def _too_large(most: int) -> TooLarge:
     return TooLarge(f"at most {most // _KIB:,} KiB are read here")
+
+
+async def read_fields(request: WebRequest) -> dict[str, str]:
+    """Return each field's text, the last one if it came twice; what is no text is left out."""
+    form = await request.form()
+    return {
+        name: value[:_MAX_FIELD_LENGTH]
+        for name, value in form.multi_items()
+        if isinstance(value, str)
+    }
+
+
+async def read_choices(request: WebRequest, name: str) -> list[str]:
+    """Return what was ticked under one name."""
+    form = await request.form()
+    return [value for value in form.getall(name, []) if isinstance(value, str)]
+
+
+async def check_media_type(connection: Connection, handler: BaseRouteHandler) -> None:
+    """Refuse a body of another kind; one that does not say its kind is taken for the right one.
+
+    It waits for nothing, but what is not async would be sent to a thread with every request.
+    """
+    sent = connection.headers.get("content-type", "").partition(";")[0].strip().lower()
+    wanted = body_media_type(handler) if sent and isinstance(handler, HTTPRouteHandler) else None
+    if wanted is None or _fits(sent, wanted):
+        return
+    raise HTTPException(
+        status_code=HTTP_415_UNSUPPORTED_MEDIA_TYPE, detail=f"{sent} was sent; {wanted} is taken"
+    )
+
+
+def _fits(sent: str, wanted: str) -> bool:
+    is_json = wanted == RequestEncodingType.JSON and sent.startswith("application/")
+    return sent == wanted or (is_json and sent.endswith("+json"))
+
+
+def body_media_type(handler: HTTPRouteHandler) -> str | None:
+    """Return what a handler takes as its body; None if it takes none."""
+    field = handler.parsed_fn_signature.parameters.get(BODY_ARGUMENT)
+    if field is None:
+        return None
+    said = field.kwarg_definition
+    kind = said.media_type if isinstance(said, BodyKwarg) else RequestEncodingType.JSON
+    return kind.value if isinstance(kind, RequestEncodingType) else kind

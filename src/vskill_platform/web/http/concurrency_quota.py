@@ -4,19 +4,18 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from typing import Any
 
-from litestar.connection import ASGIConnection
 from litestar.types import Scope
 
 from vskill_platform.errors import TooMany
 from vskill_platform.web.http.rate_limits import who_asks
+from vskill_platform.web.http.requests import Connection
 from vskill_platform.web.http.visitor import visitor_of
 
 _HELD = "held"
 
 
-class Shares:
+class ConcurrencyQuota:
     """Counted in memory, by each node for itself, and never waited for."""
 
     def __init__(self, *, in_all: int, each: int, what: str, retry_after: timedelta) -> None:
@@ -62,6 +61,6 @@ def held_until_answered(scope: Scope) -> Iterator[None]:
         yield
 
 
-def hold_until_answered(connection: ASGIConnection[Any, Any, Any, Any], shares: Shares) -> None:
+def hold_until_answered(connection: Connection, shares: ConcurrencyQuota) -> None:
     held: ExitStack = connection.scope["state"][_HELD]
     held.enter_context(shares.held_by(who_asks(visitor_of(connection))))

@@ -1,15 +1,13 @@
 """Requests that somebody else's page makes a browser send are not the visitor's."""
 
 import hmac
-from typing import Any
 from urllib.parse import urlsplit
 
 from litestar import Request
-from litestar.connection import ASGIConnection
 
 from vskill_platform.errors import RequestForged
 from vskill_platform.stores.db import get_settings
-from vskill_platform.web.http.requests import SAFE_METHODS, is_api
+from vskill_platform.web.http.requests import SAFE_METHODS, Connection, WebRequest, is_api
 from vskill_platform.web.http.visitor import visitor_of
 
 CSRF_FIELD = "csrf_token"
@@ -18,7 +16,7 @@ _OWN_SITES = frozenset({"same-origin", "none"})
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
-async def check_csrf(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+async def check_csrf(connection: Connection) -> None:
     """Refuse what changes something and cannot be shown to come from a page of ours.
 
     A bearer token is proof enough: no browser sends one by itself. A program that calls the API
@@ -37,7 +35,7 @@ async def check_csrf(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
         raise RequestForged("this form has grown old, or was not shown by this registry")
 
 
-def _check_site(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+def _check_site(connection: Connection) -> None:
     """Believe the browser when it says that the request comes from elsewhere."""
     site = connection.headers.get("sec-fetch-site")
     origin = connection.headers.get("origin")
@@ -52,18 +50,18 @@ def _check_site(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
         raise RequestForged("this request comes from another site")
 
 
-async def _in_form(connection: ASGIConnection[Any, Any, Any, Any]) -> str:
+async def _in_form(connection: Connection) -> str:
     if not isinstance(connection, Request) or not _is_form(connection):
         return ""
     value = (await connection.form()).get(CSRF_FIELD)
     return value if isinstance(value, str) else ""
 
 
-async def _let_go(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+async def _let_go(connection: Connection) -> None:
     """Close the files of a form that nobody will look at."""
     if isinstance(connection, Request) and _is_form(connection):
         await (await connection.form()).close()
 
 
-def _is_form(connection: Request[Any, Any, Any]) -> bool:
+def _is_form(connection: WebRequest) -> bool:
     return connection.headers.get("content-type", "").lower().startswith(_FORMS)

@@ -1,9 +1,6 @@
 """The one place that lets requests through: every handler names the right that it needs."""
 
-from typing import Any
-
 from litestar import Litestar
-from litestar.connection import ASGIConnection
 from litestar.enums import HttpMethod
 from litestar.handlers import HTTPRouteHandler
 from litestar.handlers.base import BaseRouteHandler
@@ -13,6 +10,7 @@ from vskill_platform.errors import ConfigError, NotSignedIn, RightMissing
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.csrf import check_csrf
+from vskill_platform.web.http.requests import Connection
 from vskill_platform.web.http.visitor import visitor_of
 
 #: Where a handler names its right: `@get("/queue", opt={"right": Right.ANYONE})`.
@@ -27,9 +25,7 @@ _NEEDS = {
 }
 
 
-async def check_right(
-    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
-) -> None:
+async def check_right(connection: Connection, handler: BaseRouteHandler) -> None:
     """Let a request through to its handler, or say what is missing."""
     if is_about_options(handler):
         return

@@ -1,12 +1,11 @@
 """What every answer carries, also one of the framework: its id, and what a browser may do."""
 
-from litestar.datastructures import MutableScopeHeaders
+from litestar.datastructures import CacheControlHeader, MutableScopeHeaders
 from litestar.types import Message, Scope
 
 from vskill_platform.stores.db import get_settings
-from vskill_platform.web.http.cookies import visit_cookie
-from vskill_platform.web.http.request_id import REQUEST_ID_HEADER, request_id_of
-from vskill_platform.web.http.visitor import SHOWS_FORM, VISITOR
+from vskill_platform.web.http.requests import REQUEST_ID_HEADER, request_id_of
+from vskill_platform.web.http.visitor import SHOWS_FORM, VISITOR, visit_cookie
 
 #: Where the secret is kept that a new visitor's cookie would hold.
 NEW_VISIT = "vskill_new_visit"
@@ -16,6 +15,10 @@ CONTENT_SECURITY_POLICY = (
     "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
+#: Pages with secrets in them are not kept, not even by the browser.
+NOT_KEPT = {"Cache-Control": "no-store"}
+#: For handlers whose answer names the moment it was made: a tag could never match.
+NEVER_THE_SAME = CacheControlHeader(no_store=True)
 #: A handler that sets one of these itself keeps its own.
 _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,

@@ -1,22 +1,182 @@
-"""What every request passes on its way in: its name, who sent it, and whether that is too often."""
+"""What every request passes: worker env, allowed hosts, identity, rate limits, HEAD and ETags."""
 
-from typing import Any
+import hashlib
+import ipaddress
+from functools import partial
+from typing import Any, cast
 
 from litestar import Request
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.enums import HttpMethod, ScopeType
+from litestar.status_codes import HTTP_200_OK, HTTP_304_NOT_MODIFIED
+from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
 from vskill_platform.errors import NotFound, NotSignedIn, VskillError, WrongHost
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.settings import Settings, allowed_hosts, is_loopback, variable
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.http.concurrency_quota import held_until_answered
 from vskill_platform.web.http.headers import NEW_VISIT
-from vskill_platform.web.http.hosts import check_host
-from vskill_platform.web.http.identify import address_of, identify
 from vskill_platform.web.http.problems import answer_problem
 from vskill_platform.web.http.rate_limits import RateLimits, household, who_asks
-from vskill_platform.web.http.request_id import request_id_of
-from vskill_platform.web.http.requests import SAFE_METHODS, is_health, is_plain, leads_nowhere
-from vskill_platform.web.http.visitor import VISITOR
+from vskill_platform.web.http.requests import (
+    SAFE_METHODS,
+    WebRequest,
+    is_health,
+    is_plain,
+    leads_nowhere,
+    request_id_of,
+)
+from vskill_platform.web.http.visitor import VISITOR, address_of, identify
+
+#: A stream that nobody reads would never end.
+_STREAMS = "/live/"
+#: In the scope of what looks like a GET and was a HEAD.
+IS_HEAD = "vskill_platform.is_head"
+_API_PREFIX = "/api/"
+#: A larger answer is sent as it comes.
+_MAX_BYTES = 1024 * 1024
+_PIECE = 2047
+_WANTED = b"if-none-match"
+_OF_CONTENT = frozenset({b"content-length", b"content-type"})
+
+
+class EnvMiddleware:
+    def __init__(self, app: ASGIApp, env: WorkerEnv) -> None:
+        self._app = app
+        self._env = env
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await run_with_worker_env(self._env, partial(self._app, scope, receive, send))
+
+
+class HeadRequests:
+    """Stands before whatever looks at the method; behind it there is no HEAD."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_head = scope["type"] == ScopeType.HTTP and scope["method"] == HttpMethod.HEAD
+        if not is_head or scope["path"].startswith(_STREAMS):
+            await self._app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            if message["type"] != "http.response.body":
+                await send(message)
+            elif not message.get("more_body"):
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        # A copy: the server looks at its own, so as not to wait for a body.
+        as_get = cast("HTTPScope", {**scope, "method": HttpMethod.GET.value, IS_HEAD: True})
+        await self._app(as_get, receive, send_head)
+
+
+class ETags:
+    """Holds a small JSON answer back until its tag is known; all else passes through."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_read = scope["type"] == ScopeType.HTTP and scope.get("method") == "GET"
+        if is_read and scope["path"].startswith(_API_PREFIX):
+            send = _Holding(scope, send)
+        await self._app(scope, receive, send)
+
+
+class _Holding:
+    """A `send` that looks at the whole of an answer before any of it leaves."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope, self._send = scope, send
+        self._start: Any = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and _is_small_json(message):
+            self._start = message
+            return
+        if self._start is not None and message["type"] == "http.response.body":
+            start, self._start = self._start, None
+            if not message.get("more_body"):
+                self._tag(start, message)
+            await self._send(start)
+        await self._send(message)
+
+    def _tag(self, start: Any, body: Any) -> None:
+        """Give the answer its tag; if that is what the caller has, send nothing else."""
+        tag = f'W/"{_digest(body.get("body", b""))}"'
+        headers = [*start["headers"], (b"etag", tag.encode())]
+        if tag in _wanted(self._scope):
+            start["status"] = HTTP_304_NOT_MODIFIED
+            headers = [item for item in headers if item[0].lower() not in _OF_CONTENT]
+            body["body"] = b""
+        start["headers"] = headers
+
+
+def _digest(body: bytes) -> str:
+    """Name the content; in pieces so small that the interpreter lock is not handed over for them.
+
+    Whoever has it then gives it back after milliseconds, and the digest takes microseconds.
+    """
+    digest, view = hashlib.sha256(), memoryview(body)
+    for start in range(0, len(body), _PIECE):
+        digest.update(view[start : start + _PIECE])
+    return digest.hexdigest()[:32]
+
+
+def _is_small_json(start: Any) -> bool:
+    headers = {name.lower(): value for name, value in start["headers"]}
+    is_json = headers.get(b"content-type", b"").startswith(b"application/json")
+    length = int(headers.get(b"content-length", b"0") or 0)
+    is_ok = start["status"] == HTTP_200_OK
+    has_none = b"etag" not in headers and b"no-store" not in headers.get(b"cache-control", b"")
+    return is_ok and is_json and has_none and length <= _MAX_BYTES
+
+
+def _wanted(scope: Scope) -> set[str]:
+    values = [value.decode("latin-1") for name, value in scope["headers"] if name == _WANTED]
+    return {tag.strip() for value in values for tag in value.split(",")}
+
+
+def check_host(scope: Scope, settings: Settings) -> None:
+    """Refuse a request for a host that is not this registry."""
+    named = [value for name, value in scope["headers"] if name.lower() == b"host"]
+    host = _host_of(named[0].decode("latin-1")) if len(named) == 1 else ""
+    if not host or not _is_ours(host, scope, settings):
+        raise WrongHost(
+            f"this registry is not known as {host or 'a host without a name'!r}; its operator can "
+            f"set {variable('public_url')} or {variable('allowed_hosts')}"
+        )
+
+
+def _is_ours(host: str, scope: Scope, settings: Settings) -> bool:
+    if host in allowed_hosts(settings) or is_loopback(host):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    # No name leads here, so nobody can have made it lead elsewhere before. Once the operator has
+    # said where the registry is, only the address that was connected to is its own.
+    server = scope.get("server")
+    return not settings.public_url or (server is not None and str(address) == server[0])
+
+
+def _host_of(text: str) -> str:
+    """Return the host of a `Host` header in lower case, without its port; empty if it is none."""
+    host, _, port = text.lower().rpartition(":") if _has_port(text) else (text.lower(), "", "")
+    if port and not (port.isascii() and port.isdigit()):
+        return ""
+    if host.startswith("[") and host.endswith("]"):
+        return host[1:-1]
+    return host.removesuffix(".")
+
+
+def _has_port(text: str) -> bool:
+    return ":" in text and not text.endswith("]")
 
 
 class AccessMiddleware:
@@ -28,7 +188,7 @@ class AccessMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with bound_contextvars(request_id=request_id_of(scope)), held_until_answered(scope):
-            request: Request[Any, Any, Any] = Request(scope, receive, send)
+            request: WebRequest = Request(scope, receive, send)
             try:
                 await self._let_in(request)
                 await self._app(scope, receive, send)
@@ -36,7 +196,7 @@ class AccessMiddleware:
                 answer = answer_problem(request, error).to_asgi_response(app=None, request=request)
                 await answer(scope, receive, send)
 
-    async def _let_in(self, request: Request[Any, Any, Any]) -> None:
+    async def _let_in(self, request: WebRequest) -> None:
         path = request.scope["path"]
         if is_health(path):
             return
@@ -54,7 +214,7 @@ class AccessMiddleware:
         if leads_nowhere(path):
             raise NotFound("no page and no answer has this address")
 
-    def _count(self, request: Request[Any, Any, Any], who: str) -> None:
+    def _count(self, request: WebRequest, who: str) -> None:
         settings = get_settings()
         is_read = request.scope["method"] in SAFE_METHODS
         kind, rate = (

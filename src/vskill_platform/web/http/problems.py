@@ -1,16 +1,26 @@
-"""What went wrong, said in one sentence: as a problem to programs, as a page to people."""
+"""Error answers: problem+json for programs, a page for people."""
 
 import math
-from typing import Any
+from enum import Enum
+from typing import Any, get_args
 
 import msgspec
-from litestar import Request, Response
+from litestar import Response
 from litestar.exceptions import HTTPException
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import ParameterKwarg
 from litestar.response import Redirect, Template
+from litestar.status_codes import (
+    HTTP_400_BAD_REQUEST,
+    HTTP_404_NOT_FOUND,
+    HTTP_405_METHOD_NOT_ALLOWED,
+    HTTP_413_REQUEST_ENTITY_TOO_LARGE,
+)
+from litestar.typing import FieldDefinition
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import NotSignedIn
-from vskill_platform.web.http.framework_errors import headers_of_refusal, words_of_refusal
+from vskill_platform.web.http.bodies import BODY_ARGUMENT, body_media_type
 from vskill_platform.web.http.problem_kinds import (
     OUT_OF_RESOURCES,
     OUTAGE,
@@ -18,14 +28,69 @@ from vskill_platform.web.http.problem_kinds import (
     Kind,
     kind_of,
 )
-from vskill_platform.web.http.request_id import request_id_of
-from vskill_platform.web.http.requests import sign_in_url, wants_html
+from vskill_platform.web.http.requests import WebRequest, request_id_of, wants_html
+from vskill_platform.web.http.urls import sign_in_url
 
+#: What the framework says of a body that is not there.
+_NO_BODY = f"'{BODY_ARGUMENT}'"
+_IN_THE_BODY = "the body"
 log = get_logger(__name__)
 
 #: When to come back after an outage, if nobody knows better.
 RETRY_AFTER_SECONDS = 5
 PROBLEM_TYPE = "application/problem+json"
+
+
+def words_of_refusal(request: WebRequest, error: HTTPException) -> str:
+    """Say what is wrong, with the names that the sender knows."""
+    handler = request.scope.get("route_handler")
+    if error.status_code == HTTP_404_NOT_FOUND:
+        return "No page and no answer has this address."
+    if error.status_code == HTTP_405_METHOD_NOT_ALLOWED:
+        return f"{request.scope['method']} is not known here."
+    if not isinstance(handler, HTTPRouteHandler):
+        return error.detail
+    if error.status_code == HTTP_413_REQUEST_ENTITY_TOO_LARGE:
+        return f"At most {handler.resolve_request_max_body_size():,} bytes are taken here."
+    if isinstance(error.extra, list):
+        return "; ".join(_mistake(item, handler) for item in error.extra)
+    is_unreadable = error.status_code == HTTP_400_BAD_REQUEST and body_media_type(handler)
+    return f"{_IN_THE_BODY} cannot be read: {error.detail}" if is_unreadable else error.detail
+
+
+def headers_of_refusal(request: WebRequest, error: HTTPException) -> dict[str, str]:
+    """Return the headers of a refusal; the framework does not know that HEAD is answered as GET."""
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    allowed = set(headers.get("allow", "").split(", "))
+    if "GET" in allowed and request.scope["method"] != "HEAD":
+        headers["allow"] = ", ".join(sorted(allowed | {"HEAD"}))
+    return headers
+
+
+def _mistake(item: dict[str, str], handler: HTTPRouteHandler) -> str:
+    key, message = item.get("key", ""), item.get("message", "")
+    if key == BODY_ARGUMENT:
+        if message == _NO_BODY:
+            return f"{_IN_THE_BODY} is missing: send {body_media_type(handler)}"
+        return f"{_IN_THE_BODY}: {message}"
+    field = handler.parsed_fn_signature.parameters.get(key)
+    if field is None or item.get("source") == "body":
+        return f"{key}: {message}"
+    words = ", ".join(_choices(field.annotation))
+    return f"{_sent_name(key, field)}: {message}" + (f"; it is one of {words}" if words else "")
+
+
+def _sent_name(key: str, field: FieldDefinition) -> str:
+    """Return what a parameter is called in the address."""
+    definition = field.kwarg_definition
+    return (isinstance(definition, ParameterKwarg) and definition.name) or key
+
+
+def _choices(annotation: Any) -> list[str]:
+    """Return the words that a parameter may be; none if it is no choice."""
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [str(item.value) for item in annotation if item.value]
+    return [word for inner in get_args(annotation) for word in _choices(inner)]
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +111,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     error: str
 
 
-def answer_problem(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+def answer_problem(request: WebRequest, error: Exception) -> Response[Any]:
     """Answer whatever was raised; what only the operator should know goes into the log alone."""
     is_page = wants_html(request)
     if isinstance(error, NotSignedIn) and is_page:
@@ -69,13 +134,13 @@ def answer_problem(request: Request[Any, Any, Any], error: Exception) -> Respons
     return Response(problem, status_code=kind.status, headers=headers, media_type=PROBLEM_TYPE)
 
 
-def _detail_of(request: Request[Any, Any, Any], error: Exception, kind: Kind) -> str:
+def _detail_of(request: WebRequest, error: Exception, kind: Kind) -> str:
     if kind.detail:
         return kind.detail
     return words_of_refusal(request, error) if isinstance(error, HTTPException) else str(error)
 
 
-def _headers_of(request: Request[Any, Any, Any], error: Exception, kind: Kind) -> dict[str, str]:
+def _headers_of(request: WebRequest, error: Exception, kind: Kind) -> dict[str, str]:
     headers = headers_of_refusal(request, error) if isinstance(error, HTTPException) else {}
     if isinstance(error, NotSignedIn):
         headers["WWW-Authenticate"] = 'Bearer realm="vskill-platform"'
@@ -87,7 +152,7 @@ def _headers_of(request: Request[Any, Any, Any], error: Exception, kind: Kind) -
     return headers
 
 
-def _write_down(request: Request[Any, Any, Any], error: Exception, kind: Kind) -> None:
+def _write_down(request: WebRequest, error: Exception, kind: Kind) -> None:
     path = request.scope["path"]
     if kind is UNEXPECTED:
         log.error("request failed", path=path, exc_info=error)

@@ -4,12 +4,10 @@ import ipaddress
 import math
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any
-
-from litestar.connection import ASGIConnection
 
 from vskill_platform.errors import TooMany
 from vskill_platform.model.rights import Visitor, read_address
+from vskill_platform.web.http.requests import Connection
 
 _MINUTE = 60.0
 #: Visitors who are remembered at the same time; who has been quiet is forgotten first.
@@ -51,7 +49,7 @@ class RateLimits:
         self._whole_at = busy
 
 
-def limits_of(connection: ASGIConnection[Any, Any, Any, Any]) -> RateLimits:
+def limits_of(connection: Connection) -> RateLimits:
     limits: RateLimits = connection.app.state.limits
     return limits
 

@@ -1,20 +1,25 @@
-"""What the path and the headers of a request say about who is asking, and what for."""
+"""What the path and the headers of a request say, and the id of each request."""
 
+import random
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
 
+from litestar import Request
 from litestar.connection import ASGIConnection
+from litestar.types import Scope
+
+#: Any request, and any connection: what is in their state is read by functions of this package.
+WebRequest = Request[Any, Any, Any]
+Connection = ASGIConnection[Any, Any, Any, Any]
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-SIGN_IN = "/sign-in"
 #: For probes, which know this machine by any address.
 _HEALTH = frozenset({"/healthz", "/healthz/queue", "/readyz"})
 _STATIC = "/static/"
 _STATIC_FOLDER = Path(__file__).parents[1] / "static"
 _STATIC_FILES = frozenset(f"{_STATIC}{path.name}" for path in _STATIC_FOLDER.iterdir())
-#: Where signing in leads back to nothing.
-_NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome")
+REQUEST_ID_HEADER = "X-Request-Id"
+_REQUEST_ID = "vskill_request_id"
 
 
 def is_health(path: str) -> bool:
@@ -31,37 +36,20 @@ def leads_nowhere(path: str) -> bool:
     return not path.isprintable() or (path.startswith(_STATIC) and path not in _STATIC_FILES)
 
 
-def is_api(connection: ASGIConnection[Any, Any, Any, Any]) -> bool:
+def is_api(connection: Connection) -> bool:
     return connection.scope["path"].startswith("/api/")
 
 
-def wants_html(connection: ASGIConnection[Any, Any, Any, Any]) -> bool:
+def wants_html(connection: Connection) -> bool:
     """Tell whether a person looks at the answer."""
     return "text/html" in connection.headers.get("accept", "") and not is_api(connection)
 
 
-def sign_in_url(connection: ASGIConnection[Any, Any, Any, Any]) -> str:
-    """Return where to sign in, and come back to this page, or to the one with the form."""
-    if connection.scope.get("method") in SAFE_METHODS:
-        query = connection.scope.get("query_string", b"").decode("latin-1")
-        back = connection.scope["path"] + (f"?{query}" if query else "")
-    else:
-        page = urlsplit(connection.headers.get("referer", ""))
-        is_own = page.netloc == connection.headers.get("host")
-        back = page.path if is_own else "/"
-    back = safe_path(back)
-    return SIGN_IN if back == "/" else f"{SIGN_IN}?{urlencode({'next': back})}"
-
-
-def safe_path(text: str) -> str:
-    r"""Return *text* if it leads to a page here, else the first page.
-
-    Browsers read a backslash as a slash and leave out control characters, so that `/\host` and
-    `/<tab>/host` lead to other hosts as `//host` does.
-    """
-    is_odd = "\\" in text or not text.isprintable() or not text.isascii()
-    if not text.startswith("/") or text.startswith("//") or is_odd:
-        return "/"
-    path = urlsplit(text).path
-    is_way_back = not any(path == place or path.startswith(f"{place}/") for place in _NO_WAY_BACK)
-    return text if is_way_back else "/"
+def request_id_of(scope: Scope) -> str:
+    """Return the name of a request; the first who asks gives it one."""
+    state = scope["state"]
+    if _REQUEST_ID not in state:
+        # It is no secret, and asking the system for one would hand over the interpreter lock.
+        state[_REQUEST_ID] = f"req_{random.getrandbits(80):020x}"
+    name: str = state[_REQUEST_ID]
+    return name

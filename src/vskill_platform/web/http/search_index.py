@@ -1,8 +1,5 @@
 """How handlers reach the catalogue, what of it a visitor may see, and whether it is current."""
 
-from typing import Any
-
-from litestar.connection import ASGIConnection
 from litestar.datastructures import MutableScopeHeaders
 from litestar.status_codes import HTTP_400_BAD_REQUEST
 from litestar.types import Message, Scope
@@ -12,6 +9,7 @@ from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, Visible
 from vskill_platform.errors import NotReady
 from vskill_platform.model.rights import Visitor
+from vskill_platform.web.http.requests import Connection
 
 #: RFC 7234: the answer was true once, and nobody could ask whether it still is.
 STALE = '110 - "Response is Stale"'
@@ -19,7 +17,7 @@ STALE = '110 - "Response is Stale"'
 _ASKED = "vskill_catalogue"
 
 
-def catalogue_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Catalogue:
+def catalogue_of(connection: Connection) -> Catalogue:
     """Return what is searched and listed; NotReady if this process has none."""
     catalogue: Catalogue | None = connection.app.state.catalogue
     if catalogue is None:

@@ -1,7 +1,13 @@
 """The addresses of pages about skills, made in one place."""
 
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
+
+from vskill_platform.web.http.requests import SAFE_METHODS, Connection
+
+SIGN_IN = "/sign-in"
+#: Where signing in leads back to nothing.
+_NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome")
 
 
 def skill_url(slug: str, *parts: str, **query: Any) -> str:
@@ -13,3 +19,30 @@ def skill_url(slug: str, *parts: str, **query: Any) -> str:
 def with_query(path: str, **query: Any) -> str:
     wanted = {name: value for name, value in query.items() if value not in {"", None}}
     return f"{path}?{urlencode(wanted)}" if wanted else path
+
+
+def sign_in_url(connection: Connection) -> str:
+    """Return where to sign in, and come back to this page, or to the one with the form."""
+    if connection.scope.get("method") in SAFE_METHODS:
+        query = connection.scope.get("query_string", b"").decode("latin-1")
+        back = connection.scope["path"] + (f"?{query}" if query else "")
+    else:
+        page = urlsplit(connection.headers.get("referer", ""))
+        is_own = page.netloc == connection.headers.get("host")
+        back = page.path if is_own else "/"
+    back = safe_path(back)
+    return SIGN_IN if back == "/" else f"{SIGN_IN}?{urlencode({'next': back})}"
+
+
+def safe_path(text: str) -> str:
+    r"""Return *text* if it leads to a page here, else the first page.
+
+    Browsers read a backslash as a slash and leave out control characters, so that `/\host` and
+    `/<tab>/host` lead to other hosts as `//host` does.
+    """
+    is_odd = "\\" in text or not text.isprintable() or not text.isascii()
+    if not text.startswith("/") or text.startswith("//") or is_odd:
+        return "/"
+    path = urlsplit(text).path
+    is_way_back = not any(path == place or path.startswith(f"{place}/") for place in _NO_WAY_BACK)
+    return text if is_way_back else "/"

@@ -12,7 +12,7 @@ from vskill_platform.model.namespace import namespace_of
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.submission_store import read_submissions, submission_of_key
-from vskill_platform.web.http.concurrency_quota import Shares
+from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 
 log = get_logger(__name__)
 
@@ -61,7 +61,7 @@ class Broadcast:
         self._count = 0
         self._is_closed = False
         #: Held by each request for as long as it is open.
-        self.places = Shares(
+        self.places = ConcurrencyQuota(
             in_all=MAX_LISTENERS, each=MAX_OF_ONE, what="open pages", retry_after=_LOOK_AGAIN
         )
 

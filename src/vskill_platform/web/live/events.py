@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 
-from litestar import Request
 from litestar.params import FromPath
 from litestar.response import ServerSentEvent, ServerSentEventMessage
 
@@ -14,8 +12,8 @@ from vskill_platform.model.rights import Visitor
 from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.web.http.concurrency_quota import hold_until_answered
-from vskill_platform.web.http.identify import identify
-from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.visitor import identify, visitor_of
 from vskill_platform.web.live.broadcast import (
     PUBLIC_QUEUE,
     QUEUE,
@@ -39,9 +37,7 @@ _HELLO = ServerSentEventMessage(comment="listening", data=None, retry=5000)
 _STILL_HERE = ServerSentEventMessage(comment="still here", data=None)
 
 
-async def live_submission(
-    request: Request[Any, Any, Any], submission_id: FromPath[str]
-) -> ServerSentEvent:
+async def live_submission(request: WebRequest, submission_id: FromPath[str]) -> ServerSentEvent:
     """Say when this submission moves, and while it waits, when the queue does."""
     visitor = visitor_of(request)
     await find_visible_submission(visitor, submission_id)
@@ -49,13 +45,13 @@ async def live_submission(
     return ServerSentEvent(_events(broadcast_of(request), page), headers=dict(_HEADERS))
 
 
-async def live_queue(request: Request[Any, Any, Any]) -> ServerSentEvent:
+async def live_queue(request: WebRequest) -> ServerSentEvent:
     """Say when any submission moves that this visitor sees."""
     page = _Page(request, await _queue_topics(visitor_of(request)))
     return ServerSentEvent(_events(broadcast_of(request), page), headers=dict(_HEADERS))
 
 
-def broadcast_of(request: Request[Any, Any, Any]) -> Broadcast:
+def broadcast_of(request: WebRequest) -> Broadcast:
     """Return what pages listen to, with a place for this one: later it is too late to say no."""
     broadcast: Broadcast | None = request.app.state.broadcast
     if broadcast is None:
@@ -72,9 +68,7 @@ def pace(listeners: int) -> float:
 class _Page:
     """One open page, and what its visitor may hear of for as long as that is so."""
 
-    def __init__(
-        self, request: Request[Any, Any, Any], queue: frozenset[str], submission_id: str = ""
-    ) -> None:
+    def __init__(self, request: WebRequest, queue: frozenset[str], submission_id: str = "") -> None:
         self.submission_id = submission_id
         self._request = request
         self._queue = queue

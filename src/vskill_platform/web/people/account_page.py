@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
-from litestar import Request, Response
+from litestar import Response
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
@@ -18,12 +18,12 @@ from vskill_platform.model.user import Scope, User
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.token_store import list_tokens
-from vskill_platform.web.http.cookies import ended_session_cookie, session_cookie
-from vskill_platform.web.http.forms import read_choices, read_fields
-from vskill_platform.web.http.requests import SIGN_IN
-from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.people.sign_in_page import NOT_KEPT, count_try
-from vskill_platform.web.people.welcome_page import twice_the_same
+from vskill_platform.web.http.bodies import read_choices, read_fields
+from vskill_platform.web.http.headers import NOT_KEPT
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.urls import SIGN_IN
+from vskill_platform.web.http.visitor import ended_session_cookie, session_cookie, visitor_of
+from vskill_platform.web.people.sign_in_page import count_try, twice_the_same
 
 #: What to say after an act; what stands in the address is never shown itself.
 _DONE = {
@@ -69,12 +69,12 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True):
     new_token: NewToken | None = None
 
 
-async def account_page(request: Request[Any, Any, Any]) -> Template:
+async def account_page(request: WebRequest) -> Template:
     done = _DONE.get(request.query_params.get("done", ""), "")
     return await _show(request, Notes(done=done))
 
 
-async def change_password(request: Request[Any, Any, Any]) -> Response[Any]:
+async def change_password(request: WebRequest) -> Response[Any]:
     """Change the password; every session ends but the one that did it, which gets a new secret."""
     user, fields = _user(request), await read_fields(request)
     count_try(request, user.name)
@@ -91,7 +91,7 @@ async def change_password(request: Request[Any, Any, Any]) -> Response[Any]:
     return Redirect("/account?done=password", status_code=303, cookies=[cookie])
 
 
-async def add_own_token(request: Request[Any, Any, Any]) -> Template:
+async def add_own_token(request: WebRequest) -> Template:
     """Make a token and show it: this answer is the only place where it ever stands."""
     user, fields = _user(request), await read_fields(request)
     try:
@@ -107,24 +107,24 @@ async def add_own_token(request: Request[Any, Any, Any]) -> Template:
     return await _show(request, Notes(new_token=token), status=201)
 
 
-async def revoke_own_token(request: Request[Any, Any, Any], token_id: FromPath[str]) -> Redirect:
+async def revoke_own_token(request: WebRequest, token_id: FromPath[str]) -> Redirect:
     name = _user(request).name
     await revoke_token(token_id, actor=name, of=name)
     return Redirect("/account?done=token", status_code=303)
 
 
-async def end_own_session(request: Request[Any, Any, Any], session_id: FromPath[str]) -> Redirect:
+async def end_own_session(request: WebRequest, session_id: FromPath[str]) -> Redirect:
     await end_session(_user(request).name, session_id)
     return Redirect("/account?done=session", status_code=303)
 
 
-async def end_own_sessions(request: Request[Any, Any, Any]) -> Redirect:
+async def end_own_sessions(request: WebRequest) -> Redirect:
     name = _user(request).name
     await sign_out_everywhere(name, actor=name)
     return Redirect(SIGN_IN, status_code=303, cookies=[ended_session_cookie(get_settings())])
 
 
-async def change_members(request: Request[Any, Any, Any]) -> Response[Any]:
+async def change_members(request: WebRequest) -> Response[Any]:
     """Let the owner of a namespace say who sees what is private in it."""
     user, fields = _user(request), await read_fields(request)
     namespace, member = fields.get("namespace", ""), fields.get("member", "")
@@ -139,7 +139,7 @@ async def change_members(request: Request[Any, Any, Any]) -> Response[Any]:
     return Redirect("/account?done=namespace", status_code=303)
 
 
-async def _show(request: Request[Any, Any, Any], notes: Notes, *, status: int = 200) -> Template:
+async def _show(request: WebRequest, notes: Notes, *, status: int = 200) -> Template:
     user = _user(request)
     names = await list_namespaces_of(user.name)
     context = {
@@ -170,7 +170,7 @@ def browser_name(said: str) -> str:
     return f"{program} on {system}" if system else program
 
 
-def _user(request: Request[Any, Any, Any]) -> User:
+def _user(request: WebRequest) -> User:
     user = visitor_of(request).user
     if user is None:  # the guard lets nobody else in
         raise NotSignedIn("sign in first")

@@ -1,10 +1,10 @@
 """Accounts, tokens, users and the audit over the API."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from litestar import Request, Response
+from litestar import Response
 from litestar.params import FromPath, FromQuery, JSONBody
 from litestar.status_codes import HTTP_201_CREATED
 
@@ -24,15 +24,12 @@ from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.stores.user_store import list_users
-from vskill_platform.web.http.cursors import key_cursor, read_key
-from vskill_platform.web.http.limits import Limit, clamp
+from vskill_platform.web.http.api_types import Limit, Ok, Shape, Text, clamp, key_cursor, read_key
+from vskill_platform.web.http.headers import NOT_KEPT
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.people.sign_in_page import NOT_KEPT
-from vskill_platform.web.skills.shapes import Ok
-from vskill_platform.web.submissions.shapes import Shape, Text
 
-ApiRequest = Request[Any, Any, Any]
 _MAX_RECORDS = 100
 
 
@@ -123,7 +120,7 @@ class AuditList(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-async def who_am_i(request: ApiRequest) -> WhoAmI:
+async def who_am_i(request: WebRequest) -> WhoAmI:
     """Say who the caller is, and what the token is for."""
     visitor = visitor_of(request)
     user = visitor.user
@@ -136,7 +133,7 @@ async def who_am_i(request: ApiRequest) -> WhoAmI:
     )
 
 
-async def list_tenants(request: ApiRequest) -> Tenants:
+async def list_tenants(request: WebRequest) -> Tenants:
     """List the namespaces that the caller owns or is a member of."""
     user = visitor_of(request).user
     if user is None:
@@ -149,20 +146,20 @@ async def list_tenants(request: ApiRequest) -> Tenants:
     return Tenants(tenants=tenants)
 
 
-async def sign_out_all(request: ApiRequest) -> Ok:
+async def sign_out_all(request: WebRequest) -> Ok:
     """End every session of the caller; tokens stay good."""
     name = _user(request).name
     await sign_out_everywhere(name, actor=name)
     return Ok()
 
 
-async def list_own_tokens(request: ApiRequest) -> TokenList:
+async def list_own_tokens(request: WebRequest) -> TokenList:
     """List the caller's tokens, never the secrets."""
     return TokenList(tokens=[_token(one) for one in await list_tokens(_user(request).name)])
 
 
 @operation(status=HTTP_201_CREATED, response_headers=NOT_KEPT)
-async def make_token(request: ApiRequest, data: JSONBody[NewToken]) -> TokenMade:
+async def make_token(request: WebRequest, data: JSONBody[NewToken]) -> TokenMade:
     """Make a token; it is shown in this answer and never again."""
     name = _user(request).name
     made = await add_token(
@@ -171,7 +168,7 @@ async def make_token(request: ApiRequest, data: JSONBody[NewToken]) -> TokenMade
     return TokenMade(token=made.text, record=_token(made.record))
 
 
-async def revoke_over_api(request: ApiRequest, token_id: FromPath[str]) -> Ok:
+async def revoke_over_api(request: WebRequest, token_id: FromPath[str]) -> Ok:
     """Make one of the caller's tokens good for nothing."""
     name = _user(request).name
     await revoke_token(token_id, actor=name, of=name)
@@ -184,7 +181,7 @@ async def users_over_api() -> UserList:
 
 
 @operation(status=HTTP_201_CREATED, response_headers=NOT_KEPT)
-async def add_user_over_api(request: ApiRequest, data: JSONBody[NewUser]) -> UserMade:
+async def add_user_over_api(request: WebRequest, data: JSONBody[NewUser]) -> UserMade:
     """Add somebody, with a link by which they choose their password."""
     actor = visitor_of(request).name
     user = await add_user(data.name, data.role, actor=actor)
@@ -192,7 +189,7 @@ async def add_user_over_api(request: ApiRequest, data: JSONBody[NewUser]) -> Use
 
 
 async def change_user(
-    request: ApiRequest, name: FromPath[str], data: JSONBody[UserChange]
+    request: WebRequest, name: FromPath[str], data: JSONBody[UserChange]
 ) -> UserItem:
     """Change somebody's role, lock them out or let them in again."""
     actor = visitor_of(request).name
@@ -227,7 +224,7 @@ async def audit_over_api(
     return Response(answer, headers=headers)
 
 
-def _user(request: ApiRequest) -> User:
+def _user(request: WebRequest) -> User:
     user = visitor_of(request).user
     if user is None:
         raise NotSignedIn("this needs a sign-in")

@@ -1,34 +1,36 @@
-"""Signing in and out."""
+"""Sign-in and sign-out, and the invitation link where a user chooses a password."""
 
 from contextlib import suppress
 from typing import Any
 
-from litestar import Request, Response
+from litestar import Response
 from litestar.response import Redirect, Template
 
-from vskill_platform.access.sessions import end_session
+from vskill_platform.access.first_admin import forget_link
+from vskill_platform.access.one_time_links import accept_welcome, look_at_welcome
+from vskill_platform.access.sessions import begin_session, end_session
 from vskill_platform.access.sign_in import sign_in
-from vskill_platform.errors import NotFound, NotSignedIn, TooMany
+from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn, TooMany
 from vskill_platform.stores.db import get_now, get_settings
-from vskill_platform.web.http.cookies import ended_session_cookie, session_cookie
-from vskill_platform.web.http.forms import read_fields
+from vskill_platform.stores.one_time_link_store import Welcome
+from vskill_platform.web.http.bodies import read_fields
+from vskill_platform.web.http.headers import NOT_KEPT
 from vskill_platform.web.http.rate_limits import household, limits_of
-from vskill_platform.web.http.requests import safe_path
-from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.urls import safe_path
+from vskill_platform.web.http.visitor import ended_session_cookie, session_cookie, visitor_of
 
-#: Pages with secrets in them are not kept, not even by the browser.
-NOT_KEPT = {"Cache-Control": "no-store"}
 _MAX_NAME_LENGTH = 64
 
 
-async def sign_in_page(request: Request[Any, Any, Any]) -> Response[Any]:
+async def sign_in_page(request: WebRequest) -> Response[Any]:
     back = safe_path(request.query_params.get("next", "/"))
     if visitor_of(request).via == "session":
         return Redirect(back, status_code=303)
-    return _form(back)
+    return _sign_in_form(back)
 
 
-async def sign_in_form(request: Request[Any, Any, Any]) -> Response[Any]:
+async def sign_in_form(request: WebRequest) -> Response[Any]:
     """Begin a session, always a new one; what is wrong with a try is the same for everybody."""
     fields = await read_fields(request)
     back, name = safe_path(fields.get("next", "/")), fields.get("name", "")[:_MAX_NAME_LENGTH]
@@ -43,14 +45,14 @@ async def sign_in_form(request: Request[Any, Any, Any]) -> Response[Any]:
     except TooMany as error:
         wait = int(error.retry_after.total_seconds()) if error.retry_after else 60
         words = f"That were many tries. Wait for {wait} seconds."
-        return _form(back, name=name, problem=words, status=429, retry_after=wait)
+        return _sign_in_form(back, name=name, problem=words, status=429, retry_after=wait)
     except NotSignedIn as error:
-        return _form(back, name=name, problem=str(error), status=401)
+        return _sign_in_form(back, name=name, problem=str(error), status=401)
     cookie = session_cookie(opened.secret, get_settings())
     return Redirect(back, status_code=303, cookies=[cookie], headers=NOT_KEPT)
 
 
-async def sign_out(request: Request[Any, Any, Any]) -> Redirect:
+async def sign_out(request: WebRequest) -> Redirect:
     visitor = visitor_of(request)
     if visitor.user and visitor.via == "session":
         with suppress(NotFound):  # it has ended meanwhile
@@ -58,7 +60,7 @@ async def sign_out(request: Request[Any, Any, Any]) -> Redirect:
     return Redirect("/", status_code=303, cookies=[ended_session_cookie(get_settings())])
 
 
-def count_try(request: Request[Any, Any, Any], name: str) -> None:
+def count_try(request: WebRequest, name: str) -> None:
     """Count a try for the address and for the name, before any of it is looked at."""
     limits, rate, now = limits_of(request), get_settings().sign_ins_per_minute, get_now()
     limits.take("sign-in", household(visitor_of(request).address), per_minute=rate, now=now)
@@ -66,9 +68,51 @@ def count_try(request: Request[Any, Any, Any], name: str) -> None:
         limits.take("sign-in", f"name {name.strip().lower()}", per_minute=rate, now=now)
 
 
-def _form(
+def _sign_in_form(
     back: str, *, name: str = "", problem: str = "", status: int = 200, retry_after: int = 0
 ) -> Template:
     headers = {**NOT_KEPT, "Retry-After": str(retry_after)} if retry_after else NOT_KEPT
     context = {"next": back, "name": name, "problem": problem}
     return Template("pages/sign_in.html", context=context, status_code=status, headers=headers)
+
+
+async def welcome_page(request: WebRequest) -> Template:
+    """Show what the link is good for; looking does not use it up."""
+    key = request.query_params.get("key", "")
+    return _welcome_form(key, await look_at_welcome(key))
+
+
+async def welcome_form(request: WebRequest) -> Response[Any]:
+    """Use the link up and begin a session."""
+    count_try(request, "")
+    fields = await read_fields(request)
+    key, name = fields.get("key", ""), fields.get("name", "")
+    welcome = await look_at_welcome(key)
+    try:
+        password = twice_the_same(fields)
+        user = await accept_welcome(key, name=name, password=password)
+    except InvalidInput as error:
+        return _welcome_form(key, welcome, name=name, problem=str(error), status=400)
+    if welcome.user is None:
+        await forget_link(get_settings())
+    opened = await begin_session(
+        user,
+        address=visitor_of(request).address,
+        browser=request.headers.get("user-agent", ""),
+    )
+    cookie = session_cookie(opened.secret, get_settings())
+    return Redirect("/account?done=welcome", status_code=303, cookies=[cookie], headers=NOT_KEPT)
+
+
+def twice_the_same(fields: dict[str, str]) -> str:
+    password = fields.get("password", "")
+    if password != fields.get("password_again", ""):
+        raise InvalidInput("the two passwords are not the same")
+    return password
+
+
+def _welcome_form(
+    key: str, welcome: Welcome, *, name: str = "", problem: str = "", status: int = 200
+) -> Template:
+    context = {"key": key, "welcome": welcome, "name": name, "problem": problem}
+    return Template("pages/welcome.html", context=context, status_code=status, headers=NOT_KEPT)

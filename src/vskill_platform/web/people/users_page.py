@@ -1,4 +1,4 @@
-"""People, what they may, and what belongs to them."""
+"""Admin pages for users, namespaces and tokens, and the audit log."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,14 +15,17 @@ from vskill_platform.access.tokens import revoke_token
 from vskill_platform.access.users import add_user, disable_user, enable_user, set_role
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.user import Role
+from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.namespace_store import list_namespaces
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.stores.user_store import list_users
-from vskill_platform.web.html.admin_forms import AdminRequest, act, act_and_show, admin_page
-from vskill_platform.web.http.forms import read_fields
+from vskill_platform.web.html.flash import act, act_and_show, admin_page
+from vskill_platform.web.http.bodies import read_fields
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
 
 _HERE = "/admin/people"
+_A_PAGE = 100
 
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,11 +34,11 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     url: str
 
 
-async def people_page(request: AdminRequest) -> Template:
+async def people_page(request: WebRequest) -> Template:
     return await _show(request)
 
 
-async def _show(request: AdminRequest, invitation: Invitation | None = None) -> Template:
+async def _show(request: WebRequest, invitation: Invitation | None = None) -> Template:
     users, tokens, namespaces = await asyncio.gather(list_users(), list_tokens(), list_namespaces())
     context = {
         "users": users,
@@ -47,7 +50,7 @@ async def _show(request: AdminRequest, invitation: Invitation | None = None) -> 
     return admin_page(request, "admin/people.html", context, is_kept=invitation is None)
 
 
-async def add_user_form(request: AdminRequest) -> Response[Any]:
+async def add_user_form(request: WebRequest) -> Response[Any]:
     """Add somebody, with a link by which they choose their own password."""
     fields, actor = await read_fields(request), visitor_of(request).name
 
@@ -58,9 +61,7 @@ async def add_user_form(request: AdminRequest) -> Response[Any]:
     return await act_and_show(_HERE, work)
 
 
-async def user_form(
-    request: AdminRequest, name: FromPath[str], deed: FromPath[str]
-) -> Response[Any]:
+async def user_form(request: WebRequest, name: FromPath[str], deed: FromPath[str]) -> Response[Any]:
     fields, actor = await read_fields(request), visitor_of(request).name
     reason = fields.get("reason", "")
 
@@ -87,7 +88,7 @@ async def user_form(
     return await act(_HERE, deeds[deed])
 
 
-async def revoke_token_form(request: AdminRequest, token_id: FromPath[str]) -> Redirect:
+async def revoke_token_form(request: WebRequest, token_id: FromPath[str]) -> Redirect:
     fields = await read_fields(request)
 
     async def work() -> str:
@@ -99,7 +100,7 @@ async def revoke_token_form(request: AdminRequest, token_id: FromPath[str]) -> R
     return await act(_HERE, work)
 
 
-async def namespace_form(request: AdminRequest, deed: FromPath[str]) -> Redirect:
+async def namespace_form(request: WebRequest, deed: FromPath[str]) -> Redirect:
     """Give a namespace an owner, or take one away."""
     fields, actor = await read_fields(request), visitor_of(request).name
     deeds = {"add-owner": add_owner, "remove-owner": remove_owner}
@@ -122,3 +123,10 @@ def _role(fields: dict[str, str]) -> Role:
         return Role(fields.get("role", ""))
     except ValueError as error:
         raise InvalidInput(f"a role is one of {', '.join(Role)}") from error
+
+
+async def audit_page(request: WebRequest) -> Template:
+    after = request.query_params.get("after") or None
+    page = await list_audit(after=after, limit=_A_PAGE)
+    context = {"records": page.records, "next": page.cursor, "is_first": after is None}
+    return admin_page(request, "admin/audit.html", context)

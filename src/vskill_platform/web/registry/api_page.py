@@ -4,10 +4,10 @@ from operator import itemgetter
 from typing import Any
 
 import msgspec
-from litestar import Request
 from litestar.response import Template
 
 from vskill_platform.web.http.problems import PROBLEM_TYPE
+from vskill_platform.web.http.requests import WebRequest
 
 _METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -33,12 +33,12 @@ class Operation(msgspec.Struct, frozen=True):
     problems: tuple[tuple[str, str], ...]
 
 
-async def openapi_document(request: Request[Any, Any, Any]) -> dict[str, Any]:
+async def openapi_document(request: WebRequest) -> dict[str, Any]:
     document: dict[str, Any] = request.app.state.describe_api()
     return document
 
 
-async def api_page(request: Request[Any, Any, Any]) -> Template:
+async def api_page(request: WebRequest) -> Template:
     document = request.app.state.describe_api()
     return Template("pages/api.html", context={"groups": groups_of(document)})
 

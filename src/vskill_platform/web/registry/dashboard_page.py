@@ -14,8 +14,9 @@ from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.cron_store import CronRun, get_cron_runs
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.submission_store import MAX_LISTED_STUCK, get_stuck_submissions
-from vskill_platform.web.html.admin_forms import AdminRequest, admin_page
 from vskill_platform.web.html.charts import Plot, Series, stacked_bars
+from vskill_platform.web.html.flash import admin_page
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of
 
 _S = SubmissionState
@@ -34,7 +35,7 @@ class JobSign(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
 
 
-async def dashboard_page(request: AdminRequest) -> Template:
+async def dashboard_page(request: WebRequest) -> Template:
     catalogue, now = catalogue_of(request), get_now()
     since = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=_HOURS - 1)
     health, counts, stuck, activity, runs = await asyncio.gather(

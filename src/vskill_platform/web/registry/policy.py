@@ -1,37 +1,57 @@
-"""Policy and rescan over the API."""
+"""The policy and rescans."""
 
 import asyncio
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from litestar import Request
 from litestar.params import JSONBody
-from litestar.status_codes import HTTP_202_ACCEPTED
+from litestar.response import Template
 
-from vskill_platform.cron.ask_for_rescan import ask_for_rescan
 from vskill_platform.errors import ConfigError, InvalidInput
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.read_policy import read_policy
 from vskill_platform.publish.moderation.policy_words import describe_policy
-from vskill_platform.publish.moderation.rescan_skills import (
-    current_standard,
-    get_open_wish,
-    list_changed,
-    list_due_skills,
-)
-from vskill_platform.publish.moderation.try_policy import try_policy
+from vskill_platform.publish.moderation.try_policy import DryRun, try_policy
 from vskill_platform.scan.apply_policy import rule_kinds
-from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.stores.db import bound_env, get_now
-from vskill_platform.stores.rescan_store import get_rescan_done
+from vskill_platform.web.html.flash import admin_page
+from vskill_platform.web.http.api_types import Shape
 from vskill_platform.web.http.bodies import MAX_POLICY_BYTES
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
-from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.skills.shapes import Ok
-from vskill_platform.web.submissions.shapes import Shape
 
-ApiRequest = Request[Any, Any, Any]
+_MAX_CHARACTERS = 200_000
+
+
+async def policy_page(request: WebRequest) -> Template:
+    return await _show(request)
+
+
+@operation(max_body=MAX_POLICY_BYTES)
+async def dry_run_form(request: WebRequest) -> Template:
+    """Say what the policy that was typed would change; nothing does change."""
+    text = str((await request.form()).get("policy", ""))[:_MAX_CHARACTERS]
+    try:
+        tried = await asyncio.to_thread(read_policy, text, rules=rule_kinds())
+    except ConfigError as error:
+        return await _show(request, text=text, problem=f"It cannot be used: {error}")
+    return await _show(request, text=text, result=await try_policy(tried))
+
+
+async def _show(
+    request: WebRequest, *, text: str = "", result: DryRun | None = None, problem: str = ""
+) -> Template:
+    env = bound_env()
+    context = {
+        "file": env.settings.policy,
+        "digest": digest_of(env.policy),
+        "words": describe_policy(env.policy, get_now().date()),
+        "text": text,
+        "result": result,
+    }
+    return admin_page(
+        request, "admin/policy.html", context | ({"problem": problem} if problem else {})
+    )
 
 
 class PolicyAnswer(Shape, frozen=True, kw_only=True):
@@ -59,26 +79,6 @@ class PolicyTried(Shape, frozen=True, kw_only=True):
     in_review: int
     changes: list[PolicyChange]
     unknown: tuple[str, ...]
-
-
-class RescanItem(Shape, frozen=True, kw_only=True):
-    slug: str
-    version: str
-    old: str
-    new: str
-    is_worse: bool
-    clause: str
-    rule: str | None
-
-
-class RescanAnswer(Shape, frozen=True, kw_only=True):
-    standard: str
-    ruleset: str
-    left: int
-    done_at: datetime | None
-    #: When somebody asked for one that has not come to its end yet.
-    asked_at: datetime | None
-    changed: list[RescanItem]
 
 
 async def show_policy() -> PolicyAnswer:
@@ -112,36 +112,3 @@ async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
         ],
         unknown=found.unknown,
     )
-
-
-async def show_rescan() -> RescanAnswer:
-    """Say which verdicts changed by the rules and the policy of today."""
-    due, changed, done, wish = await asyncio.gather(
-        list_due_skills(), list_changed(), get_rescan_done(), get_open_wish()
-    )
-    return RescanAnswer(
-        standard=current_standard(),
-        ruleset=ruleset_version(),
-        left=len(due),
-        done_at=done.at if done else None,
-        asked_at=wish.at if wish else None,
-        changed=[
-            RescanItem(
-                slug=one.slug,
-                version=one.version,
-                old=one.old,
-                new=one.new,
-                is_worse=one.is_worse,
-                clause=one.clause,
-                rule=one.finding.rule if one.finding else None,
-            )
-            for one in changed
-        ],
-    )
-
-
-@operation(status=HTTP_202_ACCEPTED)
-async def start_rescan(request: ApiRequest) -> Ok:
-    """Have everything published checked again; nothing is taken down by that."""
-    await ask_for_rescan(actor=visitor_of(request).name)
-    return Ok()

@@ -2,10 +2,9 @@
 
 import asyncio
 from datetime import datetime, timedelta
-from typing import Any
 
 import msgspec
-from litestar import Request, Response
+from litestar import Response
 from litestar.status_codes import HTTP_200_OK, HTTP_503_SERVICE_UNAVAILABLE
 
 from vskill_platform.base.telemetry import get_logger
@@ -15,7 +14,8 @@ from vskill_platform.errors import EngineError, NotSignedIn
 from vskill_platform.model.rights import Right
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.db import bound_env, get_now, get_settings
-from vskill_platform.web.http.identify import identify
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.visitor import identify
 
 log = get_logger(__name__)
 
@@ -83,7 +83,7 @@ async def _find_problem(engine: Engine) -> str:
     return ""
 
 
-async def readyz(request: Request[Any, Any, Any]) -> Response[Readiness]:
+async def readyz(request: WebRequest) -> Response[Readiness]:
     """Say whether this node can serve: its database can be written and its index is built."""
     known: KnownReadiness = request.app.state.readiness
     readiness = await known.look(bound_env().engine, request.app.state.catalogue)
@@ -105,7 +105,7 @@ class KnownHealth:
             return self._found[1]
 
 
-async def queue_healthz(request: Request[Any, Any, Any]) -> Response[Health]:
+async def queue_healthz(request: WebRequest) -> Response[Health]:
     """Say whether waiting work gets done, by any node, and if not, why."""
     known: KnownHealth = request.app.state.health
     health = await known.look()
@@ -115,7 +115,7 @@ async def queue_healthz(request: Request[Any, Any, Any]) -> Response[Health]:
     return Response(health, status_code=status)
 
 
-async def _is_operator(request: Request[Any, Any, Any]) -> bool:
+async def _is_operator(request: WebRequest) -> bool:
     """Tell who asks. Nobody is looked up before the check, nor refused because of a bad token."""
     try:
         visitor = (await identify(request)).visitor

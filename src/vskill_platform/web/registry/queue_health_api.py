@@ -7,9 +7,6 @@ how long one waits depends on all of it, and a number of messages is about no sk
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
-
-from litestar import Request
 
 from vskill_platform.catalogue.query import (
     ActivityBucket,
@@ -27,13 +24,13 @@ from vskill_platform.stores.submission_store import (
     get_stuck_submissions,
     read_submissions,
 )
-from vskill_platform.web.http.etags import NEVER_THE_SAME
+from vskill_platform.web.http.api_types import Shape
+from vskill_platform.web.http.headers import NEVER_THE_SAME
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.submissions.shapes import Shape
 
-ApiRequest = Request[Any, Any, Any]
 _S = SubmissionState
 _HOUR = timedelta(hours=1)
 _HOURS = (1, 6)
@@ -119,7 +116,7 @@ class QueueHealth(Shape, frozen=True, kw_only=True):
 
 
 @operation(is_listed=True, cache_control=NEVER_THE_SAME)
-async def queue_stats(request: ApiRequest) -> QueueNumbers:
+async def queue_stats(request: WebRequest) -> QueueNumbers:
     """Count submissions and messages."""
     catalogue, visible = catalogue_of(request), await visible_to(visitor_of(request))
     counts, stats = await asyncio.gather(catalogue.count_all(visible=visible), get_queue().stats())
@@ -150,7 +147,7 @@ async def queue_stats(request: ApiRequest) -> QueueNumbers:
 
 
 @operation(is_listed=True, cache_control=NEVER_THE_SAME)
-async def queue_health(request: ApiRequest) -> QueueHealth:
+async def queue_health(request: WebRequest) -> QueueHealth:
     """Say whether work gets done: alive is not enough."""
     catalogue, visitor, now = catalogue_of(request), visitor_of(request), get_now()
     visible = await visible_to(visitor)
@@ -187,7 +184,7 @@ async def _seen_stuck(visible: Visible, now: datetime) -> list[StuckSubmission]:
 
 
 async def _oldest_active(
-    request: ApiRequest, visible: Visible, now: datetime
+    request: WebRequest, visible: Visible, now: datetime
 ) -> OldestActive | None:
     query = SubmissionQuery(
         states=tuple(STUCK_STATES), sort=SubmissionSort.OLDEST, limit=1, visible=visible

@@ -1,8 +1,10 @@
 """What is published, held to the rules and the policy of today: the report, then what follows."""
 
 import asyncio
+from datetime import datetime
 
 from litestar.response import Redirect, Template
+from litestar.status_codes import HTTP_202_ACCEPTED
 
 from vskill_platform.cron.ask_for_rescan import ask_for_rescan
 from vskill_platform.cron.schedule import RESCAN
@@ -17,14 +19,17 @@ from vskill_platform.publish.moderation.rescan_skills import (
 from vskill_platform.scan.data_files import ruleset_version
 from vskill_platform.stores.cron_store import get_cron_run
 from vskill_platform.stores.rescan_store import get_rescan_done
-from vskill_platform.web.html.admin_forms import AdminRequest, act, admin_page
-from vskill_platform.web.http.forms import read_choices, read_fields
+from vskill_platform.web.html.flash import act, admin_page
+from vskill_platform.web.http.api_types import Ok, Shape
+from vskill_platform.web.http.bodies import read_choices, read_fields
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 
 _HERE = "/admin/rescan"
 
 
-async def rescan_page(request: AdminRequest) -> Template:
+async def rescan_page(request: WebRequest) -> Template:
     due, changed, last, done, wish = await asyncio.gather(
         list_due_skills(),
         list_changed(),
@@ -45,7 +50,7 @@ async def rescan_page(request: AdminRequest) -> Template:
     return admin_page(request, "admin/rescan.html", context)
 
 
-async def start_rescan_form(request: AdminRequest) -> Redirect:
+async def start_rescan_form(request: WebRequest) -> Redirect:
     async def work() -> str:
         await ask_for_rescan(actor=visitor_of(request).name)
         return (
@@ -56,7 +61,7 @@ async def start_rescan_form(request: AdminRequest) -> Redirect:
     return await act(_HERE, work)
 
 
-async def apply_rescan_form(request: AdminRequest) -> Redirect:
+async def apply_rescan_form(request: WebRequest) -> Redirect:
     """Let what got worse be taken down: what was ticked, and nothing else."""
     fields, slugs = await read_fields(request), set(await read_choices(request, "slug"))
     actor = visitor_of(request).name
@@ -78,3 +83,56 @@ async def apply_rescan_form(request: AdminRequest) -> Redirect:
         return f"Taken down: {', '.join(applied) or 'nothing, it has changed meanwhile'}."
 
     return await act(_HERE, work)
+
+
+class RescanItem(Shape, frozen=True, kw_only=True):
+    slug: str
+    version: str
+    old: str
+    new: str
+    is_worse: bool
+    clause: str
+    rule: str | None
+
+
+class RescanAnswer(Shape, frozen=True, kw_only=True):
+    standard: str
+    ruleset: str
+    left: int
+    done_at: datetime | None
+    #: When somebody asked for one that has not come to its end yet.
+    asked_at: datetime | None
+    changed: list[RescanItem]
+
+
+async def show_rescan() -> RescanAnswer:
+    """Say which verdicts changed by the rules and the policy of today."""
+    due, changed, done, wish = await asyncio.gather(
+        list_due_skills(), list_changed(), get_rescan_done(), get_open_wish()
+    )
+    return RescanAnswer(
+        standard=current_standard(),
+        ruleset=ruleset_version(),
+        left=len(due),
+        done_at=done.at if done else None,
+        asked_at=wish.at if wish else None,
+        changed=[
+            RescanItem(
+                slug=one.slug,
+                version=one.version,
+                old=one.old,
+                new=one.new,
+                is_worse=one.is_worse,
+                clause=one.clause,
+                rule=one.finding.rule if one.finding else None,
+            )
+            for one in changed
+        ],
+    )
+
+
+@operation(status=HTTP_202_ACCEPTED)
+async def start_rescan(request: WebRequest) -> Ok:
+    """Have everything published checked again; nothing is taken down by that."""
+    await ask_for_rescan(actor=visitor_of(request).name)
+    return Ok()

@@ -1,4 +1,4 @@
-"""Why this registry can be trusted: what is checked, what was stopped, and by which rules."""
+"""The trust page: what is checked, what was stopped, and the rules."""
 
 from datetime import datetime, timedelta
 
@@ -11,16 +11,46 @@ from vskill_platform.catalogue.query import ActivityBucket, Bucket, SkillQuery
 from vskill_platform.model.block import Block, BlockKind
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier
+from vskill_platform.model.verdict import Severity
 from vskill_platform.scan.data_files import ruleset_version
+from vskill_platform.scan.registry_rules import RegistryRule, load_registry_rules
+from vskill_platform.scan.rules import Rule, load_rules
 from vskill_platform.scan.scan_skill import SCANNER
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.rescan_store import get_rescan_done
 from vskill_platform.web.html.charts import Plot, Series, stacked_bars
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.registry.rule_families import rule_families
-from vskill_platform.web.skills.slugs import PageRequest
 
+#: What the middle of a rule's id stands for, the gravest and most frequent first.
+FAMILIES = {
+    "INJ": "Orders that turn the agent against its user",
+    "LURE": "Lures that make a person run something",
+    "LEAK": "Secrets sent away",
+    "SEND": "Data sent to places made to collect it",
+    "READ": "Secrets read or put together",
+    "SPY": "Spying on the user: keystrokes, clipboard, screen",
+    "PAY": "Payments to an address in the skill",
+    "MINE": "Cryptocurrency mining",
+    "RUN": "Code of strangers that is fetched and run",
+    "DEC": "Encoded code that is run",
+    "SHELL": "Shells handed to the network",
+    "KEEP": "What stays on the machine",
+    "HIDE": "What is hidden from a reader",
+    "HOOK": "Code that runs when something is installed",
+    "DEP": "Packages that are not what they seem",
+    "DISARM": "Protection that is switched off",
+    "ELEV": "More power over the machine than needed",
+    "AGENT": "Changes to what the agent may do",
+    "MCP": "Connections to unknown tool servers (MCP)",
+    "TOOLS": "Every tool asked for at once",
+    "WIPE": "Everything deleted",
+    "FILE": "Files that cannot be read or should not be there",
+    "EXPOSED": "The author's own secrets left open",
+    "REG": "Copies and look-alikes of what others have published",
+}
+_ORDER = {severity: place for place, severity in enumerate(Severity)}
 DAYS = 30
 _MAX_SHOWN = 50
 _S = SubmissionState
@@ -33,13 +63,46 @@ _KINDS = {
 }
 
 
+class ShownRule(msgspec.Struct, frozen=True):
+    id: str
+    title: str
+    severity: Severity
+
+
+class Family(msgspec.Struct, frozen=True):
+    title: str
+    #: The gravest first.
+    rules: tuple[ShownRule, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.rules)
+
+
+def rule_families() -> tuple[Family, ...]:
+    """Group all rules; one of a family that has no name here yet makes its own."""
+    groups: dict[str, list[ShownRule]] = {name: [] for name in FAMILIES}
+    rules: list[Rule | RegistryRule] = [*load_rules(), *load_registry_rules().values()]
+    for rule in rules:
+        name = rule.id.split("-")[1]
+        groups.setdefault(name, []).append(ShownRule(rule.id, rule.title, rule.severity))
+    return tuple(
+        Family(
+            FAMILIES.get(name, name),
+            tuple(sorted(found, key=lambda rule: (_ORDER[rule.severity], rule.id))),
+        )
+        for name, found in groups.items()
+        if found
+    )
+
+
 class ShownBlock(msgspec.Struct, frozen=True):
     kind: str
     subject: str
     block: Block
 
 
-async def trust_page(request: PageRequest) -> Template:
+async def trust_page(request: WebRequest) -> Template:
     catalogue = catalogue_of(request)
     visitor = visitor_of(request)
     visible = await visible_to(visitor)
@@ -54,7 +117,7 @@ async def trust_page(request: PageRequest) -> Template:
             "counts": await catalogue.count_all(visible=visible),
             "plot": plot_days(await catalogue.activity(_since(), Bucket.DAY, visible=visible)),
             "days": DAYS,
-            "blocks": [_shown(block) for block in blocks[:_MAX_SHOWN]],
+            "blocks": [_shown_block(block) for block in blocks[:_MAX_SHOWN]],
             "block_count": len(blocks),
             "down": await catalogue.list_taken_down(limit=_MAX_SHOWN, visible=visible),
             "families": rule_families(),
@@ -94,7 +157,7 @@ def _tiers(counts: dict[str, int]) -> list[tuple[TrustTier, int]]:
     return [(tier, counts.get(tier, 0)) for tier in listed]
 
 
-def _shown(block: Block) -> ShownBlock:
+def _shown_block(block: Block) -> ShownBlock:
     """Say what is blocked; where files lie on the registry's own machine is nobody's business."""
     subject = block.subject
     value = subject.value

@@ -1,27 +1,82 @@
-"""The blocklist over the API: what clients must not install, and changing it."""
+"""The blocklist, as a page and over the API."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from litestar import Request, Response
+from litestar import Response
 from litestar.params import FromPath, JSONBody, QueryParameter
+from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_201_CREATED
 
 from vskill_platform.access.visible_blocks import list_visible_blocks
-from vskill_platform.errors import NotFound
+from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.block import Block, BlockKind
 from vskill_platform.model.source import public_source
 from vskill_platform.publish.moderation.block_skill import block, unblock
 from vskill_platform.publish.moderation.block_subject import read_subject
 from vskill_platform.stores.block_store import list_blocks
 from vskill_platform.stores.db import get_settings
+from vskill_platform.web.html.flash import act, admin_page
+from vskill_platform.web.http.api_types import Reason, Shape, Text
+from vskill_platform.web.http.bodies import read_fields
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.submissions.shapes import Reason, Shape, Text
 
-ApiRequest = Request[Any, Any, Any]
+_HERE = "/admin/blocklist"
 _CACHED, _CACHED_FOR_ONE = "public, max-age=300", "private, max-age=300"
+
+
+async def blocklist_page(request: WebRequest) -> Template:
+    typed = {
+        name: request.query_params.get(name, "")[:500]
+        for name in ("digest", "source", "path", "name", "publisher")
+    }
+    context = {"blocks": await list_blocks(), "typed": typed}
+    return admin_page(request, "admin/blocklist.html", context)
+
+
+async def block_form(request: WebRequest) -> Redirect:
+    fields, actor = await read_fields(request), visitor_of(request).name
+
+    async def work() -> str:
+        subject = read_subject(
+            digest=fields.get("digest"),
+            source=fields.get("source"),
+            path=fields.get("path"),
+            name=fields.get("name"),
+            publisher=fields.get("publisher"),
+            default_host=get_settings().default_host,
+        )
+        done = await block(subject, reason=_reason(fields), actor=actor)
+        blocked = "Blocked" if done.is_new else "Blocked already"
+        return f"{blocked}: {subject.in_words()}. {done.in_words()}"
+
+    return await act(_HERE, work)
+
+
+async def unblock_form(request: WebRequest) -> Redirect:
+    fields, actor = await read_fields(request), visitor_of(request).name
+
+    async def work() -> str:
+        blocks = {one.subject.id: one.subject for one in await list_blocks()}
+        subject = blocks.get(fields.get("id", ""))
+        if subject is None:
+            raise NotFound("that is not blocked any more")
+        done = await unblock(subject, reason=_reason(fields), actor=actor)
+        return (
+            f"Unblocked: {subject.in_words()}. {len(done.reopened)} submissions are checked anew."
+        )
+
+    return await act(_HERE, work)
+
+
+def _reason(fields: dict[str, str]) -> str:
+    reason = fields.get("reason", "").strip()
+    if not reason:
+        raise InvalidInput("say why: whoever meets the block will want to know")
+    return reason
 
 
 class BlockItem(Shape, frozen=True, kw_only=True):
@@ -72,7 +127,7 @@ class UnblockDone(Shape, frozen=True, kw_only=True):
     still_blocked: tuple[str, ...]
 
 
-async def show_blocklist(request: ApiRequest) -> Response[Blocklist]:
+async def show_blocklist(request: WebRequest) -> Response[Blocklist]:
     """List everything that is blocked, the newest first; what is private, to who may see it."""
     visitor = visitor_of(request)
     blocks = await list_visible_blocks(visitor)
@@ -86,7 +141,7 @@ async def show_blocklist(request: ApiRequest) -> Response[Blocklist]:
 
 
 @operation(status=HTTP_201_CREATED)
-async def add_block(request: ApiRequest, data: JSONBody[NewBlock]) -> BlockDone:
+async def add_block(request: WebRequest, data: JSONBody[NewBlock]) -> BlockDone:
     """Block something: what is published of it is taken down, what is pending ends."""
     subject = read_subject(
         digest=data.digest,
@@ -107,7 +162,7 @@ async def add_block(request: ApiRequest, data: JSONBody[NewBlock]) -> BlockDone:
 
 
 async def remove_block(
-    request: ApiRequest,
+    request: WebRequest,
     block_id: FromPath[str],
     reason: Annotated[str, QueryParameter(min_length=1, max_length=500)],
 ) -> UnblockDone:

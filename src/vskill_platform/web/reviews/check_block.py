@@ -2,10 +2,9 @@
 
 from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from litestar import Request
 from litestar.params import QueryParameter
 
 from vskill_platform.access.visibility import find_visible_skill
@@ -26,13 +25,13 @@ from vskill_platform.publish.moderation.block_subject import read_blocked_source
 from vskill_platform.stores.block_store import find_block, get_blocks
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_store import get_submissions_fresh
+from vskill_platform.web.http.api_types import Shape
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.reviews.blocklist import BlockItem, block_item
-from vskill_platform.web.submissions.shapes import Shape
 
-ApiRequest = Request[Any, Any, Any]
 _S = SubmissionState
 _REJECTED = (SubmissionState.REJECTED, SubmissionState.TIER1_FAILED)
 Words = Annotated[str, QueryParameter(max_length=500)]
@@ -73,7 +72,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation(is_listed=True)
 async def check_blocklist(
-    request: ApiRequest,
+    request: WebRequest,
     name: Words = "",
     repo_url: Annotated[str, QueryParameter(name="repoUrl", max_length=500)] = "",
     content_hash: Annotated[str, QueryParameter(name="hash", max_length=100)] = "",
@@ -93,7 +92,7 @@ async def check_blocklist(
     )
 
 
-async def _find_block(request: ApiRequest, asked: _Asked) -> Block | None:
+async def _find_block(request: WebRequest, asked: _Asked) -> Block | None:
     subjects: list[BlockSubject] = []
     if asked.digest:
         subjects.append(digest_subject(asked.digest))
@@ -125,7 +124,7 @@ def _is_upload(one: Block, name: str) -> bool:
 
 
 async def _block_of_ended(
-    request: ApiRequest, asked: _Asked, states: tuple[SubmissionState, ...]
+    request: WebRequest, asked: _Asked, states: tuple[SubmissionState, ...]
 ) -> Block | None:
     """Return what blocks a skill that ended: it may be about its folder, content or publisher."""
     for submission in await get_submissions_fresh(
@@ -139,7 +138,7 @@ async def _block_of_ended(
     return None
 
 
-async def _find_rejection(request: ApiRequest, asked: _Asked) -> SubmissionRow | None:
+async def _find_rejection(request: WebRequest, asked: _Asked) -> SubmissionRow | None:
     """Return the latest end of a skill of that name that was no publication.
 
     A name alone is not enough where somebody publishes under it: else whoever sends in something
@@ -152,7 +151,7 @@ async def _find_rejection(request: ApiRequest, asked: _Asked) -> SubmissionRow |
 
 
 async def _ended(
-    request: ApiRequest, asked: _Asked, states: tuple[SubmissionState, ...]
+    request: WebRequest, asked: _Asked, states: tuple[SubmissionState, ...]
 ) -> list[SubmissionRow]:
     """Return the submissions of exactly that name that came to one of these ends.
 
@@ -179,12 +178,12 @@ async def _within(space: str, rows: list[SubmissionRow]) -> list[SubmissionRow]:
     return [row for row in rows if row.id in inside]
 
 
-async def _is_published(request: ApiRequest, name: str) -> bool:
+async def _is_published(request: WebRequest, name: str) -> bool:
     found = await catalogue_of(request).search_skills(SkillQuery(text=name))
     return any(hit.name == name for hit in found.hits)
 
 
-async def _read_asked(request: ApiRequest, name: str, repo_url: str, digest: str) -> _Asked:
+async def _read_asked(request: WebRequest, name: str, repo_url: str, digest: str) -> _Asked:
     """Take a name as it is, or the skill behind a slug; a source must lie elsewhere."""
     source = read_blocked_source(repo_url, default_host=_host()) if repo_url else None
     if source and not public_source(source.url):

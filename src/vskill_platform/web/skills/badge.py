@@ -11,7 +11,7 @@ from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.web.html.templating import tier_name
-from vskill_platform.web.skills.slugs import PageRequest
+from vskill_platform.web.http.requests import WebRequest
 
 _LABEL = "verified skill"
 _COLOURS = {
@@ -28,7 +28,7 @@ _LETTER, _EDGE = 6.6, 7
 _CACHED = "max-age=300"
 
 
-async def skill_badge(request: PageRequest, skill: PublishedSkill | None) -> Response[Any]:
+async def skill_badge(request: WebRequest, skill: PublishedSkill | None) -> Response[Any]:
     """Draw it; for what is not there too, because a broken picture says nothing."""
     status = 200 if skill else HTTP_404_NOT_FOUND
     picture = await _picture(skill)

@@ -1,27 +1,50 @@
-"""Files on their way out: in pieces from the disk, so that who reads slowly holds no memory."""
+"""Downloads: the archive of a version, or one of its files, streamed from disk.
+
+A client that reads slowly holds a temporary file, not memory.
+"""
 
 import asyncio
+import base64
+import re
 import tempfile
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from itertools import chain
 from typing import IO, Any
+from urllib.parse import quote
 
 import msgspec
 from anyio import CapacityLimiter
-from litestar import Request, Response
+from litestar import Response
 from litestar.response.base import ASGIResponse
+from litestar.status_codes import HTTP_304_NOT_MODIFIED
 from litestar.types import Receive, Scope, Send
 
-from vskill_platform.web.http.concurrency_quota import Shares
-from vskill_platform.web.http.head_requests import IS_HEAD
+from vskill_platform.base.few_threads import in_few_threads
+from vskill_platform.errors import NotFound
+from vskill_platform.model.skill import PublishedSkill, SkillVersion
+from vskill_platform.publish.versions.find_version import find_archive, find_version
+from vskill_platform.publish.versions.read_files import read_file, text_of
+from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
+from vskill_platform.web.http.middleware import IS_HEAD
 from vskill_platform.web.http.rate_limits import who_asks
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.installs import count_download
+from vskill_platform.web.skills.open_skill import OpenSkill
 
 PIECE_BYTES = 64 * 1024
-DOWNLOADS = Shares(in_all=100, each=10, what="downloading", retry_after=timedelta(seconds=5))
+DOWNLOADS = ConcurrencyQuota(
+    in_all=100, each=10, what="downloading", retry_after=timedelta(seconds=5)
+)
 #: Each is in memory as a whole until it lies on the disk.
 _LOADS = CapacityLimiter(4)
+#: A version never changes, but it may be blocked: only the one who has it already may keep it.
+_FOR_EVER = "private, max-age=31536000, immutable"
+#: The latest is another one tomorrow.
+_ASK_AGAIN = "private, no-cache"
+#: Whatever is in the file, it is no page of ours.
+_SANDBOX = "default-src 'none'; sandbox"
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -43,7 +66,7 @@ class Download(Response[None]):
 
     def __init__(
         self,
-        request: Request[Any, Any, Any],
+        request: WebRequest,
         load: Load,
         headers: dict[str, str],
         *,
@@ -100,3 +123,63 @@ def _put_down(content: bytes) -> IO[bytes]:
     file.write(content)
     file.seek(0)
     return file
+
+
+async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any]:
+    """Send the archive exactly as it was checked."""
+    named = opened.version.version if opened.is_named else None
+    version = (await find_version(opened.skill.slug, named)).version
+    sealed = base64.b64encode(bytes.fromhex(version.archive_sha256)).decode()
+    headers = {
+        "ETag": f'"{version.archive_sha256}"',
+        "Cache-Control": _FOR_EVER if opened.is_named else _ASK_AGAIN,
+        "Repr-Digest": f"sha-256=:{sealed}:",
+        "Content-Disposition": f'attachment; filename="{archive_name(opened.skill, version)}"',
+        "X-Skill-Version": version.version,
+    }
+    if version.archive_sha256 in request.headers.get("if-none-match", ""):
+        return Response(b"", status_code=HTTP_304_NOT_MODIFIED, headers=headers)
+
+    async def load() -> Loaded:
+        archive = await find_archive(opened.skill.slug, version.version)
+        return Loaded(archive, "application/gzip")
+
+    async def count() -> None:
+        await count_download(request, opened.skill.slug)
+
+    # A part may be asked for many times until somebody has the whole.
+    is_whole = "range" not in request.headers
+    if is_whole:
+        return Download(request, load, headers, on_sent=count)
+    return Download(request, load, headers)
+
+
+async def skill_raw_file(request: WebRequest, opened: OpenSkill) -> Response[Any]:
+    """Send one file, as a download and as nothing that a browser would run."""
+    if not opened.path:
+        raise NotFound("name a file, as /skills/SLUG/raw/PATH")
+    if all(file.path != opened.path for file in opened.version.files):
+        raise NotFound(f"{opened.skill.slug} {opened.version.version} has no file {opened.path!r}")
+
+    async def load() -> Loaded:
+        raw = await read_file(opened.version, opened.path)
+        is_text = await in_few_threads(text_of, raw) is not None
+        return Loaded(raw, "text/plain; charset=utf-8" if is_text else "application/octet-stream")
+
+    name = quote(opened.path.rsplit("/", 1)[-1], safe="")
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
+        "Content-Security-Policy": _SANDBOX,
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": _FOR_EVER if opened.is_named else _ASK_AGAIN,
+    }
+    return Download(request, load, headers)
+
+
+def archive_name(skill: PublishedSkill, version: SkillVersion) -> str:
+    return f"{plain_name(skill)}-{version.version}.tar.gz"
+
+
+def plain_name(skill: PublishedSkill) -> str:
+    """Name a file or folder so that no header, shell or file system can mistake it."""
+    return re.sub(r"[^a-z0-9-]+", "-", skill.name.lower()).strip("-") or "skill"

@@ -10,14 +10,14 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import SkillFile
 from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.web.html.numbered_lines import ShownLines, show_lines
-from vskill_platform.web.skills.skill_head import OpenSkill, skill_page
-from vskill_platform.web.skills.slugs import PageRequest
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 
 #: A longer file is to be had as a download alone.
 MAX_BYTES = 1024 * 1024
 
 
-async def skill_files(request: PageRequest, opened: OpenSkill) -> Template:
+async def skill_files(request: WebRequest, opened: OpenSkill) -> Template:
     if not opened.path:
         return await _tree(request, opened, "")
     files = {file.path: file for file in opened.version.files}
@@ -28,7 +28,7 @@ async def skill_files(request: PageRequest, opened: OpenSkill) -> Template:
     raise NotFound(f"{opened.skill.slug} {opened.version.version} has no file {opened.path!r}")
 
 
-async def _tree(request: PageRequest, opened: OpenSkill, folder: str) -> Template:
+async def _tree(request: WebRequest, opened: OpenSkill, folder: str) -> Template:
     inside = [
         file for file in opened.version.files if not folder or file.path.startswith(f"{folder}/")
     ]
@@ -46,7 +46,7 @@ async def _tree(request: PageRequest, opened: OpenSkill, folder: str) -> Templat
     )
 
 
-async def _file(request: PageRequest, opened: OpenSkill, file: SkillFile) -> Template:
+async def _file(request: WebRequest, opened: OpenSkill, file: SkillFile) -> Template:
     return await skill_page(
         request,
         opened,

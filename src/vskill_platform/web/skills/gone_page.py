@@ -17,10 +17,10 @@ from vskill_platform.model.verdict import Report, in_order
 from vskill_platform.scan.code_context import without_secrets
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_store import get_submission, get_submissions_fresh
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.skills.security_page import ShownFinding
-from vskill_platform.web.skills.slugs import PageRequest
+from vskill_platform.web.skills.security import ShownFinding
 
 _S = SubmissionState
 #: So many of a name are looked at; who has more of them finds theirs by the queue page.
@@ -82,7 +82,7 @@ async def taken_down(skill: PublishedSkill, down: TakenDown) -> Response[Any]:
     return _page(await _with_findings(gone), HTTP_410_GONE)
 
 
-async def never_published(request: PageRequest, slug: str) -> Response[Any]:
+async def never_published(request: WebRequest, slug: str) -> Response[Any]:
     """Tell about a name that was submitted only; of what nobody has heard there is nothing."""
     submission = await _find_submission(request, slug)
     if submission is None:
@@ -115,7 +115,7 @@ def blocked_version(skill: PublishedSkill, version: str, reason: str) -> Respons
     )
 
 
-async def _find_submission(request: PageRequest, slug: str) -> Submission | None:
+async def _find_submission(request: WebRequest, slug: str) -> Submission | None:
     """Return the latest submission that would have become this slug, if the visitor may see it."""
     words = slug.split("/")
     visible = await visible_to(visitor_of(request))

@@ -1,42 +1,92 @@
-"""What clients have installed: is there something newer, and a count of what they took."""
+"""Installed skills over the API: available updates, and install counts.
 
-from typing import Any
+A visitor counts once a day for each skill. That is kept in memory, per node: a count that anybody
+could raise at will would say nothing, and who installs what is not stored.
+"""
 
-from litestar import Request
+from collections.abc import Iterable
+from datetime import date
+from hashlib import blake2b
+
 from litestar.params import FromPath, JSONBody
 
-from vskill_platform.errors import NotFound
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import NotFound, VskillError
 from vskill_platform.model.skill import PublishedSkill, parse_version
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.install_store import add_installs
 from vskill_platform.stores.skill_store import get_latest_version
+from vskill_platform.web.http.api_types import Ok
+from vskill_platform.web.http.rate_limits import who_asks
+from vskill_platform.web.http.requests import Connection, WebRequest
 from vskill_platform.web.http.route import operation
-from vskill_platform.web.skills.certificates import cert_tier
-from vskill_platform.web.skills.counted_installs import count_installs
-from vskill_platform.web.skills.search_api import find_skill
+from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.shapes import (
     CheckUpdates,
     InstalledSkill,
     InstallReport,
     InstallReports,
-    Ok,
     UpdateItem,
     UpdatesAnswer,
+    cert_tier,
 )
-from vskill_platform.web.skills.slug_paths import slug_of
+from vskill_platform.web.skills.slugs import find_skill, slug_of
 
-ApiRequest = Request[Any, Any, Any]
+log = get_logger(__name__)
+
+#: So many installs are remembered at the same time; the oldest are forgotten first.
+_MOST = 200_000
+_MARK_BYTES = 16
 _PARTS = ("major", "minor", "patch")
 
 
+class CountedInstalls:
+    def __init__(self, most: int = _MOST) -> None:
+        self._most = most
+        self._day = date.min
+        #: Marks of visitor and skill, in the order in which they came; nobody can read them back.
+        self._known: dict[bytes, None] = {}
+
+    def take(self, who: str, slugs: Iterable[str], *, today: date) -> dict[str, int]:
+        """Return one install of each skill that this visitor has not been counted for today."""
+        if today != self._day:
+            self._day, self._known = today, {}
+        fresh: dict[str, int] = {}
+        for slug in slugs:
+            mark = blake2b(f"{who}\0{slug}".encode(), digest_size=_MARK_BYTES).digest()
+            if mark not in self._known:
+                self._known[mark] = None
+                fresh[slug] = 1
+        while len(self._known) > self._most:
+            del self._known[next(iter(self._known))]
+        return fresh
+
+
+async def count_installs(connection: Connection, slugs: Iterable[str]) -> None:
+    """Count one install of each skill by this visitor, unless that was done today."""
+    counted: CountedInstalls = connection.app.state.counted_installs
+    who = who_asks(visitor_of(connection))
+    await add_installs(counted.take(who, slugs, today=get_now().date()))
+
+
+async def count_download(connection: Connection, slug: str) -> None:
+    """Count a download that was sent; one that cannot be counted is a download all the same."""
+    try:
+        await count_installs(connection, [slug])
+    except VskillError as error:
+        log.warning("install not counted", slug=slug, error=str(error))
+
+
 @operation(changes=False, is_listed=True)
-async def check_updates(request: ApiRequest, data: JSONBody[CheckUpdates]) -> UpdatesAnswer:
+async def check_updates(request: WebRequest, data: JSONBody[CheckUpdates]) -> UpdatesAnswer:
     """Say for up to 100 installed skills whether there is a newer version."""
     return UpdatesAnswer(results=[await _update(request, item) for item in data.skills])
 
 
 @operation(is_listed=True)
 async def report_install(
-    request: ApiRequest,
+    request: WebRequest,
     slug: FromPath[str],
     data: JSONBody[InstallReport],  # noqa: ARG001 - it is checked; who installs what is not kept
 ) -> Ok:
@@ -47,7 +97,7 @@ async def report_install(
 
 
 @operation(is_listed=True)
-async def report_installs(request: ApiRequest, data: JSONBody[InstallReports]) -> Ok:
+async def report_installs(request: WebRequest, data: JSONBody[InstallReports]) -> Ok:
     """Count up to 100 installs, each skill once a day for each visitor.
 
     Those that nobody publishes here are left out.
@@ -57,11 +107,11 @@ async def report_installs(request: ApiRequest, data: JSONBody[InstallReports]) -
     return Ok()
 
 
-async def _count(request: ApiRequest, skills: list[PublishedSkill]) -> None:
+async def _count(request: WebRequest, skills: list[PublishedSkill]) -> None:
     await count_installs(request, [skill.slug for skill in skills])
 
 
-async def _update(request: ApiRequest, item: InstalledSkill) -> UpdateItem:
+async def _update(request: WebRequest, item: InstalledSkill) -> UpdateItem:
     skill = await _find(request, item.name)
     if skill is None or not skill.version or skill.down:
         return UpdateItem(
@@ -82,7 +132,7 @@ async def _update(request: ApiRequest, item: InstalledSkill) -> UpdateItem:
     )
 
 
-async def _find(request: ApiRequest, name: str) -> PublishedSkill | None:
+async def _find(request: WebRequest, name: str) -> PublishedSkill | None:
     try:
         return await find_skill(request, name)
     except NotFound:

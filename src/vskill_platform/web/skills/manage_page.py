@@ -14,12 +14,13 @@ from vskill_platform.publish.moderation.yank_version import unyank_version, yank
 from vskill_platform.publish.versions.list_versions import list_versions
 from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.stores.namespace_store import get_namespace
-from vskill_platform.web.html.admin_forms import AdminRequest, act, admin_page
-from vskill_platform.web.http.forms import read_fields
+from vskill_platform.web.html.flash import act, admin_page
+from vskill_platform.web.http.bodies import read_fields
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
 
 
-async def manage_page(request: AdminRequest, slug: FromPath[str]) -> Template:
+async def manage_page(request: WebRequest, slug: FromPath[str]) -> Template:
     skill = await _own_skill(request, slug)
     listed = await list_versions(skill.slug)
     namespace = (await get_namespace(namespace_of_skill(skill))).record
@@ -32,7 +33,7 @@ async def manage_page(request: AdminRequest, slug: FromPath[str]) -> Template:
     return admin_page(request, "admin/skill.html", context)
 
 
-async def yank_form(request: AdminRequest, slug: FromPath[str]) -> Redirect:
+async def yank_form(request: WebRequest, slug: FromPath[str]) -> Redirect:
     skill, fields = await _own_skill(request, slug), await read_fields(request)
     change = unyank_version if fields.get("act") == "unyank" else yank_version
     words = "is offered again" if fields.get("act") == "unyank" else "is offered no longer"
@@ -49,7 +50,7 @@ async def yank_form(request: AdminRequest, slug: FromPath[str]) -> Redirect:
     return await act(f"/admin/skills/{skill.slug}", work)
 
 
-async def visibility_form(request: AdminRequest, slug: FromPath[str]) -> Redirect:
+async def visibility_form(request: WebRequest, slug: FromPath[str]) -> Redirect:
     skill, fields = await _own_skill(request, slug), await read_fields(request)
 
     async def work() -> str:
@@ -64,7 +65,7 @@ async def visibility_form(request: AdminRequest, slug: FromPath[str]) -> Redirec
     return await act(f"/admin/skills/{skill.slug}", work)
 
 
-async def _own_skill(request: AdminRequest, slug: str) -> PublishedSkill:
+async def _own_skill(request: WebRequest, slug: str) -> PublishedSkill:
     visitor = visitor_of(request)
     skill = (await find_visible_skill(visitor, slug.strip("/"))).record
     await check_may_manage(visitor, skill)

@@ -1,31 +1,147 @@
-"""The first page: search, filters, and what is published."""
+"""The home page: search, filters and the list of published skills."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from litestar import Response
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_302_FOUND
 
-from vskill_platform.catalogue.query import Counts
+from vskill_platform.catalogue.query import Counts, SkillQuery, SkillSort, Visible
 from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.trust import TrustTier
+from vskill_platform.web.html.templating import tier_name
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.skills.marketplace_view import (
-    PAGE_SIZE,
-    SORTS,
-    offered_filters,
-    read_search,
-    value_label,
-)
-from vskill_platform.web.skills.slugs import PageRequest
 
+PAGE_SIZE = 25
+#: Nobody turns so many pages; and numbers must fit into a database.
+_MAX_PAGE = 1_000_000
+_MAX_TEXT = 200
+#: More values of a filter are found by searching.
+_MAX_OPTIONS = 10
+SORTS = {
+    SkillSort.RELEVANCE: "Best match",
+    SkillSort.UPDATED: "Lately updated",
+    SkillSort.NEWEST: "Newest",
+    SkillSort.TRUST: "Most trusted",
+    SkillSort.NAME: "Name",
+}
+#: In the order of the page.
+FILTERS = {"tier": "Trust", "namespace": "Publisher", "tag": "Tag", "agent": "Works with"}
 _S = SubmissionState
 _STOPPED = (_S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED)
 #: Nothing of these was checked to its end: on their way, or withdrawn.
 _UNCHECKED = (_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.DEQUEUED)
 
 
-async def marketplace(request: PageRequest) -> Response[Any]:
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    text: str = ""
+    namespace: str = ""
+    tier: str = ""
+    tag: str = ""
+    agent: str = ""
+    sort: SkillSort = SkillSort.RELEVANCE
+    page: int = 1
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """The filters that are set."""
+        return {name: value for name in FILTERS if (value := str(getattr(self, name)))}
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether nothing is looked for in particular."""
+        return not self.text and not self.filters
+
+    def query(self, visible: Visible) -> SkillQuery:
+        return SkillQuery(
+            text=self.text,
+            namespace=self.namespace,
+            tier=self.tier,
+            tag=self.tag,
+            agent=self.agent,
+            sort=self.sort,
+            offset=(self.page - 1) * PAGE_SIZE,
+            limit=PAGE_SIZE,
+            visible=visible,
+            with_facets=True,
+        )
+
+    def address(self, **changes: str | int) -> str:
+        """Return where this search is found, changed; what is changed begins at page one."""
+        new = msgspec.structs.replace(self, **({"page": 1} | changes))
+        sort = "" if new.sort is SkillSort.RELEVANCE else new.sort
+        page = new.page if new.page > 1 else ""
+        return with_query("/", q=new.text, **new.filters, sort=sort, page=page)
+
+    def page_address(self, page: int) -> str:
+        return self.address(page=page)
+
+
+class Option(msgspec.Struct, frozen=True, kw_only=True):
+    label: str
+    count: int
+    #: Chooses it, or takes it back.
+    address: str
+    is_chosen: bool
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    label: str
+    options: tuple[Option, ...]
+
+
+def read_search(asked: Mapping[str, str]) -> Search:
+    """Read an address; what makes no sense in it is left out, so that old links still work."""
+    try:
+        sort = SkillSort(asked.get("sort", ""))
+    except ValueError:
+        sort = SkillSort.RELEVANCE
+    page = asked.get("page", "")
+    number = (
+        int(page) if page.isascii() and page.isdigit() and len(page) < len(str(_MAX_PAGE)) else 1
+    )
+    chosen = {name: asked.get(name, "").strip()[:_MAX_TEXT] for name in FILTERS}
+    text = asked.get("q", "").strip()[:_MAX_TEXT]
+    return Search(text=text, sort=sort, page=max(number, 1), **chosen)
+
+
+def offered_filters(search: Search, facets: dict[str, list[tuple[str, int]]]) -> tuple[Filter, ...]:
+    """Return the filters that would change something, or that are set."""
+    offered = []
+    for name, label in FILTERS.items():
+        values = facets.get(name, [])
+        chosen = search.filters.get(name)
+        if name == "tier":
+            values = sorted(values, reverse=True)
+        elif chosen not in dict(values[:_MAX_OPTIONS]):
+            values = [(value, n) for value, n in values if value == chosen] + values
+        options = tuple(
+            Option(
+                label=value_label(name, value),
+                count=count,
+                address=search.address(**{name: "" if value == chosen else value}),
+                is_chosen=value == chosen,
+            )
+            for value, count in values[:_MAX_OPTIONS]
+        )
+        if chosen or len(options) > 1:
+            offered.append(Filter(name=name, label=label, options=options))
+    return tuple(offered)
+
+
+def value_label(name: str, value: str) -> str:
+    if name == "tier" and value in set(TrustTier):
+        return f"{value} {tier_name(TrustTier(value))}"
+    return value
+
+
+async def marketplace(request: WebRequest) -> Response[Any]:
     search = read_search(request.query_params)
     catalogue = catalogue_of(request)
     visible = await visible_to(visitor_of(request))

@@ -1,5 +1,7 @@
-"""The page of a skill: its instructions, how to install it, and why it can be trusted."""
+"""The page of a skill: its instructions, how to install it, and its trust."""
 
+import re
+import shlex
 from functools import partial
 
 import msgspec
@@ -9,19 +11,29 @@ from markupsafe import Markup
 from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.base.recent import Recent
 from vskill_platform.errors import NotFound
-from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.list_versions import Standing, list_versions
 from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.scan.frontmatter import FrontmatterError, Value, read_frontmatter
 from vskill_platform.scan.manifest import MANIFEST
+from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.repo_health_store import RepoHealth, view_repo_health
 from vskill_platform.web.html.safe_markdown import Links, Rendered, render_markdown
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
-from vskill_platform.web.skills.skill_head import OpenSkill, skill_page
-from vskill_platform.web.skills.skill_install import install_guide
-from vskill_platform.web.skills.slugs import PageRequest
+from vskill_platform.web.skills.downloads import archive_name, plain_name
+from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 
+#: Where each client looks for skills of its user.
+CLIENTS = {
+    "Claude Code": "~/.claude/skills",
+    "Codex": "~/.codex/skills",
+    "Cursor": "~/.cursor/skills",
+    "Gemini CLI": "~/.gemini/skills",
+    "OpenCode": "~/.config/opencode/skills",
+}
+_HOST = re.compile(r"[A-Za-z0-9.\-\[\]:]{1,255}")
 _ROOM_CHARACTERS = 8 * 1024 * 1024
 #: These two stand at the head of the page already.
 _SHOWN_ELSEWHERE = frozenset({"name", "description"})
@@ -29,6 +41,51 @@ _MISSING = "The registry does not keep the files of this version any more."
 _NO_TEXT = "It is not a text."
 #: So many versions are listed for who needs one that is yanked; their own page has all.
 _MAX_NAMED = 5
+
+
+class Install(msgspec.Struct, frozen=True, kw_only=True):
+    url: str
+    download: str
+    verify: str
+    #: By the name of the client.
+    unpack: dict[str, str]
+    badge: str
+
+
+def install_guide(request: WebRequest, skill: PublishedSkill, version: SkillVersion) -> Install:
+    """Write the commands. They are for separate lines: who verifies looks before going on."""
+    base = public_address(request)
+    file = archive_name(skill, version)
+    url = base + skill_url(skill.slug, "download", version=version.version)
+    token = '--header "Authorization: Bearer $VSKILL_TOKEN" ' if skill.is_private else ""
+    page = base + skill_url(skill.slug)
+    return Install(
+        url=url,
+        download=f"curl -fL {token}-o {file} {shlex.quote(url)}",
+        verify=f"echo '{version.archive_sha256}  {file}' | sha256sum --check",
+        unpack={
+            client: _unpack(file, f"{place}/{plain_name(skill)}")
+            for client, place in CLIENTS.items()
+        },
+        badge=f"[![{skill.name}]({page}/badge.svg)]({page})",
+    )
+
+
+def _unpack(file: str, folder: str) -> str:
+    """Replace the skill's own folder: over an older copy, what a version dropped would stay."""
+    return f"rm -rf {folder}\nmkdir -p {folder}\ntar -xzf {file} -C {folder}"
+
+
+def public_address(request: WebRequest) -> str:
+    """Return where this registry is reached, by its settings or by what the browser asked for."""
+    settings = get_settings()
+    if settings.public_url:
+        return settings.public_url.rstrip("/")
+    host = request.headers.get("host", "")
+    scheme = request.url.scheme
+    if scheme in {"http", "https"} and _HOST.fullmatch(host):
+        return f"{scheme}://{host}"
+    return f"http://{settings.host}:{settings.port}"
 
 
 class Readme(msgspec.Struct, frozen=True):
@@ -42,7 +99,7 @@ _recent: Recent[tuple[str, str, str], Readme] = Recent(
 )
 
 
-async def skill_readme(request: PageRequest, opened: OpenSkill) -> Template:
+async def skill_readme(request: WebRequest, opened: OpenSkill) -> Template:
     skill, version = opened.skill, opened.version
     return await skill_page(
         request,

@@ -1,33 +1,34 @@
 """Finding skills over the API: the list, the search, and the skill behind a name."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from litestar import Request, Response
-from litestar.connection import ASGIConnection
+from litestar import Response
 from litestar.params import FromQuery, QueryParameter
 
-from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.catalogue.query import SkillHit, SkillQuery, SkillResults, SkillSort
-from vskill_platform.errors import NotFound
-from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import public_source
 from vskill_platform.model.trust import TrustTier
-from vskill_platform.web.http.cursors import offset_cursor, read_offset
-from vskill_platform.web.http.limits import Limit, Offset, Page, clamp
+from vskill_platform.web.http.api_types import (
+    Limit,
+    Offset,
+    Page,
+    clamp,
+    offset_cursor,
+    read_offset,
+)
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.skills.certificates import cert_tier
 from vskill_platform.web.skills.shapes import (
     Paging,
     SearchAnswer,
     SkillItem,
     SkillListAnswer,
     Suggested,
+    cert_tier,
 )
-from vskill_platform.web.skills.slug_paths import slug_of
 
-ApiRequest = Request[Any, Any, Any]
 MAX_RESULTS = 30
 _MAX_PAGE_SIZE = 100
 Words = Annotated[str, QueryParameter(max_length=200)]
@@ -35,7 +36,7 @@ Words = Annotated[str, QueryParameter(max_length=200)]
 
 @operation(is_listed=True)
 async def search_skills(
-    request: ApiRequest,
+    request: WebRequest,
     q: Words = "",
     limit: Limit = 7,
     offset: Offset = 0,
@@ -60,7 +61,7 @@ async def search_skills(
 
 @operation(is_listed=True)
 async def list_skills(
-    request: ApiRequest,
+    request: WebRequest,
     q: Words = "",
     namespace: Words = "",
     tier: FromQuery[TrustTier | None] = None,
@@ -98,7 +99,7 @@ async def list_skills(
 
 
 @operation(is_listed=True)
-async def suggest_skills(request: ApiRequest, q: Words = "") -> Suggested:
+async def suggest_skills(request: WebRequest, q: Words = "") -> Suggested:
     """Say what somebody who types this may mean."""
     visible = await visible_to(visitor_of(request))
     found = await catalogue_of(request).suggest(q, visible=visible)
@@ -108,32 +109,6 @@ async def suggest_skills(request: ApiRequest, q: Words = "") -> Suggested:
             for one in found
         ]
     )
-
-
-async def find_skill(connection: ASGIConnection[Any, Any, Any, Any], name: str) -> PublishedSkill:
-    """Return the skill behind a slug, or behind a bare name if it is the only one of that name."""
-    visitor = visitor_of(connection)
-    if "/" in name:
-        return (await find_visible_skill(visitor, name)).record
-    query = SkillQuery(text=name, limit=MAX_RESULTS, visible=await visible_to(visitor))
-    hits = (await catalogue_of(connection).search_skills(query)).hits
-    same = [hit for hit in hits if hit.name == name]
-    if not same:
-        raise NotFound(f"there is no skill {name!r}")
-    if len(same) > 1:
-        some = ", ".join(hit.slug for hit in same[:5])
-        raise NotFound(f"several skills are called {name!r}: {some}; name one by its whole slug")
-    return (await find_visible_skill(visitor, same[0].slug)).record
-
-
-async def find_listed(
-    connection: ASGIConnection[Any, Any, Any, Any], segment: str
-) -> PublishedSkill:
-    """Return the skill of a path, if it is offered; one that was taken down says why."""
-    skill = await find_skill(connection, slug_of(segment))
-    if skill.down:
-        raise NotFound(f"{skill.slug} was taken down: {skill.down.reason}")
-    return skill
 
 
 def skill_item(hit: SkillHit) -> SkillItem:

@@ -1,33 +1,69 @@
-"""How safe a skill is, over the API: what each scanner says, and whether its source is there."""
+"""The security report of a version, as a page and over the API."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from litestar import Request
+import msgspec
 from litestar.params import FromPath, QueryParameter
+from litestar.response import Template
 
 from vskill_platform.errors import NotAllowed
 from vskill_platform.model.failure import results_in
 from vskill_platform.model.scanner import ExternalScanStatus
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.model.verdict import FindingKind, Severity, Verdict
+from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict
 from vskill_platform.publish.versions.open_version import open_version
-from vskill_platform.publish.versions.security_report import SecurityReport, security_report
+from vskill_platform.publish.versions.security_report import (
+    FindingInContext,
+    SecurityReport,
+    security_report,
+)
 from vskill_platform.scan.scan_skill import SCANNER
 from vskill_platform.stores.external_scan_store import ExternalScan
 from vskill_platform.stores.repo_health_store import view_repo_health
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
-from vskill_platform.web.skills.search_api import find_listed, find_skill
+from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 from vskill_platform.web.skills.shapes import HealthAnswer, ProviderItem, SecurityAnswer
-from vskill_platform.web.skills.slug_paths import slug_of
+from vskill_platform.web.skills.slugs import find_listed, find_skill, slug_of
 from vskill_platform.web.submissions.submission_json import scan_item
 
-ApiRequest = Request[Any, Any, Any]
 #: Where the original's clients know another word, or none: one that broke will not answer either.
-_WORDS = {ExternalScanStatus.RUNNING: "PENDING", ExternalScanStatus.ERROR: "TIMED_OUT"}
+_STATUS_NAMES = {ExternalScanStatus.RUNNING: "PENDING", ExternalScanStatus.ERROR: "TIMED_OUT"}
+
+
+class ShownFinding(msgspec.Struct, frozen=True):
+    item: Finding
+    #: Number, text, and whether it is the line that is meant.
+    lines: tuple[tuple[int, str, bool], ...]
+    #: Where its file can be read; empty if it cannot.
+    link: str
+
+
+async def skill_security(request: WebRequest, opened: OpenSkill) -> Template:
+    found = await security_report(opened.version)
+    return await skill_page(
+        request,
+        opened,
+        "pages/skill_security.html",
+        "security",
+        security=found,
+        findings=[_shown_finding(item, opened) for item in found.findings],
+        formal=[_shown_finding(item, opened) for item in found.formal],
+    )
+
+
+def _shown_finding(found: FindingInContext, opened: OpenSkill) -> ShownFinding:
+    item, link = found.finding, ""
+    if found.has_file and item.file:
+        line = f"#L{item.line}" if item.line else ""
+        at = opened.version_in_links
+        link = skill_url(opened.skill.slug, "files", item.file, version=at) + line
+    lines = tuple((line.number, line.text, line.is_it) for line in found.lines)
+    return ShownFinding(item, lines, link)
 
 
 async def show_security(
-    request: ApiRequest,
+    request: WebRequest,
     slug: FromPath[str],
     version: Annotated[str | None, QueryParameter(max_length=100)] = None,
 ) -> SecurityAnswer:
@@ -50,7 +86,7 @@ async def show_security(
     )
 
 
-async def show_repo_health(request: ApiRequest, slug: FromPath[str]) -> HealthAnswer:
+async def show_repo_health(request: WebRequest, slug: FromPath[str]) -> HealthAnswer:
     """Say whether the skill's source is still there; an outage is UNKNOWN, never GONE."""
     health = await view_repo_health((await find_listed(request, slug)).slug)
     return HealthAnswer(
@@ -100,7 +136,7 @@ def _own_provider(found: SecurityReport) -> ProviderItem:
 def _provider(scan: ExternalScan) -> ProviderItem:
     return ProviderItem(
         provider=scan.provider,
-        status=_WORDS.get(scan.status, scan.status),
+        status=_STATUS_NAMES.get(scan.status, scan.status),
         verdict=scan.status,
         critical_count=sum(item.severity is Severity.CRITICAL for item in scan.findings),
         note=scan.note,

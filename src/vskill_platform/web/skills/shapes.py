@@ -1,11 +1,35 @@
-"""What the API says of skills, with the names that clients of the original read."""
+"""JSON of skills, with the field names that existing clients read."""
 
 from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
 
-from vskill_platform.web.submissions.shapes import Reason, ScanItem, Shape, Text
+from vskill_platform.model.trust import TrustTier
+from vskill_platform.web.http.api_types import Reason, Shape, Text
+from vskill_platform.web.submissions.shapes import ScanItem
+
+#: The first two are no words of the original: it had none for what it did not certify.
+_CERT_TIERS = {
+    TrustTier.BLOCKED: "BLOCKED",
+    TrustTier.UNVERIFIED: "UNVERIFIED",
+    TrustTier.SCANNED: "SCANNED",
+    TrustTier.JUDGED: "VERIFIED",
+    TrustTier.CERTIFIED: "CERTIFIED",
+}
+
+
+def cert_tier(tier: TrustTier) -> str:
+    return _CERT_TIERS[tier]
+
+
+def cert_method(tier: TrustTier, *, is_reviewed: bool) -> str:
+    """Say by what it got its tier; empty if by nothing."""
+    if tier in {TrustTier.BLOCKED, TrustTier.UNVERIFIED}:
+        return ""
+    if is_reviewed:
+        return "MANUAL_REVIEW"
+    return "LLM_JUDGE" if tier is TrustTier.JUDGED else "AUTOMATED_SCAN"
 
 
 class SkillItem(Shape, frozen=True, kw_only=True):
@@ -241,10 +265,6 @@ class InstallReports(Shape, frozen=True, kw_only=True):
     source: Text = ""
     platform: Text = ""
     cli_version: Text = ""
-
-
-class Ok(Shape, frozen=True, kw_only=True):
-    ok: bool = True
 
 
 class YankRequest(Shape, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 import base64
 from typing import Annotated, Any
 
-from litestar import Request, Response
+from litestar import Response
 from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.status_codes import HTTP_404_NOT_FOUND
@@ -20,11 +20,12 @@ from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.stores.install_store import get_installs
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.badge import skill_badge
-from vskill_platform.web.skills.certificates import cert_tier
-from vskill_platform.web.skills.search_api import find_listed, find_skill
+from vskill_platform.web.skills.downloads import skill_download
+from vskill_platform.web.skills.open_skill import OpenSkill
 from vskill_platform.web.skills.shapes import (
     FileContent,
     FileItem,
@@ -35,20 +36,18 @@ from vskill_platform.web.skills.shapes import (
     Visibility,
     VisibilityRequest,
     YankRequest,
+    cert_tier,
 )
-from vskill_platform.web.skills.skill_download import skill_download
-from vskill_platform.web.skills.skill_head import OpenSkill
-from vskill_platform.web.skills.slug_paths import slug_of
+from vskill_platform.web.skills.slugs import find_listed, find_skill, slug_of
 from vskill_platform.web.skills.versions import read_manifest, versions_of
 
-ApiRequest = Request[Any, Any, Any]
 _PICTURE = "image/svg+xml"
 VersionName = Annotated[str | None, QueryParameter(max_length=100)]
 
 
 @operation(also=(403,))
 async def show_skill(
-    request: ApiRequest, slug: FromPath[str], version: VersionName = None
+    request: WebRequest, slug: FromPath[str], version: VersionName = None
 ) -> SkillAnswer:
     """Show a skill with the SKILL.md of its latest version, or of the one that is named."""
     skill = await find_listed(request, slug)
@@ -57,7 +56,7 @@ async def show_skill(
 
 @operation(also=(403,))
 async def show_files(
-    request: ApiRequest,
+    request: WebRequest,
     slug: FromPath[str],
     version: VersionName = None,
     path: Annotated[str, QueryParameter(max_length=500)] = "",
@@ -87,7 +86,7 @@ async def show_files(
 
 @operation(also=(403,), media_type="application/gzip")
 async def download_skill(
-    request: ApiRequest, slug: FromPath[str], version: VersionName = None
+    request: WebRequest, slug: FromPath[str], version: VersionName = None
 ) -> Response[Any]:
     """Send the archive of a version exactly as it was checked."""
     found = await open_version(await find_listed(request, slug), version)
@@ -104,7 +103,7 @@ async def download_skill(
         )
     },
 )
-async def show_badge(request: ApiRequest, slug: FromPath[str]) -> Response[Any]:
+async def show_badge(request: WebRequest, slug: FromPath[str]) -> Response[Any]:
     """Draw how far a skill can be trusted, for a README."""
     try:
         skill: PublishedSkill | None = await find_skill(request, slug_of(slug))
@@ -114,7 +113,7 @@ async def show_badge(request: ApiRequest, slug: FromPath[str]) -> Response[Any]:
 
 
 async def yank_over_api(
-    request: ApiRequest, slug: FromPath[str], data: JSONBody[YankRequest]
+    request: WebRequest, slug: FromPath[str], data: JSONBody[YankRequest]
 ) -> VersionList:
     """Offer a version no longer; who names it exactly still gets it."""
     skill = await _own(request, slug)
@@ -124,7 +123,7 @@ async def yank_over_api(
 
 
 async def unyank_over_api(
-    request: ApiRequest, slug: FromPath[str], data: JSONBody[YankRequest]
+    request: WebRequest, slug: FromPath[str], data: JSONBody[YankRequest]
 ) -> VersionList:
     """Offer a yanked version again."""
     skill = await _own(request, slug)
@@ -134,7 +133,7 @@ async def unyank_over_api(
 
 
 async def change_visibility(
-    request: ApiRequest, slug: FromPath[str], data: JSONBody[VisibilityRequest]
+    request: WebRequest, slug: FromPath[str], data: JSONBody[VisibilityRequest]
 ) -> Visibility:
     """Hide a skill from all but those of its namespace, or show it again."""
     skill = await _own(request, slug)
@@ -147,7 +146,7 @@ async def change_visibility(
     return Visibility(slug=changed.slug, private=changed.is_private)
 
 
-async def _own(request: ApiRequest, slug: str) -> PublishedSkill:
+async def _own(request: WebRequest, slug: str) -> PublishedSkill:
     skill = await find_skill(request, slug_of(slug))
     await check_may_manage(visitor_of(request), skill)
     return skill

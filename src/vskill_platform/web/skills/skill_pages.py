@@ -9,23 +9,23 @@ from litestar.status_codes import HTTP_302_FOUND
 
 from vskill_platform.errors import NotAllowed
 from vskill_platform.publish.versions.open_version import open_version
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.skills.badge import skill_badge
+from vskill_platform.web.skills.downloads import skill_download, skill_raw_file
 from vskill_platform.web.skills.files_page import skill_files
 from vskill_platform.web.skills.gone_page import blocked_version, never_published, taken_down
+from vskill_platform.web.skills.open_skill import OpenSkill
 from vskill_platform.web.skills.readme_page import skill_readme
-from vskill_platform.web.skills.security_page import skill_security
-from vskill_platform.web.skills.skill_download import skill_download, skill_raw_file
-from vskill_platform.web.skills.skill_head import OpenSkill
+from vskill_platform.web.skills.security import skill_security
 from vskill_platform.web.skills.slugs import (
-    PageRequest,
-    Place,
+    SkillPath,
     asked_version,
-    find_place,
+    find_path,
 )
-from vskill_platform.web.skills.versions_page import skill_diff, skill_versions
+from vskill_platform.web.skills.versions import skill_diff, skill_versions
 
-_PAGES: dict[str, Callable[[PageRequest, OpenSkill], Awaitable[Response[Any]]]] = {
+_PAGES: dict[str, Callable[[WebRequest, OpenSkill], Awaitable[Response[Any]]]] = {
     "": skill_readme,
     "files": skill_files,
     "raw": skill_raw_file,
@@ -36,20 +36,20 @@ _PAGES: dict[str, Callable[[PageRequest, OpenSkill], Awaitable[Response[Any]]]] 
 }
 
 
-async def skills_root(request: PageRequest) -> Redirect:
+async def skills_root(request: WebRequest) -> Redirect:
     """Lead who cuts an address short to the list."""
     query = request.url.query
     return Redirect("/" + (f"?{query}" if query else ""), status_code=HTTP_302_FOUND)
 
 
-async def skill_pages(request: PageRequest) -> Response[Any]:
-    place, skill = await find_place(request, str(request.path_params["address"]))
-    if place.part == "badge.svg":
+async def skill_pages(request: WebRequest) -> Response[Any]:
+    path, skill = await find_path(request, str(request.path_params["address"]))
+    if path.part == "badge.svg":
         return await skill_badge(request, skill)
     if skill is None:
-        return await never_published(request, place.slug)
-    if skill.slug != place.slug:
-        return _lead_on(request, place, skill.slug)
+        return await never_published(request, path.slug)
+    if skill.slug != path.slug:
+        return _lead_on(request, path, skill.slug)
     if skill.down:
         return await taken_down(skill, skill.down)
     named = asked_version(request)
@@ -57,12 +57,12 @@ async def skill_pages(request: PageRequest) -> Response[Any]:
         found = await open_version(skill, named)
     except NotAllowed as error:
         return blocked_version(skill, named or skill.version, str(error))
-    opened = OpenSkill(found=found, is_named=named is not None, path=place.path)
-    return await _PAGES[place.part](request, opened)
+    opened = OpenSkill(found=found, is_named=named is not None, path=path.path)
+    return await _PAGES[path.part](request, opened)
 
 
-def _lead_on(request: PageRequest, place: Place, slug: str) -> Redirect:
+def _lead_on(request: WebRequest, path: SkillPath, slug: str) -> Redirect:
     """Lead from an old name to the one of today; names come back, so nobody remembers this."""
-    address = skill_url(slug, place.part, place.path)
+    address = skill_url(slug, path.part, path.path)
     query = request.url.query
     return Redirect(f"{address}?{query}" if query else address, status_code=HTTP_302_FOUND)

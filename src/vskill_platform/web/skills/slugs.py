@@ -1,25 +1,30 @@
-"""Which skill an address is about, and which part of it.
+"""Which skill a path names.
 
-Slugs have two to four parts and anybody may call a skill `files`, so the address alone does not
-say where the slug ends: the longest one that exists is meant.
+`/skills/ada/notes/tidy/files/a.py` and `/api/v1/skills/ada/notes/tidy/versions` are about the skill
+`ada/notes/tidy`. Slugs have up to four segments and a skill may be called `files`, so the path
+alone does not say where the slug ends: the longest slug that exists, and that the visitor may see,
+is meant.
 """
 
-from typing import Any
+from collections.abc import Container, Iterator
+from urllib.parse import quote, unquote
 
 import msgspec
-from litestar import Request
+from litestar.types import ASGIApp, Receive, Scope, Send
 
-from vskill_platform.access.visibility import sees_skill
+from vskill_platform.access.visibility import find_visible_skill, sees_skill
 from vskill_platform.base.show_text import show
+from vskill_platform.catalogue.query import SkillQuery
 from vskill_platform.errors import NotFound
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
-from vskill_platform.web.http.visitor import visitor_of
-
-PageRequest = Request[Any, Any, Any]
+from vskill_platform.web.http.requests import Connection, WebRequest
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.visitor import visitor_in, visitor_of
 
 #: Parts of a skill's page, and whether the path of a file follows.
-PARTS = {
+_PAGE_PARTS = {
     "files": True,
     "raw": True,
     "versions": False,
@@ -28,56 +33,134 @@ PARTS = {
     "security": False,
     "badge.svg": False,
 }
+_API_PREFIX = "/api/v1/skills/"
+#: What may follow a slug in the API.
+API_PARTS = frozenset(
+    {
+        "badge", "download", "files", "installs", "repo-health", "security", "unyank", "versions",
+        "visibility", "yank",
+    }
+)  # fmt: skip
+#: API paths that are not slugs.
+_NOT_SLUGS = frozenset({"check-updates", "installs", "search", "suggest"})
 _LONGEST, _SHORTEST = 4, 2
-#: No slug is longer, so what is asks for nothing.
+#: Longer texts cannot be a slug.
 _MAX_SLUG = 400
 #: Three numbers of up to thirty digits.
 _MAX_VERSION = 100
+#: How many skills of the same name are told apart.
+_MAX_NAMESAKES = 30
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class SkillPath(msgspec.Struct, frozen=True, kw_only=True):
     slug: str
-    #: One of PARTS; empty for the page itself.
+    #: One of the parts of a skill's page; empty for the page itself.
     part: str = ""
     #: The path of a file; empty for none.
     path: str = ""
 
 
-def possible_places(address: str) -> list[Place]:
-    """Return what an address can mean, the longest slug first."""
+class SlugPaths:
+    """Middleware that joins the segments of a slug in API paths, so that the router sees one."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        if path.startswith(_API_PREFIX):
+            rest = path.removeprefix(_API_PREFIX)
+            if rest and rest not in _NOT_SLUGS and len(rest) <= _MAX_SLUG:
+                joined = _API_PREFIX + await _join(rest.strip("/").split("/"), visitor_in(scope))
+                scope["path"] = joined
+                scope["raw_path"] = quote(joined).encode()
+        await self._app(scope, receive, send)
+
+
+def slug_of(segment: str) -> str:
+    """Return the slug from the one path segment that `SlugPaths` made of it."""
+    return unquote(segment)
+
+
+def possible_paths(address: str) -> list[SkillPath]:
+    """Return what the address of a page can mean, the longest slug first."""
     words = address.strip("/").split("/")
-    places = []
-    for length in range(_LONGEST, _SHORTEST - 1, -1):
-        slug, rest = "/".join(words[:length]), words[length:]
-        if len(words) < length or not all(words[:length]) or not _can_be_a_slug(slug):
-            continue
-        if not rest:
-            places.append(Place(slug=slug))
-        elif rest[0] in PARTS and (len(rest) == 1 or PARTS[rest[0]]):
-            places.append(Place(slug=slug, part=rest[0], path="/".join(rest[1:])))
-    return places
+    return [
+        SkillPath(slug="/".join(slug), part=rest[0] if rest else "", path="/".join(rest[1:]))
+        for slug, rest in _splits(words, _PAGE_PARTS, shortest=_SHORTEST)
+        if all(slug) and _can_be_a_slug("/".join(slug)) and (not rest[1:] or _PAGE_PARTS[rest[0]])
+    ]
 
 
-def _can_be_a_slug(text: str) -> bool:
-    return len(text) <= _MAX_SLUG and text.isprintable()
+async def find_path(request: WebRequest, address: str) -> tuple[SkillPath, PublishedSkill | None]:
+    """Return what a page's address means, with the skill if this visitor may see one."""
+    paths = possible_paths(address)
+    for path in paths:
+        if skill := await _find_visible(visitor_of(request), path.slug):
+            return path, skill
+    if not paths:
+        asked = show(address.strip("/"), limit=100)
+        raise NotFound(f"there is no skill {asked}", look_for=asked.rsplit("/", 1)[-1])
+    return paths[-1], None
 
 
-def asked_version(request: PageRequest, name: str = "version") -> str | None:
-    """Return the version that an address names; None if it names none."""
+def asked_version(request: WebRequest, name: str = "version") -> str | None:
+    """Return the version in the query; None if there is none."""
     text = request.query_params.get(name) or None
     if text and (len(text) > _MAX_VERSION or not text.isprintable()):
         raise NotFound(f"there is no version {show(text, limit=_MAX_VERSION)}")
     return text
 
 
-async def find_place(request: PageRequest, address: str) -> tuple[Place, PublishedSkill | None]:
-    """Return what is meant, with the skill if there is one that this visitor may see."""
-    places = possible_places(address)
-    for place in places:
-        stored = await get_skill(await resolve_slug(place.slug))
-        if stored and await sees_skill(visitor_of(request), stored.record):
-            return place, stored.record
-    if not places:
-        asked = show(address.strip("/"), limit=100)
-        raise NotFound(f"there is no skill {asked}", look_for=asked.rsplit("/", 1)[-1])
-    return places[-1], None
+async def find_skill(connection: Connection, name: str) -> PublishedSkill:
+    """Return the skill behind a slug, or behind a bare name if it is the only one of that name."""
+    visitor = visitor_of(connection)
+    if "/" in name:
+        return (await find_visible_skill(visitor, name)).record
+    query = SkillQuery(text=name, limit=_MAX_NAMESAKES, visible=await visible_to(visitor))
+    hits = (await catalogue_of(connection).search_skills(query)).hits
+    same = [hit for hit in hits if hit.name == name]
+    if not same:
+        raise NotFound(f"there is no skill {name!r}")
+    if len(same) > 1:
+        some = ", ".join(hit.slug for hit in same[:5])
+        raise NotFound(f"several skills are called {name!r}: {some}; name one by its whole slug")
+    return (await find_visible_skill(visitor, same[0].slug)).record
+
+
+async def find_listed(connection: Connection, segment: str) -> PublishedSkill:
+    """Return the skill of a path, if it is offered; one that was taken down says why."""
+    skill = await find_skill(connection, slug_of(segment))
+    if skill.down:
+        raise NotFound(f"{skill.slug} was taken down: {skill.down.reason}")
+    return skill
+
+
+def _splits(
+    words: list[str], parts: Container[str], *, shortest: int
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the ways to read a path as slug and rest, the longest slug first."""
+    for length in range(min(_LONGEST, len(words)), shortest - 1, -1):
+        if not words[length:] or words[length] in parts:
+            yield words[:length], words[length:]
+
+
+async def _find_visible(visitor: Visitor, slug: str) -> PublishedSkill | None:
+    stored = await get_skill(await resolve_slug(slug))
+    return stored.record if stored and await sees_skill(visitor, stored.record) else None
+
+
+async def _join(words: list[str], visitor: Visitor) -> str:
+    ways = list(_splits(words, API_PARTS, shortest=1))
+    for slug, rest in ways[:-1]:  # the shortest is what remains, so it need not be looked up
+        if await _find_visible(visitor, "/".join(slug)):
+            return _as_path(slug, rest)
+    return _as_path(*ways[-1]) if ways else "/".join(words)
+
+
+def _as_path(slug: list[str], rest: list[str]) -> str:
+    return "/".join([quote("/".join(slug), safe="@"), *rest])
+
+
+def _can_be_a_slug(text: str) -> bool:
+    return len(text) <= _MAX_SLUG and text.isprintable()

@@ -1,15 +1,20 @@
-"""The versions of a skill over the API, and what changed between them."""
+"""The versions of a skill and their differences, as pages and over the API."""
 
-from typing import Annotated, Any
+import re
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Annotated
 
 import msgspec
-from litestar import Request, Response
+from litestar import Response
 from litestar.params import FromPath, FromQuery, QueryParameter
+from litestar.response import Template
 
+from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.trust import TrustTier
-from vskill_platform.publish.versions.diff_versions import FileChange, VersionDiff
+from vskill_platform.publish.versions.diff_versions import NO_NEWLINE, FileChange, VersionDiff
 from vskill_platform.publish.versions.list_versions import (
     SkillVersions,
     Standing,
@@ -20,27 +25,112 @@ from vskill_platform.publish.versions.open_version import open_version
 from vskill_platform.publish.versions.patch_text import patch_text
 from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.scan.manifest import MANIFEST
-from vskill_platform.web.http.cursors import offset_cursor, read_offset
-from vskill_platform.web.http.limits import Limit, clamp
+from vskill_platform.web.html.templating import shown as ready
+from vskill_platform.web.http.api_types import Limit, clamp, offset_cursor, read_offset
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
-from vskill_platform.web.skills.certificates import cert_method, cert_tier
-from vskill_platform.web.skills.search_api import find_listed
+from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 from vskill_platform.web.skills.shapes import (
     CompareAnswer,
     ComparedFile,
     DiffAnswer,
     VersionItem,
     VersionList,
+    cert_method,
+    cert_tier,
 )
+from vskill_platform.web.skills.slugs import asked_version, find_listed
 
-ApiRequest = Request[Any, Any, Any]
+#: More changed lines of one file, or on one page, make no reader wiser, and a browser slow.
+MAX_FILE_ROWS = 500
+MAX_ROWS = 2_000
+MAX_CHARACTERS = 200_000
+_MAX_LINE = 500
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_CLASSES = {"+": "add", "-": "del", "@": "gap"}
 _MAX_VERSIONS = 100
 Old = Annotated[str, QueryParameter(name="from", max_length=100)]
 New = Annotated[str, QueryParameter(name="to", max_length=100)]
 
 
+class DiffRow(msgspec.Struct, frozen=True):
+    #: The line's number before and after; None where it is not there.
+    old: int | None
+    new: int | None
+    text: str
+    kind: str
+
+
+class ShownChange(msgspec.Struct, frozen=True):
+    change: FileChange
+    rows: tuple[DiffRow, ...]
+    note: str
+
+
+async def skill_versions(request: WebRequest, opened: OpenSkill) -> Template:
+    found = await list_versions(opened.skill.slug)
+    return await skill_page(
+        request, opened, "pages/skill_versions.html", "versions", rows=found.versions
+    )
+
+
+async def skill_diff(request: WebRequest, opened: OpenSkill) -> Template:
+    """Compare two versions; unless told, the newest with the one before."""
+    slug = opened.skill.slug
+    old, new = asked_version(request, "from"), asked_version(request, "to")
+    found = await diff_of_skill(slug, old, new)
+    versions = (await list_versions(slug)).versions
+    return await skill_page(
+        request,
+        opened,
+        "pages/skill_diff.html",
+        "versions",
+        diff=found,
+        changes=await in_few_threads(shown_changes, found.files),
+        names=[row.version.version for row in versions],
+    )
+
+
+def shown_changes(files: tuple[FileChange, ...]) -> list[ShownChange]:
+    """Give every line its numbers, as many as one page takes."""
+    room, shown = MAX_ROWS, []
+    characters = MAX_CHARACTERS
+    for change in files:
+        fitting = _fitting(change.lines[: min(room, MAX_FILE_ROWS)], characters)
+        rows = tuple(_rows(fitting))
+        characters -= sum(len(row.text) for row in rows)
+        left = len(change.lines) - len(rows)
+        note = f"{left:,} more lines; the page is long enough" if left else change.note
+        shown.append(ShownChange(change, rows, note))
+        room -= len(rows)
+    return shown
+
+
+def _fitting(lines: tuple[str, ...], characters: int) -> tuple[str, ...]:
+    sizes = accumulate(len(line) for line in lines)
+    return tuple(line for line, size in zip(lines, sizes, strict=True) if size <= characters)
+
+
+def _rows(lines: tuple[str, ...]) -> Iterator[DiffRow]:
+    old = new = 0
+    for line in lines:
+        found = _HUNK.match(line)
+        if found:
+            old, new = int(found[1]), int(found[2])
+            yield DiffRow(None, None, "⋯", "gap")
+            continue
+        if line == NO_NEWLINE:
+            yield DiffRow(None, None, line.removeprefix("\\ "), "gap")
+            continue
+        is_old, is_new = not line.startswith("+"), not line.startswith("-")
+        kind = _CLASSES.get(line[:1], "")
+        text = ready(line[1:_MAX_LINE])
+        yield DiffRow(old if is_old else None, new if is_new else None, text, kind)
+        old, new = old + is_old, new + is_new
+
+
 async def show_versions(
-    request: ApiRequest,
+    request: WebRequest,
     slug: FromPath[str],
     limit: Limit = 20,
     cursor: FromQuery[str | None] = None,
@@ -54,7 +144,7 @@ async def show_versions(
 
 @operation(also=(403,))
 async def show_diff(
-    request: ApiRequest, slug: FromPath[str], old: Old = "", new: New = ""
+    request: WebRequest, slug: FromPath[str], old: Old = "", new: New = ""
 ) -> DiffAnswer:
     """Say what changed from one version to another, as one text."""
     diff = await _diff(request, slug, old, new)
@@ -70,7 +160,7 @@ async def show_diff(
 
 @operation(also=(403,))
 async def compare_versions(
-    request: ApiRequest, slug: FromPath[str], old: Old = "", new: New = ""
+    request: WebRequest, slug: FromPath[str], old: Old = "", new: New = ""
 ) -> CompareAnswer:
     """Say what changed from one version to another, file by file."""
     diff = await _diff(request, slug, old, new)
@@ -79,7 +169,7 @@ async def compare_versions(
 
 @operation(also=(403,))
 async def show_version(
-    request: ApiRequest, slug: FromPath[str], version: FromPath[str]
+    request: WebRequest, slug: FromPath[str], version: FromPath[str]
 ) -> VersionItem:
     """Show one version with its SKILL.md."""
     skill = await find_listed(request, slug)
@@ -150,7 +240,7 @@ def _in_words(added: int, removed: int, changed: int) -> str:
     return f"{added} added, {removed} removed, {changed} changed"
 
 
-async def _diff(request: ApiRequest, slug: str, old: str, new: str) -> VersionDiff:
+async def _diff(request: WebRequest, slug: str, old: str, new: str) -> VersionDiff:
     skill = await find_listed(request, slug)
     if not (old and new):
         raise InvalidInput("say which versions, such as ?from=1.0.0&to=1.0.1; versions lists them")

@@ -5,13 +5,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
-from litestar import Request, Response
+from litestar import Response
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_302_FOUND
 
 from vskill_platform.catalogue.query import (
     SubmissionQuery,
-    SubmissionRow,
     SubmissionSort,
     Visible,
 )
@@ -19,13 +18,12 @@ from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.submission import STUCK_STATES, SubmissionState
 from vskill_platform.queue.health import check_health
-from vskill_platform.stores.db import get_queue
-from vskill_platform.stores.submission_set_store import get_submission_set
 from vskill_platform.web.html.flash import heard
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.submissions.submission_view import of_set, positions_of
 
-PageRequest = Request[Any, Any, Any]
 _S = SubmissionState
 PAGE_SIZES = (25, 50, 100)
 _MAX_PAGE = 10_000
@@ -67,7 +65,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return self.url(page=page)
 
 
-async def queue_page(request: PageRequest) -> Response[Any]:
+async def queue_page(request: WebRequest) -> Response[Any]:
     asked = read_query(request)
     catalogue, visible = catalogue_of(request), await visible_to(visitor_of(request))
     query = await _query(asked, visible)
@@ -110,14 +108,7 @@ async def _query(asked: Asked, visible: Visible) -> SubmissionQuery:
     )
 
 
-async def of_set(set_id: str) -> dict[str, Any]:
-    """Return what limits a list to a set: its members, also those that had come in before it."""
-    found = await get_submission_set(set_id) if set_id else None
-    ids = found.submission_ids if found else ()
-    return {"ids": ids} if ids else {"set_id": set_id}
-
-
-def read_query(request: PageRequest) -> Asked:
+def read_query(request: WebRequest) -> Asked:
     """Read the URL; a value that cannot be meant is an error, not a guess."""
     given = {name: value for name, value in request.query_params.items() if value != ""}
     known = {name: given[name] for name in Asked.__struct_fields__ if name in given}
@@ -145,10 +136,3 @@ def _cards(asked: Asked, counts: dict[SubmissionState, int]) -> list[dict[str, A
              "current": is_shown}
         )  # fmt: skip
     return cards
-
-
-async def positions_of(rows: list[SubmissionRow]) -> dict[str, int]:
-    """Return the places in the queue of those rows that wait in it; see MAX_POSITION."""
-    waiting = [row.id for row in rows if row.state is SubmissionState.RECEIVED]
-    places = await asyncio.gather(*map(get_queue().position, waiting))
-    return {row_id: place for row_id, place in zip(waiting, places, strict=True) if place}

@@ -8,18 +8,7 @@ import msgspec
 from litestar.datastructures import UploadFile
 
 from vskill_platform.model.verdict import Finding
-
-MAX_REASON = 500
-Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_REASON)]
-Text = Annotated[str, msgspec.Meta(max_length=500)]
-
-
-class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """JSON in camel case, as the clients of this API write and read it."""
-
-
-class ReasonGiven(Shape, frozen=True, kw_only=True):
-    reason: Reason
+from vskill_platform.web.http.api_types import Shape, Text
 
 
 class ChosenSkill(Shape, frozen=True, kw_only=True):

@@ -1,43 +1,69 @@
-"""Submissions over the API: all that is known of them, trying again, and taking one out."""
+"""Submissions as a page and over the API: details, retry and withdraw."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from litestar import Request, Response
+from litestar import Response
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
+from litestar.response import Redirect, Template
+from litestar.status_codes import HTTP_303_SEE_OTHER
 
 from vskill_platform.access.visibility import find_visible_submission
 from vskill_platform.catalogue.query import SubmissionQuery, SubmissionSort
 from vskill_platform.errors import InvalidInput, NotSignedIn
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.stores.db import get_queue
-from vskill_platform.web.http.cursors import offset_cursor, read_offset
-from vskill_platform.web.http.limits import Limit, Offset, clamp
+from vskill_platform.web.http.api_types import (
+    Limit,
+    Offset,
+    ReasonGiven,
+    clamp,
+    offset_cursor,
+    read_offset,
+)
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.submissions.queue_page import of_set, positions_of
-from vskill_platform.web.submissions.shapes import (
-    Positions,
-    ReasonGiven,
-    SubmissionDetail,
-    SubmissionList,
-)
+from vskill_platform.web.submissions.shapes import Positions, SubmissionDetail, SubmissionList
 from vskill_platform.web.submissions.submission_json import submission_detail, submission_item
 from vskill_platform.web.submissions.submission_view import (
+    of_set,
+    positions_of,
     retry_submission,
     view_submission,
     withdraw_submission,
 )
 
-ApiRequest = Request[Any, Any, Any]
 _MAX_ROWS = 100
 _MAX_IDS = 100
 Words = Annotated[str, QueryParameter(max_length=200)]
 
 
+async def submission_page(request: WebRequest, submission_id: FromPath[str]) -> Template:
+    visitor = visitor_of(request)
+    view = await view_submission(
+        visitor, (await find_visible_submission(visitor, submission_id)).record
+    )
+    return Template("pages/submission.html", context={"view": view})
+
+
+async def retry_form(request: WebRequest, submission_id: FromPath[str]) -> Redirect:
+    visitor = visitor_of(request)
+    await retry_submission(visitor, submission_id)
+    return Redirect(f"/submissions/{submission_id}", status_code=HTTP_303_SEE_OTHER)
+
+
+async def withdraw_form(request: WebRequest, submission_id: FromPath[str]) -> Redirect:
+    form = await request.form()
+    await withdraw_submission(
+        visitor_of(request), submission_id, reason=str(form.get("reason", ""))
+    )
+    return Redirect(f"/submissions/{submission_id}", status_code=HTTP_303_SEE_OTHER)
+
+
 @operation(is_listed=True)
 async def list_submissions(
-    request: ApiRequest,
+    request: WebRequest,
     states: Annotated[list[SubmissionState] | None, QueryParameter(name="state")] = None,
     q: Words = "",
     sort: FromQuery[SubmissionSort] = SubmissionSort.NEWEST,
@@ -75,7 +101,7 @@ async def list_submissions(
 
 @operation(is_listed=True)
 async def show_positions(
-    request: ApiRequest, ids: Annotated[str, QueryParameter(max_length=5000)] = ""
+    request: WebRequest, ids: Annotated[str, QueryParameter(max_length=5000)] = ""
 ) -> Positions:
     """Say the places in the queue of up to 100 submissions, by ids with commas between.
 
@@ -95,14 +121,14 @@ async def show_positions(
     )
 
 
-async def show_submission(request: ApiRequest, submission_id: FromPath[str]) -> SubmissionDetail:
+async def show_submission(request: WebRequest, submission_id: FromPath[str]) -> SubmissionDetail:
     """Show one with its history, its timings and what was found."""
     visitor = visitor_of(request)
     submission = (await find_visible_submission(visitor, submission_id)).record
     return submission_detail(await view_submission(visitor, submission))
 
 
-async def retry_over_api(request: ApiRequest, submission_id: FromPath[str]) -> SubmissionDetail:
+async def retry_over_api(request: WebRequest, submission_id: FromPath[str]) -> SubmissionDetail:
     """Start an ended submission again, with whatever its source holds now."""
     visitor = visitor_of(request)
     opened = await retry_submission(visitor, submission_id)
@@ -110,7 +136,7 @@ async def retry_over_api(request: ApiRequest, submission_id: FromPath[str]) -> S
 
 
 async def withdraw_over_api(
-    request: ApiRequest, submission_id: FromPath[str], data: JSONBody[ReasonGiven]
+    request: WebRequest, submission_id: FromPath[str], data: JSONBody[ReasonGiven]
 ) -> SubmissionDetail:
     """End a submission without a verdict."""
     visitor = visitor_of(request)

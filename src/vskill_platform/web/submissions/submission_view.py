@@ -3,12 +3,15 @@
 Pages and API show and do the same.
 """
 
+import asyncio
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from vskill_platform.access.namespaces import check_may_act_in, may_act_in
 from vskill_platform.access.visibility import find_visible_submission, sees_submission
+from vskill_platform.catalogue.query import SubmissionRow
 from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import NotAllowed
 from vskill_platform.intake.requeue import RETRYABLE_STATES, retry
@@ -222,3 +225,17 @@ async def _is_theirs(visitor: Visitor, submission: Submission) -> bool:
     if namespace.is_owned:
         return visitor.may_act_in(namespace, settings)
     return visitor.user.name == submission.submitter
+
+
+async def of_set(set_id: str) -> dict[str, Any]:
+    """Return what limits a list to a set: its members, also those that had come in before it."""
+    found = await get_submission_set(set_id) if set_id else None
+    ids = found.submission_ids if found else ()
+    return {"ids": ids} if ids else {"set_id": set_id}
+
+
+async def positions_of(rows: list[SubmissionRow]) -> dict[str, int]:
+    """Return the places in the queue of those rows that wait in it; see MAX_POSITION."""
+    waiting = [row.id for row in rows if row.state is SubmissionState.RECEIVED]
+    places = await asyncio.gather(*map(get_queue().position, waiting))
+    return {row_id: place for row_id, place in zip(waiting, places, strict=True) if place}

@@ -1,22 +1,25 @@
-"""Handing in over the API: a git repo, some skills of it, or files."""
+"""Submitting over the API: a git repository or files, and results of third-party scanners."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from litestar import Request, Response
+from litestar import Response
 from litestar.enums import RequestEncodingType
 from litestar.openapi import ResponseSpec
 from litestar.params import Body, JSONBody
-from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
+from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED, HTTP_409_CONFLICT
 
 from vskill_platform.errors import SourceRefused
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.intake.submit_set import SubmittedSet
+from vskill_platform.intake.take_callback import MAX_CALLBACK_BYTES, take_callback
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import Source
+from vskill_platform.scan.external.signature import SIGNATURE_HEADER, TIMESTAMP_HEADER
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.bodies import MAX_PATHS_BYTES
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.submissions.shapes import (
@@ -39,7 +42,6 @@ from vskill_platform.web.submissions.submit_skills import (
     submit_source,
 )
 
-ApiRequest = Request[Any, Any, Any]
 _NOTHING_NEW = "All of it was known already; a flag of each says how"
 
 
@@ -56,7 +58,7 @@ _NOTHING_NEW = "All of it was known already; a flag of each says how"
     },
 )
 async def create_submission(
-    request: ApiRequest, data: JSONBody[NewSubmission]
+    request: WebRequest, data: JSONBody[NewSubmission]
 ) -> Response[SubmissionAnswer | SubmissionsAnswer]:
     """Submit a skill of a git repo, or several with `skills`; 200 if it was known already."""
     visitor, is_private = visitor_of(request), data.privacy is Privacy.PRIVATE
@@ -83,7 +85,7 @@ async def create_submission(
     },
 )
 async def upload_submission(
-    request: ApiRequest,
+    request: WebRequest,
     data: Annotated[UploadForm, Body(media_type=RequestEncodingType.MULTI_PART)],
 ) -> Response[SubmissionsAnswer]:
     """Submit files: one archive, or each file of a folder under its path in it.
@@ -100,7 +102,7 @@ async def upload_submission(
 
 
 @operation(also=(422, 424), changes=False)
-async def discover_skills(request: ApiRequest, data: JSONBody[DiscoverRequest]) -> Discovered:
+async def discover_skills(request: WebRequest, data: JSONBody[DiscoverRequest]) -> Discovered:
     """Look which skills a repo holds; nothing is submitted."""
     source = _read_source(data.repo_url, data.path, data.ref)
     async with looked_through(visitor_of(request), source) as discovery:
@@ -145,3 +147,17 @@ async def _only_skill(visitor: Visitor, source: Source, name: str) -> Source:
             "or several with skills"
         )
     return msgspec.structs.replace(source, path=skills[0].path)
+
+
+@operation(max_body=MAX_CALLBACK_BYTES)
+async def external_scan_callback(request: WebRequest) -> Response[dict[str, str]]:
+    """Take a signed answer, once; docs/external-scanners.md says what it must look like."""
+    is_taken = await take_callback(
+        str(request.path_params["scan_id"]),
+        await request.body(),
+        moment=request.headers.get(TIMESTAMP_HEADER, ""),
+        signature=request.headers.get(SIGNATURE_HEADER, ""),
+    )
+    if is_taken:
+        return Response({"status": "taken"})
+    return Response({"status": "this scan has ended already"}, status_code=HTTP_409_CONFLICT)

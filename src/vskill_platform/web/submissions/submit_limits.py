@@ -1,16 +1,23 @@
-"""What of a visitor's may be taken in, beyond who may submit to a namespace at all."""
+"""What a visitor may submit: quotas, and whose skill it would replace."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from hashlib import blake2b
 
+import msgspec
+
 from vskill_platform.access.namespaces import may_act_in
+from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotAllowed, TooMany
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import TERMINAL_STATES, Submission
-from vskill_platform.stores.db import get_queue, get_settings
+from vskill_platform.model.user import own_namespace
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.db import get_now, get_queue, get_settings
 from vskill_platform.stores.namespace_store import get_namespace
+from vskill_platform.stores.quota_store import Quota, get_quota, write_quota
+from vskill_platform.stores.records import Stored
 from vskill_platform.stores.source_submissions import find_other_ref
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
 from vskill_platform.web.http.rate_limits import who_asks
@@ -104,3 +111,56 @@ async def _known(source: Source) -> Submission | None:
     owner = await get_source_owner(source)
     existing = await get_submission(owner) if owner else None
     return existing.record if existing else None
+
+
+async def charge_upload(visitor: Visitor, namespace: str, size: int) -> None:
+    """Count an upload against the quotas of the day; raise TooMany if it does not fit.
+
+    What somebody uploads to a namespace of their own, or of owners who let them, is their own
+    affair: the policy bounds that.
+    """
+    settings = get_settings()
+    is_own = visitor.user is not None and namespace == own_namespace(visitor.user.name)
+    if is_own or visitor.may(Right.OPERATE, settings):
+        return
+    if (await get_namespace(namespace)).record.is_owned:
+        return
+    today = get_now().date()
+
+    async def plan() -> PlannedChange[None]:
+        theirs = await get_quota(f"uploads of {who_asks(visitor)}", today)
+        everyones = await get_quota(f"uploads to {namespace}", today)
+        _check(theirs.record, everyones.record, namespace, size)
+        put = [_added(stored, size) for stored in (theirs, everyones)]
+        return PlannedChange(operations=put, result=None)
+
+    await change(f"the upload quota of {namespace}", plan)
+
+
+def _check(theirs: Quota, everyones: Quota, namespace: str, size: int) -> None:
+    settings = get_settings()
+    if theirs.used >= settings.unowned_uploads_per_day:
+        raise _full(f"{settings.unowned_uploads_per_day:,} uploads of one visitor", namespace)
+    most = settings.unowned_upload_bytes_per_day
+    if theirs.bytes + size > most:
+        raise _full(f"{most:,} bytes of one visitor", namespace)
+    most = settings.unowned_namespace_bytes_per_day
+    if everyones.bytes + size > most:
+        raise _full(f"{most:,} bytes of all visitors together", namespace)
+
+
+def _full(quota: str, namespace: str) -> TooMany:
+    now = get_now()
+    midnight = datetime.combine(now.date() + timedelta(days=1), time(), UTC)
+    return TooMany(
+        f"{namespace} takes {quota} on a day, and this upload would exceed that; sign in and "
+        "upload to a namespace of your own, or try again tomorrow (UTC)",
+        retry_after=midnight - now,
+    )
+
+
+def _added(stored: Stored[Quota], size: int) -> Operation:
+    quota = msgspec.structs.replace(
+        stored.record, used=stored.record.used + 1, bytes=stored.record.bytes + size
+    )
+    return write_quota(quota, expected=stored.revision)

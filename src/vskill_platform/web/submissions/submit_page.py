@@ -1,10 +1,11 @@
-"""The way in for people: an address or files, and a choice if there are several skills."""
+"""The submit form: a repository or files, and a choice if there are several skills."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from litestar import Request, Response
+from litestar import Response
 from litestar.datastructures import Cookie, FormMultiDict, UploadFile
 from litestar.response import Redirect, Template
 from litestar.status_codes import (
@@ -28,16 +29,17 @@ from vskill_platform.errors import (
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
 from vskill_platform.intake.discover import FoundSkill
 from vskill_platform.intake.read_source import read_remote_source
+from vskill_platform.intake.submit import SubmitKind
 from vskill_platform.intake.submit_set import SubmittedSet
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
-from vskill_platform.web.html.flash import say
+from vskill_platform.web.html.flash import DONE, PROBLEM, say
 from vskill_platform.web.http.bodies import MAX_PATHS_BYTES
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.submissions.submit_answer import refused, what_was_taken
 from vskill_platform.web.submissions.submit_skills import (
     MAX_FORM_BYTES,
     looked_through,
@@ -47,7 +49,16 @@ from vskill_platform.web.submissions.submit_skills import (
     submit_source,
 )
 
-PageRequest = Request[Any, Any, Any]
+_K = SubmitKind
+#: So many of those that were not taken are told why.
+_MAX_REFUSED = 5
+_TAKEN = frozenset({_K.CREATED, _K.REQUEUED})
+#: What is said of those that there is nothing new to check of: of one, and of several.
+_SKIPPED: dict[SubmitKind, tuple[str, str]] = {
+    _K.PENDING: ("was on its way already", "were on their way already"),
+    _K.ALREADY_VERIFIED: ("is published as it is", "are published as they are"),
+    _K.BLOCKED: ("is on the blocklist", "are on the blocklist"),
+}
 #: What the form can say about what went wrong; all else is not about what was typed.
 _SAYABLE = (InvalidInput, NotAllowed, SourceError, TooMany)
 _STATUSES = {
@@ -58,12 +69,43 @@ _STATUSES = {
 _FIELDS = ("source", "path", "ref", "namespace", "private")
 
 
-async def submit_page(request: PageRequest) -> Template:
+def refused(submitted: SubmittedSet) -> str:
+    """Say why those that were not taken were not; empty if all were."""
+    reasons = [
+        f"{member.skill.path or member.skill.name}: {member.error}"
+        for member in submitted.members
+        if member.result is None
+    ]
+    more = len(reasons) - _MAX_REFUSED
+    return "; ".join(reasons[:_MAX_REFUSED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def what_was_taken(submitted: SubmittedSet) -> tuple[str, str]:
+    """Say how many were taken and what was skipped; return the kind of news and the words."""
+    kinds = Counter(member.result.kind for member in submitted.members if member.result)
+    taken = sum(kinds[kind] for kind in _TAKEN)
+    skipped = [
+        f"{kinds[kind]} {one if kinds[kind] == 1 else several}"
+        for kind, (one, several) in _SKIPPED.items()
+        if kinds[kind]
+    ]
+    of_all = f"of {len(submitted.members)} skills"
+    news = f"{taken} {of_all} {'was' if taken == 1 else 'were'} taken and will be checked."
+    sentences = [news if taken else f"None {of_all} was taken anew."]
+    if skipped:
+        sentences.append(f"{', '.join(skipped)}.")
+    not_taken = refused(submitted)
+    if not_taken:
+        sentences.append(f"Not taken: {not_taken}")
+    return PROBLEM if not_taken or kinds[_K.BLOCKED] else DONE, " ".join(sentences)
+
+
+async def submit_page(request: WebRequest) -> Template:
     return await _form_page(request, {"source": request.query_params.get("source", "")})
 
 
 @operation(max_body=MAX_FORM_BYTES, takes_files=True)
-async def submit_form(request: PageRequest) -> Response[Any]:
+async def submit_form(request: WebRequest) -> Response[Any]:
     """Take what was typed or dropped; a repo with several skills leads to a choice."""
     form = await request.form()
     typed = _typed(form)
@@ -84,7 +126,7 @@ async def submit_form(request: PageRequest) -> Response[Any]:
 
 
 @operation(max_body=MAX_PATHS_BYTES)
-async def submit_chosen_form(request: PageRequest) -> Response[Any]:
+async def submit_chosen_form(request: WebRequest) -> Response[Any]:
     """Take the skills that were ticked."""
     form = await request.form()
     typed = _typed(form)
@@ -101,7 +143,7 @@ async def submit_chosen_form(request: PageRequest) -> Response[Any]:
     return _lead_to(submitted)
 
 
-async def _submit_repo(request: PageRequest, source: Source, *, is_private: bool) -> Response[Any]:
+async def _submit_repo(request: WebRequest, source: Source, *, is_private: bool) -> Response[Any]:
     """Submit the one skill of a repo; let the visitor choose if there are more."""
     skills = await _skills_of(visitor_of(request), source)
     if len(skills) == 1:
@@ -137,7 +179,7 @@ def _choice(
 
 
 async def _form_page(
-    request: PageRequest, typed: dict[str, str], error: VskillError | None = None
+    request: WebRequest, typed: dict[str, str], error: VskillError | None = None
 ) -> Template:
     context = {
         "typed": dict.fromkeys(_FIELDS, "") | typed,
@@ -149,7 +191,7 @@ async def _form_page(
     return Template("pages/submit.html", context=context)
 
 
-async def _own_namespaces(request: PageRequest) -> list[str]:
+async def _own_namespaces(request: WebRequest) -> list[str]:
     """Return where this visitor's files may go: members see, and do not hand in.
 
     None at all for a visitor without a name where the place of the nameless belongs to somebody.
@@ -162,7 +204,7 @@ async def _own_namespaces(request: PageRequest) -> list[str]:
     return [one.name for one in found if one.name.startswith("@") and one.is_owner(user.name)]
 
 
-async def _say(request: PageRequest, typed: dict[str, str], error: VskillError) -> Response[Any]:
+async def _say(request: WebRequest, typed: dict[str, str], error: VskillError) -> Response[Any]:
     """Show the form again as it was filled in, with what to do about it."""
     page = await _form_page(request, typed, error)
     page.status_code = next(

@@ -32,24 +32,24 @@ from vskill_platform.stores.block_store import find_block
 from vskill_platform.stores.block_submission import why_blocked
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace
-from vskill_platform.web.http.concurrency_quota import Shares
+from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 from vskill_platform.web.http.rate_limits import who_asks
 from vskill_platform.web.submissions.submit_limits import (
+    charge_upload,
     check_count,
     check_may_publish_ref,
     check_may_replace,
     check_pending,
     group_of,
 )
-from vskill_platform.web.submissions.upload_quota import charge_upload
 
 #: The largest that is taken, and a little for what stands between the files.
 MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
 _LOOK_AGAIN = timedelta(seconds=5)
 #: Looking through a repo or an archive takes a process and a folder each. A host may answer as
 #: slowly as it likes, so that who waits for one keeps nobody from handing in files.
-_looks = Shares(in_all=4, each=1, what="looking through a repo", retry_after=_LOOK_AGAIN)
-_uploads = Shares(in_all=4, each=1, what="handing in files", retry_after=_LOOK_AGAIN)
+_looks = ConcurrencyQuota(in_all=4, each=1, what="looking through a repo", retry_after=_LOOK_AGAIN)
+_uploads = ConcurrencyQuota(in_all=4, each=1, what="handing in files", retry_after=_LOOK_AGAIN)
 
 
 class UploadedFile(msgspec.Struct, frozen=True):

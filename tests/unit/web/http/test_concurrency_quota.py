@@ -6,12 +6,14 @@ import pytest
 
 from vskill_platform.errors import TooMany
 from vskill_platform.model.rights import Visitor
-from vskill_platform.web.http.concurrency_quota import Shares
+from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 from vskill_platform.web.http.rate_limits import who_asks
 
 
-def some(in_all: int, each: int) -> Shares:
-    return Shares(in_all=in_all, each=each, what="looking", retry_after=timedelta(seconds=5))
+def some(in_all: int, each: int) -> ConcurrencyQuota:
+    return ConcurrencyQuota(
+        in_all=in_all, each=each, what="looking", retry_after=timedelta(seconds=5)
+    )
 
 
 def test_one_visitor_gets_a_share_and_others_theirs() -> None:

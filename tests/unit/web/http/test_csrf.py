@@ -13,7 +13,7 @@ from vskill_platform.access.tokens import add_token
 from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.http.cookies import VISIT_COOKIE
+from vskill_platform.web.http.visitor import VISIT_COOKIE
 
 
 @post("/api/v1/for-anyone", opt={"right": Right.ANYONE}, status_code=200)

@@ -26,9 +26,9 @@ from vskill_platform.errors import (
 from vskill_platform.model.rights import Right
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.app import create_app
-from vskill_platform.web.http.cookies import SESSION_COOKIE
 from vskill_platform.web.http.guard import check_every_handler
 from vskill_platform.web.http.problem_kinds import KINDS
+from vskill_platform.web.http.visitor import SESSION_COOKIE
 
 ERRORS: dict[str, Exception] = {
     "invalid_input": InvalidInput("the name is <b>odd</b>"),

@@ -19,7 +19,7 @@ from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.app import create_app
-from vskill_platform.web.http.requests import safe_path
+from vskill_platform.web.http.urls import safe_path
 
 
 async def try_to_sign_in(

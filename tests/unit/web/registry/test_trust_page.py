@@ -14,7 +14,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.registry_rules import load_registry_rules
 from vskill_platform.scan.rules import load_rules
-from vskill_platform.web.registry.rule_families import FAMILIES, rule_families
+from vskill_platform.web.registry.trust_page import FAMILIES, rule_families
 
 
 @pytest.fixture

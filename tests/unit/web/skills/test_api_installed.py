@@ -15,7 +15,7 @@ from vskill_platform.model.user import Role
 from vskill_platform.publish.moderation.yank_version import yank_version
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.install_store import get_installs
-from vskill_platform.web.skills.counted_installs import CountedInstalls
+from vskill_platform.web.skills.installs import CountedInstalls
 
 CHECK = "/api/v1/skills/check-updates"
 SLUG = "ada/notes/tidy"

@@ -1,7 +1,7 @@
 """The original's words for trust say no more than is true."""
 
 from vskill_platform.model.trust import TrustTier
-from vskill_platform.web.skills.certificates import cert_method, cert_tier
+from vskill_platform.web.skills.shapes import cert_method, cert_tier
 
 
 def test_every_tier_has_a_word_and_the_method_that_it_rests_on() -> None:

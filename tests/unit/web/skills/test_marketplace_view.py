@@ -3,7 +3,7 @@
 import pytest
 
 from vskill_platform.catalogue.query import PUBLIC, SkillSort
-from vskill_platform.web.skills.marketplace_view import (
+from vskill_platform.web.skills.marketplace import (
     PAGE_SIZE,
     Search,
     offered_filters,

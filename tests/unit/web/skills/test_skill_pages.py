@@ -38,7 +38,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus, put_repo_health
 from vskill_platform.stores.skill_store import migrate_skill_slugs
-from vskill_platform.web.skills.versions_page import MAX_CHARACTERS, shown_changes
+from vskill_platform.web.skills.versions import MAX_CHARACTERS, shown_changes
 
 PAGE = "/skills/ada/notes/tidy"
 PARTS = ("", "/files", "/files/SKILL.md", "/versions", "/security")

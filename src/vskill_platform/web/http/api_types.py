@@ -1,12 +1,20 @@
-"""Where the next page begins: a word that says nothing to a reader."""
+"""Types and paging that all API operations share."""
 
 import base64
 import binascii
+from typing import Annotated
+
+import msgspec
+from litestar.params import QueryParameter
 
 from vskill_platform.errors import InvalidInput
 
 _MAX_OFFSET = 10_000_000
 _MAX_NUMBER = 2**62
+#: More than any list gives at once, so that clients of the original are cut and not refused.
+Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
+Page = Annotated[int, QueryParameter(ge=1, le=100_000)]
+Offset = Annotated[int, QueryParameter(ge=0, le=10_000_000)]
 
 
 def offset_cursor(offset: int, count: int, total: int) -> str | None:
@@ -62,3 +70,29 @@ def _decode(cursor: str) -> str:
 
 def _no_cursor() -> InvalidInput:
     return InvalidInput("that is no cursor of ours; take nextCursor from the last answer")
+
+
+def clamp(limit: int, most: int) -> tuple[int, dict[str, str]]:
+    """Return how many to give, and the header that says if that is less than was asked for."""
+    return min(limit, most), {"X-Limit-Clamped": str(most)} if limit > most else {}
+
+
+MAX_REASON = 500
+
+
+Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_REASON)]
+
+
+Text = Annotated[str, msgspec.Meta(max_length=500)]
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """JSON in camel case, as the clients of this API write and read it."""
+
+
+class ReasonGiven(Shape, frozen=True, kw_only=True):
+    reason: Reason
+
+
+class Ok(Shape, frozen=True, kw_only=True):
+    ok: bool = True

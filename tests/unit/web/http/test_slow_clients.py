@@ -1,20 +1,41 @@
 """Who keeps the server waiting is hung up on, and who is only slow is not."""
 
 import asyncio
+import inspect
+import re
 import socket
+import tomllib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+import h11
 import pytest
 import uvicorn
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from vskill_platform.cli import slow_clients
-from vskill_platform.cli.connection_limits import ConnectionShares, holder_of
 from vskill_platform.cli.serve import _Server
-from vskill_platform.cli.slow_clients import PatientProtocol, protocol_with
+from vskill_platform.web.http import slow_clients
+from vskill_platform.web.http.slow_clients import (
+    ConnectionQuota,
+    TimeLimitedProtocol,
+    holder_of,
+    protocol_with,
+)
 
 _PATIENCE_SECONDS = 20
+#: Methods of uvicorn's protocol that ours extends, with their arguments.
+_OVERRIDDEN = {
+    "connection_made": ["transport"],
+    "connection_lost": ["exc"],
+    "data_received": ["data"],
+    "handle_events": [],
+    "on_response_complete": [],
+    "pause_writing": [],
+    "resume_writing": [],
+}
 ANSWER = b"x" * 16 * 1024 * 1024
 
 
@@ -32,9 +53,9 @@ async def app(_: Any, receive: Any, send: Any) -> None:
 
 @asynccontextmanager
 async def a_server(
-    shares: ConnectionShares | None = None, app: Any = app
+    shares: ConnectionQuota | None = None, app: Any = app
 ) -> AsyncIterator[tuple[str, int]]:
-    protocol = protocol_with(shares) if shares else PatientProtocol
+    protocol = protocol_with(shares) if shares else TimeLimitedProtocol
     with socket.create_server(("127.0.0.1", 0)) as listener:
         config = uvicorn.Config(
             app, http=protocol, lifespan="off", log_config=None, timeout_keep_alive=60
@@ -96,7 +117,7 @@ async def test_who_never_reads_the_answer_is_hung_up_on(monkeypatch: pytest.Monk
     monkeypatch.setattr(slow_clients, "ANSWER_SECONDS", 0.2)
     lost = asyncio.Event()
     monkeypatch.setattr(
-        PatientProtocol, "connection_lost", _also(PatientProtocol.connection_lost, lost)
+        TimeLimitedProtocol, "connection_lost", _also(TimeLimitedProtocol.connection_lost, lost)
     )
     async with a_server() as address:
         reader, writer = await asyncio.open_connection(*address, limit=1024)
@@ -153,7 +174,7 @@ async def ask(
 
 
 async def test_idle_connections_of_one_address_keep_nobody_out() -> None:
-    shares = ConnectionShares(in_all=50, each=5)
+    shares = ConnectionQuota(in_all=50, each=5)
     async with a_server(shares, short_app) as address:
         idle = [await asyncio.open_connection(*address) for _ in range(20)]
         first_reader = idle[0][0]
@@ -170,7 +191,7 @@ async def test_idle_connections_of_one_address_keep_nobody_out() -> None:
 async def test_a_first_request_that_is_malformed_gets_a_400_and_no_crash(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with a_server(ConnectionShares(in_all=50, each=5), short_app) as address:
+    async with a_server(ConnectionQuota(in_all=50, each=5), short_app) as address:
         reader, writer = await asyncio.open_connection(*address)
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n")
         answer = await what_remains(reader)
@@ -181,7 +202,7 @@ async def test_a_first_request_that_is_malformed_gets_a_400_and_no_crash(
 
 
 async def test_an_address_whose_connections_are_all_at_work_is_refused_alone() -> None:
-    shares = ConnectionShares(in_all=50, each=2)
+    shares = ConnectionQuota(in_all=50, each=2)
     at_work, go_on = asyncio.Semaphore(0), asyncio.Event()
 
     async def slow_app(scope: Any, receive: Any, send: Any) -> None:
@@ -210,7 +231,7 @@ async def test_an_address_whose_connections_are_all_at_work_is_refused_alone() -
 
 
 async def test_a_trusted_proxy_has_no_share_and_a_full_server_drops_the_idle() -> None:
-    shares = ConnectionShares(in_all=10, each=2, proxies=["127.0.0.1/32"])
+    shares = ConnectionQuota(in_all=10, each=2, proxies=["127.0.0.1/32"])
     async with a_server(shares, short_app) as address:
         idle = [await asyncio.open_connection(*address) for _ in range(10)]
         answer, writer = await ask(address, local=OTHER)
@@ -234,3 +255,31 @@ async def test_a_trusted_proxy_has_no_share_and_a_full_server_drops_the_idle() -
 )
 def test_connections_are_counted_by_address_or_network(address: str, holder: str) -> None:
     assert holder_of(address) == holder
+
+
+async def test_the_internals_of_uvicorn_that_are_used_are_there() -> None:
+    """A new version of uvicorn may be allowed in pyproject.toml once this passes with it."""
+    protocol = TimeLimitedProtocol(
+        uvicorn.Config(app, lifespan="off", log_config=None), uvicorn.server.ServerState(), {}
+    )
+
+    assert isinstance(protocol.conn, h11.Connection)
+    assert protocol.conn.their_state is h11.IDLE
+    assert {"transport", "cycle", "flow", "loop"} <= vars(protocol).keys()
+    for method, arguments in _OVERRIDDEN.items():
+        signature = inspect.signature(getattr(H11Protocol, method))
+        assert list(signature.parameters) == ["self", *arguments], method
+    assert "response_complete" in _attributes(RequestResponseCycle)
+    assert "read_paused" in _attributes(FlowControl)
+
+
+def test_the_version_of_uvicorn_is_bounded() -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    (bound,) = [one for one in project["dependencies"] if one.startswith("uvicorn")]
+
+    assert re.fullmatch(r"uvicorn>=[\d.]+,<[\d.]+", bound)
+
+
+def _attributes(kind: type) -> set[str]:
+    """Return the names that a class sets on itself."""
+    return set(re.findall(r"self\.(\w+)\b[^=\n]*=", inspect.getsource(kind)))

@@ -10,8 +10,8 @@ from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
 from vskill_platform.publish.versions.find_version import FoundVersion
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.skills.slugs import PageRequest
 
 
 class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def skill_page(
-    request: PageRequest, opened: OpenSkill, template: str, tab: str, **context: Any
+    request: WebRequest, opened: OpenSkill, template: str, tab: str, **context: Any
 ) -> Template:
     """Fill in a page about a skill."""
     return Template(

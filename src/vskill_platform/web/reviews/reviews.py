@@ -1,7 +1,10 @@
-"""What waits for a person: the list, the report beside the files, and the decision."""
+"""Reviews, as pages and over the API: what needs review, and the decision."""
+
+from datetime import datetime
+from enum import StrEnum
 
 import msgspec
-from litestar.params import FromPath
+from litestar.params import FromPath, JSONBody
 from litestar.response import Redirect, Template
 
 from vskill_platform.base.few_threads import in_few_threads
@@ -12,17 +15,31 @@ from vskill_platform.publish.moderation.hold_skill import reopened
 from vskill_platform.publish.moderation.list_reviews import Case, get_case, list_reviews
 from vskill_platform.publish.moderation.review_skill import Ruling, approve, recheck, reject
 from vskill_platform.publish.versions.read_files import text_of
-from vskill_platform.web.html.admin_forms import AdminRequest, act, admin_page
+from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.html.numbered_lines import show_lines
-from vskill_platform.web.http.forms import read_fields
+from vskill_platform.web.http.api_types import ReasonGiven, Shape, Text
+from vskill_platform.web.http.bodies import read_fields
+from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.shapes import FileItem
+from vskill_platform.web.submissions.shapes import ScanItem
+from vskill_platform.web.submissions.submission_json import scan_item
 
 _MAX_SHOWN_BYTES = 512 * 1024
 _MAX_DIGITS = 7
+
+
+class RulingKind(StrEnum):
+    APPROVE = "approve"
+    REJECT = "reject"
+    RECHECK = "recheck"
+
+
+#: What each does, and what its flash message says.
 _RULINGS = {
-    "approve": (approve, "is published"),
-    "reject": (reject, "is rejected"),
-    "recheck": (recheck, "is checked again"),
+    RulingKind.APPROVE: (approve, "is published"),
+    RulingKind.REJECT: (reject, "is rejected"),
+    RulingKind.RECHECK: (recheck, "is checked again"),
 }
 
 
@@ -36,11 +53,11 @@ class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
     following: int | None = None
 
 
-async def reviews_page(request: AdminRequest) -> Template:
+async def reviews_page(request: WebRequest) -> Template:
     return admin_page(request, "admin/reviews.html", {"reviews": await list_reviews()})
 
 
-async def review_page(request: AdminRequest, submission_id: FromPath[str]) -> Template:
+async def review_page(request: WebRequest, submission_id: FromPath[str]) -> Template:
     """Show the report on one side and the very files that were checked on the other."""
     case = await get_case(submission_id)
     path = request.query_params.get("file") or _first_file(case)
@@ -59,11 +76,11 @@ async def review_page(request: AdminRequest, submission_id: FromPath[str]) -> Te
 
 
 async def ruling_form(
-    request: AdminRequest, submission_id: FromPath[str], ruling: FromPath[str]
+    request: WebRequest, submission_id: FromPath[str], ruling: FromPath[str]
 ) -> Redirect:
-    if ruling not in _RULINGS:
+    if ruling not in set(RulingKind):
         raise NotFound("a review is approved, rejected or checked again")
-    decide, words = _RULINGS[ruling]
+    decide, words = _RULINGS[RulingKind(ruling)]
     fields = await read_fields(request)
 
     async def work() -> str:
@@ -125,3 +142,112 @@ def _show_file(path: str, raw: bytes, marked: frozenset[int], start: int) -> Sho
     found = show_lines(text, marked, start=start)
     note = found.note.removesuffix(".")
     return ShownFile(path=path, lines=found.lines, note=note, following=found.following)
+
+
+class ReviewItem(Shape, frozen=True, kw_only=True):
+    id: str
+    skill_name: str
+    repo_url: str
+    skill_path: str
+    submitter: str
+    #: Since when it waits; for how long that is, the reader's clock says.
+    since: datetime
+    decided: str
+    rule: str | None
+
+
+class ReviewList(Shape, frozen=True, kw_only=True):
+    reviews: list[ReviewItem]
+    count: int
+
+
+class ReviewDetail(Shape, frozen=True, kw_only=True):
+    id: str
+    state: str
+    skill_name: str
+    repo_url: str
+    skill_path: str
+    submitter: str
+    #: Names the content that was checked, "" if there is none; a ruling says which one it is about.
+    digest: str
+    #: The version that is published now, if there is one.
+    published: str | None
+    #: What it can do that the published one cannot.
+    gained: dict[str, tuple[str, ...]]
+    report: ScanItem | None
+    files: list[FileItem]
+
+
+class RulingGiven(ReasonGiven, frozen=True, kw_only=True):
+    #: The digest of what was looked at; only `recheck` goes without it.
+    digest: Text | None = None
+
+
+class Ruled(Shape, frozen=True, kw_only=True):
+    id: str
+    state: str
+    reason: str
+    published_skill_name: str | None
+
+
+async def reviews_over_api() -> ReviewList:
+    """List what waits for a person, the longest waiting first."""
+    found = await list_reviews()
+    return ReviewList(
+        reviews=[
+            ReviewItem(
+                id=one.id,
+                skill_name=one.skill,
+                repo_url=one.source,
+                skill_path=one.path,
+                submitter=one.submitter,
+                since=one.since,
+                decided=one.decided,
+                rule=one.finding.rule if one.finding else None,
+            )
+            for one in found
+        ],
+        count=len(found),
+    )
+
+
+async def review_over_api(submission_id: FromPath[str]) -> ReviewDetail:
+    """Show all that a reviewer needs for a decision."""
+    case = await get_case(submission_id)
+    submission = case.submission
+    return ReviewDetail(
+        id=submission.id,
+        state=submission.state,
+        skill_name=submission.skill_name,
+        repo_url=submission.repo_url,
+        skill_path=submission.skill_path,
+        submitter=submission.submitter,
+        digest=submission.digest or "",
+        published=case.published,
+        gained={kind: tuple(items) for kind, items in case.gained.items()},
+        report=scan_item(case.report) if case.report else None,
+        files=[
+            FileItem(
+                path=file.path, size=file.size, sha256=file.sha256, is_executable=file.is_executable
+            )
+            for file in case.files
+        ],
+    )
+
+
+async def rule_over_api(
+    request: WebRequest,
+    submission_id: FromPath[str],
+    ruling: FromPath[RulingKind],
+    data: JSONBody[RulingGiven],
+) -> Ruled:
+    """Approve and publish exactly what was checked, reject it, or have it checked again."""
+    said = Ruling(
+        submission_id=submission_id,
+        reviewer=visitor_of(request).name,
+        reason=data.reason,
+        seen=data.digest,
+    )
+    decide, _ = _RULINGS[ruling]
+    done = await decide(said)
+    return Ruled(id=done.id, state=done.state, reason=done.reason, published_skill_name=done.slug)

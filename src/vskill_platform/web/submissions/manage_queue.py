@@ -1,0 +1,267 @@
+"""Managing the queue, as a page and over the API: pause, stuck submissions, dead letters."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import msgspec
+from litestar import Response
+from litestar.params import FromPath, FromQuery, JSONBody, PathParameter
+from litestar.response import Redirect, Template
+
+from vskill_platform.engines.ports import DeadLetter
+from vskill_platform.errors import InvalidInput
+from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
+from vskill_platform.intake.pause_queue import MAX_PAUSE, pause_queue, resume_queue
+from vskill_platform.intake.requeue import requeue, requeue_all_stuck, requeue_each
+from vskill_platform.queue.health import check_health
+from vskill_platform.settings import parse_duration
+from vskill_platform.stores.db import get_now, get_queue
+from vskill_platform.stores.submission_store import (
+    MAX_LISTED_STUCK,
+    get_stuck_submissions,
+    get_submissions_fresh,
+)
+from vskill_platform.web.html.flash import act, admin_page
+from vskill_platform.web.http.api_types import (
+    Limit,
+    Ok,
+    Shape,
+    Text,
+    clamp,
+    number_cursor,
+    read_number,
+)
+from vskill_platform.web.http.bodies import read_fields
+from vskill_platform.web.http.headers import NEVER_THE_SAME
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.route import operation
+from vskill_platform.web.http.visitor import visitor_of
+
+_HERE = "/admin/queue"
+_LETTERS = 100
+_MAX_LETTERS = 100
+
+
+async def admin_queue_page(request: WebRequest) -> Template:
+    health, stuck, letters = await asyncio.gather(
+        check_health(),
+        get_stuck_submissions(get_now(), limit=MAX_LISTED_STUCK),
+        get_queue().dead_letters(limit=_LETTERS),
+    )
+    context = {
+        "health": health,
+        "stuck": sorted(stuck, key=lambda one: one.stuck_for, reverse=True),
+        "queued": await get_queue().pending([one.id for one in stuck]),
+        "letters": await _with_names(letters),
+    }
+    return admin_page(request, "admin/queue.html", context)
+
+
+async def pause_form(request: WebRequest) -> Redirect:
+    fields, actor = await read_fields(request), visitor_of(request).name
+
+    async def work() -> str:
+        try:
+            duration = parse_duration(fields.get("duration", ""))
+        except ValueError as error:
+            raise InvalidInput(str(error)) from error
+        until = await pause_queue(duration, actor=actor, reason=fields.get("reason", ""))
+        return f"The queue is paused until {until:%H:%M} UTC." if until else "Not paused."
+
+    return await act(_HERE, work)
+
+
+async def resume_form(request: WebRequest) -> Redirect:
+    async def work() -> str:
+        if await resume_queue(actor=visitor_of(request).name):
+            return "The queue hands out work again."
+        return "The queue was not paused."
+
+    return await act(_HERE, work)
+
+
+async def requeue_all_form(request: WebRequest) -> Redirect:
+    async def work() -> str:
+        done, failed = await requeue_all_stuck(actor=visitor_of(request).name)
+        not_done = f" {len(failed)} could not be: {'; '.join(failed[:3])}" if failed else ""
+        return f"{len(done)} queued again.{not_done}"
+
+    return await act(_HERE, work)
+
+
+async def requeue_form(request: WebRequest, submission_id: FromPath[str]) -> Redirect:
+    async def work() -> str:
+        submission = await requeue(submission_id, actor=visitor_of(request).name)
+        return f"{submission.skill_name} is queued again."
+
+    return await act(_HERE, work)
+
+
+async def revive_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
+    async def work() -> str:
+        submission = await revive_dead_letter(message_id, actor=visitor_of(request).name)
+        return f"{submission.skill_name if submission else message_id} is queued again."
+
+    return await act(_HERE, work)
+
+
+async def drop_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
+    async def work() -> str:
+        await drop_dead_letter(message_id, actor=visitor_of(request).name)
+        return "The message is dropped; its submission keeps its end."
+
+    return await act(_HERE, work)
+
+
+async def _with_names(letters: list[DeadLetter]) -> list[tuple[DeadLetter, str, str]]:
+    """Return each with the id and the name of its submission."""
+    ids = [letter.key or "" for letter in letters]
+    names = {one.id: one.skill_name for one in await get_submissions_fresh(ids)}
+    return [
+        (letter, one, names.get(one, one) or "(unknown)")
+        for letter, one in zip(letters, ids, strict=True)
+    ]
+
+
+class StuckItem(Shape, frozen=True, kw_only=True):
+    id: str
+    state: str
+    skill_name: str
+    repo_url: str
+    updated_at: datetime
+    stuck_for_ms: int
+
+
+class StuckList(Shape, frozen=True, kw_only=True):
+    stuck: list[StuckItem]
+    count: int
+
+
+class PauseRequest(Shape, frozen=True, kw_only=True):
+    ttl_seconds: Annotated[int, msgspec.Meta(ge=1, le=int(MAX_PAUSE.total_seconds()))] = 3600
+    reason: Text = ""
+
+
+class Paused(Shape, frozen=True, kw_only=True):
+    paused_until: datetime | None
+
+
+class Resumed(Paused, frozen=True, kw_only=True):
+    #: False if there was no pause to end.
+    was_paused: bool
+
+
+class RequeueRequest(Shape, frozen=True, kw_only=True):
+    """Some by their ids, or `all` that stand still."""
+
+    ids: Annotated[tuple[Text, ...], msgspec.Meta(max_length=1000)] = ()
+    all: bool = False
+
+
+class Requeued(Shape, frozen=True, kw_only=True):
+    requeued: list[str]
+    #: Each with its id and why.
+    failed: list[str]
+
+
+class LetterItem(Shape, frozen=True, kw_only=True):
+    id: int
+    submission_id: str | None
+    attempts: int
+    reason: str
+    buried_at: datetime
+
+
+class LetterList(Shape, frozen=True, kw_only=True):
+    dead_letters: list[LetterItem]
+    next_cursor: str | None
+
+
+@operation(cache_control=NEVER_THE_SAME)
+async def list_stuck() -> StuckList:
+    """List what stands still."""
+    found = await get_stuck_submissions(get_now())
+    return StuckList(
+        stuck=[
+            StuckItem(
+                id=one.id,
+                state=one.state,
+                skill_name=one.skill_name,
+                repo_url=one.repo_url,
+                updated_at=one.updated_at,
+                stuck_for_ms=_milliseconds(one.stuck_for),
+            )
+            for one in found
+        ],
+        count=len(found),
+    )
+
+
+async def requeue_over_api(request: WebRequest, data: JSONBody[RequeueRequest]) -> Requeued:
+    """Bring what stands still back to its beginning."""
+    if data.all == bool(data.ids):
+        raise InvalidInput("give ids, or all: true")
+    actor = visitor_of(request).name
+    done, failed = await (
+        requeue_all_stuck(actor=actor) if data.all else requeue_each(data.ids, actor=actor)
+    )
+    return Requeued(requeued=[one.id for one in done], failed=failed)
+
+
+async def pause_over_api(request: WebRequest, data: JSONBody[PauseRequest]) -> Paused:
+    """Hand out no work for a while; it ends by itself."""
+    until = await pause_queue(
+        timedelta(seconds=data.ttl_seconds), actor=visitor_of(request).name, reason=data.reason
+    )
+    return Paused(paused_until=until)
+
+
+async def resume_over_api(request: WebRequest) -> Resumed:
+    """End a pause, if there is one."""
+    was_paused = await resume_queue(actor=visitor_of(request).name)
+    return Resumed(paused_until=None, was_paused=was_paused)
+
+
+async def list_dead_letters(
+    cursor: FromQuery[str | None] = None, limit: Limit = 50
+) -> Response[LetterList]:
+    """List messages that were given up; at most 100 at once."""
+    size, headers = clamp(limit, _MAX_LETTERS)
+    # One more than is shown tells whether there is another page.
+    found = await get_queue().dead_letters(after=read_number(cursor), limit=size + 1)
+    letters = found[:size]
+    answer = LetterList(
+        dead_letters=[
+            LetterItem(
+                id=letter.message_id,
+                submission_id=letter.key,
+                attempts=letter.attempts,
+                reason=letter.reason,
+                buried_at=letter.buried_at,
+            )
+            for letter in letters
+        ],
+        next_cursor=number_cursor(letters[-1].message_id if len(found) > size else None),
+    )
+    return Response(answer, headers=headers)
+
+
+async def revive_over_api(
+    request: WebRequest, message_id: Annotated[int, PathParameter(ge=0, le=2**62)]
+) -> Ok:
+    """Queue one again; its submission starts over."""
+    await revive_dead_letter(message_id, actor=visitor_of(request).name)
+    return Ok()
+
+
+async def drop_over_api(
+    request: WebRequest, message_id: Annotated[int, PathParameter(ge=0, le=2**62)]
+) -> Ok:
+    """Throw one away; its submission keeps its end."""
+    await drop_dead_letter(message_id, actor=visitor_of(request).name)
+    return Ok()
+
+
+def _milliseconds(length: timedelta) -> int:
+    return round(length.total_seconds() * 1000)
