@@ -5,15 +5,18 @@ import inspect
 import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import structlog
 from anyio import CapacityLimiter, fail_after
 from hypothesis import settings
 
 from tests.clocks import ManualClock
+from tests.git_server import GitServer, a_git_server
 from tests.people import CHEAP_HASHER
 from vskill_platform.access import passwords
 from vskill_platform.engines.open_engine import open_engine
@@ -161,6 +164,16 @@ async def bound(env: WorkerEnv) -> AsyncIterator[WorkerEnv]:
     token = worker_env_storage.set(env)
     yield env
     worker_env_storage.reset(token)
+
+
+@pytest.fixture
+async def git_server(env: WorkerEnv, tmp_path: Path) -> AsyncIterator[GitServer]:
+    """Run the test as work that may fetch from a git server on loopback."""
+    with a_git_server(tmp_path / "served") as server:
+        settings = msgspec.structs.replace(env.settings, private_hosts=server.origin)
+        token = worker_env_storage.set(replace(env, settings=settings))
+        yield server
+        worker_env_storage.reset(token)
 
 
 @pytest.fixture

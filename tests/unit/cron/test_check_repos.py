@@ -1,6 +1,5 @@
 """Repo health with a real git server: what is there, what is not, and what nobody knows."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler
@@ -12,13 +11,12 @@ import pytest
 
 from tests.casts import a_published_skill, a_skill_folder, a_submission
 from tests.clocks import NOON, ManualClock
-from tests.git_server import Answer, GitServer, a_git_server
+from tests.git_server import Answer, GitServer
 from tests.repos import commit_all, git
 from vskill_platform.cron import check_repos
 from vskill_platform.fetch.probe_repo import look_at_repo
 from vskill_platform.model.source import Source, folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.repo_health_store import (
@@ -37,17 +35,6 @@ from vskill_platform.stores.submission_store import write_submission
 ONLINE, STALE, GONE, UNKNOWN = RepoStatus
 #: Longer than any time until the next look.
 NEXT_DAY = {"hours": 21}
-
-
-@pytest.fixture
-async def server(env: WorkerEnv, tmp_path: Path) -> AsyncIterator[GitServer]:
-    with a_git_server(tmp_path / "served") as running:
-        settings = msgspec.structs.replace(
-            env.settings, private_hosts=running.origin, fetch_deadline=timedelta(seconds=20)
-        )
-        token = worker_env_storage.set(replace(env, settings=settings))
-        yield running
-        worker_env_storage.reset(token)
 
 
 @pytest.fixture
@@ -96,8 +83,8 @@ def hanging_up(handler: BaseHTTPRequestHandler) -> None:
     handler.connection.close()
 
 
-async def test_a_repo_that_is_there_is_online(server: GitServer, repo: Path) -> None:
-    url = server.serve_repo(repo, "ada/notes")
+async def test_a_repo_that_is_there_is_online(git_server: GitServer, repo: Path) -> None:
+    url = git_server.serve_repo(repo, "ada/notes")
     tree = git(repo, "rev-parse", "HEAD:skills/tidy-notes")
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"), tree_sha=tree)
 
@@ -110,9 +97,9 @@ async def test_a_repo_that_is_there_is_online(server: GitServer, repo: Path) -> 
 
 
 async def test_a_repo_without_a_commit_for_a_year_is_stale(
-    server: GitServer, repo: Path, clock: ManualClock
+    git_server: GitServer, repo: Path, clock: ManualClock
 ) -> None:
-    url = server.serve_repo(repo, "ada/notes")
+    url = git_server.serve_repo(repo, "ada/notes")
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"))
     clock.advance(days=352)
     almost = await look()
@@ -123,9 +110,9 @@ async def test_a_repo_without_a_commit_for_a_year_is_stale(
 
 
 async def test_commits_elsewhere_do_not_count_as_a_move_of_the_skill(
-    server: GitServer, repo: Path, clock: ManualClock
+    git_server: GitServer, repo: Path, clock: ManualClock
 ) -> None:
-    url = server.serve_repo(repo, "ada/notes")
+    url = git_server.serve_repo(repo, "ada/notes")
     tree = git(repo, "rev-parse", "HEAD:skills/tidy-notes")
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"), tree_sha=tree)
     (repo / "other.md").write_text("elsewhere")
@@ -142,9 +129,9 @@ async def test_commits_elsewhere_do_not_count_as_a_move_of_the_skill(
 
 
 async def test_a_skill_or_branch_that_was_removed_has_moved_in_a_repo_that_is_there(
-    server: GitServer, repo: Path
+    git_server: GitServer, repo: Path
 ) -> None:
-    url = server.serve_repo(repo, "ada/notes")
+    url = git_server.serve_repo(repo, "ada/notes")
     await published("ada/notes/gone", git_source(url, "skills/gone"), tree_sha="0" * 40)
     await published(
         "ada/notes/branch", git_source(url, "skills/tidy-notes", ref="old"), tree_sha="0" * 40
@@ -156,24 +143,24 @@ async def test_a_skill_or_branch_that_was_removed_has_moved_in_a_repo_that_is_th
     assert (branch.status, branch.has_moved) == (ONLINE, True)
 
 
-async def test_one_look_serves_all_skills_of_a_repo(server: GitServer, repo: Path) -> None:
-    url = server.serve_repo(repo, "ada/notes")
+async def test_one_look_serves_all_skills_of_a_repo(git_server: GitServer, repo: Path) -> None:
+    url = git_server.serve_repo(repo, "ada/notes")
     for number in range(3):
         await published(f"ada/notes/s{number}", git_source(url, "skills/tidy-notes"))
 
     said = await check_repos.check_repos()
 
     assert said == "1 of 1 repos looked at, 0 failed"
-    first_line = [path for path in server.asked if path.endswith("service=git-upload-pack")]
+    first_line = [path for path in git_server.asked if path.endswith("service=git-upload-pack")]
     assert len(first_line) == 1
 
 
 @pytest.mark.parametrize("status", [404, 410, 401])
 async def test_a_repo_is_gone_when_its_host_has_said_so_often_and_over_days(
-    server: GitServer, clock: ManualClock, status: int
+    git_server: GitServer, clock: ManualClock, status: int
 ) -> None:
-    server.answers["/ada/notes"] = answering(status)
-    await published("ada/notes/tidy-notes", git_source(f"{server.url}/ada/notes"))
+    git_server.answers["/ada/notes"] = answering(status)
+    await published("ada/notes/tidy-notes", git_source(f"{git_server.url}/ada/notes"))
 
     seen = await look_again_and_again(clock, 4)
 
@@ -184,10 +171,10 @@ async def test_a_repo_is_gone_when_its_host_has_said_so_often_and_over_days(
 
 
 async def test_many_answers_on_one_day_are_not_enough(
-    server: GitServer, clock: ManualClock
+    git_server: GitServer, clock: ManualClock
 ) -> None:
-    server.answers["/ada/notes"] = answering(404)
-    await published("ada/notes/tidy-notes", git_source(f"{server.url}/ada/notes"))
+    git_server.answers["/ada/notes"] = answering(404)
+    await published("ada/notes/tidy-notes", git_source(f"{git_server.url}/ada/notes"))
 
     *_, health = await look_again_and_again(clock, 5, hours=9)
 
@@ -196,9 +183,9 @@ async def test_many_answers_on_one_day_are_not_enough(
 
 
 async def test_a_repo_that_is_back_has_never_been_away(
-    server: GitServer, repo: Path, clock: ManualClock
+    git_server: GitServer, repo: Path, clock: ManualClock
 ) -> None:
-    url = server.serve_repo(repo, "ada/notes")
+    url = git_server.serve_repo(repo, "ada/notes")
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"))
     missing = RepoHealth(status=GONE, checked_at=NOON, missing_since=NOON, misses=9)
     await put_repo_health("ada/notes/tidy-notes", missing)
@@ -214,10 +201,10 @@ async def test_a_repo_that_is_back_has_never_been_away(
     ids=["500", "503", "429", "403", "hangs up"],
 )  # fmt: skip
 async def test_an_outage_is_never_gone_however_long_it_lasts(
-    server: GitServer, clock: ManualClock, outage: Answer
+    git_server: GitServer, clock: ManualClock, outage: Answer
 ) -> None:
-    server.answers["/ada/notes"] = outage
-    await published("ada/notes/tidy-notes", git_source(f"{server.url}/ada/notes"))
+    git_server.answers["/ada/notes"] = outage
+    await published("ada/notes/tidy-notes", git_source(f"{git_server.url}/ada/notes"))
 
     *_, health = await look_again_and_again(clock, MISSES_UNTIL_GONE + 1)
 
@@ -229,11 +216,11 @@ async def test_an_outage_is_never_gone_however_long_it_lasts(
     "url", ["https://no-such-host.invalid/ada/notes", "http://127.0.0.1:1/ada/notes"]
 )
 async def test_a_host_that_cannot_be_found_or_reached_is_never_gone(
-    server: GitServer, clock: ManualClock, url: str, monkeypatch: pytest.MonkeyPatch
+    git_server: GitServer, clock: ManualClock, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = worker_env_storage.get()
     assert known
-    hosts = f"{server.origin},http://127.0.0.1:1"
+    hosts = f"{git_server.origin},http://127.0.0.1:1"
     settings = msgspec.structs.replace(known.settings, private_hosts=hosts)
     worker_env_storage.set(replace(known, settings=settings))
     await published("ada/notes/tidy-notes", git_source(url))
@@ -243,16 +230,18 @@ async def test_a_host_that_cannot_be_found_or_reached_is_never_gone(
     assert (health.status, health.misses) == (UNKNOWN, 0)
 
 
-async def test_a_host_that_never_answers_is_unknown(server: GitServer, clock: ManualClock) -> None:
+async def test_a_host_that_never_answers_is_unknown(
+    git_server: GitServer, clock: ManualClock
+) -> None:
     def silent(handler: BaseHTTPRequestHandler) -> None:
-        server.ended.wait()
+        git_server.ended.wait()
 
-    server.answers["/ada/notes"] = silent
+    git_server.answers["/ada/notes"] = silent
     known = worker_env_storage.get()
     assert known
     settings = msgspec.structs.replace(known.settings, fetch_deadline=timedelta(milliseconds=300))
     worker_env_storage.set(replace(known, settings=settings))
-    await published("ada/notes/tidy-notes", git_source(f"{server.url}/ada/notes"))
+    await published("ada/notes/tidy-notes", git_source(f"{git_server.url}/ada/notes"))
 
     health = await look()
 
@@ -261,15 +250,15 @@ async def test_a_host_that_never_answers_is_unknown(server: GitServer, clock: Ma
 
 
 async def test_an_outage_says_nothing_against_what_was_seen_before(
-    server: GitServer, clock: ManualClock
+    git_server: GitServer, clock: ManualClock
 ) -> None:
-    server.answers["/ada/notes"] = answering(404)
-    await published("ada/notes/tidy-notes", git_source(f"{server.url}/ada/notes"))
+    git_server.answers["/ada/notes"] = answering(404)
+    await published("ada/notes/tidy-notes", git_source(f"{git_server.url}/ada/notes"))
     await look_again_and_again(clock, 2)
-    server.answers["/ada/notes"] = answering(503)
+    git_server.answers["/ada/notes"] = answering(503)
     during = await look()
     clock.advance(**NEXT_DAY)
-    server.answers["/ada/notes"] = answering(404)
+    git_server.answers["/ada/notes"] = answering(404)
 
     after = await look()
 
@@ -280,31 +269,31 @@ async def test_an_outage_says_nothing_against_what_was_seen_before(
 
 
 async def test_what_was_seen_is_cached_and_looked_at_again_in_time(
-    server: GitServer, repo: Path, clock: ManualClock
+    git_server: GitServer, repo: Path, clock: ManualClock
 ) -> None:
-    url = server.serve_repo(repo, "ada/notes")
+    url = git_server.serve_repo(repo, "ada/notes")
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"))
     await look()
-    asked = len(server.asked)
+    asked = len(git_server.asked)
 
     clock.advance(hours=19)
     await look()
-    cached = len(server.asked)
+    cached = len(git_server.asked)
     clock.advance(hours=2)
     await look()
 
     assert cached == asked
-    assert len(server.asked) > asked
+    assert len(git_server.asked) > asked
 
 
 async def test_who_opens_a_page_gets_what_is_known_and_the_cron_looks_next(
-    server: GitServer, repo: Path
+    git_server: GitServer, repo: Path
 ) -> None:
-    url = server.serve_repo(repo, "ada/notes")
+    url = git_server.serve_repo(repo, "ada/notes")
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"))
 
     first = await view_repo_health("ada/notes/tidy-notes")
-    asked_by_the_page = list(server.asked)
+    asked_by_the_page = list(git_server.asked)
     await check_repos.check_repos()
     second = await view_repo_health("ada/notes/tidy-notes")
 
@@ -313,27 +302,27 @@ async def test_who_opens_a_page_gets_what_is_known_and_the_cron_looks_next(
 
 
 async def test_a_page_that_is_opened_often_asks_for_one_look_an_hour(
-    server: GitServer, clock: ManualClock
+    git_server: GitServer, clock: ManualClock
 ) -> None:
-    server.answers["/ada/notes"] = answering(503)
-    await published("ada/notes/tidy-notes", git_source(f"{server.url}/ada/notes"))
+    git_server.answers["/ada/notes"] = answering(503)
+    await published("ada/notes/tidy-notes", git_source(f"{git_server.url}/ada/notes"))
     await look()
-    asked = len(server.asked)
+    asked = len(git_server.asked)
 
     clock.advance(minutes=30)
     await view_repo_health("ada/notes/tidy-notes")
     await look()
-    soon = len(server.asked)
+    soon = len(git_server.asked)
     clock.advance(minutes=31)
     await view_repo_health("ada/notes/tidy-notes")
     await look()
 
     assert soon == asked
-    assert len(server.asked) > asked
+    assert len(git_server.asked) > asked
 
 
 async def test_what_has_no_repo_is_unknown_and_not_looked_for(
-    server: GitServer, tmp_path: Path
+    git_server: GitServer, tmp_path: Path
 ) -> None:
     await published("@local/tidy-notes", folder_source(str(tmp_path / "nowhere")))
 
@@ -345,7 +334,7 @@ async def test_what_has_no_repo_is_unknown_and_not_looked_for(
 
 
 async def test_a_repo_of_this_machine_that_is_not_there_may_be_unplugged(
-    server: GitServer, tmp_path: Path, clock: ManualClock
+    git_server: GitServer, tmp_path: Path, clock: ManualClock
 ) -> None:
     await published("x/y/z", git_source(f"file://{tmp_path}/ada/notes"))
 
@@ -355,10 +344,10 @@ async def test_a_repo_of_this_machine_that_is_not_there_may_be_unplugged(
 
 
 async def test_one_repo_that_breaks_the_check_spoils_no_other(
-    server: GitServer, repo: Path, monkeypatch: pytest.MonkeyPatch, logs: list[Any]
+    git_server: GitServer, repo: Path, monkeypatch: pytest.MonkeyPatch, logs: list[Any]
 ) -> None:
-    url = server.serve_repo(repo, "ada/notes")
-    await published("a/bad/z", git_source(f"{server.url}/a/bad"))
+    url = git_server.serve_repo(repo, "ada/notes")
+    await published("a/bad/z", git_source(f"{git_server.url}/a/bad"))
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"))
 
     async def broken(source: Source, *arguments: Any) -> Any:
@@ -376,10 +365,10 @@ async def test_one_repo_that_breaks_the_check_spoils_no_other(
 
 
 async def test_a_commit_that_claims_to_be_of_the_future_is_of_now_at_the_latest(
-    server: GitServer, repo: Path, monkeypatch: pytest.MonkeyPatch
+    git_server: GitServer, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2099-01-01T00:00:00Z")
-    url = server.serve_repo(repo, "ada/notes")
+    url = git_server.serve_repo(repo, "ada/notes")
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"))
 
     await look()
@@ -390,9 +379,9 @@ async def test_a_commit_that_claims_to_be_of_the_future_is_of_now_at_the_latest(
 
 
 async def test_what_one_run_has_no_time_for_is_still_due_in_the_next(
-    server: GitServer, repo: Path, monkeypatch: pytest.MonkeyPatch
+    git_server: GitServer, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = server.serve_repo(repo, "ada/notes")
+    url = git_server.serve_repo(repo, "ada/notes")
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"))
     monkeypatch.setattr(check_repos, "_SECONDS_A_RUN", 0)
     assert await check_repos.check_repos() == "0 of 1 repos looked at, 0 failed"

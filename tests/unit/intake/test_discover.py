@@ -1,16 +1,13 @@
 """Which skills are in a source, and all of them submitted as one set."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from tests.archives import zip_of
 from tests.casts import a_skill_folder
-from tests.git_server import GitServer, a_git_server
+from tests.git_server import GitServer
 from tests.hostile_repos import FILE, FOLDER, LINK, HostileRepo
 from tests.repos import a_repo, commit_all
 from vskill_platform.errors import SourceRefused
@@ -24,21 +21,11 @@ from vskill_platform.model.source import Source, folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_set_store import get_submission_set
 from vskill_platform.stores.submission_store import get_submissions_fresh
 
 pytestmark = pytest.mark.usefixtures("one_loop")
-
-
-@pytest.fixture
-async def git_server(env: WorkerEnv, tmp_path: Path) -> AsyncIterator[GitServer]:
-    with a_git_server(tmp_path / "served") as server:
-        settings = msgspec.structs.replace(env.settings, private_hosts=server.origin)
-        token = worker_env_storage.set(replace(env, settings=settings))
-        yield server
-        worker_env_storage.reset(token)
 
 
 def a_toolbox(parent: Path, *names: str) -> Path:

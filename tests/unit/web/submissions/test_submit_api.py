@@ -1,6 +1,6 @@
 """Handing in over the API: repos that are looked through, archives and folders, and odd ones."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -12,7 +12,7 @@ from httpx import Response
 from tests.archives import tar_of, zip_of
 from tests.casts import GOOD_MANIFEST, a_skill_folder
 from tests.clocks import ManualClock
-from tests.git_server import GitServer, a_git_server
+from tests.git_server import GitServer
 from tests.unit.web.api_cast import Registry, open_registry, token_of
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
@@ -23,7 +23,7 @@ from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.runtime.worker_context import worker_env_storage
+from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.submission_store import get_submission, write_submission
 from vskill_platform.web.submissions import submit_skills
 from vskill_platform.web.submissions.submit_limits import MOST_UNSIGNED
@@ -36,23 +36,13 @@ pytestmark = pytest.mark.usefixtures("one_loop")
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[GitServer]:
-    with a_git_server(tmp_path / "served") as running:
-        yield running
-
-
-@pytest.fixture
-async def registry(bound: WorkerEnv, server: GitServer) -> AsyncIterator[Registry]:
-    settings = msgspec.structs.replace(bound.settings, private_hosts=server.origin)
-    env = replace(bound, settings=settings)
-    token = worker_env_storage.set(env)
-    async with open_registry(env) as opened:
+async def registry(git_server: GitServer) -> AsyncIterator[Registry]:
+    async with open_registry(bound_env()) as opened:
         yield opened
-    worker_env_storage.reset(token)
 
 
 async def test_a_repo_is_looked_through_and_one_skill_of_it_is_meant(
-    registry: Registry, server: GitServer, tmp_path: Path
+    registry: Registry, git_server: GitServer, tmp_path: Path
 ) -> None:
     one = a_skill_folder(tmp_path / "one" / "skills", "tidy-notes").parents[1]
     two = tmp_path / "two"
@@ -60,9 +50,9 @@ async def test_a_repo_is_looked_through_and_one_skill_of_it_is_meant(
         a_skill_folder(two / "skills", name)
     (tmp_path / "none").mkdir()
     (tmp_path / "none" / "README.md").write_text("nothing here")
-    single = server.serve_repo(one, "ada/single")
-    several = server.serve_repo(two, "ada/several")
-    empty = server.serve_repo(tmp_path / "none", "ada/none")
+    single = git_server.serve_repo(one, "ada/single")
+    several = git_server.serve_repo(two, "ada/several")
+    empty = git_server.serve_repo(tmp_path / "none", "ada/none")
 
     found = await registry.post("/api/v1/submissions/discover", json={"repoUrl": several})
     alone = await registry.post("/api/v1/submissions", json={"repoUrl": single})
@@ -72,7 +62,9 @@ async def test_a_repo_is_looked_through_and_one_skill_of_it_is_meant(
     which = await registry.post("/api/v1/submissions", json={"repoUrl": several})
     wrong = await registry.post("/api/v1/submissions", json={"repoUrl": several, "skillName": "x"})
     nothing = await registry.post("/api/v1/submissions", json={"repoUrl": empty})
-    gone = await registry.post("/api/v1/submissions", json={"repoUrl": f"{server.url}/ada/gone"})
+    gone = await registry.post(
+        "/api/v1/submissions", json={"repoUrl": f"{git_server.url}/ada/gone"}
+    )
 
     assert [(skill["name"], skill["path"]) for skill in found.json()["skills"]] == [
         ("plot-bars", "skills/plot-bars"),
@@ -279,10 +271,10 @@ async def test_a_retry_of_another_ref_is_left_to_owners_and_reviewers(registry: 
 
 
 async def test_nobody_looks_into_a_repo_of_an_owned_namespace_or_of_a_block(
-    registry: Registry, server: GitServer, tmp_path: Path
+    registry: Registry, git_server: GitServer, tmp_path: Path
 ) -> None:
-    secret = server.serve_repo(a_skill_folder(tmp_path / "one").parent, "ada/secret")
-    banned = server.serve_repo(a_skill_folder(tmp_path / "two").parent, "eve/banned")
+    secret = git_server.serve_repo(a_skill_folder(tmp_path / "one").parent, "ada/secret")
+    banned = git_server.serve_repo(a_skill_folder(tmp_path / "two").parent, "eve/banned")
     ada = await token_of(Role.PUBLISHER)
     await add_owner(namespace_of(git_source(secret)), "ada", actor="cyd")
     await block(source_subject(git_source(banned)), reason="stolen", actor="cyd")
@@ -295,7 +287,7 @@ async def test_nobody_looks_into_a_repo_of_an_owned_namespace_or_of_a_block(
         await registry.post(f"{SUBMISSIONS}{path}", json={"repoUrl": banned})
         for path in ("", "/discover")
     ]
-    nobody_was_asked = not server.asked
+    nobody_was_asked = not git_server.asked
     by_owner = await registry.post(f"{SUBMISSIONS}/discover", json={"repoUrl": secret}, headers=ada)
 
     assert [one.status_code for one in by_stranger] == [403, 403]
@@ -306,9 +298,9 @@ async def test_nobody_looks_into_a_repo_of_an_owned_namespace_or_of_a_block(
 
 
 async def test_a_redirect_publishes_no_repo_of_an_owned_namespace(
-    registry: Registry, server: GitServer, tmp_path: Path
+    registry: Registry, git_server: GitServer, tmp_path: Path
 ) -> None:
-    secret = server.serve_repo(a_skill_folder(tmp_path / "one").parent, "ada/secret")
+    secret = git_server.serve_repo(a_skill_folder(tmp_path / "one").parent, "ada/secret")
     await token_of(Role.PUBLISHER)
     await add_owner(namespace_of(git_source(secret)), "ada", actor="cyd")
 
@@ -318,17 +310,17 @@ async def test_a_redirect_publishes_no_repo_of_an_owned_namespace(
         request.send_header("Content-Length", "0")
         request.end_headers()
 
-    server.answers["/eve/evil"] = redirect
+    git_server.answers["/eve/evil"] = redirect
 
     answers = [
-        await registry.post(f"{SUBMISSIONS}{path}", json={"repoUrl": f"{server.url}/eve/evil"})
+        await registry.post(f"{SUBMISSIONS}{path}", json={"repoUrl": f"{git_server.url}/eve/evil"})
         for path in ("", "/discover")
     ]
 
     assert [(one.status_code, one.json()["code"]) for one in answers] == [
         (422, "source_refused")
     ] * 2
-    assert not [path for path in server.asked if path.startswith("/ada/")]
+    assert not [path for path in git_server.asked if path.startswith("/ada/")]
 
 
 async def put_back(registry: Registry, submission_id: str, slug: str | None) -> None:

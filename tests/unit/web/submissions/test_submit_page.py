@@ -1,27 +1,24 @@
 """The submit page: an address or files, a choice if there are several, and plain words if not."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
+from collections.abc import AsyncIterator
 from html import unescape
 from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from httpx import Response
 
 from tests.archives import zip_of
 from tests.casts import GOOD_MANIFEST, a_skill_folder
-from tests.git_server import GitServer, a_git_server
+from tests.git_server import GitServer
 from tests.unit.web.api_cast import Registry, a_stranger, browser_of, open_registry
 from vskill_platform.access.namespaces import add_member, add_owner
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import git_source
 from vskill_platform.model.user import Role
-from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.runtime.worker_context import worker_env_storage
+from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.web.submissions import submit_skills
 
@@ -32,19 +29,9 @@ pytestmark = pytest.mark.usefixtures("one_loop")
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[GitServer]:
-    with a_git_server(tmp_path / "served") as running:
-        yield running
-
-
-@pytest.fixture
-async def registry(bound: WorkerEnv, server: GitServer) -> AsyncIterator[Registry]:
-    settings = msgspec.structs.replace(bound.settings, private_hosts=server.origin)
-    env = replace(bound, settings=settings)
-    token = worker_env_storage.set(env)
-    async with open_registry(env) as opened:
+async def registry(git_server: GitServer) -> AsyncIterator[Registry]:
+    async with open_registry(bound_env()) as opened:
         yield opened
-    worker_env_storage.reset(token)
 
 
 async def send(registry: Registry, who: dict[str, str], **options: Any) -> Response:
@@ -74,13 +61,13 @@ async def test_the_form_shows_what_a_visitor_may(registry: Registry) -> None:
 
 
 async def test_a_repo_with_one_skill_is_followed_and_one_with_several_is_chosen_from(
-    registry: Registry, server: GitServer, tmp_path: Path
+    registry: Registry, git_server: GitServer, tmp_path: Path
 ) -> None:
     stranger = a_stranger()
-    one = server.serve_repo(a_skill_folder(tmp_path / "one", "tidy-notes").parent, "ada/one")
+    one = git_server.serve_repo(a_skill_folder(tmp_path / "one", "tidy-notes").parent, "ada/one")
     for name in ("a", "b", "c"):
         a_skill_folder(tmp_path / "many", f"{name}-notes")
-    many = server.serve_repo(tmp_path / "many", "ada/many")
+    many = git_server.serve_repo(tmp_path / "many", "ada/many")
 
     followed = await send(registry, stranger, data={"source": one})
     choice = await send(registry, stranger, data={"source": many})
@@ -107,9 +94,9 @@ async def test_a_repo_with_one_skill_is_followed_and_one_with_several_is_chosen_
 
 
 async def test_a_set_shows_also_what_had_come_in_before_it(
-    registry: Registry, server: GitServer
+    registry: Registry, git_server: GitServer
 ) -> None:
-    repo = f"{server.url}/ada/many"
+    repo = f"{git_server.url}/ada/many"
     await submit(git_source(repo, "a-notes"), submitter="ada")
     stranger = a_stranger()
 
@@ -148,12 +135,12 @@ async def test_files_are_taken_and_what_is_not_is_told(registry: Registry, tmp_p
 
 
 async def test_what_did_not_work_is_said_in_the_form_as_it_was_filled_in(
-    registry: Registry, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    registry: Registry, git_server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stranger = a_stranger()
     (tmp_path / "none").mkdir()
     (tmp_path / "none" / "README.md").write_text("nothing")
-    empty = server.serve_repo(tmp_path / "none", "ada/none")
+    empty = git_server.serve_repo(tmp_path / "none", "ada/none")
     await browser_of(Role.PUBLISHER)
     await add_owner("ada", "ada", actor="test")
 
@@ -206,9 +193,9 @@ async def test_who_has_no_name_is_told_to_sign_in_before_and_not_after(registry:
 
 
 async def test_what_becomes_of_a_set_is_told_on_the_page_that_it_leads_to(
-    registry: Registry, server: GitServer
+    registry: Registry, git_server: GitServer
 ) -> None:
-    repo = f"{server.url}/ada/many"
+    repo = f"{git_server.url}/ada/many"
     await submit(git_source(repo, "a-notes"), submitter="ada")
     stranger = a_stranger()
 
