@@ -44,7 +44,7 @@ from vskill_platform.fetch.private_folder import fits_into_memory, new_place
 from vskill_platform.intake import submit as intake
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import Submission, SubmissionState
-from vskill_platform.publish.versions import compare_skill, package_skill
+from vskill_platform.publish.versions import compare_skill, unpack_version
 from vskill_platform.queue import conclude_submission, process_submission
 from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
@@ -122,7 +122,7 @@ def watch_phases(meter: Meter) -> None:
     meter.watch_async("claim", walk, "claim_submission")
     meter.watch_context("fetch", walk, "fetched_in_turn")
     meter.watch_async("hand over to the check", walk, "check_skill")
-    meter.watch_async("compare", walk, "weigh_findings")
+    meter.watch_async("compare", walk, "apply_registry_rules")
     meter.watch_async("compare", compare_skill, "find_by_marks")
     meter.watch_async("conclude", walk, "conclude_submission")
     meter.watch_async("conclude", conclude_submission, "prepare_publication")
@@ -130,7 +130,7 @@ def watch_phases(meter: Meter) -> None:
     meter.watch("log", walk.log, "info")
     meter.watch("copy", fetch_source, "copy_files")
     meter.watch("archive", fetch_source, "pack_contents")
-    meter.watch("archive", package_skill, "pack")
+    meter.watch("archive", unpack_version, "pack")
     meter.watch("remove", workspace, "_remove_few")
     meter.watch("remove", shutil, "rmtree")
 

@@ -34,7 +34,7 @@ from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.publish.moderation import check_version
 from vskill_platform.publish.moderation.list_reviews import get_case, list_reviews
 from vskill_platform.publish.moderation.review_skill import Deed, Ruling, approve, recheck, reject
-from vskill_platform.publish.versions.apply_registry_rules import weigh_findings
+from vskill_platform.publish.versions.apply_registry_rules import apply_registry_rules
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill, trust_of_skills
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
@@ -323,10 +323,10 @@ async def test_what_the_rules_of_today_would_reject_is_refused(
     async def weigh_by_new_rules(
         submission: Submission, snapshot: Snapshot, scanned: ScanResult
     ) -> ScanResult:
-        weighed = await weigh_findings(submission, snapshot, scanned)
+        weighed = await apply_registry_rules(submission, snapshot, scanned)
         return rejudge(weighed, map(made_critical, weighed.findings))
 
-    monkeypatch.setattr(check_version, "weigh_findings", weigh_by_new_rules)
+    monkeypatch.setattr(check_version, "apply_registry_rules", weigh_by_new_rules)
 
     with pytest.raises(NotAllowed, match="reaches reject_at = critical"):
         await approve(says(waiting))

@@ -1,4 +1,4 @@
-"""Namespaces: who owns one, who is a member, and who may therefore do what in it."""
+"""Namespaces: their owners and members, and what these are allowed to do."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,9 @@ import msgspec
 
 from vskill_platform.access.users import find_user
 from vskill_platform.errors import NotAllowed, NotFound
-from vskill_platform.model.namespace import checked_namespace
-from vskill_platform.model.rights import Visitor
+from vskill_platform.model.namespace import checked_namespace, namespace_of_skill
+from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.user import Namespace
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
@@ -97,3 +98,22 @@ def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
     return tuple(item for item in names if item != name)
+
+
+async def may_manage(visitor: Visitor, skill: PublishedSkill) -> bool:
+    """Tell whether it is theirs: as an owner of its namespace, or as somebody who may block.
+
+    Where nobody owns the namespace, whoever submits there has no more say than anybody else.
+    """
+    settings = get_settings()
+    if visitor.may(Right.BLOCK, settings):
+        return True
+    namespace = (await get_namespace(namespace_of_skill(skill))).record
+    if not namespace.is_owned or visitor.user is None:
+        return False
+    return visitor.may(Right.MANAGE, settings) and visitor.may_act_in(namespace, settings)
+
+
+async def check_may_manage(visitor: Visitor, skill: PublishedSkill) -> None:
+    if not await may_manage(visitor, skill):
+        raise NotAllowed(f"only an owner of its namespace or a reviewer can change {skill.slug}")

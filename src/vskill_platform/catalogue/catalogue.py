@@ -10,12 +10,16 @@ from typing import TypeVar
 import apsw
 import msgspec
 
-from vskill_platform.catalogue.activity import ActivityQuery, list_activity
-from vskill_platform.catalogue.connections import READERS, Damaged
-from vskill_platform.catalogue.count_all import count_all, list_down
-from vskill_platform.catalogue.find_pages import Known, Question
+from vskill_platform.catalogue.index_file import READERS, Damaged
 from vskill_platform.catalogue.index_follower import Keeper
-from vskill_platform.catalogue.list_submissions import count_by_state, list_submissions
+from vskill_platform.catalogue.list_submissions import (
+    ActivityQuery,
+    count_all,
+    count_by_state,
+    list_activity,
+    list_down,
+    list_submissions,
+)
 from vskill_platform.catalogue.query import (
     PUBLIC,
     ActivityBucket,
@@ -31,8 +35,8 @@ from vskill_platform.catalogue.query import (
     Suggestion,
     Visible,
 )
-from vskill_platform.catalogue.search_skills import is_quick, search_some
-from vskill_platform.catalogue.versioned_cache import WhileSame
+from vskill_platform.catalogue.search_skills import Known, Question, is_quick, search_some
+from vskill_platform.catalogue.versioned_cache import VersionedCache
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.errors import NotReady
 from vskill_platform.model.submission import SubmissionState
@@ -56,9 +60,9 @@ class Catalogue:
         self._searches: Batcher[Question, tuple[SkillResults, Known]] = Batcher(
             self._search_some, max_batch=_TOGETHER, at_once=READERS * 2
         )
-        self._known: WhileSame[SkillQuery, Known] = WhileSame(_COUNTS)
-        self._answers: WhileSame[SkillQuery, SkillResults] = WhileSame(_ANSWERS)
-        self._counts: WhileSame[Visible, Counts] = WhileSame(_ANSWERS)
+        self._known: VersionedCache[SkillQuery, Known] = VersionedCache(_COUNTS)
+        self._answers: VersionedCache[SkillQuery, SkillResults] = VersionedCache(_ANSWERS)
+        self._counts: VersionedCache[Visible, Counts] = VersionedCache(_ANSWERS)
 
     @property
     def revision(self) -> int:

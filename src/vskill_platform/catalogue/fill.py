@@ -1,7 +1,7 @@
-"""Filling a catalogue from all records, and clearing it of what is no longer there.
+"""Filling the search index from all records, and checking it against them.
 
-Everything is read page by page and what is there already is written over, so a fill that was cut
-off is simply done again, and one over a full catalogue mends it while it goes on answering.
+Everything is read page by page, and rows that exist are overwritten. So an interrupted fill is
+simply repeated, and a fill of a complete index repairs it while it keeps answering.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.index_file import Shelf
 from vskill_platform.catalogue.read_records import read_skill_changes, read_submission_changes
 from vskill_platform.catalogue.write_skills import SkillChanges
@@ -100,3 +101,55 @@ async def compare(
 def _slices(items: Sequence[Name]) -> Iterator[Sequence[Name]]:
     for start in range(0, len(items), AT_ONCE):
         yield items[start : start + AT_ONCE]
+
+
+log = get_logger(__name__)
+
+#: So many skills are read again in each check, suspect or not: trust grows with time, which no
+#: change tells of.
+READ_AGAIN = 500
+_MAX_NAMED = 10
+
+CatchUp = Callable[[], Awaitable[None]]
+
+
+async def check(shelf: Shelf, catch_up: CatchUp, *, again_after: str) -> AsyncIterator[str]:
+    """Check in small steps, between which the feed is followed; yield where to go on next time."""
+    async for page in compare(iterate_slugs(), shelf.slugs_between):
+        if page.missing or page.ghosts:
+            await catch_up()
+            await _repair_skills(shelf, {*page.missing, *page.ghosts})
+        yield again_after
+    async for page in compare(iterate_submission_ids(), shelf.submissions_between):
+        if page.missing or page.ghosts:
+            await catch_up()
+            await _repair_submissions(shelf, {*page.missing, *page.ghosts})
+        yield again_after
+    slugs = await shelf.some_slugs(after=again_after, limit=READ_AGAIN)
+    changes = await read_skill_changes(slugs)
+    # What is gone the feed is about to tell; if it does not, the next check does, and says so.
+    await shelf.write(skills=msgspec.structs.replace(changes, gone=()))
+    yield slugs[-1] if slugs else ""
+
+
+async def _repair_skills(shelf: Shelf, suspects: set[str]) -> None:
+    """Write what is still amiss when every change was read: till then it may just be new."""
+    changes = await read_skill_changes(suspects)
+    wanted = {facts.skill.slug for facts in changes.listed} | {skill.slug for skill in changes.down}
+    known = await shelf.slugs_between("", None)
+    if amiss := wanted.symmetric_difference(known & suspects):
+        await shelf.write(skills=changes)
+        _report("skills", amiss)
+
+
+async def _repair_submissions(shelf: Shelf, suspects: set[str]) -> None:
+    changes = await read_submission_changes(suspects, ())
+    wanted = {facts.submission.id for facts in changes.submissions}
+    known = await shelf.submissions_between("", None)
+    if amiss := wanted.symmetric_difference(known & suspects):
+        await shelf.write(submissions=changes)
+        _report("submissions", amiss)
+
+
+def _report(what: str, amiss: set[str]) -> None:
+    log.warning("catalogue repaired", what=what, count=len(amiss), first=sorted(amiss)[:_MAX_NAMED])

@@ -1,21 +1,152 @@
-"""An open catalogue: what is written to it, how far it has read, and what it knows of."""
+"""The search index on disk: its connections, what is written to it, and how far it has read."""
 
-from collections.abc import Iterable
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 import msgspec
 
-from vskill_platform.catalogue.connections import (
-    CACHE,
-    FILLING_CACHE,
-    Connections,
-    open_connections,
-)
+from vskill_platform import __version__
+from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.catalogue.sql import WRITE, one_row
 from vskill_platform.catalogue.write_skills import SkillChanges, write_skills
 from vskill_platform.catalogue.write_submissions import SubmissionChanges, write_submissions
+from vskill_platform.engines.sqlite.connection import create_file
+from vskill_platform.engines.sqlite.threads import ConnectionThreads
+from vskill_platform.errors import EngineError
+
+Result = TypeVar("Result")
+Work = Callable[[apsw.Connection], Result]
+
+_SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")
+#: Raised when the rows change and the schema does not.
+_FORMAT = 5
+#: A file that another release has written is not read; it is made anew.
+FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFFFFFF
+#: Marks the file as ours.
+_APPLICATION_ID = 0x76736B63  # "vskc"
+#: SQLite works without the interpreter lock, so each processor can answer a question; and one that
+#: takes long must not hold up all others.
+READERS = min(max(os.cpu_count() or 2, 2), 4)
+#: In kilobytes, of all readers together, and of the writer. The file is not mapped: that would be a
+#: little quicker, but a disk that fails, or a file that is cut off, would end the process.
+_READING_CACHE, CACHE, FILLING_CACHE = 96_000, 24_000, 64_000
+#: How large the log may stay after a busy time.
+_LOG_BYTES = 64 * 1024 * 1024
+_BUSY_TIMEOUT_MS = 10_000
+#: What SQLite says of a file that only a new one can replace.
+_DAMAGES = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.FormatError,
+    apsw.SchemaChangeError,
+    apsw.MismatchError,
+)
+
+
+class Damaged(EngineError):
+    """The file cannot be read; it must be made anew."""
+
+
+class Connections:
+    """An open file."""
+
+    def __init__(
+        self, path: Path, writing: apsw.Connection, reading: Sequence[apsw.Connection]
+    ) -> None:
+        self._path = path
+        self._writer = ConnectionThreads([writing], name="catalogue-writer")
+        self._readers = ConnectionThreads(reading, name="catalogue-reader")
+
+    async def write(self, work: Work[Result]) -> Result:
+        """Run *work* in one transaction: all of it is written or nothing."""
+        return await self._writer.run(partial(self._write, work))
+
+    async def read(self, work: Work[Result]) -> Result:
+        return await self._readers.run(partial(self._read, work))
+
+    def close(self) -> None:
+        """Finish what was begun, and close the file."""
+        self._readers.close()
+        self._writer.close()
+
+    def _write(self, work: Work[Result], connection: apsw.Connection) -> Result:
+        with _errors_translated(self._path):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            return result
+
+    def _read(self, work: Work[Result], connection: apsw.Connection) -> Result:
+        with _errors_translated(self._path):
+            return work(connection)
+
+
+async def open_connections(path: Path) -> Connections:
+    """Open the file, or make it; raises Damaged if it is none of ours, or broken."""
+    writing, *reading = await work_in_thread(_open_all, path)
+    return Connections(path, writing, reading)
+
+
+def _open_all(path: Path) -> list[apsw.Connection]:
+    with _errors_translated(path):
+        create_file(path)
+        connections = [_open(path)]
+        _prepare(connections[0])
+        for _ in range(READERS):
+            connections.append(_open(path))
+            connections[-1].execute("PRAGMA query_only = ON")
+            connections[-1].execute(f"PRAGMA cache_size = -{_READING_CACHE // READERS}")
+        return connections
+
+
+@contextmanager
+def _errors_translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGES as error:
+        raise Damaged(f"{path}: {error}") from error
+    except (apsw.Error, OSError) as error:
+        raise EngineError(f"{path}: {error}") from error
+
+
+def _open(path: Path) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
+    connection = apsw.Connection(str(path), flags=flags)
+    connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+    # NORMAL: a power cut may take the last changes, which are read again, but breaks nothing.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(f"PRAGMA cache_size = -{CACHE}")
+    connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+    # The same plan whatever is bound: else a query with a limit is planned anew for each one.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    return connection
+
+
+def _prepare(connection: apsw.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    if connection.execute("SELECT count(*) FROM sqlite_schema").get == 0:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(_SCHEMA)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {FINGERPRINT}")
+        connection.execute("COMMIT")
+    found = int(connection.pragma("application_id")), int(connection.pragma("user_version"))
+    if found != (_APPLICATION_ID, FINGERPRINT):
+        connection.close()
+        raise Damaged("the file was written by another release")
+
 
 _encode = msgspec.json.Encoder().encode
 

@@ -13,9 +13,8 @@ import msgspec
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.base.work_in_thread import work_in_thread
-from vskill_platform.catalogue.connections import Damaged
-from vskill_platform.catalogue.fill import fill
-from vskill_platform.catalogue.index_file import Progress, Shelf, open_shelf
+from vskill_platform.catalogue.fill import check, fill
+from vskill_platform.catalogue.index_file import Damaged, Progress, Shelf, open_shelf
 from vskill_platform.catalogue.index_lock import Place, take_place
 from vskill_platform.catalogue.query import Freshness
 from vskill_platform.catalogue.read_records import (
@@ -23,7 +22,6 @@ from vskill_platform.catalogue.read_records import (
     read_submission_changes,
     sort_out,
 )
-from vskill_platform.catalogue.self_check import check
 from vskill_platform.engines.ports import ChangesPage
 from vskill_platform.engines.sqlite.checkpoint import empty_large_log
 from vskill_platform.engines.timestamps import from_micros, to_micros

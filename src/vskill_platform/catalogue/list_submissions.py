@@ -1,5 +1,6 @@
-"""Lists and counts of submissions."""
+"""Lists and counts of submissions, their activity over time, and the counts of everything else."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import apsw
@@ -8,14 +9,21 @@ import msgspec
 from vskill_platform.catalogue.match import beginnings
 from vskill_platform.catalogue.query import (
     MAX_LIMIT,
+    ActivityBucket,
+    Bucket,
+    Counts,
+    DownSkill,
+    DownSkills,
     SubmissionQuery,
     SubmissionResults,
     SubmissionRow,
     SubmissionSort,
     Visible,
 )
-from vskill_platform.catalogue.sql import LISTS, one_value
+from vskill_platform.catalogue.sql import LISTS, SEARCH, one_value
 from vskill_platform.catalogue.words import question_words
+from vskill_platform.engines.timestamps import from_micros, to_micros
+from vskill_platform.errors import InvalidInput
 from vskill_platform.model.submission import SubmissionState
 
 _ROWS = msgspec.json.Decoder(list[SubmissionRow])
@@ -120,3 +128,94 @@ def _bindings(query: SubmissionQuery) -> dict[str, Any]:
     }
     asked = {name: value for name, value in values.items() if value}
     return asked | visible_bindings(query.visible)
+
+
+_DOWN = msgspec.json.Decoder(list[DownSkill])
+_NUMBERS = msgspec.json.Decoder(tuple[int, int, int])
+
+
+def count_all(connection: apsw.Connection, visible: Visible, known: Counts | None) -> Counts:
+    """Count; of skills only if they have changed since they were last counted."""
+    by_state = count_by_state(connection, visible)
+    if known:
+        return msgspec.structs.replace(known, by_state=by_state)
+    bindings = visible_bindings(visible)
+    numbers = one_value(connection, SEARCH["count_listed"], bindings)
+    namespaces, published, installs = _NUMBERS.decode(numbers)
+    return Counts(
+        by_state=by_state,
+        published=published,
+        taken_down=one_value(connection, SEARCH["count_down"], bindings),
+        namespaces=namespaces,
+        installs=installs,
+    )
+
+
+def list_down(connection: apsw.Connection, offset: int, limit: int, visible: Visible) -> DownSkills:
+    bindings = visible_bindings(visible)
+    page = {
+        "limit": min(max(limit, 0), MAX_LIMIT),
+        "offset": min(max(offset, 0), _MAX_OFFSET),
+    }
+    return DownSkills(
+        skills=_DOWN.decode(one_value(connection, SEARCH["list_down"], bindings | page)),
+        total=one_value(connection, SEARCH["count_down"], bindings),
+    )
+
+
+#: Nobody can tell more of them apart.
+MAX_BUCKETS = 5_000
+_SIZES = {Bucket.HOUR: timedelta(hours=1), Bucket.DAY: timedelta(days=1)}
+_ACTIVITY_COUNTS = msgspec.json.Decoder(list[tuple[int, SubmissionState, int]])
+_TIMES = msgspec.json.Decoder(list[tuple[int, float, float]])
+
+
+class ActivityQuery(msgspec.Struct, frozen=True, kw_only=True):
+    since: datetime
+    until: datetime
+    bucket: Bucket
+    visible: Visible
+
+
+def list_activity(connection: apsw.Connection, query: ActivityQuery) -> list[ActivityBucket]:
+    """Return every bucket from the one that *since* is in to the one that *until* is in."""
+    size = _SIZES[query.bucket] // timedelta(microseconds=1)
+    first, last = to_micros(query.since) // size, to_micros(query.until) // size
+    if last - first >= MAX_BUCKETS:
+        raise InvalidInput(f"that are more than {MAX_BUCKETS:,} {query.bucket}s")
+    bindings = {
+        "size": size,
+        "since": first * size,
+        "until": (last + 1) * size,
+        **visible_bindings(query.visible),
+    }
+    counts: dict[int, dict[SubmissionState, int]] = {}
+    for bucket, state, count in _ACTIVITY_COUNTS.decode(_ask(connection, "activity", bindings)):
+        counts.setdefault(bucket, {})[state] = count
+    times = {
+        bucket: (median, p95)
+        for bucket, median, p95 in _TIMES.decode(_ask(connection, "scan_times", bindings))
+    }
+    return [
+        _bucket(from_micros(bucket * size), counts.get(bucket, {}), times.get(bucket))
+        for bucket in range(first, last + 1)
+    ]
+
+
+def _ask(connection: apsw.Connection, query: str, bindings: dict[str, Any]) -> Any:
+    return one_value(connection, LISTS[query], bindings)
+
+
+def _bucket(
+    start: datetime,
+    counts: dict[SubmissionState, int],
+    times: tuple[float, float] | None,
+) -> ActivityBucket:
+    median, p95 = times or (None, None)
+    return ActivityBucket(
+        start=start,
+        received=counts.pop(SubmissionState.RECEIVED, 0),
+        ended=counts,
+        scan_median=median,
+        scan_p95=p95,
+    )

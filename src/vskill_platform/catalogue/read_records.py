@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from vskill_platform.catalogue.query import DownSkill
-from vskill_platform.catalogue.skill_row import SkillFacts
-from vskill_platform.catalogue.write_skills import SkillChanges
+from vskill_platform.catalogue.write_skills import SkillChanges, SkillFacts
 from vskill_platform.catalogue.write_submissions import SubmissionChanges, SubmissionFacts
 from vskill_platform.model.failure import NO_SCANNER
 from vskill_platform.model.namespace import namespace_of_skill

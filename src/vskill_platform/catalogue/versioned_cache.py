@@ -8,7 +8,7 @@ Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
 
 
-class WhileSame(Generic[Question, Answer]):
+class VersionedCache(Generic[Question, Answer]):
     """For one event loop. A version is read before the question is asked, not after."""
 
     def __init__(self, room: int) -> None:

@@ -5,9 +5,16 @@ import getpass
 import click
 from rich.table import Column, Table
 
-from vskill_platform.cli.confirm import confirm, is_interactive, yes_option
 from vskill_platform.cli.run_command import json_option, run_command
-from vskill_platform.cli.terminal import Console, echo, escape, print_json
+from vskill_platform.cli.terminal import (
+    Console,
+    confirm,
+    echo,
+    escape,
+    is_interactive,
+    print_json,
+    yes_option,
+)
 from vskill_platform.engines.ports import DeadLetter
 from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
 from vskill_platform.stores.db import get_queue

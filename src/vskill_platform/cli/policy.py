@@ -18,8 +18,7 @@ from vskill_platform.cli.run_command import (
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy, digest_of
-from vskill_platform.publish.moderation.policy_words import describe_policy
-from vskill_platform.publish.moderation.try_policy import DryRun, try_policy
+from vskill_platform.publish.moderation.try_policy import DryRun, describe_policy, try_policy
 from vskill_platform.scan.apply_policy import load_policy
 
 _file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))

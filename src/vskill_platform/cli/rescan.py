@@ -8,9 +8,15 @@ import msgspec
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column, Table
 
-from vskill_platform.cli.confirm import confirm, is_interactive, yes_option
 from vskill_platform.cli.run_command import json_option, run_command
-from vskill_platform.cli.terminal import Console, escape, print_json
+from vskill_platform.cli.terminal import (
+    Console,
+    confirm,
+    escape,
+    is_interactive,
+    print_json,
+    yes_option,
+)
 from vskill_platform.cron.rescan import A_RUN
 from vskill_platform.cron.schedule import RESCAN, run_job_now
 from vskill_platform.errors import NotFound, ScanError

@@ -5,10 +5,17 @@ import getpass
 import click
 from rich.table import Column, Table
 
-from vskill_platform.cli.confirm import confirm, is_interactive, yes_option
 from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.show import short_duration, show_submission, state_mark
-from vskill_platform.cli.terminal import Console, echo, escape, print_json
+from vskill_platform.cli.terminal import (
+    Console,
+    confirm,
+    echo,
+    escape,
+    is_interactive,
+    print_json,
+    yes_option,
+)
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.moderation.list_reviews import Case, Review, get_case, list_reviews
 from vskill_platform.publish.moderation.review_skill import (

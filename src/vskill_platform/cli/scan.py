@@ -1,7 +1,8 @@
-"""`scan`: the check of the registry for anybody, without one."""
+"""`scan`: the checks of the registry, without a registry."""
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import partial
@@ -11,11 +12,13 @@ from typing import TextIO
 
 import click
 import msgspec
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from vskill_platform.base.clock import SystemClock
 from vskill_platform.base.process_limits import check_memory_limit
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.scan_targets import find_targets, scan_in_place
+from vskill_platform.cli.terminal import Console
 from vskill_platform.errors import ConfigError, InvalidInput, OutOfResources
 from vskill_platform.fetch.private_folder import make_workspace
 from vskill_platform.scan.scan_many import Scanned, Target, scan_many
@@ -103,7 +106,7 @@ def scan(  # noqa: PLR0913 - one for each option
         in_place = partial(scan_in_place, workspace=workspace)
         scanned = tally.watch(under_policy(scan_many(targets, jobs=jobs, scan=in_place)))
         if _has_room_for_a_bar(len(targets), output):
-            scanned = load("vskill_platform.cli.progress:with_progress")(scanned, len(targets))
+            scanned = load("vskill_platform.cli.scan:with_progress")(scanned, len(targets))
         _write(form, scanned, output, context)
     if tally.verdicts & _FAILING[fail_on]:
         context.exit(EXIT_FOUND)
@@ -168,3 +171,28 @@ def _has_room_for_a_bar(count: int, output: Path | None) -> bool:
     return (
         count >= _MANY and sys.stderr.isatty() and (output is not None or not sys.stdout.isatty())
     )
+
+
+_BETWEEN_SECONDS = 0.1
+
+
+def with_progress(scanned: Iterable[Scanned], total: int) -> Iterator[Scanned]:
+    """Hand everything on, and move the bar; it has no thread, so that workers can be forked."""
+    progress = Progress(
+        TextColumn("scanning"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        auto_refresh=False,
+        transient=True,
+    )
+    with progress:
+        task = progress.add_task("", total=total)
+        shown_at = 0.0
+        for one in scanned:
+            progress.advance(task)
+            if time.monotonic() - shown_at > _BETWEEN_SECONDS:
+                progress.refresh()
+                shown_at = time.monotonic()
+            yield one

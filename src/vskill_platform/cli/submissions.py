@@ -1,4 +1,6 @@
-"""`status` and `list`: where submissions are."""
+"""`status` and `list`: the state of submissions, and the scans of third-party scanners."""
+
+from collections.abc import Collection
 
 import click
 from rich.table import Column, Table
@@ -7,16 +9,16 @@ from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.show import (
     age,
     no_submission,
+    show_findings,
     show_progress,
     show_submission,
     state_mark,
 )
-from vskill_platform.cli.show_scans import show_scans
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import NotFound
 from vskill_platform.model.failure import failures_in
 from vskill_platform.model.submission import StateEvent, Submission
-from vskill_platform.model.verdict import Report
+from vskill_platform.model.verdict import Finding, Report
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
 from vskill_platform.stores.scan_store import get_report
@@ -129,3 +131,19 @@ def _show_table(submissions: list[Submission]) -> None:
         )
         table.add_row(*cells[: len(columns)])
     console.print(table)
+
+
+def show_scans(scans: list[ExternalScan], *, known: Collection[Finding]) -> None:
+    """Show how each scan stands, and what came too late for the report."""
+    if not scans:
+        return
+    console = Console()
+    table = Table(
+        "scanner", "status", "ended (UTC)", "note", title="Scanners", title_justify="left"
+    )
+    for scan in scans:
+        ended = f"{scan.completed_at:%m-%d %H:%M:%S}" if scan.completed_at else "-"
+        table.add_row(escape(scan.provider), scan.status, ended, escape(scan.note))
+    console.print(table)
+    late = [finding for scan in scans for finding in scan.findings if finding not in known]
+    show_findings(console, tuple(late))

@@ -4,6 +4,7 @@ A test keeps every other module of the CLI from printing without it.
 """
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -83,3 +84,19 @@ def print_json(value: Any) -> None:
     encoded = msgspec.json.encode(msgspec.to_builtins(value, str_keys=True))
     with output_errors():
         click.echo(quiet_json(msgspec.json.format(encoded, indent=2)))
+
+
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+
+
+def is_interactive() -> bool:
+    """Tell whether somebody can read a question and answer it."""
+    return sys.stdin.isatty()
+
+
+def confirm(question: str) -> None:
+    """Ask; every answer but yes ends the command with exit code 1, and nothing has changed."""
+    # On stderr, so that the output of the command can go to a file or a pager.
+    if not click.confirm(show(question), err=True):
+        echo("Nothing was changed.", err=True)
+        raise click.exceptions.Exit(1)

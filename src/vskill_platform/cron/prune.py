@@ -1,20 +1,29 @@
-"""Removing what has served its time: expired records, old traces, lost folders, held files."""
+"""Removing expired records, old submissions, abandoned folders and files held for reviews."""
 
 import asyncio
-from datetime import timedelta
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, timedelta
 
 from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.cron.prune_records import (
-    prune_audit,
-    prune_dead_letters,
-    prune_failed_submissions,
-)
+from vskill_platform.engines.ports import DeadLetter, Drop, Operation
 from vskill_platform.fetch.private_folder import sweep_workspaces
-from vskill_platform.model.submission import TERMINAL_STATES
-from vskill_platform.stores.db import bound_env, commit, get_now
-from vskill_platform.stores.held_store import drop_held, get_held, list_held
-from vskill_platform.stores.submission_store import get_submission
+from vskill_platform.model.scanner import IN_FLIGHT
+from vskill_platform.model.submission import TERMINAL_STATES, Submission, SubmissionState
+from vskill_platform.stores.audit_store import delete_audit_before
+from vskill_platform.stores.cron_store import get_cursor, put_cursor
+from vskill_platform.stores.db import bound_env, commit, get_now, get_queue, get_settings
+from vskill_platform.stores.external_scan_store import delete_external_scans, get_external_scans
+from vskill_platform.stores.held_store import drop_held, get_held, let_go, list_held
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.scan_store import delete_report, has_published_report
+from vskill_platform.stores.submission_set_store import leave_set
+from vskill_platform.stores.submission_store import (
+    delete_submission,
+    get_submission,
+    list_submissions_after,
+)
 
 log = get_logger(__name__)
 
@@ -56,3 +65,114 @@ async def _drop_if_ended(submission_id: str) -> bool:
         if not has_ended or get_now() - stored.record.updated_at < HELD_FOR:
             return False
     return await commit(drop_held(held.record, expected=held.revision)) is not None
+
+
+_S = SubmissionState
+#: Ends of a submission that came to nothing. A blocked one is evidence.
+_FAILED_STATES = frozenset({_S.TIER1_FAILED, _S.REJECTED, _S.DEQUEUED})
+#: How many submissions are looked at in one commit, and in one run; the next goes on from there.
+_PAGE, _PAGES = 200, 100
+_CURSOR = "prune-failed"
+_REMOVALS_AT_ONCE = 32
+_LETTERS = 500
+
+
+async def prune_failed_submissions() -> int:
+    """Remove submissions that ended without a publication before VSKILL_KEEP_FAILED."""
+    before = _before(get_settings().keep_failed)
+    if before is None:
+        return 0
+    dead = {letter.key async for page in _dead_letters() for letter in page}
+    removed, after = 0, await get_cursor(_CURSOR)
+    for _ in range(_PAGES):
+        page, after = await list_submissions_after(after, limit=_PAGE)
+        old = [one for one in page if _is_old_failure(one.record, before)]
+        removed += await _remove([one for one in old if one.record.id not in dead])
+        if page and page[-1].record.created_at >= before:
+            after = None  # all that follow are younger
+        if after is None:
+            break
+    await put_cursor(_CURSOR, after)
+    return removed
+
+
+def _is_old_failure(submission: Submission, before: datetime) -> bool:
+    has_failed = submission.state in _FAILED_STATES and submission.slug is None
+    return has_failed and submission.updated_at < before
+
+
+async def _remove(old: Sequence[Stored[Submission]]) -> int:
+    queued = await get_queue().pending([one.record.id for one in old])
+    outcomes = await settle(
+        _how_to_remove,
+        [one for one in old if one.record.id not in queued],
+        at_once=_REMOVALS_AT_ONCE,
+    )
+    members: dict[str, set[str]] = defaultdict(set)
+    operations: list[Operation] = []
+    removed = 0
+    for outcome in outcomes:
+        if isinstance(outcome, Exception):
+            log.error("submission not pruned", error=str(outcome))
+            continue
+        submission, removal = outcome
+        if not removal:
+            continue
+        operations += removal
+        removed += 1
+        if submission.set_id:
+            members[submission.set_id].add(submission.id)
+    for set_id, submission_ids in members.items():
+        operations += await leave_set(set_id, submission_ids)
+    if not operations or await commit(operations) is None:  # one has moved: another run comes
+        return 0
+    return removed
+
+
+async def _how_to_remove(stored: Stored[Submission]) -> tuple[Submission, list[Operation]]:
+    submission = stored.record
+    scans = await get_external_scans(submission.id)
+    is_scanned = any(scan.status in IN_FLIGHT for scan in scans)
+    if is_scanned or await has_published_report(submission.id):
+        return submission, []
+    return submission, [
+        *await delete_submission(stored),
+        delete_report(submission.id),
+        *delete_external_scans(scans),
+        *await let_go(submission.id),
+    ]
+
+
+async def prune_dead_letters() -> int:
+    """Remove dead letters from before VSKILL_KEEP_DEAD_LETTERS."""
+    before = _before(get_settings().keep_dead_letters)
+    if before is None:
+        return 0
+    dropped = 0
+    async for page in _dead_letters():
+        old = [Drop(letter.message_id) for letter in page if letter.buried_at < before]
+        if old and await commit(old) is not None:
+            dropped += len(old)
+    return dropped
+
+
+async def prune_audit() -> int:
+    """Remove audit records from before VSKILL_KEEP_AUDIT."""
+    before = _before(get_settings().keep_audit)
+    removed = 0
+    while before and (old := await delete_audit_before(before, limit=_PAGE)):
+        await commit(old)
+        removed += len(old)
+    return removed
+
+
+async def _dead_letters() -> AsyncIterator[list[DeadLetter]]:
+    after = 0
+    while page := await get_queue().dead_letters(after=after, limit=_LETTERS):
+        yield page
+        after = page[-1].message_id
+
+
+def _before(kept: timedelta) -> datetime | None:
+    """Return the moment before which records are removed; None if they are kept for ever."""
+    return get_now() - kept if kept else None

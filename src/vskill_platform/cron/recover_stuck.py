@@ -9,8 +9,8 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Operation
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, is_stuck, move
 from vskill_platform.stores.db import commit, get_now, get_queue, get_settings
+from vskill_platform.stores.end_submission import reject_submission, unverified
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.reject_submission import reject_submission, unverified
 from vskill_platform.stores.submission_store import (
     get_submission,
     get_submissions_fresh,

@@ -20,9 +20,9 @@ from vskill_platform.model.submission import (
     reopen,
 )
 from vskill_platform.stores.block_store import expect_block, find_block
-from vskill_platform.stores.block_submission import block_submission, why_blocked
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now, get_queue
+from vskill_platform.stores.end_submission import block_submission, why_blocked
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import expect_skill
 from vskill_platform.stores.source_submissions import list_skills_of

@@ -1,14 +1,15 @@
-"""All skills of one repo or archive at once: a submission each, linked to each other."""
+"""Submitting several skills of one repo or archive as a set: one submission per skill."""
 
-from collections.abc import Awaitable, Callable
+import posixpath
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
 from vskill_platform.base.settle import settle
-from vskill_platform.errors import VskillError
-from vskill_platform.intake.discover import Discovery, FoundSkill
+from vskill_platform.errors import InvalidInput, VskillError
+from vskill_platform.intake.discover import MAX_SKILLS, Discovery, FoundSkill
 from vskill_platform.intake.submit import SubmitResult, submit
-from vskill_platform.model.source import Source
+from vskill_platform.model.source import Source, inner_path
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.submission_set_store import (
     SubmissionSet,
@@ -89,3 +90,34 @@ def _member(skill: FoundSkill, outcome: SubmitResult | Exception) -> SetMember:
     if isinstance(outcome, VskillError) and not outcome.retryable:
         return SetMember(skill=skill, result=None, error=str(outcome))
     raise outcome  # the database, or a mistake of ours: nothing about the skill
+
+
+async def submit_paths(
+    source: Source,
+    paths: Sequence[str],
+    *,
+    submitter: str,
+    group: str = "",
+    is_private: bool = False,
+    admit: Callable[[Source], Awaitable[bool]] | None = None,
+) -> SubmittedSet:
+    """Submit the folders *paths* of a repo, a submission each, linked to each other.
+
+    *admit* raises for what this submitter may not send in, and returns whether they may replace
+    another ref.
+    """
+    if not paths:
+        raise InvalidInput("choose at least one skill")
+    if len(paths) > MAX_SKILLS:
+        raise InvalidInput(f"choose at most {MAX_SKILLS:,} skills at once")
+    skills = tuple(map(_chosen, dict.fromkeys(map(inner_path, paths))))
+    discovery = Discovery(source=source.key, skills=skills, origin=source)
+    return await submit_set(
+        discovery, submitter=submitter, group=group, is_private=is_private, admit=admit
+    )
+
+
+def _chosen(path: str) -> FoundSkill:
+    return FoundSkill(
+        name=posixpath.basename(path) or "(root)", path=path, description="", is_fine=True
+    )

@@ -8,8 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from vskill_platform.errors import InvalidInput
-from vskill_platform.model.reasons import Reasoned
-from vskill_platform.model.record import Record
+from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.model.source import Source, public_source
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -6,8 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from vskill_platform.model.reasons import Reasoned
-from vskill_platform.model.record import Record
+from vskill_platform.model.record import Reasoned, Record
 
 _SEMVER = re.compile(r"(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})", re.ASCII)
 #: A wish with more digits in one number is none: nobody means it, and not every client reads it.

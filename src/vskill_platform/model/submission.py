@@ -6,8 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from vskill_platform.errors import InvalidTransition
-from vskill_platform.model.reasons import Reasoned, cut_reason
-from vskill_platform.model.record import Record
+from vskill_platform.model.record import Reasoned, Record, cut_reason
 from vskill_platform.model.source import Source
 
 

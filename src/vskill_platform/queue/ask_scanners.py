@@ -14,7 +14,7 @@ from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.scanner import IN_FLIGHT, LocalScanner, OnFail, ScannerInUse
 from vskill_platform.model.submission import Submission
 from vskill_platform.model.verdict import Finding, FindingKind, Severity
-from vskill_platform.publish.versions.build_report import is_publishable
+from vskill_platform.publish.versions.apply_registry_rules import is_publishable
 from vskill_platform.queue.enter_tier2 import enter_tier2
 from vskill_platform.queue.obtain_scan import MAX_WAITS, Subject, obtain_scan
 from vskill_platform.scan.scan_skill import ScanResult, rejudge

@@ -16,8 +16,8 @@ from vskill_platform.model.submission import (
     SubmissionState,
     move,
 )
-from vskill_platform.stores.block_submission import end_if_blocked
 from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.end_submission import end_if_blocked
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.submission_store import get_submission, read_message, write_submission
 

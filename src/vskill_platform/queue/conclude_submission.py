@@ -20,15 +20,19 @@ from vskill_platform.model.submission import (
 )
 from vskill_platform.model.verdict import BLOCKING, Report, in_order
 from vskill_platform.publish.moderation.hold_skill import hold_skill
-from vskill_platform.publish.versions.build_report import build_report, decide_about, describe
+from vskill_platform.publish.versions.apply_registry_rules import (
+    build_report,
+    decide_about,
+    describe,
+)
 from vskill_platform.publish.versions.publish_skill import (
     Publication,
     prepare_publication,
     publish,
 )
 from vskill_platform.queue.judge_submission import Judged
-from vskill_platform.stores.block_submission import end_if_blocked
 from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.end_submission import end_if_blocked
 from vskill_platform.stores.external_scan_store import ExternalScan, write_external_scan
 from vskill_platform.stores.held_store import let_go
 from vskill_platform.stores.records import Stored

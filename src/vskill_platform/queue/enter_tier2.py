@@ -6,7 +6,7 @@ from vskill_platform.errors import Overtaken
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.publish.moderation.hold_skill import hold_skill
-from vskill_platform.publish.versions.build_report import build_report, describe
+from vskill_platform.publish.versions.apply_registry_rules import build_report, describe
 from vskill_platform.scan.scan_skill import ScanResult
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.records import Stored

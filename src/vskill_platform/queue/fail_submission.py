@@ -30,8 +30,8 @@ from vskill_platform.model.submission import (
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.queue.claim_submission import is_counted
 from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.end_submission import reject_submission, unverified
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.reject_submission import reject_submission, unverified
 from vskill_platform.stores.scan_store import get_report, write_report
 from vskill_platform.stores.submission_store import get_submission, read_message, write_submission
 

@@ -9,7 +9,7 @@ from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.submission import Submission
 from vskill_platform.model.verdict import Finding, FindingKind, Severity
-from vskill_platform.publish.versions.build_report import is_publishable
+from vskill_platform.publish.versions.apply_registry_rules import is_publishable
 from vskill_platform.queue.ask_scanners import Examined
 from vskill_platform.queue.enter_tier2 import enter_tier2
 from vskill_platform.scan.judge.ask_judge import ask_judge, prepare_question

@@ -22,7 +22,7 @@ from vskill_platform.model.scanner import (
     ScannerInUse,
 )
 from vskill_platform.model.submission import Submission
-from vskill_platform.publish.versions.package_skill import package_skill
+from vskill_platform.publish.versions.unpack_version import package_skill
 from vskill_platform.scan.external.run_scanner import Outcome, run_scanner
 from vskill_platform.scan.external.send_archive import Dispatch, send_archive
 from vskill_platform.stores.db import bound_env, get_now, get_settings

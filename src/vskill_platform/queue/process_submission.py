@@ -5,7 +5,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Acknowledge, Delivery
 from vskill_platform.errors import Overtaken
 from vskill_platform.fetch.fetch_source import fetched_in_turn
-from vskill_platform.publish.versions.apply_registry_rules import weigh_findings
+from vskill_platform.publish.versions.apply_registry_rules import apply_registry_rules
 from vskill_platform.queue.ask_scanners import ask_scanners
 from vskill_platform.queue.claim_submission import claim_submission, find_submission, is_suspect
 from vskill_platform.queue.conclude_submission import conclude_submission
@@ -37,7 +37,7 @@ async def process_submission(delivery: Delivery) -> None:
                 snapshot.folder, folder_name=snapshot.folder_name, slots=slot
             )
         stopwatch.lap("check")
-        scanned = await weigh_findings(claimed.record, snapshot, scanned)
+        scanned = await apply_registry_rules(claimed.record, snapshot, scanned)
         stopwatch.lap("compare")
         examined = await ask_scanners(claimed, snapshot, scanned, stopwatch)
         judged = await judge_submission(examined, snapshot, stopwatch)

@@ -6,8 +6,7 @@ from datetime import datetime
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
-from vskill_platform.model.reasons import Reasoned
-from vskill_platform.model.record import Record
+from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.stores.db import get_kv, get_now
 from vskill_platform.stores.records import decode, encode, read_each
 

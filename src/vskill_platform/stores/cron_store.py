@@ -1,7 +1,7 @@
-"""When each cron job ran and how it ended: the claim that makes one node run it."""
+"""When each cron job ran and how it ended, which lets only one node run it; and sent reminders."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
@@ -84,3 +84,23 @@ async def get_cursor(job: str) -> str | None:
 async def put_cursor(job: str, cursor: str | None) -> None:
     key = _CURSOR + job
     await commit([Put(key, encode(cursor), due=NEVER) if cursor else Delete(key)])
+
+
+_REMINDER = "reminder:"
+
+
+class Reminder(Record, frozen=True, kw_only=True):
+    topic: str
+    #: In UTC.
+    day: date
+
+
+async def get_reminder(topic: str) -> Stored[Reminder] | None:
+    return await get_record(_REMINDER + topic, Reminder)
+
+
+async def put_reminder(topic: str, day: date, *, expected: int | None) -> bool:
+    """Write the day down; False if another node did so meanwhile."""
+    reminder = encode(Reminder(topic=topic, day=day))
+    put = Put(_REMINDER + topic, reminder, expected=expected or ABSENT, due=NEVER)
+    return await commit([put]) is not None

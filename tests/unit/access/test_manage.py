@@ -7,8 +7,7 @@ import pytest
 
 from tests.casts import a_published_skill
 from tests.people import a_user
-from vskill_platform.access.manage import check_may_manage, may_manage
-from vskill_platform.access.namespaces import add_member, add_owner
+from vskill_platform.access.namespaces import add_member, add_owner, check_may_manage, may_manage
 from vskill_platform.errors import NotAllowed
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import Role, Scope, User

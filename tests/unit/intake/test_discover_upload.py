@@ -6,7 +6,7 @@ import pytest
 
 from tests.casts import a_skill_folder
 from vskill_platform.errors import SourceRefused
-from vskill_platform.intake.discover_upload import discovered_archive, discovered_files
+from vskill_platform.intake.discover import discovered_archive, discovered_files
 from vskill_platform.intake.submit_set import submit_set
 from vskill_platform.runtime.env import WorkerEnv
 

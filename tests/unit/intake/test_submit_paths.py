@@ -4,7 +4,7 @@ import pytest
 
 from vskill_platform.errors import InvalidInput
 from vskill_platform.intake.discover import MAX_SKILLS
-from vskill_platform.intake.submit_paths import submit_paths
+from vskill_platform.intake.submit_set import submit_paths
 from vskill_platform.model.source import git_source
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_set_store import get_submission_set

@@ -15,7 +15,7 @@ from anyio import CapacityLimiter, wait_all_tasks_blocked
 from tests.casts import a_skill_folder
 from tests.git_server import GitServer, a_git_server
 from vskill_platform.intake.submit import submit
-from vskill_platform.intake.submit_paths import submit_paths
+from vskill_platform.intake.submit_set import submit_paths
 from vskill_platform.model.source import folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.queue.worker import Worker

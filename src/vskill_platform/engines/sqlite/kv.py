@@ -12,7 +12,6 @@ import msgspec
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.checks import check_limit, check_marks, check_text
-from vskill_platform.engines.keys import after_key, end_of_prefix
 from vskill_platform.engines.ports import Entry, Page
 from vskill_platform.engines.sqlite.connection import SQL
 from vskill_platform.engines.sqlite.readers import SqliteReaders
@@ -142,3 +141,21 @@ def _split_due(position: str) -> tuple[int, str]:
         return _BEFORE_ALL_MOMENTS, ""
     due, _, key = position.partition(" ")
     return int(due), key
+
+
+_LAST_CODE_POINT = "\U0010ffff"
+_SURROGATES = range(0xD800, 0xE000)
+
+
+def after_key(key: str) -> str:
+    """Return the first key that could follow *key*."""
+    return key + "\0"
+
+
+def end_of_prefix(prefix: str) -> str | None:
+    """Return the first key behind all that start with *prefix*; None if there is no end."""
+    stem = prefix.rstrip(_LAST_CODE_POINT)
+    if not stem:
+        return None
+    code_point = ord(stem[-1]) + 1
+    return stem[:-1] + chr(_SURROGATES.stop if code_point in _SURROGATES else code_point)

@@ -29,9 +29,9 @@ from vskill_platform.stores.block_store import (
     write_block,
     write_hit,
 )
-from vskill_platform.stores.block_submission import block_submission, why_blocked
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.end_submission import block_submission, why_blocked
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import SkillMark, find_slugs, get_skill
 from vskill_platform.stores.submission_store import (

@@ -14,14 +14,17 @@ from vskill_platform.model.failure import NO_SCANNER
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.submission import Submission
 from vskill_platform.model.verdict import Report, Verdict
-from vskill_platform.publish.versions.apply_registry_rules import weigh_findings
-from vskill_platform.publish.versions.build_report import build_report, decide_about
-from vskill_platform.publish.versions.unpack_version import laid_out
+from vskill_platform.publish.versions.apply_registry_rules import (
+    apply_registry_rules,
+    build_report,
+    decide_about,
+)
+from vskill_platform.publish.versions.unpack_version import unpacked_version
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.scan.scan_skill import ScanResult, rejudge
 from vskill_platform.stores.db import bound_env, get_now, get_settings
-from vskill_platform.stores.reject_submission import unverified
+from vskill_platform.stores.end_submission import unverified
 from vskill_platform.stores.scan_store import get_report_on
 from vskill_platform.stores.skill_store import get_archive
 
@@ -45,7 +48,7 @@ async def opened_version(version: SkillVersion, submission: Submission) -> Async
     content = await get_archive(version.archive_sha256)
     if content is None:
         raise RecordMalformed(f"the archive of {name} is missing")
-    async with laid_out(content, submission, commit_sha=version.commit_sha) as snapshot:
+    async with unpacked_version(content, submission, commit_sha=version.commit_sha) as snapshot:
         if snapshot.digest != version.digest:
             raise RecordMalformed(f"the archive of {name} does not hold what was published")
         yield snapshot
@@ -61,7 +64,7 @@ async def check_version(submission: Submission, snapshot: Snapshot) -> CheckedVe
         scanned = await _check_patiently(snapshot)
     except ScanError as error:
         return _unverified(submission, snapshot, known, error)
-    scanned = await weigh_findings(submission, snapshot, scanned)
+    scanned = await apply_registry_rules(submission, snapshot, scanned)
     others = [item for item in (known.findings if known else ()) if _is_of_others(item.rule)]
     whole = rejudge(scanned, (*scanned.findings, *others))
     decision = decide_about(submission, whole)

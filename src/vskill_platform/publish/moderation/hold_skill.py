@@ -9,8 +9,7 @@ from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotFound, RecordMalformed
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.submission import Submission
-from vskill_platform.publish.versions.package_skill import package_skill
-from vskill_platform.publish.versions.unpack_version import laid_out
+from vskill_platform.publish.versions.unpack_version import package_skill, unpacked_version
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.held_store import HeldSkill, get_held, get_held_files, write_held
 from vskill_platform.stores.skill_store import get_archive, get_latest_version
@@ -38,7 +37,9 @@ async def reopened(submission: Submission) -> AsyncIterator[Snapshot]:
     archive = await _find(submission)
     if archive.content is None:
         raise _not_kept(submission)
-    async with laid_out(archive.content, submission, commit_sha=archive.commit_sha) as snapshot:
+    async with unpacked_version(
+        archive.content, submission, commit_sha=archive.commit_sha
+    ) as snapshot:
         if snapshot.digest != submission.digest:
             raise RecordMalformed(f"the stored archive of {submission.id} is not what was checked")
         yield snapshot

@@ -11,7 +11,7 @@ from vskill_platform.model.skill import SkillFile
 from vskill_platform.model.submission import StateEvent, Submission
 from vskill_platform.model.verdict import Finding, Report
 from vskill_platform.publish.moderation.hold_skill import reopened
-from vskill_platform.publish.versions.diff_copy import Difference, what_differs
+from vskill_platform.publish.versions.diff_copy import Difference, diff_copy
 from vskill_platform.scan.capabilities import Capabilities, new_capabilities
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.likeness_store import get_likeness
@@ -98,7 +98,7 @@ async def _compare(
 ) -> tuple[tuple[SkillFile, ...], Difference | None]:
     try:
         async with reopened(submission) as snapshot:
-            difference = await what_differs(slug, snapshot) if slug else None
+            difference = await diff_copy(slug, snapshot) if slug else None
             return snapshot.files, difference
     except NotFound:
         return (), None

@@ -15,7 +15,7 @@ from vskill_platform.errors import (
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Outcome, namespaces_of
 from vskill_platform.model.failure import REVIEWED
-from vskill_platform.model.reasons import Reasoned
+from vskill_platform.model.record import Reasoned
 from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move, reopen
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity
@@ -25,8 +25,8 @@ from vskill_platform.publish.versions.publish_skill import prepare_publication, 
 from vskill_platform.scan.scan_skill import ScanResult
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.block_store import find_block
-from vskill_platform.stores.block_submission import why_blocked
 from vskill_platform.stores.db import bound_env, commit, get_now
+from vskill_platform.stores.end_submission import why_blocked
 from vskill_platform.stores.held_store import let_go
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import get_report, write_report

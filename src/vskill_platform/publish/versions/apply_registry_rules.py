@@ -1,16 +1,21 @@
-"""What this registry makes of a scan: how it compares, what the policy says, then the verdict."""
+"""From a scan to a report: comparison with other skills, the operator's policy, the decision."""
+
+import msgspec
 
 from vskill_platform.fetch.snapshot import Snapshot
-from vskill_platform.model.decision import check_sizes, subject_of
+from vskill_platform.model.decision import Decision, Outcome, check_sizes, decide, subject_of
+from vskill_platform.model.failure import score_of
+from vskill_platform.model.judgement import Judgement
+from vskill_platform.model.policy import digest_of
 from vskill_platform.model.submission import Submission
-from vskill_platform.model.verdict import Finding
+from vskill_platform.model.verdict import Finding, Report, Verdict
 from vskill_platform.publish.versions.compare_skill import Newcomer, compare_skill
 from vskill_platform.scan.apply_policy import apply_policy
 from vskill_platform.scan.scan_skill import ScanResult, rejudge
 from vskill_platform.stores.db import bound_env, get_now
 
 
-async def weigh_findings(
+async def apply_registry_rules(
     submission: Submission, snapshot: Snapshot, scanned: ScanResult
 ) -> ScanResult:
     """Add what only a registry sees, mark what the policy suppresses, and judge what is left."""
@@ -40,3 +45,50 @@ async def _compare(
         likeness=scanned.measured(),
     )
     return await compare_skill(newcomer, snapshot, now=get_now())
+
+
+def decide_about(submission: Submission, scanned: ScanResult) -> Decision:
+    """Ask the policy what becomes of what was found."""
+    name = scanned.manifest.name if scanned.manifest else None
+    subject = subject_of(submission, skill_name=name)
+    return decide(scanned, bound_env().policy, subject, today=get_now().date())
+
+
+def is_publishable(submission: Submission, scanned: ScanResult) -> bool:
+    """Tell whether nothing was found that ends it here: there is a manifest, and no rejection."""
+    if scanned.manifest is None:
+        return False
+    return decide_about(submission, scanned).outcome is not Outcome.REJECT
+
+
+def describe(submission: Submission, snapshot: Snapshot, scanned: ScanResult) -> Submission:
+    """Write down in a submission what is known of it since it was fetched and read."""
+    return msgspec.structs.replace(
+        submission,
+        skill_name=scanned.manifest.name if scanned.manifest else submission.skill_name,
+        digest=snapshot.digest,
+        tree_sha=snapshot.tree_sha,
+    )
+
+
+def build_report(
+    submission: Submission,
+    snapshot: Snapshot,
+    scanned: ScanResult,
+    judgement: Judgement | None = None,
+) -> Report:
+    return Report(
+        submission_id=submission.id,
+        # Nothing passes that has no usable manifest, whatever the scan says of the rest.
+        verdict=scanned.verdict if scanned.manifest else Verdict.BLOCK,
+        score=score_of(scanned.findings),
+        findings=scanned.findings,
+        capabilities=scanned.capabilities,
+        digest=snapshot.digest,
+        scanner=scanned.scanner,
+        ruleset=scanned.ruleset,
+        checked_at=get_now(),
+        duration_seconds=round(scanned.duration_ms / 1000, 6),
+        judgement=judgement,
+        policy=digest_of(bound_env().policy),
+    )

@@ -10,7 +10,7 @@ from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.likeness import Likeness, is_near_copy, similarity, text_marks
 from vskill_platform.model.lookalike import NameLikeness, compare_names, name_marks
 from vskill_platform.model.verdict import Finding
-from vskill_platform.publish.versions.diff_copy import Difference, what_differs
+from vskill_platform.publish.versions.diff_copy import Difference, diff_copy
 from vskill_platform.scan.capabilities import Capabilities, new_capabilities
 from vskill_platform.scan.registry_rules import registry_finding
 from vskill_platform.stores.likeness_store import (
@@ -63,7 +63,7 @@ async def compare_skill(
     findings: list[Finding] = []
     if copied:
         original = copied[0]
-        difference = await what_differs(original.slug, snapshot)
+        difference = await diff_copy(original.slug, snapshot)
         findings += _copy_findings(newcomer, original, difference)
         named = [item for item in named if item.slug != original.slug]
     findings += _name_findings(newcomer, named)

@@ -41,7 +41,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         return "; ".join(parts) or "nothing, all files are the same"
 
 
-async def what_differs(slug: str, snapshot: Snapshot) -> Difference:
+async def diff_copy(slug: str, snapshot: Snapshot) -> Difference:
     """Compare the files of a snapshot with those of the latest version of a published skill."""
     latest = await get_latest_version(slug)
     if latest is None:  # it is not there any more

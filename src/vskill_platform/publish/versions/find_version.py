@@ -1,4 +1,4 @@
-"""What somebody gets who wants to install: the latest version, or exactly the one they name."""
+"""The version that an install gets: the latest, or exactly the one that was asked for."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
 from vskill_platform.stores.block_store import get_blocks
-from vskill_platform.stores.block_submission import why_blocked
+from vskill_platform.stores.end_submission import why_blocked
 from vskill_platform.stores.skill_store import (
     get_archive,
     get_skill,
@@ -64,3 +64,14 @@ async def _named(skill: PublishedSkill, version: str) -> SkillVersion:
     if version not in versions:
         raise NotFound(f"{skill.slug} has no version {version}, only {', '.join(versions)}")
     return versions[version]
+
+
+async def open_version(skill: PublishedSkill, version: str | None = None) -> FoundVersion:
+    """Return the version that is named, else the latest; if all are yanked, the newest of them.
+
+    Who reads is not who installs: a skill of which nothing is offered can still be looked at.
+    """
+    if version is None and skill.offered is None:
+        newest = await get_version(skill.slug, skill.versions)
+        version = newest.version if newest else None
+    return await find_version(skill.slug, version)

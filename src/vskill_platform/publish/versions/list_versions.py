@@ -11,7 +11,7 @@ from vskill_platform.model.trust import TrustScore
 from vskill_platform.publish.versions.diff_versions import VersionDiff, diff_versions
 from vskill_platform.publish.versions.trust_of_skill import find_reviewer, trust_of_skill
 from vskill_platform.stores.block_store import get_blocks
-from vskill_platform.stores.block_submission import why_blocked
+from vskill_platform.stores.end_submission import why_blocked
 from vskill_platform.stores.skill_store import get_skill, get_versions, resolve_slug
 from vskill_platform.stores.submission_store import get_histories
 

@@ -20,8 +20,8 @@ from vskill_platform.model.skill import (
 )
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Report
-from vskill_platform.publish.versions.package_skill import package_skill
-from vskill_platform.publish.versions.sync_visibility import Home, align_submissions
+from vskill_platform.publish.versions.set_visibility import Home, sync_visibility
+from vskill_platform.publish.versions.unpack_version import package_skill
 from vskill_platform.stores.block_store import expect_unblocked
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.likeness_store import SkillLikeness, delete_likeness, write_likeness
@@ -197,7 +197,7 @@ async def _hide_others(
     slugs = {place.slug, *([place.skill.slug] if place.skill else [])}
     source = submission.source
     home = Home(url=source.url, path=source.path, slugs=frozenset(slugs))
-    return await align_submissions(home, is_private=True, but=submission.id)
+    return await sync_visibility(home, is_private=True, but=submission.id)
 
 
 async def _let_copies_find(

@@ -1,4 +1,8 @@
-"""Hiding a skill from all but those of its namespace, and showing it again."""
+"""Making a skill private or public, together with all submissions of its source.
+
+Each ref of a repo has its own submission with name, source and findings: one that stayed public
+would reveal a private skill.
+"""
 
 import msgspec
 
@@ -6,13 +10,15 @@ from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotAllowed, NotFound, Overtaken
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.publish.versions.sync_visibility import Home, align_submissions
+from vskill_platform.model.submission import Submission
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.likeness_store import delete_likeness
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import expect_skill, get_skill, resolve_slug, write_skill
+from vskill_platform.stores.source_submissions import list_submissions_of
+from vskill_platform.stores.submission_store import write_submission
 
 #: Submissions are changed in batches; a source with more batches than this has met a fault.
 _MAX_BATCHES = 100
@@ -47,7 +53,7 @@ async def _change(
     """Say what there is to write; nothing if all is as it should be."""
     changed = msgspec.structs.replace(stored.record, is_private=is_private)
     home = Home(url=changed.repo_url, path=changed.skill_path, slugs=frozenset({changed.slug}))
-    aligned = await align_submissions(home, is_private=is_private)
+    aligned = await sync_visibility(home, is_private=is_private)
     if stored.record.is_private == is_private:
         return [expect_skill(stored), *aligned] if aligned else []
     if is_private:
@@ -65,3 +71,39 @@ async def _check_somebody_sees(skill: PublishedSkill) -> None:
     namespace = namespace_of_skill(skill)
     if not (await get_namespace(namespace)).record.is_owned:
         raise NotAllowed(f"{namespace} belongs to nobody: nobody could see what is private in it")
+
+
+#: So many in one commit; who has more comes again.
+_MAX_AT_ONCE = 500
+
+
+class Home(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a skill comes from and how it is called."""
+
+    url: str
+    path: str
+    #: Its slug, and the one that it is about to leave, if it does.
+    slugs: frozenset[str]
+
+
+async def sync_visibility(
+    home: Home, *, is_private: bool, but: str | None = None
+) -> list[Operation]:
+    """Say what to write so that all submissions of a skill's source are hidden or shown.
+
+    *but* is the id of one that the caller writes itself.
+    """
+    operations: list[Operation] = []
+    for stored in await list_submissions_of(home.url, home.path):
+        submission = stored.record
+        if submission.id == but or submission.is_private == is_private:
+            continue
+        if len(operations) < _MAX_AT_ONCE and await _belongs_to(submission, home):
+            changed = msgspec.structs.replace(submission, is_private=is_private)
+            operations += write_submission(changed, [], expected=stored.revision)
+    return operations
+
+
+async def _belongs_to(submission: Submission, home: Home) -> bool:
+    """Tell it from one whose ref has the skill under another name, which is another skill."""
+    return submission.slug is None or await resolve_slug(submission.slug) in home.slugs

@@ -1,18 +1,20 @@
-"""From a stored archive back to the files that it was made of."""
+"""Packing the files of a version into its archive, and unpacking them again."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.fetch.archive import unpack
+from vskill_platform.fetch.pack import Packed, pack
 from vskill_platform.fetch.snapshot import Snapshot, take_snapshot
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.submission import Submission
 
 
 @asynccontextmanager
-async def laid_out(
+async def unpacked_version(
     archive: bytes, submission: Submission, *, commit_sha: str | None
 ) -> AsyncIterator[Snapshot]:
     """Lay out the files as they were fetched; whether these are the right ones is for the caller.
@@ -36,3 +38,10 @@ def _lay_out(
         commit_sha=commit_sha,
         tree_sha=submission.tree_sha,
     )
+
+
+async def package_skill(snapshot: Snapshot) -> Packed:
+    """Pack the files of a snapshot with SKILL.md at the root; the same files, the same bytes."""
+    if snapshot.packed:
+        return snapshot.packed
+    return await asyncio.to_thread(pack, snapshot.folder, snapshot.files)

@@ -10,7 +10,7 @@ from litestar.response import Template
 from vskill_platform.errors import ConfigError, InvalidInput
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.read_policy import read_policy
-from vskill_platform.publish.moderation.policy_words import describe_policy
+from vskill_platform.publish.moderation.try_policy import describe_policy
 from vskill_platform.publish.moderation.try_policy import DryRun, try_policy
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.stores.db import bound_env, get_now

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import msgspec
 from litestar.response import Template
 
-from vskill_platform.access.visible_blocks import list_visible_blocks
+from vskill_platform.access.visibility import list_visible_blocks
 from vskill_platform.base.show_text import show
 from vskill_platform.catalogue.query import ActivityBucket, Bucket, SkillQuery
 from vskill_platform.model.block import Block, BlockKind

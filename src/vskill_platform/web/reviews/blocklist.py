@@ -9,7 +9,7 @@ from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_201_CREATED
 
-from vskill_platform.access.visible_blocks import list_visible_blocks
+from vskill_platform.access.visibility import list_visible_blocks
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.block import Block, BlockKind
 from vskill_platform.model.source import public_source

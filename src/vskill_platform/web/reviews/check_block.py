@@ -7,8 +7,7 @@ from typing import Annotated
 import msgspec
 from litestar.params import QueryParameter
 
-from vskill_platform.access.visibility import find_visible_skill
-from vskill_platform.access.visible_blocks import list_visible_blocks
+from vskill_platform.access.visibility import find_visible_skill, list_visible_blocks
 from vskill_platform.catalogue.query import (
     MAX_LIMIT,
     SkillQuery,

@@ -5,7 +5,7 @@ from typing import Any
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
-from vskill_platform.access.manage import check_may_manage
+from vskill_platform.access.namespaces import check_may_manage
 from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.namespace import namespace_of_skill

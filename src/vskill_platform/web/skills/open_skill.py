@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from litestar.response import Template
 
-from vskill_platform.access.manage import may_manage
+from vskill_platform.access.namespaces import may_manage
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
 from vskill_platform.publish.versions.find_version import FoundVersion

@@ -11,7 +11,7 @@ from vskill_platform.model.failure import results_in
 from vskill_platform.model.scanner import ExternalScanStatus
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict
-from vskill_platform.publish.versions.open_version import open_version
+from vskill_platform.publish.versions.find_version import open_version
 from vskill_platform.publish.versions.security_report import (
     FindingInContext,
     SecurityReport,

@@ -8,14 +8,13 @@ from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.status_codes import HTTP_404_NOT_FOUND
 
-from vskill_platform.access.manage import check_may_manage
+from vskill_platform.access.namespaces import check_may_manage
 from vskill_platform.errors import NotFound
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import public_source
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
-from vskill_platform.publish.versions.find_version import FoundVersion
-from vskill_platform.publish.versions.open_version import open_version
+from vskill_platform.publish.versions.find_version import FoundVersion, open_version
 from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill

@@ -8,7 +8,7 @@ from litestar.response import Redirect
 from litestar.status_codes import HTTP_302_FOUND
 
 from vskill_platform.errors import NotAllowed
-from vskill_platform.publish.versions.open_version import open_version
+from vskill_platform.publish.versions.find_version import open_version
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.skills.badge import skill_badge

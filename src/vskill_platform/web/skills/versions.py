@@ -21,8 +21,8 @@ from vskill_platform.publish.versions.list_versions import (
     diff_of_skill,
     list_versions,
 )
-from vskill_platform.publish.versions.open_version import open_version
-from vskill_platform.publish.versions.patch_text import patch_text
+from vskill_platform.publish.versions.find_version import open_version
+from vskill_platform.publish.versions.diff_versions import patch_text
 from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.web.html.templating import shown as ready

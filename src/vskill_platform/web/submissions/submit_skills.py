@@ -17,20 +17,23 @@ from vskill_platform.errors import InvalidInput, NotAllowed, SourceRefused
 from vskill_platform.fetch.archive import is_archive
 from vskill_platform.fetch.reach import reach_of
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
-from vskill_platform.intake.discover import Discovery, discovered
-from vskill_platform.intake.discover_upload import discovered_archive, discovered_files
+from vskill_platform.intake.discover import (
+    Discovery,
+    discovered,
+    discovered_archive,
+    discovered_files,
+)
 from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.submit import SubmitResult, submit
-from vskill_platform.intake.submit_paths import submit_paths
-from vskill_platform.intake.submit_set import SubmittedSet, submit_set
+from vskill_platform.intake.submit_set import SubmittedSet, submit_paths, submit_set
 from vskill_platform.model.namespace import checked_namespace, namespace_of
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.model.user import own_namespace
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.stores.block_store import find_block
-from vskill_platform.stores.block_submission import why_blocked
 from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.end_submission import why_blocked
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 from vskill_platform.web.http.rate_limits import who_asks

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.casts import a_skill_folder
 from tests.unit.publish.versions.test_publish import publish
 from vskill_platform.fetch.snapshot import take_snapshot
-from vskill_platform.publish.versions.diff_copy import Difference, what_differs
+from vskill_platform.publish.versions.diff_copy import Difference, diff_copy
 from vskill_platform.runtime.env import WorkerEnv
 
 SLUG = "@local/tidy-notes"
@@ -13,7 +13,7 @@ SLUG = "@local/tidy-notes"
 
 async def difference(folder: Path, tmp_path: Path) -> Difference:
     snapshot = take_snapshot(folder, tmp_path / f"copy-of-{folder.parent.name}", folder_name=None)
-    return await what_differs(SLUG, snapshot)
+    return await diff_copy(SLUG, snapshot)
 
 
 async def test_the_new_lines_of_changed_files_are_shown(bound: WorkerEnv, tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from tests.casts import a_skill_folder
 from tests.unit.publish.versions.test_publish import publish
-from vskill_platform.publish.versions.diff_versions import diff_versions
-from vskill_platform.publish.versions.patch_text import patch_text
+from vskill_platform.publish.versions.diff_versions import diff_versions, patch_text
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.skill_store import get_versions
 

@@ -1,4 +1,4 @@
-"""Ending a submission that is on the blocklist, with all that was ever found kept beside it."""
+"""Ending a submission that is blocked or could not be verified, with the reason as a finding."""
 
 from datetime import datetime
 
@@ -81,3 +81,27 @@ def _no_report(submission: Submission, now: datetime) -> Report:
         checked_at=now,
         duration_seconds=0,
     )
+
+
+def unverified(*, rule: str, message: str, fix: str) -> Finding:
+    return Finding(
+        rule=rule, severity=Severity.HIGH, message=message, fix=fix, kind=FindingKind.UNVERIFIED
+    )
+
+
+def reject_submission(
+    stored: Stored[Submission], cause: Cause, finding: Finding
+) -> list[Operation]:
+    """Move it to REJECTED; whatever path led here, there is a finding that says why."""
+    now = get_now()
+    rejected, event = move(stored.record, SubmissionState.REJECTED, cause, now=now)
+    report = Report(
+        submission_id=rejected.id,
+        verdict=Verdict.BLOCK,
+        findings=(finding,),
+        digest=rejected.digest,
+        scanner=NO_SCANNER,
+        checked_at=now,
+        duration_seconds=0,
+    )
+    return [*write_submission(rejected, [event], expected=stored.revision), write_report(report)]

@@ -4,7 +4,7 @@ import pytest
 
 from tests.clocks import NOON
 from vskill_platform.model.block import Block, digest_subject
-from vskill_platform.model.reasons import MAX_REASON, Reasoned, cut_reason
+from vskill_platform.model.record import MAX_REASON, Reasoned, cut_reason
 from vskill_platform.model.skill import TakenDown, Yank
 from vskill_platform.model.submission import Cause
 from vskill_platform.publish.moderation.review_skill import Ruling

@@ -11,8 +11,8 @@ import pytest
 from tests.casts import a_submission
 from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, list_all
-from vskill_platform.cron import prune_records
-from vskill_platform.cron.prune_records import (
+from vskill_platform.cron import prune as module
+from vskill_platform.cron.prune import (
     prune_audit,
     prune_dead_letters,
     prune_failed_submissions,
@@ -26,8 +26,8 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.audit_store import list_audit, write_audit
 from vskill_platform.stores.db import commit, get_now, get_queue
+from vskill_platform.stores.end_submission import reject_submission, unverified
 from vskill_platform.stores.external_scan_dispatch import dispatch_external_scan
-from vskill_platform.stores.reject_submission import reject_submission, unverified
 from vskill_platform.stores.scan_store import write_report_of_published
 from vskill_platform.stores.submission_set_store import (
     SubmissionSet,
@@ -101,11 +101,7 @@ async def test_it_stays_until_its_time_has_come(bound: WorkerEnv, clock: ManualC
 @pytest.mark.parametrize(
     "fields",
     [
-        *(
-            {"state": state}
-            for state in SubmissionState
-            if state not in prune_records._FAILED_STATES
-        ),
+        *({"state": state} for state in SubmissionState if state not in module._FAILED_STATES),
         {"slug": "@local/a"},
     ],
     ids=str,
@@ -180,8 +176,8 @@ async def test_a_set_loses_its_removed_members_and_goes_with_the_last(clock: Man
 async def test_a_run_does_a_part_of_it_and_the_next_ones_go_on(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prune_records, "_PAGE", 2)
-    monkeypatch.setattr(prune_records, "_PAGES", 2)
+    monkeypatch.setattr(module, "_PAGE", 2)
+    monkeypatch.setattr(module, "_PAGES", 2)
     for number in range(9):
         published = {"slug": "@local/x"} if number % 2 else {}
         await a_stored(submission_id=f"sub_{number}", **published)
@@ -237,7 +233,7 @@ async def test_old_dead_letters_go_and_young_ones_stay(clock: ManualClock) -> No
 async def test_old_audit_records_go_and_young_ones_stay(
     bound: WorkerEnv, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prune_records, "_PAGE", 2)
+    monkeypatch.setattr(module, "_PAGE", 2)
     kept = msgspec.structs.replace(bound.settings, keep_audit=timedelta(days=400))
     for number in range(5):
         await commit([write_audit("block add", f"old {number}", actor="ada", reason="")])
