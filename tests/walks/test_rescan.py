@@ -14,8 +14,8 @@ from tests.casts import a_skill_folder
 from tests.clocks import NOON, ManualClock, TickingClock
 from tests.walks.conftest import Walk
 from vskill_platform.cron import schedule
-from vskill_platform.cron.rescan import ask_for_rescan, rescan_published
-from vskill_platform.cron.schedule import RESCAN, run_due_jobs, run_job_now
+from vskill_platform.cron.rescan import rescan_published
+from vskill_platform.cron.schedule import RESCAN, ask_for_rescan, run_due_jobs, run_job_now
 from vskill_platform.engines.ports import Put
 from vskill_platform.errors import Overtaken, ScanError
 from vskill_platform.model.decision import Outcome

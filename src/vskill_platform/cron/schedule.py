@@ -22,6 +22,7 @@ from vskill_platform.cron.remind_reviews import remind_reviews
 from vskill_platform.cron.rescan import rescan_published
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError, Overtaken
+from vskill_platform.publish.moderation.rescan_skills import write_wish
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import format_duration
@@ -179,6 +180,12 @@ async def ask_for_run(job: Job, *, actor: str, also: Sequence[Operation] = ()) -
         is_asked = await put_cron_run(asked, expected=last.revision, also=operations)
     if is_asked is None:
         raise Overtaken(f"{job.name} has just been started; wait for it")
+
+
+async def ask_for_rescan(*, actor: str) -> None:
+    """Make the next run check everything again; a run in progress must end first."""
+    # In one commit with the job being due: a run between two commits would drop the request.
+    await ask_for_run(RESCAN, actor=actor, also=[write_wish(actor)])
 
 
 def _is_running(run: CronRun, job: Job) -> Overtaken:
