@@ -10,8 +10,7 @@ from litestar.response import Template
 from vskill_platform.errors import ConfigError, InvalidInput
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.read_policy import read_policy
-from vskill_platform.publish.moderation.try_policy import describe_policy
-from vskill_platform.publish.moderation.try_policy import DryRun, try_policy
+from vskill_platform.publish.moderation.try_policy import DryRun, describe_policy, try_policy
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.web.html.flash import admin_page

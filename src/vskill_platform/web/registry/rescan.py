@@ -6,8 +6,7 @@ from datetime import datetime
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_202_ACCEPTED
 
-from vskill_platform.cron.schedule import ask_for_rescan
-from vskill_platform.cron.schedule import RESCAN
+from vskill_platform.cron.schedule import RESCAN, ask_for_rescan
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
 from vskill_platform.publish.moderation.rescan_skills import (

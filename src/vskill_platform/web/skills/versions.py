@@ -14,15 +14,19 @@ from vskill_platform.base.few_threads import in_few_threads
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.trust import TrustTier
-from vskill_platform.publish.versions.diff_versions import NO_NEWLINE, FileChange, VersionDiff
+from vskill_platform.publish.versions.diff_versions import (
+    NO_NEWLINE,
+    FileChange,
+    VersionDiff,
+    patch_text,
+)
+from vskill_platform.publish.versions.find_version import open_version
 from vskill_platform.publish.versions.list_versions import (
     SkillVersions,
     Standing,
     diff_of_skill,
     list_versions,
 )
-from vskill_platform.publish.versions.find_version import open_version
-from vskill_platform.publish.versions.diff_versions import patch_text
 from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.scan.manifest import MANIFEST
 from vskill_platform.web.html.templating import shown as ready
