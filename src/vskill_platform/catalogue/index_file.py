@@ -17,7 +17,7 @@ from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.catalogue.sql import WRITE, one_row
 from vskill_platform.catalogue.write_skills import SkillChanges, write_skills
 from vskill_platform.catalogue.write_submissions import SubmissionChanges, write_submissions
-from vskill_platform.engines.sqlite.connection import create_file
+from vskill_platform.engines.sqlite.connection import connect, write_transaction
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.errors import EngineError
 
@@ -39,7 +39,6 @@ READERS = min(max(os.cpu_count() or 2, 2), 4)
 _READING_CACHE, CACHE, FILLING_CACHE = 96_000, 24_000, 64_000
 #: How large the log may stay after a busy time.
 _LOG_BYTES = 64 * 1024 * 1024
-_BUSY_TIMEOUT_MS = 10_000
 #: What SQLite says of a file that only a new one can replace.
 _DAMAGES = (
     apsw.CorruptError,
@@ -77,15 +76,8 @@ class Connections:
         self._writer.close()
 
     def _write(self, work: Work[Result], connection: apsw.Connection) -> Result:
-        with _errors_translated(self._path):
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                result = work(connection)
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-            return result
+        with _errors_translated(self._path), write_transaction(connection):
+            return work(connection)
 
     def _read(self, work: Work[Result], connection: apsw.Connection) -> Result:
         with _errors_translated(self._path):
@@ -100,7 +92,6 @@ async def open_connections(path: Path) -> Connections:
 
 def _open_all(path: Path) -> list[apsw.Connection]:
     with _errors_translated(path):
-        create_file(path)
         connections = [_open(path)]
         _prepare(connections[0])
         for _ in range(READERS):
@@ -121,27 +112,17 @@ def _errors_translated(path: Path) -> Iterator[None]:
 
 
 def _open(path: Path) -> apsw.Connection:
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
-    connection = apsw.Connection(str(path), flags=flags)
-    connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
-    # NORMAL: a power cut may take the last changes, which are read again, but breaks nothing.
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute(f"PRAGMA cache_size = -{CACHE}")
-    connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
-    # The same plan whatever is bound: else a query with a limit is planned anew for each one.
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    return connection
+    # NORMAL: a power cut may lose the last changes, which are read again, but damages nothing.
+    return connect(path, synchronous="NORMAL", cache_kib=CACHE, log_bytes=_LOG_BYTES)
 
 
 def _prepare(connection: apsw.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     if connection.execute("SELECT count(*) FROM sqlite_schema").get == 0:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(_SCHEMA)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {FINGERPRINT}")
-        connection.execute("COMMIT")
+        with write_transaction(connection):
+            connection.execute(_SCHEMA)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {FINGERPRINT}")
     found = int(connection.pragma("application_id")), int(connection.pragma("user_version"))
     if found != (_APPLICATION_ID, FINGERPRINT):
         connection.close()

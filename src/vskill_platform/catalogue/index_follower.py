@@ -15,7 +15,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.catalogue.fill import check, fill
 from vskill_platform.catalogue.index_file import Damaged, Progress, Shelf, open_shelf
-from vskill_platform.catalogue.index_lock import Place, take_place
+from vskill_platform.catalogue.index_lock import IndexLock, lock_index_file
 from vskill_platform.catalogue.query import Freshness
 from vskill_platform.catalogue.read_records import (
     read_skill_changes,
@@ -49,7 +49,7 @@ class Keeper:
         self._engine = env.engine
         self._settings = env.settings
         self._now = env.clock.now
-        self._place: Place | None = None
+        self._lock: IndexLock | None = None
         self._shelf: Shelf | None = None
         #: How far the change feed was read; the shelf may have written down less.
         self.revision = 0
@@ -118,8 +118,8 @@ class Keeper:
                 with suppress(EngineError):
                     await self._write_progress()
             await work_in_thread(self._shelf.close)
-        if self._place:
-            self._place.leave()
+        if self._lock:
+            self._lock.leave()
 
     @property
     def _opened(self) -> Shelf:
@@ -128,10 +128,10 @@ class Keeper:
         return self._shelf
 
     async def _open(self) -> None:
-        if self._place is None:
-            self._place = take_place(self._settings)
+        if self._lock is None:
+            self._lock = lock_index_file(self._settings)
         if self._shelf is None:
-            shelf = await open_shelf(self._place.path)
+            shelf = await open_shelf(self._lock.path)
             try:
                 await self._check_history(shelf.progress)
             except HistoryChanged:
@@ -157,8 +157,8 @@ class Keeper:
         shelf, self._shelf, self._checking, self._is_damaged = self._shelf, None, None, False
         if shelf:
             await work_in_thread(shelf.close)  # who asks just now is still answered
-        if self._place:
-            self._place.clear()
+        if self._lock:
+            self._lock.clear()
         await asyncio.sleep(_AFTER_DAMAGE_SECONDS)
 
     async def _follow(self) -> None:
@@ -225,8 +225,8 @@ class Keeper:
             async with asyncio.timeout(LOOK_EVERY_SECONDS):
                 await anext(self._engine.changes(after=self.revision))
         except TimeoutError:
-            if self._place:  # nothing was written for a while
-                await work_in_thread(empty_large_log, self._place.path)
+            if self._lock:  # nothing was written for a while
+                await work_in_thread(empty_large_log, self._lock.path)
 
     def _is_check_due(self) -> bool:
         if self._checking or self._checked_at is None:

@@ -21,7 +21,7 @@ _MOST_PROCESSES = 64
 _ENDINGS = ("", "-wal", "-shm", "-journal")
 
 
-class Place(msgspec.Struct, frozen=True):
+class IndexLock(msgspec.Struct, frozen=True):
     path: Path
     #: Open as long as the place is taken.
     lock: int
@@ -35,7 +35,7 @@ class Place(msgspec.Struct, frozen=True):
         os.close(self.lock)
 
 
-def take_place(settings: Settings) -> Place:
+def lock_index_file(settings: Settings) -> IndexLock:
     """Take the first place that no other process holds."""
     first = _beside_database(settings.database_url)
     for number in range(_MOST_PROCESSES):
@@ -50,7 +50,7 @@ def take_place(settings: Settings) -> Place:
         except BlockingIOError:
             os.close(lock)
         else:
-            return Place(path, lock)
+            return IndexLock(path, lock)
     raise EngineError(f"{first}-…: {_MOST_PROCESSES} processes have a catalogue here already")
 
 

@@ -15,6 +15,7 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.fetch.snapshot import take_snapshot
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.scanner import (
+    ExternalScanResult,
     ExternalScanStatus,
     RemoteScanner,
     Scanner,
@@ -22,7 +23,7 @@ from vskill_platform.model.scanner import (
 )
 from vskill_platform.scan.external.load_scanners import load_scanners, scanners_in_use
 from vskill_platform.scan.external.run_program import find_program
-from vskill_platform.scan.external.run_scanner import Outcome, run_scanner, version_of
+from vskill_platform.scan.external.run_scanner import run_scanner, version_of
 
 _AT_ONCE = 4
 
@@ -87,7 +88,7 @@ def _named(name: str) -> Scanner:
     return known[name]
 
 
-async def _try(scanner: Scanner, path: Path) -> Outcome:
+async def _try(scanner: Scanner, path: Path) -> ExternalScanResult:
     if isinstance(scanner, RemoteScanner):
         raise InvalidInput(f"{scanner.name} is elsewhere and calls back: submit a skill to try it")
     async with open_workspace() as kept, open_workspace() as workspace:

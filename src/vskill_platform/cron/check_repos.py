@@ -7,7 +7,7 @@ import msgspec
 from vskill_platform.base.settle import settle
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.fetch.probe_repo import Answer, Look, look_at_repo
+from vskill_platform.fetch.probe_repo import RepoAnswer, RepoProbe, probe_repo
 from vskill_platform.fetch.reach import reach_of
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.stores.db import get_now, get_settings
@@ -83,20 +83,20 @@ async def _published(slug: str) -> _Checked | None:
 async def _check_repo(skills: list[_Checked]) -> None:
     source = skills[0].source
     paths = {skill.source.path for skill in skills}
-    look = await look_at_repo(source, paths, reach_of(get_settings()))
+    look = await probe_repo(source, paths, reach_of(get_settings()))
     for skill in skills:
         last = await get_last_look(skill.slug)
         now_there = look.trees.get(skill.source.path)
-        has_moved = look.answer is Answer.THERE and now_there != skill.tree_sha
+        has_moved = look.answer is RepoAnswer.THERE and now_there != skill.tree_sha
         health = weigh_look(look, last, has_moved=has_moved, now=get_now())
         await put_repo_health(skill.slug, health)
 
 
 def weigh_look(
-    look: Look, last: RepoHealth | None, *, has_moved: bool, now: datetime
+    look: RepoProbe, last: RepoHealth | None, *, has_moved: bool, now: datetime
 ) -> RepoHealth:
     """Say what a look means after those before it. One answer never makes a repo GONE."""
-    if look.answer is Answer.THERE:
+    if look.answer is RepoAnswer.THERE:
         made_at = min(look.committed_at, now) if look.committed_at else None
         is_old = made_at is not None and now - made_at > STALE_AFTER
         return RepoHealth(
@@ -109,7 +109,7 @@ def weigh_look(
     unknown = msgspec.structs.replace(
         known, status=RepoStatus.UNKNOWN, checked_at=now, note=look.note, was_looked=True
     )
-    if look.answer is Answer.NONE:  # says nothing, not even against what was seen before
+    if look.answer is RepoAnswer.NONE:  # says nothing, not even against what was seen before
         return unknown
     since, misses = known.missing_since or now, known.misses + 1
     is_gone = misses >= MISSES_UNTIL_GONE and now - since >= GONE_AFTER

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
-Outcome = TypeVar("Outcome")
+Result = TypeVar("Result")
 
 
-class Batcher(Generic[Item, Outcome]):
+class Batcher(Generic[Item, Result]):
     def __init__(
         self,
-        run: Callable[[Sequence[Item]], Awaitable[Sequence[Outcome | Exception]]],
+        run: Callable[[Sequence[Item]], Awaitable[Sequence[Result | Exception]]],
         *,
         max_batch: int,
         at_once: int,
@@ -27,12 +27,12 @@ class Batcher(Generic[Item, Outcome]):
         self._loop = asyncio.get_running_loop()
         # Two lists and no pairs: there are very many, and the garbage collector looks at each pair.
         self._items: list[Item] = []
-        self._answers: list[asyncio.Future[Outcome]] = []
+        self._answers: list[asyncio.Future[Result]] = []
         self._flush_planned = False
-        self._running: set[asyncio.Future[Sequence[Outcome | Exception]]] = set()
+        self._running: set[asyncio.Future[Sequence[Result | Exception]]] = set()
 
-    def submit(self, item: Item) -> asyncio.Future[Outcome]:
-        answer: asyncio.Future[Outcome] = self._loop.create_future()
+    def submit(self, item: Item) -> asyncio.Future[Result]:
+        answer: asyncio.Future[Result] = self._loop.create_future()
         self._items.append(item)
         self._answers.append(answer)
         if self._idle and not self._flush_planned:
@@ -41,9 +41,9 @@ class Batcher(Generic[Item, Outcome]):
             self._loop.call_soon(self._flush)
         return answer
 
-    def refuse(self, error: Exception) -> asyncio.Future[Outcome]:
+    def refuse(self, error: Exception) -> asyncio.Future[Result]:
         """Answer with an error without disturbing those that wait."""
-        answer: asyncio.Future[Outcome] = self._loop.create_future()
+        answer: asyncio.Future[Result] = self._loop.create_future()
         answer.set_exception(error)
         return answer
 
@@ -68,14 +68,14 @@ class Batcher(Generic[Item, Outcome]):
 
     def _settle(
         self,
-        answers: list[asyncio.Future[Outcome]],
-        done: asyncio.Future[Sequence[Outcome | Exception]],
+        answers: list[asyncio.Future[Result]],
+        done: asyncio.Future[Sequence[Result | Exception]],
     ) -> None:
         self._running.discard(done)
         self._idle += 1
         self._flush()
         error = asyncio.CancelledError() if done.cancelled() else done.exception()
-        outcomes: Sequence[Outcome | BaseException] = (
+        outcomes: Sequence[Result | BaseException] = (
             [error] * len(answers) if error else done.result()
         )
         for answer, outcome in zip(answers, outcomes, strict=True):

@@ -21,21 +21,21 @@ _MISSING = re.compile(
 )
 
 
-class Answer(StrEnum):
+class RepoAnswer(StrEnum):
     THERE = "there"
     MISSING = "missing"  #: the host says that there is no such repo
     NONE = "none"  #: nobody knows: the host, the network or we had a problem
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
-    answer: Answer
+class RepoProbe(msgspec.Struct, frozen=True, kw_only=True):
+    answer: RepoAnswer
     committed_at: datetime | None = None
     #: What git calls the state of each folder; None for one that is not there.
     trees: dict[str, str | None] = msgspec.field(default_factory=dict)
     note: str = ""
 
 
-async def look_at_repo(source: Source, paths: Collection[str], reach: Reach) -> Look:
+async def probe_repo(source: Source, paths: Collection[str], reach: Reach) -> RepoProbe:
     """Look at the newest commit of a repo; no file of it is fetched, and nothing is raised."""
     try:
         return await _look(source, paths, reach)
@@ -56,10 +56,10 @@ def is_missing(error: SourceError, source: Source) -> bool:
     return source.url.startswith(("https://", "http://")) and bool(_MISSING.search(str(error)))
 
 
-async def _look(source: Source, paths: Collection[str], reach: Reach) -> Look:
+async def _look(source: Source, paths: Collection[str], reach: Reach) -> RepoProbe:
     async with open_workspace() as workspace, open_repo(source, workspace, reach) as repo:
-        return Look(
-            answer=Answer.THERE,
+        return RepoProbe(
+            answer=RepoAnswer.THERE,
             committed_at=_moment(await repo.commit_time()),
             trees={path: await _tree(repo, path) for path in paths},
         )
@@ -80,6 +80,6 @@ def _moment(seconds: int) -> datetime | None:
         return None
 
 
-def _nothing(error: SourceError, source: Source) -> Look:
-    answer = Answer.MISSING if is_missing(error, source) else Answer.NONE
-    return Look(answer=answer, note=str(error))
+def _nothing(error: SourceError, source: Source) -> RepoProbe:
+    answer = RepoAnswer.MISSING if is_missing(error, source) else RepoAnswer.NONE
+    return RepoProbe(answer=answer, note=str(error))

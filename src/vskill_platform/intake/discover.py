@@ -83,7 +83,7 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
         return posixpath.basename(skill.path) or self.root_name
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _SkillFolder(msgspec.Struct, frozen=True):
     path: str
     tree_sha: str | None = None
 
@@ -116,7 +116,7 @@ async def _look_through_repo(source: Source, reach: Reach) -> Discovery:
             await repo.export(manifests, workspace / "manifests")
             commit_sha = repo.commit_sha
         places = [
-            _Place(path, trees[path])
+            _SkillFolder(path, trees[path])
             for path in (posixpath.dirname(entry.path) for entry in manifests)
         ]
         skills = await _read_manifests(workspace / "manifests", places, source.folder_name)
@@ -156,8 +156,8 @@ def _is_manifest(entry: Entry) -> bool:
     return True
 
 
-def _walk(root: Path) -> list[_Place]:
-    found: list[_Place] = []
+def _walk(root: Path) -> list[_SkillFolder]:
+    found: list[_SkillFolder] = []
     for number, (folder, inner, files) in enumerate(os.walk(root)):
         if number > _MAX_FOLDERS:
             raise SourceRefused(f"there are more than {_MAX_FOLDERS:,} folders in it")
@@ -165,7 +165,7 @@ def _walk(root: Path) -> list[_Place]:
         path = Path(folder).relative_to(root).as_posix()
         is_link = Path(folder, MANIFEST).is_symlink()
         if MANIFEST in files and path.isprintable() and not is_link:
-            found.append(_Place("" if path == "." else path))
+            found.append(_SkillFolder("" if path == "." else path))
             _check_count(len(found))
     return found
 
@@ -176,7 +176,7 @@ def _check_count(count: int) -> None:
 
 
 async def _read_manifests(
-    root: Path, places: Sequence[_Place], root_name: str | None
+    root: Path, places: Sequence[_SkillFolder], root_name: str | None
 ) -> tuple[FoundSkill, ...]:
     try:
         return await run_bounded(partial(_read_each, root, tuple(places), root_name))
@@ -185,13 +185,13 @@ async def _read_manifests(
 
 
 def _read_each(
-    root: Path, places: Sequence[_Place], root_name: str | None
+    root: Path, places: Sequence[_SkillFolder], root_name: str | None
 ) -> tuple[FoundSkill, ...]:
     """Read all manifests; runs in the process."""
     return tuple(_read_one(root / place.path, place, root_name) for place in places)
 
 
-def _read_one(folder: Path, place: _Place, root_name: str | None) -> FoundSkill:
+def _read_one(folder: Path, place: _SkillFolder, root_name: str | None) -> FoundSkill:
     folder_name = posixpath.basename(place.path) or root_name
     manifest, findings = check_manifest(folder, folder_name)
     return FoundSkill(

@@ -6,14 +6,18 @@ import msgspec
 
 from vskill_platform.base.show_text import show
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.scanner import IN_FLIGHT, ExternalScanStatus, RemoteScanner
+from vskill_platform.model.scanner import (
+    IN_FLIGHT,
+    ExternalScanResult,
+    ExternalScanStatus,
+    RemoteScanner,
+)
 from vskill_platform.model.verdict import Severity
 from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.external.read_output import Place, Told, as_findings
 from vskill_platform.scan.external.signature import check_callback
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.stores.external_scan_store import (
-    Answer,
     ExternalScan,
     Heard,
     end_external_scan,
@@ -92,7 +96,7 @@ def _decode(body: bytes) -> Callback:
         raise InvalidInput(f"the answer cannot be read: {error}") from error
 
 
-def _answer(name: str, callback: Callback) -> Answer:
+def _answer(name: str, callback: Callback) -> ExternalScanResult:
     told = [
         Told(
             rule=one.rule,
@@ -104,7 +108,7 @@ def _answer(name: str, callback: Callback) -> Answer:
         for one in callback.findings
     ]
     said = show(redact(callback.message), limit=_MAX_NOTE)
-    return Answer(
+    return ExternalScanResult(
         status=_STATUSES[callback.status],
         findings=as_findings(told, Place(), scanner=name, default=Severity.MEDIUM),
         note=said or f"{len(told)} findings",

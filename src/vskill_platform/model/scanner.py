@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from vskill_platform.errors import ConfigError
-from vskill_platform.model.verdict import Severity
+from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.settings import Secret
 
 
@@ -27,6 +27,15 @@ ANSWERED = frozenset({ExternalScanStatus.PASS, ExternalScanStatus.FAIL})
 
 #: More findings of one scan are not kept.
 MAX_FINDINGS = 100
+
+
+class ExternalScanResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a scan by a third-party scanner ended."""
+
+    status: ExternalScanStatus
+    findings: tuple[Finding, ...] = ()
+    #: Why there is no result, or how many findings there are.
+    note: str = ""
 
 
 class OnFail(StrEnum):

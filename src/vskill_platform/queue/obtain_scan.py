@@ -16,6 +16,7 @@ from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.scanner import (
     ANSWERED,
     IN_FLIGHT,
+    ExternalScanResult,
     ExternalScanStatus,
     LocalScanner,
     RemoteScanner,
@@ -23,12 +24,11 @@ from vskill_platform.model.scanner import (
 )
 from vskill_platform.model.submission import Submission
 from vskill_platform.publish.versions.unpack_version import package_skill
-from vskill_platform.scan.external.run_scanner import Outcome, run_scanner
+from vskill_platform.scan.external.run_scanner import run_scanner
 from vskill_platform.scan.external.send_archive import Dispatch, send_archive
 from vskill_platform.stores.db import bound_env, get_now, get_settings
 from vskill_platform.stores.external_scan_dispatch import begin_external_scan
 from vskill_platform.stores.external_scan_store import (
-    Answer,
     ExternalScan,
     claim_external_scan,
     end_external_scan,
@@ -82,14 +82,16 @@ async def _reach(
         return known if is_taken else await _send(scanner, known, subject)
     is_spent = one.rule.required and subject.submission.waits >= MAX_WAITS
     if known and is_spent:
-        late = Answer(status=ExternalScanStatus.TIMED_OUT, note="it did not answer in time")
+        late = ExternalScanResult(
+            status=ExternalScanStatus.TIMED_OUT, note="it did not answer in time"
+        )
         return await _end(known, late) if known.status in IN_FLIGHT else known
     begun = await begin_external_scan(
         subject.submission.id, one.name, digest=subject.snapshot.digest, lease=scanner.deadline
     )
     if is_spent:
         note = "the files were others each time that it had looked at them"
-        return await _end(begun, Answer(status=ExternalScanStatus.ERROR, note=note))
+        return await _end(begun, ExternalScanResult(status=ExternalScanStatus.ERROR, note=note))
     return await _send(scanner, begun, subject)
 
 
@@ -112,13 +114,12 @@ async def _run(scanner: LocalScanner, subject: Subject) -> ExternalScan:
         ):
             outcome = await run_scanner(scanner, snapshot.folder, paths, workspace=workspace)
     except TimeoutError:
-        outcome = Outcome(status=ExternalScanStatus.TIMED_OUT, note=_NO_TIME)
+        outcome = ExternalScanResult(status=ExternalScanStatus.TIMED_OUT, note=_NO_TIME)
     if changed := await work_in_thread(_find_changed, snapshot):
         note = f"{changed} was changed while scanners looked at it"
-        await _end(begun, Answer(status=ExternalScanStatus.ERROR, note=note))
+        await _end(begun, ExternalScanResult(status=ExternalScanStatus.ERROR, note=note))
         raise ScanError(note)
-    answer = Answer(status=outcome.status, findings=outcome.findings, note=outcome.note)
-    return await _end(begun, answer)
+    return await _end(begun, outcome)
 
 
 async def _send(scanner: RemoteScanner, scan: ExternalScan, subject: Subject) -> ExternalScan:
@@ -137,7 +138,7 @@ async def _send(scanner: RemoteScanner, scan: ExternalScan, subject: Subject) ->
             await send_archive(scanner, dispatch, now=get_now())
     except (ScannerFailed, TimeoutError) as error:
         note = str(error) if isinstance(error, ScannerFailed) else _NO_TIME
-        return await _end(scan, Answer(status=ExternalScanStatus.ERROR, note=note))
+        return await _end(scan, ExternalScanResult(status=ExternalScanStatus.ERROR, note=note))
     claimed = await claim_external_scan(
         scan.subject, scan.provider, claimed_by=scanner.name, lease=scanner.deadline
     )
@@ -150,7 +151,7 @@ async def _send(scanner: RemoteScanner, scan: ExternalScan, subject: Subject) ->
     return stored.record
 
 
-async def _end(scan: ExternalScan, answer: Answer) -> ExternalScan:
+async def _end(scan: ExternalScan, answer: ExternalScanResult) -> ExternalScan:
     if not await end_external_scan(scan, answer):
         raise Overtaken(f"the scan of {scan.subject} by {scan.provider} was ended by another")
     log.info("external scan ended", submission=scan.subject, scanner=scan.provider,

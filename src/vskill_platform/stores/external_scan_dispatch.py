@@ -4,11 +4,10 @@ from datetime import timedelta
 
 from vskill_platform.engines.ports import ABSENT
 from vskill_platform.errors import Overtaken
-from vskill_platform.model.scanner import IN_FLIGHT, ExternalScanStatus
+from vskill_platform.model.scanner import IN_FLIGHT, ExternalScanResult, ExternalScanStatus
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.external_scan_store import (
     EXTERNAL_SCAN_TIMEOUT,
-    Answer,
     ExternalScan,
     end_external_scan,
     get_external_scan,
@@ -51,7 +50,7 @@ async def begin_external_scan(
 
 async def release_dead_external_scans() -> int:
     """End the scans that nobody finished in time; return how many."""
-    late = Answer(status=ExternalScanStatus.TIMED_OUT, note="it did not answer in time")
+    late = ExternalScanResult(status=ExternalScanStatus.TIMED_OUT, note="it did not answer in time")
     overdue = await get_overdue_external_scans(get_now())
     return sum([await end_external_scan(scan, late) for scan in overdue])
 

@@ -13,7 +13,12 @@ import msgspec
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
-from vskill_platform.model.scanner import IN_FLIGHT, MAX_FINDINGS, ExternalScanStatus
+from vskill_platform.model.scanner import (
+    IN_FLIGHT,
+    MAX_FINDINGS,
+    ExternalScanResult,
+    ExternalScanStatus,
+)
 from vskill_platform.model.submission import Cause, SubmissionState, move
 from vskill_platform.model.verdict import Finding
 from vskill_platform.stores.change import PlannedChange, change
@@ -53,14 +58,6 @@ class ExternalScan(Record, frozen=True, kw_only=True):
     digest: str | None = None
     findings: tuple[Finding, ...] = ()
     #: Why there is no result, in words.
-    note: str = ""
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """How a scan ended."""
-
-    status: ExternalScanStatus
-    findings: tuple[Finding, ...] = ()
     note: str = ""
 
 
@@ -142,14 +139,14 @@ async def finish_external_scan(
     findings: tuple[Finding, ...] = (),
 ) -> bool:
     """Write down how a scan ended; refused when it is no longer this one that is in flight."""
-    answer = Answer(status=status, findings=findings)
+    answer = ExternalScanResult(status=status, findings=findings)
     scanned = msgspec.structs.replace(scan, digest=digest) if digest else scan
     return await end_external_scan(scan, answer, scanned=scanned)
 
 
 async def end_external_scan(
     scan: ExternalScan,
-    answer: Answer,
+    answer: ExternalScanResult,
     *,
     scanned: ExternalScan | None = None,
     heard: Heard | None = None,

@@ -18,7 +18,7 @@ from tests.casts import a_published_skill
 from tests.tables import ROOT
 from tests.unit.catalogue.index_files import TAKEN_DOWN, changed, found, published
 from vskill_platform.catalogue.catalogue import open_catalogue
-from vskill_platform.catalogue.index_lock import take_place
+from vskill_platform.catalogue.index_lock import lock_index_file
 from vskill_platform.catalogue.query import SkillQuery
 from vskill_platform.engines.ports import Put
 from vskill_platform.runtime.env import WorkerEnv
@@ -35,7 +35,7 @@ def test_the_index_is_beside_the_database_itself_if_that_is_named_by_a_link(
 ) -> None:
     (tmp_path / "named.db").symlink_to(tmp_path / "real.db")
 
-    place = take_place(Settings(database_url=f"sqlite:///{tmp_path}/named.db"))
+    place = lock_index_file(Settings(database_url=f"sqlite:///{tmp_path}/named.db"))
     place.leave()
 
     assert place.path == tmp_path / "real.db.catalogue-0"

@@ -14,7 +14,7 @@ from tests.clocks import NOON, ManualClock
 from tests.git_server import Answer, GitServer
 from tests.repos import commit_all, git
 from vskill_platform.cron import check_repos
-from vskill_platform.fetch.probe_repo import look_at_repo
+from vskill_platform.fetch.probe_repo import probe_repo
 from vskill_platform.model.source import Source, folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.runtime.worker_context import worker_env_storage
@@ -353,9 +353,9 @@ async def test_one_repo_that_breaks_the_check_spoils_no_other(
     async def broken(source: Source, *arguments: Any) -> Any:
         if source.url.endswith("bad"):
             raise ValueError("broken")
-        return await look_at_repo(source, *arguments)
+        return await probe_repo(source, *arguments)
 
-    monkeypatch.setattr(check_repos, "look_at_repo", broken)
+    monkeypatch.setattr(check_repos, "probe_repo", broken)
 
     said = await check_repos.check_repos()
 

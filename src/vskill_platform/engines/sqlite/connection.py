@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
+from typing import Literal
 from urllib.parse import quote
 
 import apsw
@@ -73,6 +74,29 @@ def create_file(path: Path) -> None:
 
 
 def open_connection(path: Path, *, read_only: bool = False) -> apsw.Connection:
+    """Open the database of the registry."""
+    connection = connect(
+        path,
+        # A commit that was acknowledged must survive a power cut: FULL syncs the log every time.
+        synchronous="FULL",
+        cache_kib=32_000,
+        log_bytes=LOG_BYTES,
+        read_only=read_only,
+    )
+    # Pages that change with every commit are copied from the log to the file a quarter as often.
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    return connection
+
+
+def connect(
+    path: Path,
+    *,
+    synchronous: Literal["FULL", "NORMAL"],
+    cache_kib: int,
+    log_bytes: int,
+    read_only: bool = False,
+) -> apsw.Connection:
+    """Open a file of ours, or create it; a log that a long read made grow is cut to *log_bytes*."""
     if read_only:
         connection = _connect_read_only(path)
     else:
@@ -80,15 +104,11 @@ def open_connection(path: Path, *, read_only: bool = False) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
         connection = apsw.Connection(str(path), flags=flags)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    # What was answered must survive a power cut: FULL syncs the log at every commit.
-    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("PRAGMA cache_size = -32000")
-    # Pages that change with every commit are copied from the log to the file a quarter as often.
-    connection.execute("PRAGMA wal_autocheckpoint = 4000")
-    # A log that a long reader made grow is cut back to this when it is begun again.
-    connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
-    # The same plan whatever is bound: else a query with a range is planned anew for each one.
+    connection.execute(f"PRAGMA cache_size = -{cache_kib}")
+    connection.execute(f"PRAGMA journal_size_limit = {log_bytes}")
+    # One plan for all bound values; otherwise a query with a range is planned for each of them.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
 

@@ -74,7 +74,7 @@ def publish(
     return submission, operations
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _Target(msgspec.Struct, frozen=True):
     """Where to publish: the slug, and what is published from this source already."""
 
     slug: str
@@ -103,56 +103,56 @@ async def prepare_publication(
     The commit fails if it was put on the blocklist, or published by somebody else, meanwhile.
     """
     source = submission.source
-    place = await _find_place(submission, manifest.name)
-    is_private = place.is_private or submission.is_private
+    target = await _find_target(submission, manifest.name)
+    is_private = target.is_private or submission.is_private
     looks = SkillLikeness(
-        slug=place.slug,
+        slug=target.slug,
         name=manifest.name,
         publisher=source.publisher,
-        since=place.skill.published_at if place.skill else now,
+        since=target.skill.published_at if target.skill else now,
         likeness=likeness,
     )
     always = [
         *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
-        *await _let_copies_find(looks, place, is_private=is_private),
-        *await _hide_others(place, submission, is_private=is_private),
+        *await _let_copies_find(looks, target, is_private=is_private),
+        *await _hide_others(target, submission, is_private=is_private),
     ]
-    versions = await get_versions(place.skill.slug) if place.skill else []
-    known = known_version(place.skill, versions, snapshot.digest) if place.skill else None
-    if place.stored and known:
+    versions = await get_versions(target.skill.slug) if target.skill else []
+    known = known_version(target.skill, versions, snapshot.digest) if target.skill else None
+    if target.stored and known:
         # The content is what it was: it was checked again, and nothing else happened.
         again = msgspec.structs.replace(
-            place.stored.record, checked_at=now, down=None, is_private=is_private,
+            target.stored.record, checked_at=now, down=None, is_private=is_private,
             **_labels(manifest),
         )  # fmt: skip
         always += _stored_once(submission, known.archive_sha256)
-        return _confirm(place.stored, again, known, always)
+        return _confirm(target.stored, again, known, always)
     archive = await package_skill(snapshot)
     always += _stored_once(submission, archive.sha256)
     newest = versions[-1].version if versions else None
     version = _version(snapshot, archive.sha256, submission, now)
     version = msgspec.structs.replace(
         version,
-        slug=place.slug,
-        number=place.skill.versions + 1 if place.skill else 1,
+        slug=target.slug,
+        number=target.skill.versions + 1 if target.skill else 1,
         version=next_version(newest, manifest.metadata.get("version")),
         capabilities=likeness.capabilities,
     )
-    skill = _skill(submission, manifest, version, place.skill)
+    skill = _skill(submission, manifest, version, target.skill)
     operations = [
-        *await _write_in_place(place, msgspec.structs.replace(skill, is_private=is_private)),
+        *await _write_to_target(target, msgspec.structs.replace(skill, is_private=is_private)),
         *write_version(version, archive.content),
         *always,
     ]
     return Publication(
-        slug=place.slug, version=version.version, operations=operations, is_private=is_private
+        slug=target.slug, version=version.version, operations=operations, is_private=is_private
     )
 
 
 def _version(
     snapshot: Snapshot, archive_sha256: str, submission: Submission, now: datetime
 ) -> SkillVersion:
-    """Return a version of these files that has no place and no number yet."""
+    """Return a version of these files that has no target and no number yet."""
     return SkillVersion(
         slug="",
         number=0,
@@ -189,51 +189,51 @@ def _confirm(
 
 
 async def _hide_others(
-    place: _Place, submission: Submission, *, is_private: bool
+    target: _Target, submission: Submission, *, is_private: bool
 ) -> list[Operation]:
     """Hide the submissions of other refs if it is this publication that hides the skill."""
-    if not is_private or place.is_private:
+    if not is_private or target.is_private:
         return []
-    slugs = {place.slug, *([place.skill.slug] if place.skill else [])}
+    slugs = {target.slug, *([target.skill.slug] if target.skill else [])}
     source = submission.source
     home = Home(url=source.url, path=source.path, slugs=frozenset(slugs))
     return await sync_visibility(home, is_private=True, but=submission.id)
 
 
 async def _let_copies_find(
-    looks: SkillLikeness, place: _Place, *, is_private: bool
+    looks: SkillLikeness, target: _Target, *, is_private: bool
 ) -> list[Operation]:
     """Let it be found by what is like it; who copies what is private must not learn of it."""
     if is_private:
         return await delete_likeness(looks.slug)
-    return await write_likeness(looks, is_new=place.stored is None)
+    return await write_likeness(looks, is_new=target.stored is None)
 
 
-async def _find_place(submission: Submission, name: str) -> _Place:
+async def _find_target(submission: Submission, name: str) -> _Target:
     """Find the slug: what a source has published before stays its own, also under a new name."""
     owner = submission.source.owner_key
     wished = f"{submission.source.namespace}/{name}"
     _, before = await find_skill(submission.slug) if submission.slug else ("", None)
     own = before if before and before.record.source_key == owner else None
     if own and own.record.name == name:
-        return _Place(own.record.slug, own)
+        return _Target(own.record.slug, own)
     slug, taken = await find_skill(wished)
     if own and slug == own.record.slug:  # a name that it had before
-        return _Place(wished, own)
+        return _Target(wished, own)
     if taken and taken.record.source_key != owner:
         # Not from which: it may be a folder of this machine, or private, and everybody reads this.
         raise SlugTaken(f"{slug} is published from another source already")
-    return _Place(slug, taken or own)
+    return _Target(slug, taken or own)
 
 
-async def _write_in_place(place: _Place, skill: PublishedSkill) -> list[Operation]:
-    if place.stored is None:
+async def _write_to_target(target: _Target, skill: PublishedSkill) -> list[Operation]:
+    if target.stored is None:
         return [write_skill(skill, expected=ABSENT)]
-    if place.slug == place.stored.record.slug:
-        return [write_skill(skill, expected=place.stored.revision)]
+    if target.slug == target.stored.record.slug:
+        return [write_skill(skill, expected=target.stored.revision)]
     return [
-        *await move_parts(place.stored, place.slug),
-        *await delete_likeness(place.stored.record.slug),
+        *await move_parts(target.stored, target.slug),
+        *await delete_likeness(target.stored.record.slug),
         write_skill(skill, expected=ABSENT),
     ]
 

@@ -2,10 +2,9 @@
 
 import re
 import tomllib
-from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,7 +19,6 @@ from vskill_platform.model.scanner import (
     Scanner,
     ScannerInUse,
 )
-from vskill_platform.model.verdict import Severity
 from vskill_platform.settings import (
     Secret,
     Settings,
@@ -36,32 +34,14 @@ FOLDER, OUTPUT = "{folder}", "{output}"
 _MIN_KEY = 16
 
 
-class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a scanner is written down in TOML."""
-
-    program: str = ""
-    arguments: tuple[str, ...] = ()
-    version_arguments: tuple[str, ...] = ("--version",)
-    output: Literal["stdout", "file"] = "stdout"
-    format: Literal["sarif", "json", "lines", ""] = ""
-    findings: str = ""
-    rule: str = ""
-    file: str = ""
-    line: str = ""
-    message: str = ""
-    severity_at: str = ""
-    severities: dict[str, Severity] = msgspec.field(default_factory=dict)
-    severity: Severity = Severity.MEDIUM
-    pattern: str = ""
-    complete: str = ""
-    exit_clean: frozenset[int] = frozenset({0})
-    exit_found: frozenset[int] = frozenset({1})
-    fail_on: Severity = Severity.HIGH
-    environment: dict[str, str] = msgspec.field(default_factory=dict)
-    own_files: dict[str, str] = msgspec.field(default_factory=dict)
-    url: str = ""
-    key_file: str = ""
-    deadline: str = ""
+#: The keys of a program's table: those of its record, and those that say how to read its output.
+_READING_KEYS = frozenset(field.name for field in msgspec.structs.fields(Reading))
+_LOCAL_KEYS = frozenset(field.name for field in msgspec.structs.fields(LocalScanner)) - {
+    "name",
+    "reading",
+}
+_REMOTE_KEYS = frozenset({"url", "key_file", "deadline"})
+_KEYS = _READING_KEYS | _LOCAL_KEYS | _REMOTE_KEYS
 
 
 def load_scanners(settings: Settings) -> dict[str, Scanner]:
@@ -123,62 +103,65 @@ def _read_own(settings: Settings) -> dict[str, Any]:
         raise ConfigError(f"{place}: it is not TOML: {error}") from error
 
 
-def _scanner(name: str, values: dict[str, Any]) -> Scanner:
-    try:
-        table = msgspec.convert(values, _Table)
-        deadline = parse_duration(table.deadline) if table.deadline else None
-    except (msgspec.ValidationError, ValueError) as error:
-        raise ConfigError(f"the scanner {name}: {error}") from error
-    if bool(table.url) == bool(table.program):
+def _scanner(name: str, table: dict[str, Any]) -> Scanner:
+    for key in table:
+        if key not in _KEYS:
+            raise ConfigError(
+                f"the scanner {name}: {key!r} is not known; allowed is: {', '.join(sorted(_KEYS))}"
+            )
+    if bool(table.get("url")) == bool(table.get("program")):
         raise ConfigError(f"the scanner {name} needs a program or a url, and not both")
-    return _remote(name, table, deadline) if table.url else _local(name, table, deadline)
+    try:
+        scanner = _remote(name, table) if table.get("url") else _local(name, table)
+        if deadline := table.get("deadline"):
+            return msgspec.structs.replace(scanner, deadline=parse_duration(msgspec.convert(deadline, str)))
+    except (msgspec.ValidationError, TypeError, ValueError) as error:
+        raise ConfigError(f"the scanner {name}: {error}") from error
+    return scanner
 
 
-def _remote(name: str, table: _Table, deadline: timedelta | None) -> RemoteScanner:
-    url = urlsplit(table.url)
+def _remote(name: str, table: dict[str, Any]) -> RemoteScanner:
+    address = msgspec.convert(table["url"], str)
+    url = urlsplit(address)
     if url.scheme not in {"http", "https"} or not url.hostname or url.username or url.fragment:
         raise ConfigError(f"the scanner {name}: its url must be like https://host/path")
-    if not table.key_file:
+    if not table.get("key_file"):
         raise ConfigError(f"the scanner {name}: key_file must name a file with the common key")
-    key = read_secret_file(f"the scanner {name}: key_file", table.key_file)
+    key_file = msgspec.convert(table["key_file"], str)
+    key = read_secret_file(f"the scanner {name}: key_file", key_file)
     if len(key) < _MIN_KEY:
         raise ConfigError(f"the scanner {name}: its key has fewer than {_MIN_KEY} characters")
-    scanner = RemoteScanner(name=name, url=table.url, key=Secret(key))
-    return msgspec.structs.replace(scanner, deadline=deadline) if deadline else scanner
+    return RemoteScanner(name=name, url=address, key=Secret(key))
 
 
-def _local(name: str, table: _Table, deadline: timedelta | None) -> LocalScanner:
-    if not any(FOLDER in argument for argument in table.arguments):
+def _local(name: str, table: dict[str, Any]) -> LocalScanner:
+    given = {key: table[key] for key in _LOCAL_KEYS & table.keys() - {"deadline"}}
+    reading = msgspec.to_builtins(_reading(name, table))
+    scanner = msgspec.convert(
+        {"arguments": [], **given, "name": name, "reading": reading}, LocalScanner
+    )
+    if not any(FOLDER in argument for argument in scanner.arguments):
         raise ConfigError(f"the scanner {name}: one of its arguments must hold {FOLDER}")
-    if (table.output == "file") != any(OUTPUT in argument for argument in table.arguments):
+    if (scanner.output == "file") != any(OUTPUT in argument for argument in scanner.arguments):
         raise ConfigError(
             f'the scanner {name}: {OUTPUT} belongs to output = "file", and only to it'
         )
-    reading = _reading(name, table)
-    shared = {
-        field: getattr(table, field)
-        for field in (
-            "program", "arguments", "version_arguments", "output", "exit_clean", "exit_found",
-            "fail_on", "environment", "own_files",
-        )
-    }  # fmt: skip
-    scanner = LocalScanner(name=name, reading=reading, **shared)
-    return msgspec.structs.replace(scanner, deadline=deadline) if deadline else scanner
+    return scanner
 
 
-def _reading(name: str, table: _Table) -> Reading:
-    if not table.format:
+def _reading(name: str, table: dict[str, Any]) -> Reading:
+    if not table.get("format"):
         raise ConfigError(f'the scanner {name}: format must be "sarif", "json" or "lines"')
-    if table.format == "json" and not table.rule:
+    reading = msgspec.convert({key: table[key] for key in _READING_KEYS & table.keys()}, Reading)
+    if reading.format == "json" and not reading.rule:
         raise ConfigError(f"the scanner {name}: rule must say where a finding names its rule")
-    if table.format == "lines":
-        if not table.complete:
+    if reading.format == "lines":
+        if not reading.complete:
             raise ConfigError(f"the scanner {name}: complete must say how a whole output is known")
         try:
-            groups = re2.compile(table.pattern).groupindex
+            groups = re2.compile(reading.pattern).groupindex
         except re2.error as error:
             raise ConfigError(f"the scanner {name}: the pattern cannot be read") from error
         if not {"file", "rule"} <= set(groups):
             raise ConfigError(f"the scanner {name}: the pattern needs the groups file and rule")
-    values = {field.name: getattr(table, field.name) for field in msgspec.structs.fields(Reading)}
-    return Reading(**values)
+    return reading

@@ -5,14 +5,11 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-import msgspec
-
 from vskill_platform.base.shortage import is_shortage
 from vskill_platform.base.show_text import show
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import ScannerFailed
-from vskill_platform.model.scanner import ExternalScanStatus, LocalScanner
-from vskill_platform.model.verdict import Finding
+from vskill_platform.model.scanner import ExternalScanResult, ExternalScanStatus, LocalScanner
 from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.external.load_scanners import FOLDER, OUTPUT
 from vskill_platform.scan.external.read_output import (
@@ -27,16 +24,9 @@ from vskill_platform.settings import format_duration
 _MAX_NOTE = 300
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    status: ExternalScanStatus
-    findings: tuple[Finding, ...] = ()
-    #: Why there is no result, or how many findings there are.
-    note: str = ""
-
-
 async def run_scanner(
     scanner: LocalScanner, folder: Path, paths: Collection[str], *, workspace: Path
-) -> Outcome:
+) -> ExternalScanResult:
     """Let a scanner look at a copy of the files. No result is an outcome too, never a pass.
 
     *workspace* must not lie beside *folder*: a scanner may write where it finds its copy.
@@ -57,12 +47,14 @@ async def run_scanner(
         return await work_in_thread(_read, scanner, ran, place, output)
     except TimeoutError:
         within = format_duration(scanner.deadline)
-        return Outcome(status=ExternalScanStatus.TIMED_OUT, note=f"it did not end within {within}")
+        return ExternalScanResult(
+            status=ExternalScanStatus.TIMED_OUT, note=f"it did not end within {within}"
+        )
     except (ScannerFailed, OSError) as error:
         if is_shortage(error):
             raise
         note = str(error) if isinstance(error, ScannerFailed) else "its folder cannot be written"
-        return Outcome(status=ExternalScanStatus.ERROR, note=note)
+        return ExternalScanResult(status=ExternalScanStatus.ERROR, note=note)
     finally:
         await work_in_thread(shutil.rmtree, home, ignore_errors=True)
 
@@ -107,7 +99,7 @@ def _names_of(copy: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys((str(copy), os.path.realpath(copy))))
 
 
-def _read(scanner: LocalScanner, ran: Ran, place: Place, output: Path) -> Outcome:
+def _read(scanner: LocalScanner, ran: Ran, place: Place, output: Path) -> ExternalScanResult:
     """Take exit code and output for a result only if they agree."""
     if ran.exit_code not in scanner.exit_clean | scanner.exit_found:
         said = redact(ran.stderr.strip().replace(place.folders[0], "the skill"))
@@ -119,7 +111,7 @@ def _read(scanner: LocalScanner, ran: Ran, place: Place, output: Path) -> Outcom
         raise ScannerFailed(f"it ended with {ran.exit_code} but names no finding")
     default = scanner.reading.severity
     is_bad = any(is_at_least(item.severity or default, scanner.fail_on) for item in told)
-    return Outcome(
+    return ExternalScanResult(
         status=ExternalScanStatus.FAIL if is_bad else ExternalScanStatus.PASS,
         findings=as_findings(told, place, scanner=scanner.name, default=default),
         note=f"{len(told)} findings",

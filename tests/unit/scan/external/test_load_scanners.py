@@ -90,8 +90,11 @@ LINES = '[x]\nprogram="x"\narguments=["{{folder}}"]\nformat="lines"\ncomplete="y
         (f'{LOCAL}arguments = ["scan"]', "must hold {folder}"),
         (f'{LOCAL}arguments = ["{{folder}}"]\noutput = "file"', "{output} belongs to"),
         (f'{LOCAL}arguments = ["{{folder}}", "{{output}}"]', "{output} belongs to"),
-        (f'{LOCAL}arguments = ["{{folder}}"]\nshell = true', "unknown field `shell`"),
+        (f'{LOCAL}arguments = ["{{folder}}"]\nshell = true', "'shell' is not known"),
         (f'{LOCAL}arguments = ["{{folder}}"]\ndeadline = "soon"', "is not a duration"),
+        (f'{LOCAL}arguments = ["{{folder}}"]\ndeadline = 5', "Expected `str`, got `int`"),
+        ('[x]\nprogram = 5\nformat = "sarif"', "Expected `str`, got `int`"),
+        ('[x]\nurl = 5\nkey_file = "{key}"', "Expected `str`, got `int`"),
         ('[x]\nprogram = "x"\narguments = ["{folder}"]', "format must be"),
         ('[x]\nprogram = "x"\narguments = ["{folder}"]\nformat = "json"', "rule must say"),
         ('[x]\nprogram = "x"\narguments = ["{folder}"]\nformat = "lines"', "complete must say"),
@@ -101,7 +104,7 @@ LINES = '[x]\nprogram="x"\narguments=["{{folder}}"]\nformat="lines"\ncomplete="y
         ('[x]\nurl = "https://y"', "key_file must name"),
         ('[x]\nurl = "https://y"\nkey_file = "/nowhere"', "the file cannot be read"),
     ],
-    ids=range(19),
+    ids=range(22),
 )
 def test_a_wrong_definition_is_named_with_what_to_do(own: Any, text: str, complaint: str) -> None:
     with pytest.raises(ConfigError) as caught:

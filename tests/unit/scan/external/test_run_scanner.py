@@ -15,11 +15,16 @@ from hypothesis import strategies as st
 from tests.casts import a_skill_folder
 from tests.scanners import SARIF, a_program, a_result, a_scanner, sarif
 from vskill_platform.errors import ScannerFailed
-from vskill_platform.model.scanner import MAX_FINDINGS, ExternalScanStatus, Reading
+from vskill_platform.model.scanner import (
+    MAX_FINDINGS,
+    ExternalScanResult,
+    ExternalScanStatus,
+    Reading,
+)
 from vskill_platform.model.verdict import FindingKind, Severity, Verdict, judge
 from vskill_platform.scan.external import run_program
 from vskill_platform.scan.external.read_output import Place, as_findings, read_output
-from vskill_platform.scan.external.run_scanner import Outcome, run_scanner, version_of
+from vskill_platform.scan.external.run_scanner import run_scanner, version_of
 
 S = ExternalScanStatus
 #: Looks like a key that works.
@@ -40,7 +45,7 @@ def pids_in(file: Path) -> list[int]:
     return [int(pid) for pid in file.read_text().split()]
 
 
-async def scan(skill: Path, source: str, **changes: Any) -> Outcome:
+async def scan(skill: Path, source: str, **changes: Any) -> ExternalScanResult:
     programs, workspace = skill.parents[1] / "programs", skill.parents[1] / "work"
     workspace.mkdir(exist_ok=True)
     scanner = a_scanner(**{"program": a_program(programs, source), **changes})
