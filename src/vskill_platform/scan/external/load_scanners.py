@@ -113,8 +113,9 @@ def _scanner(name: str, table: dict[str, Any]) -> Scanner:
         raise ConfigError(f"the scanner {name} needs a program or a url, and not both")
     try:
         scanner = _remote(name, table) if table.get("url") else _local(name, table)
-        if deadline := table.get("deadline"):
-            return msgspec.structs.replace(scanner, deadline=parse_duration(msgspec.convert(deadline, str)))
+        if text := table.get("deadline"):
+            deadline = parse_duration(msgspec.convert(text, str))
+            return msgspec.structs.replace(scanner, deadline=deadline)
     except (msgspec.ValidationError, TypeError, ValueError) as error:
         raise ConfigError(f"the scanner {name}: {error}") from error
     return scanner
