@@ -25,7 +25,7 @@ _RECEIVE = "vskill_platform.engines.sqlite.queue:SqliteMessageQueue.receive"
 _CLAIM = "vskill_platform.queue.claim_submission:commit"
 _SNAPSHOT = "vskill_platform.fetch.fetch_source:copy_files"
 _CLONE = "vskill_platform.fetch.repo:Repo.fetch_commit"
-_CHECK_PROCESS = "anyio.to_process:open_process"
+_CHECK_PROCESS = "vskill_platform.base.killable_process:_take_process"
 _FINAL_COMMIT = "vskill_platform.queue.process_submission:commit"
 _ACKNOWLEDGE = "vskill_platform.engines.sqlite.transaction:Transaction.must"
 

@@ -5,12 +5,11 @@ import os
 import posixpath
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from vskill_platform.base.bounded_process import BROKE_DOWN, run_bounded
+from vskill_platform.base.killable_process import BROKE_DOWN, run_for_visitor
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import root_of
@@ -179,7 +178,7 @@ async def _read_manifests(
     root: Path, places: Sequence[_SkillFolder], root_name: str | None
 ) -> tuple[FoundSkill, ...]:
     try:
-        return await run_bounded(partial(_read_each, root, tuple(places), root_name))
+        return await run_for_visitor(_read_each, root, tuple(places), root_name)
     except BROKE_DOWN as error:
         raise SourceRefused("the manifests take too much time or memory to read") from error
 

@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from vskill_platform.base.bounded_process import BROKE_DOWN, run_bounded
+from vskill_platform.base.killable_process import BROKE_DOWN, run_for_visitor
 from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import MAX_RATIO, is_archive, root_of, stem_of, unpack
@@ -78,7 +77,7 @@ async def unpacked(content: bytes, *, filename: str) -> AsyncIterator[Unpacked]:
         archive = workspace / f"upload{name.name.removeprefix(stem_of(name)).lower()}"
         await work_in_thread(archive.write_bytes, content)
         try:
-            said = await run_bounded(partial(_unpack, archive, workspace / "files"))
+            said = await run_for_visitor(_unpack, archive, workspace / "files")
         except BROKE_DOWN as error:
             raise SourceRefused("the archive takes too much time or memory to unpack") from error
         root = root_of(workspace / "files")

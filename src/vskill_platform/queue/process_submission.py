@@ -31,10 +31,10 @@ async def process_submission(delivery: Delivery) -> None:
     alone = all_other_slots(delivery, wanted=is_suspect(found.record, delivery))
     async with alone, fetched_in_turn(found.record.source, group=delivery.group) as snapshot:
         stopwatch.lap("fetch")
-        async with scan_slot(delivery, stopwatch) as slot:
+        async with scan_slot(delivery, stopwatch):
             claimed = await claim_submission(found, delivery)
             scanned = await check_skill(
-                snapshot.folder, folder_name=snapshot.folder_name, slots=slot
+                snapshot.folder, folder_name=snapshot.folder_name, slots=None
             )
         stopwatch.lap("check")
         scanned = await apply_registry_rules(claimed.record, snapshot, scanned)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import partial
 
-from anyio import CapacityLimiter, WouldBlock, move_on_after
+from anyio import WouldBlock, move_on_after
 
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.engines.ports import Delivery, Extend
@@ -22,14 +22,14 @@ _SHORT_WAIT_SECONDS = 1.0
 
 
 @asynccontextmanager
-async def scan_slot(delivery: Delivery, stopwatch: Stopwatch) -> AsyncIterator[CapacityLimiter]:
-    """Hold a slot, given as a limiter for its holder; wait for it as long as it takes.
+async def scan_slot(delivery: Delivery, stopwatch: Stopwatch) -> AsyncIterator[None]:
+    """Hold a slot; wait for it as long as it takes.
 
-    What was fetched stays where it is: to hand the message back would mean to fetch it again.
+    The fetched files are kept meanwhile: returning the message would mean fetching them again.
     """
     async with _slots(1, _Lease(delivery)):
         stopwatch.skip()
-        yield CapacityLimiter(1)
+        yield
 
 
 @asynccontextmanager

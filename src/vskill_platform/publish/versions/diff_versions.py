@@ -4,12 +4,11 @@ import difflib
 import io
 import tarfile
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 import msgspec
 from anyio import CapacityLimiter
 
-from vskill_platform.base.bounded_process import BROKE_DOWN, run_bounded
+from vskill_platform.base.killable_process import BROKE_DOWN, run_for_visitor
 from vskill_platform.base.recent import Recent
 from vskill_platform.base.short_queue import ShortQueue
 from vskill_platform.errors import NotFound
@@ -120,9 +119,11 @@ async def _compare_elsewhere(
     old: SkillVersion, new: SkillVersion, paths: list[str]
 ) -> dict[str, _Compared]:
     archives = [await _archive(version) for version in (old, new)]
-    work = partial(compare_archives, archives[0], archives[1], paths)
     try:
-        return await run_bounded(work, limiter=CapacityLimiter(1), cpu_seconds=_MAX_CPU_SECONDS)
+        return await run_for_visitor(
+            compare_archives, *archives, paths,
+            limiter=CapacityLimiter(1), cpu_seconds=_MAX_CPU_SECONDS,
+        )  # fmt: skip
     except BROKE_DOWN:
         return dict.fromkeys(paths, _Compared(note="comparing its lines takes too long"))
 

@@ -9,7 +9,7 @@ from anyio import CapacityLimiter
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.model.judgement import Judgement
-from vskill_platform.scan.check_skill import run_in_process
+from vskill_platform.scan.check_skill import read_skill
 from vskill_platform.scan.judge.answer import read_answer
 from vskill_platform.scan.judge.endpoint import Endpoint
 from vskill_platform.scan.judge.evidence import Evidence, clean, gather_evidence
@@ -24,7 +24,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 async def prepare_question(folder: Path, *, max_chars: int, slots: CapacityLimiter) -> Question:
     """Read the skill, in a process that can be killed, and put the question about it."""
-    evidence = await run_in_process(gather_evidence, folder, max_chars, slots=slots)
+    evidence = await read_skill(gather_evidence, folder, max_chars, slots=slots)
     return Question(evidence=evidence, prompt=build_prompt(evidence))
 
 

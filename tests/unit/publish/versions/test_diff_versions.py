@@ -4,10 +4,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from vskill_platform.base.bounded_process import BROKE_DOWN
 
 from tests.casts import a_skill_folder
 from tests.unit.publish.versions.test_publish import publish
-from vskill_platform.base.bounded_process import BROKE_DOWN
 from vskill_platform.base.recent import Recent
 from vskill_platform.base.short_queue import ShortQueue
 from vskill_platform.errors import Busy
