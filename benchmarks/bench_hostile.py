@@ -29,7 +29,7 @@ from benchmarks.report import (
     scratch,
 )
 from tests.git_server import GitServer, a_git_server
-from vskill_platform.base.bounded_process import MAX_CPU_SECONDS, MAX_MEMORY_BYTES
+from vskill_platform.base.killable_process import MAX_CPU_SECONDS, MAX_MEMORY_BYTES
 from vskill_platform.base.worker_pool import Bounds
 from vskill_platform.settings import Settings
 

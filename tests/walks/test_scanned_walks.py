@@ -45,7 +45,7 @@ from vskill_platform.model.verdict import FindingKind, Report, Verdict
 from vskill_platform.queue import process_submission
 from vskill_platform.queue.ask_scanners import ask_scanners
 from vskill_platform.queue.consumer import handle_submission_queue
-from vskill_platform.queue.obtain_scan import MAX_WAITS
+from vskill_platform.queue.external_scan import MAX_WAITS
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.external.signature import SIGNATURE_HEADER, sign_dispatch

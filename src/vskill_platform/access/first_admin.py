@@ -5,7 +5,7 @@ from pathlib import Path
 
 from vskill_platform.access.one_time_links import invite_admin
 from vskill_platform.access.users import has_admin
-from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.engines.open_engine import database_file
 from vskill_platform.settings import Settings
 

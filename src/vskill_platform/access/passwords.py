@@ -9,7 +9,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 
 from vskill_platform.access.weak_passwords import count_guesses, repeats_a_piece
-from vskill_platform.base.short_queue import ShortQueue
+from vskill_platform.base.bounded_turns import BoundedTurns
 from vskill_platform.errors import InvalidInput
 
 MIN_LENGTH = 12
@@ -28,7 +28,7 @@ DUMMY_DIGEST = (
 _AT_ONCE = 2
 _THREADS = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="password")
 #: Whoever comes in numbers waits, for a few seconds at most: longer nobody would.
-_TURNS = ShortQueue(at_once=_AT_ONCE, waiting=20, busy="many sign in at this moment")
+_TURNS = BoundedTurns(at_once=_AT_ONCE, waiting=20, busy="many sign in at this moment")
 
 
 def check_password(password: str, *, name: str) -> None:

@@ -24,6 +24,7 @@ import traceback
 import typing
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -99,17 +100,16 @@ async def run_in_process(
         pickle.HIGHEST_PROTOCOL,
     )
     for _ in range(_MAX_STARTS):
-        process = _take_process()
+        process, answer = _take_process(), None
         try:
             answer = await process.ask(request)
         except _NotBegun:
-            await process.kill()
-        except BaseException:
-            await process.kill()
-            raise
-        else:
-            _keep(process)
-            return _read_answer(answer, work)
+            continue
+        finally:
+            if answer is None:  # it died, or the caller was cancelled
+                await process.kill()
+        _keep(process)
+        return _read_answer(answer, work)
     raise ProcessDied("the processes for such work end as soon as they are started")
 
 
@@ -143,17 +143,15 @@ class _Process:
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(0)
         command = [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path)]
-        with theirs:
-            try:
-                self._child = subprocess.Popen(
-                    command,
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                )
-            except BaseException:
-                self._socket.close()
-                raise
+        with theirs, ExitStack() as on_failure:
+            on_failure.callback(self._socket.close)
+            self._child = subprocess.Popen(
+                command,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            on_failure.pop_all()
         self.idle_since = 0.0
 
     async def ask(self, request: bytes) -> bytes:

@@ -13,7 +13,7 @@ import apsw
 import msgspec
 
 from vskill_platform import __version__
-from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.catalogue.sql import WRITE, one_row
 from vskill_platform.catalogue.write_skills import SkillChanges, write_skills
 from vskill_platform.catalogue.write_submissions import SubmissionChanges, write_submissions

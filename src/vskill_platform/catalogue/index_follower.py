@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.catalogue.fill import check, fill
 from vskill_platform.catalogue.index_file import Damaged, Progress, Shelf, open_shelf
 from vskill_platform.catalogue.index_lock import IndexLock, lock_index_file

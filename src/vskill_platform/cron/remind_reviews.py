@@ -2,14 +2,14 @@
 
 import asyncio
 import os
-import signal
-from contextlib import suppress
+from asyncio.subprocess import PIPE
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from vskill_platform.base.program import CannotStart, Limits, Streams, running_program
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import NotifyFailed
 from vskill_platform.publish.moderation.list_reviews import Review, list_reviews
@@ -76,31 +76,27 @@ async def notify(message: Any) -> bool:
     arguments = notify_arguments(get_settings())
     if not arguments:
         return False
+    environment = {
+        "PATH": os.pathsep.join(os.get_exec_path()),
+        "HOME": str(Path.home()),
+        "LC_ALL": "C.UTF-8",
+    }
     try:
-        process = await asyncio.create_subprocess_exec(
-            *arguments,
-            env={
-                "PATH": os.pathsep.join(os.get_exec_path()),
-                "HOME": str(Path.home()),
-                "LC_ALL": "C.UTF-8",
-            },
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise NotifyFailed(f"{arguments[0]} cannot be run: {error.strerror}") from error
-    try:
-        async with asyncio.timeout(NOTIFY_DEADLINE.total_seconds()):
+        async with (
+            running_program(
+                arguments,
+                env=environment,
+                streams=Streams(stdin=PIPE, stderr=PIPE),
+                limits=Limits(),
+            ) as process,
+            asyncio.timeout(NOTIFY_DEADLINE.total_seconds()),
+        ):
             _, complaint = await process.communicate(msgspec.json.encode(message) + b"\n")
+    except CannotStart as error:
+        raise NotifyFailed(f"{arguments[0]} cannot be run: {error.strerror}") from error
     except TimeoutError as error:
         within = format_duration(NOTIFY_DEADLINE)
         raise NotifyFailed(f"{arguments[0]} did not end within {within}") from error
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
     if process.returncode:
         words = complaint.decode(errors="replace").strip()[-_MAX_COMPLAINT:]
         raise NotifyFailed(f"{arguments[0]} ended with {process.returncode}: {words}")

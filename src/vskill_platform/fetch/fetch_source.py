@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.fetch.pack import pack_contents

@@ -4,17 +4,16 @@ Nothing of a repo is ever checked out, so its attributes, filters, links and hoo
 act on. What is set here holds git to that and to the one way out that it has.
 """
 
-import asyncio
 import os
 import re
-import signal
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urljoin
 
-from vskill_platform.base.process_limits import limit_child
+from vskill_platform.base.program import Limits, Streams, running_program
 from vskill_platform.base.shortage import has_room, says_no_space
 from vskill_platform.errors import (
     OutOfResources,
@@ -58,9 +57,7 @@ _LOCATION = re.compile(r"<= Recv header: location: (\S+)", re.IGNORECASE)
 _QUOTED_CHARACTERS = 300
 #: What git may print; a list of more names than fit in here is one that nobody needs.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
-#: What git may hold in memory, and how large a file it may write.
-_MAX_MEMORY_BYTES = 1024 * 1024 * 1024
-_MAX_FILE_BYTES = 512 * 1024 * 1024
+_LIMITS = Limits(memory_bytes=1024 * 1024 * 1024, file_bytes=512 * 1024 * 1024)
 _CHUNK = 64 * 1024
 
 _CONFIGURATION = {
@@ -159,25 +156,16 @@ class Git:
             complaint.open("wb") as complaining,
             (output or Path(os.devnull)).open("wb") as printing,
         ):
-            process = await asyncio.create_subprocess_exec(
-                "git",
-                f"--git-dir={self._home / 'repo'}",
-                *arguments,
+            async with running_program(
+                ["git", f"--git-dir={self._home / 'repo'}", *arguments],
                 env={**self._environment(protocols), **extra_environment},
                 cwd=self._home,
-                stdin=reading,
-                stdout=printing if output else asyncio.subprocess.PIPE,
-                stderr=complaining,
-                start_new_session=True,
-            )
-        try:
-            # Before the first byte has come.
-            limit_child(process.pid, memory_bytes=_MAX_MEMORY_BYTES, file_bytes=_MAX_FILE_BYTES)
-            printed = await _read(process) if process.stdout else b""
-            await process.wait()
-        finally:
-            if process.returncode is None:  # given up: its children must not outlive us
-                os.killpg(process.pid, signal.SIGKILL)
+                streams=Streams(
+                    stdin=reading, stdout=printing if output else PIPE, stderr=complaining
+                ),
+                limits=_LIMITS,
+            ) as process:
+                printed = await _read(process) if process.stdout else b""
                 await process.wait()
         if process.returncode:
             raise _explain_failure(_first_of(complaint))
@@ -229,7 +217,7 @@ def _first_of(complaint: Path) -> str:
         return reading.read(_CHUNK).decode(errors="replace")
 
 
-async def _read(process: asyncio.subprocess.Process) -> bytes:
+async def _read(process: Process) -> bytes:
     assert process.stdout is not None  # noqa: S101 - we asked for a pipe
     printed = bytearray()
     while chunk := await process.stdout.read(_CHUNK):

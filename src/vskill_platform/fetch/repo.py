@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import InvalidInput, SourceMoved, SourceRefused, SourceUnavailable
 from vskill_platform.fetch import snapshot
 from vskill_platform.fetch.file_names import Names

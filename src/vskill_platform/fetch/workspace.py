@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.fetch.private_folder import fits_into_memory, new_place, new_workspace
 from vskill_platform.fetch.snapshot import Listing
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from vskill_platform.base.killable_process import BROKE_DOWN, run_for_visitor
-from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import root_of
 from vskill_platform.fetch.fetch_source import inside

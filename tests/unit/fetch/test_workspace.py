@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.fetch import private_folder
 from vskill_platform.fetch.private_folder import (
     PREFIX,

@@ -10,7 +10,7 @@ import pytest
 from tests.archives import tar_of, zip_of, zip_of_names
 from tests.casts import a_skill_folder
 from tests.clocks import ManualClock
-from vskill_platform.base import bounded_process
+from vskill_platform.base import killable_process
 from vskill_platform.errors import InvalidInput, SourceRefused
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.intake.offer import Offer, prepare_offer
@@ -193,7 +193,7 @@ async def test_what_is_no_archive_is_refused(filename: str, content: bytes, comp
 async def test_an_archive_that_eats_memory_ends_its_process_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bounded_process, "MAX_MEMORY_BYTES", 150_000_000)
+    monkeypatch.setattr(killable_process, "MAX_MEMORY_BYTES", 150_000_000)
 
     with pytest.raises(SourceRefused, match="takes too much time or memory"):
         await take_archive(zip_of_names(300_000), filename="bomb.zip")

@@ -9,6 +9,7 @@ import pytest
 from anyio import CapacityLimiter
 
 from tests.casts import a_skill_folder
+from vskill_platform.base.killable_process import MAX_MEMORY_BYTES
 from vskill_platform.errors import ScanError
 from vskill_platform.scan import check_skill as check_module
 from vskill_platform.scan import limits
@@ -23,7 +24,7 @@ def die(_folder: Path, _name: str | None) -> ScanResult:
 
 
 def eat_memory(_folder: Path, _name: str | None) -> ScanResult:
-    raise AssertionError(len(bytearray(2 * check_module.MAX_MEMORY_BYTES)))
+    raise AssertionError(len(bytearray(2 * MAX_MEMORY_BYTES)))
 
 
 def hang(folder: Path, _name: str | None) -> ScanResult:

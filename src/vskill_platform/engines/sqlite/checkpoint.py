@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import apsw
 
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.engines.sqlite.file_watch import log_of
 
 log = get_logger(__name__)

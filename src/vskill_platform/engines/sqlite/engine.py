@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from vskill_platform.base.clock import Clock
-from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.engines.ports import (
     Change,
     ChangesPage,

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from anyio import CapacityLimiter
 
+from vskill_platform.base.bounded_turns import BoundedTurns
 from vskill_platform.base.killable_process import BROKE_DOWN, run_for_visitor
-from vskill_platform.base.recent import Recent
-from vskill_platform.base.short_queue import ShortQueue
+from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import SkillFile, SkillVersion
 from vskill_platform.scan.capabilities import Capabilities, new_capabilities
@@ -26,7 +26,7 @@ MAX_COMPARED_FILES = 300
 MAX_COMPARED_LINES = 50_000
 _MAX_CPU_SECONDS = 5
 #: Anybody may ask, so this has one process of its own: those that take uploads are not for it.
-_TURNS = ShortQueue(at_once=1, waiting=8, busy="other versions are being compared")
+_TURNS = BoundedTurns(at_once=1, waiting=8, busy="other versions are being compared")
 _BEYOND = "not compared: so much has changed that only the first files are"
 _ROOM_CHARACTERS = 8 * 1024 * 1024
 
@@ -66,7 +66,9 @@ def _weigh(compared: dict[str, _Compared]) -> int:
     return sum(100 + len(path) + sum(map(len, one.lines)) for path, one in compared.items())
 
 
-_recent: Recent[tuple[str, str], dict[str, _Compared]] = Recent(room=_ROOM_CHARACTERS, weigh=_weigh)
+_recent: LruCache[tuple[str, str], dict[str, _Compared]] = LruCache(
+    room=_ROOM_CHARACTERS, weigh=_weigh
+)
 
 
 async def diff_versions(old: SkillVersion, new: SkillVersion) -> VersionDiff:

@@ -4,8 +4,8 @@ import io
 import tarfile
 from collections.abc import Iterable
 
-from vskill_platform.base.few_threads import in_few_threads
-from vskill_platform.base.recent import Recent
+from vskill_platform.base.lru_cache import LruCache
+from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.scan.magic import is_wide_text
@@ -16,7 +16,7 @@ _ROOM_BYTES = 16 * 1024 * 1024
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SNIFF = 8192
 
-_recent: Recent[tuple[str, str], bytes] = Recent(room=_ROOM_BYTES, weigh=len)
+_recent: LruCache[tuple[str, str], bytes] = LruCache(room=_ROOM_BYTES, weigh=len)
 
 
 async def read_file(version: SkillVersion, path: str) -> bytes:

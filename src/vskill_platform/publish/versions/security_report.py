@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from vskill_platform.base.few_threads import in_few_threads
+from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.failure import results_in
 from vskill_platform.model.skill import SkillVersion

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.fetch.pack import Packed, pack
 from vskill_platform.fetch.snapshot import Snapshot, take_snapshot

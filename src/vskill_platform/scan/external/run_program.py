@@ -8,22 +8,19 @@ that keeps a pipe open. When it ends, or has to, its whole group does.
 import asyncio
 import os
 import shutil
-import signal
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 import msgspec
 
-from vskill_platform.base.process_limits import limit_child
-from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.base.off_loop import work_in_thread
+from vskill_platform.base.program import CannotStart, Limits, Streams, running_program
 from vskill_platform.errors import ScannerFailed
 
 #: More is not read: a scanner that says so much has gone astray.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
-#: No file that it writes gets larger.
-_MAX_FILE_BYTES = 256 * 1024 * 1024
+_LIMITS = Limits(file_bytes=256 * 1024 * 1024)
 _MAX_COMPLAINT = 2000
 
 
@@ -53,29 +50,21 @@ async def run_program(
     if found is None:
         raise ScannerFailed(f"the program {program} is not installed")
     printed, complaint = home / "stdout", home / "stderr"
-    with printed.open("wb") as stdout, complaint.open("wb") as stderr:
-        try:
-            process = await asyncio.create_subprocess_exec(
-                found,
-                *arguments,
-                env=_environment(Path(found), home, environment),
-                cwd=home,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise ScannerFailed(f"the program {program} cannot be run: {error.strerror}") from error
     try:
-        limit_child(process.pid, file_bytes=_MAX_FILE_BYTES)
-        async with asyncio.timeout(deadline.total_seconds()):
-            await process.wait()
-    finally:
-        # Also when it has ended: its children must not outlive it.
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        with printed.open("wb") as stdout, complaint.open("wb") as stderr:
+            async with (
+                running_program(
+                    [found, *arguments],
+                    env=_environment(Path(found), home, environment),
+                    cwd=home,
+                    streams=Streams(stdout=stdout, stderr=stderr),
+                    limits=_LIMITS,
+                ) as process,
+                asyncio.timeout(deadline.total_seconds()),
+            ):
+                await process.wait()
+    except CannotStart as error:
+        raise ScannerFailed(f"the program {program} cannot be run: {error.strerror}") from error
     return Ran(
         exit_code=process.returncode or 0,
         stdout=await work_in_thread(read_bounded, printed),

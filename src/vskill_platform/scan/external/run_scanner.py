@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.shortage import is_shortage
 from vskill_platform.base.show_text import show
-from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import ExternalScanResult, ExternalScanStatus, LocalScanner
 from vskill_platform.scan.exposed import redact

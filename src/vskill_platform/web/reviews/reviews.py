@@ -7,8 +7,7 @@ import msgspec
 from litestar.params import FromPath, JSONBody
 from litestar.response import Redirect, Template
 
-from vskill_platform.base.few_threads import in_few_threads
-from vskill_platform.base.work_in_thread import work_in_thread
+from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.errors import NotFound
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
 from vskill_platform.publish.moderation.hold_skill import reopened

@@ -20,7 +20,7 @@ from litestar.response.base import ASGIResponse
 from litestar.status_codes import HTTP_304_NOT_MODIFIED
 from litestar.types import Receive, Scope, Send
 
-from vskill_platform.base.few_threads import in_few_threads
+from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.find_version import find_archive, find_version

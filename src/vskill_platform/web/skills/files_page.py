@@ -5,7 +5,7 @@ from posixpath import dirname
 
 from litestar.response import Template
 
-from vskill_platform.base.few_threads import in_few_threads
+from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import SkillFile
 from vskill_platform.publish.versions.read_files import read_file, text_of

@@ -8,8 +8,8 @@ import msgspec
 from litestar.response import Template
 from markupsafe import Markup
 
-from vskill_platform.base.few_threads import in_few_threads
-from vskill_platform.base.recent import Recent
+from vskill_platform.base.lru_cache import LruCache
+from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.list_versions import Standing, list_versions
@@ -94,7 +94,7 @@ class Readme(msgspec.Struct, frozen=True):
     rendered: Rendered
 
 
-_recent: Recent[tuple[str, str, str], Readme] = Recent(
+_recent: LruCache[tuple[str, str, str], Readme] = LruCache(
     room=_ROOM_CHARACTERS, weigh=lambda readme: len(readme.rendered.html) + 1000
 )
 

@@ -10,7 +10,7 @@ from litestar import Response
 from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Template
 
-from vskill_platform.base.few_threads import in_few_threads
+from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.trust import TrustTier

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from vskill_platform.base.bounded_process import BROKE_DOWN
 
 from tests.casts import a_skill_folder
 from tests.unit.publish.versions.test_publish import publish
-from vskill_platform.base.recent import Recent
-from vskill_platform.base.short_queue import ShortQueue
+from vskill_platform.base.bounded_turns import BoundedTurns
+from vskill_platform.base.killable_process import BROKE_DOWN
+from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.errors import Busy
 from vskill_platform.fetch.pack import pack
 from vskill_platform.fetch.snapshot import take_snapshot
@@ -25,7 +25,7 @@ SLUG = "@local/tidy-notes"
 
 @pytest.fixture(autouse=True)
 def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_recent", Recent(room=10_000, weigh=len))
+    monkeypatch.setattr(module, "_recent", LruCache(room=10_000, weigh=len))
 
 
 async def changes(folder: Path, env: WorkerEnv) -> dict[str, FileChange]:
@@ -130,7 +130,7 @@ async def test_files_made_to_take_for_ever_cost_only_their_lines(
     async def broken(*_: object, **__: object) -> None:
         raise BROKE_DOWN[0]
 
-    monkeypatch.setattr(module, "run_bounded", broken)
+    monkeypatch.setattr(module, "run_for_visitor", broken)
     folder = a_skill_folder(tmp_path)
     await publish(folder, bound)
     (folder / "more.md").write_text("more")
@@ -150,7 +150,7 @@ async def two_versions(env: WorkerEnv, folder: Path) -> list[SkillVersion]:
 async def test_who_asks_while_many_others_wait_comes_back_later(
     bound: WorkerEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns = ShortQueue(at_once=1, waiting=0, busy="busy")
+    turns = BoundedTurns(at_once=1, waiting=0, busy="busy")
     monkeypatch.setattr(module, "_TURNS", turns)
     old, new = await two_versions(bound, tmp_path)
 
@@ -164,7 +164,7 @@ async def test_what_was_compared_lately_is_not_compared_again(
 ) -> None:
     old, new = await two_versions(bound, tmp_path)
     first = await diff_versions(old, new)
-    turns = ShortQueue(at_once=1, waiting=0, busy="busy")
+    turns = BoundedTurns(at_once=1, waiting=0, busy="busy")
     monkeypatch.setattr(module, "_TURNS", turns)
 
     async with turns.turn():  # else it would have to wait

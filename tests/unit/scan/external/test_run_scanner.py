@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.casts import a_skill_folder
 from tests.scanners import SARIF, a_program, a_result, a_scanner, sarif
+from vskill_platform.base.program import Limits
 from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import (
     MAX_FINDINGS,
@@ -202,7 +203,7 @@ async def test_megabytes_of_output_are_an_error(
 async def test_an_output_without_end_is_ended_by_the_system(
     skill: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_program, "_MAX_FILE_BYTES", 1024 * 1024)
+    monkeypatch.setattr(run_program, "_LIMITS", Limits(file_bytes=1024 * 1024))
 
     outcome = await scan(skill, "while True: print('x' * 100_000)\n")
 

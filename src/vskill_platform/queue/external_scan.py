@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import msgspec
 
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.shortage import is_shortage
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.base.work_in_thread import work_in_thread
 from vskill_platform.errors import Overtaken, ScanError, ScannerFailed
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.fetch.workspace import open_workspace
@@ -60,7 +60,7 @@ class Subject(msgspec.Struct, frozen=True):
         return whole - self.stopwatch.total_seconds - _MARGIN_SECONDS
 
 
-async def obtain_scan(one: ScannerInUse, subject: Subject) -> ExternalScan:
+async def get_or_begin_scan(one: ScannerInUse, subject: Subject) -> ExternalScan:
     """Return a scan of this content: one of just now, or one that was begun."""
     stored = await get_external_scan(subject.submission.id, one.name)
     known = stored.record if stored and stored.record.digest == subject.snapshot.digest else None

@@ -1,10 +1,10 @@
 """What was worked out lately is kept up to a size."""
 
-from vskill_platform.base.recent import Recent
+from vskill_platform.base.lru_cache import LruCache
 
 
-def a_memory(room: int) -> Recent[str, str]:
-    return Recent(room=room, weigh=len)
+def a_memory(room: int) -> LruCache[str, str]:
+    return LruCache(room=room, weigh=len)
 
 
 def test_what_was_kept_is_there() -> None:

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from vskill_platform.base.short_queue import ShortQueue
+from vskill_platform.base.bounded_turns import BoundedTurns
 from vskill_platform.errors import Busy
 
 
 async def test_who_comes_when_enough_others_wait_is_told_to_come_back() -> None:
-    queue = ShortQueue(at_once=1, waiting=1, busy="others do this")
+    queue = BoundedTurns(at_once=1, waiting=1, busy="others do this")
     order: list[str] = []
 
     async def come(name: str) -> None:
@@ -30,7 +30,7 @@ async def test_who_comes_when_enough_others_wait_is_told_to_come_back() -> None:
 
 
 async def test_who_gives_up_waiting_leaves_the_place_to_others() -> None:
-    queue = ShortQueue(at_once=1, waiting=1, busy="others do this")
+    queue = BoundedTurns(at_once=1, waiting=1, busy="others do this")
     async with queue.turn():
         waiting = asyncio.create_task(queue.turn().__aenter__())
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Work that visitors cause and that costs much: some at once, a few wait, the others come back."""
+"""A bounded queue for work that visitors cause: some run, a few wait, the rest get Busy."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,21 +8,21 @@ from anyio import CapacityLimiter
 from vskill_platform.errors import Busy
 
 
-class ShortQueue:
+class BoundedTurns:
     def __init__(self, *, at_once: int, waiting: int, busy: str) -> None:
-        self._places = CapacityLimiter(at_once)
-        self._room = at_once + waiting
+        self._slots = CapacityLimiter(at_once)
+        self._limit = at_once + waiting
         self._busy = busy
         self._count = 0
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a place; raise Busy at once if enough others wait already."""
-        if self._count >= self._room:
+        """Wait for a slot; raise Busy at once if the queue is full."""
+        if self._count >= self._limit:
             raise Busy(self._busy)
         self._count += 1
         try:
-            async with self._places:
+            async with self._slots:
                 yield
         finally:
             self._count -= 1

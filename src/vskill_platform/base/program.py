@@ -1,0 +1,71 @@
+"""Programs that are not ours, run with limits and killed with everything that they started.
+
+`base/off_loop.py` says when to use this. Arguments are a list, never a shell command.
+"""
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from vskill_platform.base.process_limits import limit_child
+
+
+class Streams(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a program reads from and writes to: a file, PIPE, or nothing."""
+
+    stdin: int | IO[bytes] = DEVNULL
+    stdout: int | IO[bytes] = DEVNULL
+    stderr: int | IO[bytes] = DEVNULL
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How large a file it may write, and how much memory each of its processes may have."""
+
+    file_bytes: int | None = None
+    memory_bytes: int | None = None
+
+
+class CannotStart(OSError):
+    """The program is not there, may not be run, or the system has no room for another process."""
+
+
+@asynccontextmanager
+async def running_program(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    streams: Streams,
+    limits: Limits,
+) -> AsyncIterator[Process]:
+    """Start a program in a process group of its own; the whole group is killed at the end.
+
+    The group is killed even if the program has ended: its children must not outlive it. Raises
+    CannotStart, and never another OSError of its own.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            env=env,
+            cwd=cwd,
+            stdin=streams.stdin,
+            stdout=streams.stdout,
+            stderr=streams.stderr,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CannotStart(error.errno, error.strerror) from error
+    try:
+        limit_child(process.pid, file_bytes=limits.file_bytes, memory_bytes=limits.memory_bytes)
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
