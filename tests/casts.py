@@ -11,6 +11,7 @@ from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.stores.records import encode
+from vskill_platform.stores.submission_store import iterate_submission_ids, read_submissions
 
 GOOD_MANIFEST = """\
 ---
@@ -75,3 +76,9 @@ def a_skill_folder(parent: Path, name: str = "tidy-notes", **files: str) -> Path
     for file, text in files.items():
         (folder / file.replace("__", "/").replace("_dot_", ".")).write_text(text)
     return folder
+
+
+async def count_in_state(state: SubmissionState) -> int:
+    """Count the submissions that are in a state, from the records themselves."""
+    pages = [await read_submissions(ids) async for ids in iterate_submission_ids()]
+    return sum(one.state is state for page in pages for one in page.values())

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import date
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from anyio import CapacityLimiter
 from tests.local_server import local_server
 from vskill_platform.scan.judge.ask_judge import Question, prepare_question
 from vskill_platform.settings import Settings
+from vskill_platform.stores.judge_store import JudgeDay
+from vskill_platform.stores.records import get_record
 
 KEY = "sk-test-0123456789"
 _FENCE = re.compile(r"^\[([0-9a-f]{24}) FACTS\]$", re.MULTILINE)
@@ -157,3 +160,9 @@ async def _read(reader: asyncio.StreamReader) -> Request:
     headers = {name.lower(): value for name, value in (item.split(": ", 1) for item in rest)}
     body = await reader.readexactly(int(headers["content-length"]))
     return Request(line, headers, msgspec.json.decode(body))
+
+
+async def used_on(day: date) -> JudgeDay:
+    """Return what the judge has used on a day, as it is stored."""
+    stored = await get_record(f"judge-day:{day}", JudgeDay)
+    return stored.record if stored else JudgeDay(day=day)

@@ -133,3 +133,12 @@ def test_a_folder_has_two_modules_or_more() -> None:
     for folder in {path.parent for path in SOURCES}:
         modules = {*folder.glob("*.py"), *(path.parent for path in folder.glob("*/__init__.py"))}
         assert len(modules - {folder / "__init__.py"}) >= 2, folder
+
+
+def test_the_map_of_the_package_names_every_folder() -> None:
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+
+    described = ast.get_docstring(ast.parse((PACKAGE / "__init__.py").read_text())) or ""
+
+    named = re.findall(r"(?:^|\s{3,})([a-z]+)(?=\s{2,})", described, re.MULTILINE)
+    assert sorted(named) == sorted(folders)

@@ -1,12 +1,14 @@
-"""A verified registry of agent skills.
+"""A verified registry of agent skills. A module imports only from the folders below its own.
 
-cli       the operator's and the user's hand
-web       HTTP in and out
-cron      what the clock starts          queue     worker, consumer, the walk
-intake    the one way in                 publish   versions and archives
-fetch     the outside world              scan      what a skill does, and whether that is bad
-stores    records and their keys         runtime   the worker env
-engines   bytes: key-value and queue     model     structs and rules, no I/O
+cli        commands for operators and users
+web        pages and the JSON API
+cron       scheduled jobs              queue     worker, and the pipeline of a submission
+catalogue  search index                intake    submitting skills
+publish    versions, moderation        access    users, sessions, tokens, namespaces
+fetch      git repos and archives      scan      what a skill does, and whether that is bad
+stores     records and their keys      runtime   settings and engine of the running process
+engines    databases: records, queue   model     data structures and rules, no I/O
+base       building blocks that know nothing about skills
 """
 
 __version__ = "0.1.0"

@@ -12,7 +12,17 @@ import pytest
 
 from tests.casts import a_skill_folder
 from tests.clocks import NOON, ManualClock, TickingClock
-from tests.judges import KEY, JudgeServer, Request, judge_server, saying, sending, silence, writing
+from tests.judges import (
+    KEY,
+    JudgeServer,
+    Request,
+    judge_server,
+    saying,
+    sending,
+    silence,
+    used_on,
+    writing,
+)
 from tests.repos import a_repo
 from vskill_platform.intake.dead_letters import revive_dead_letter
 from vskill_platform.intake.submit import SubmitKind, submit
@@ -28,7 +38,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import Secret
 from vskill_platform.stores.db import commit, get_now
-from vskill_platform.stores.judge_store import SAID_TTL, get_judge_day
+from vskill_platform.stores.judge_store import SAID_TTL
 from vskill_platform.stores.records import encode
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.skill_store import get_skill
@@ -114,7 +124,7 @@ async def test_a_skill_that_the_judge_finds_harmless_is_published(
     report = await report_of(ended)
     assert report.judgement
     assert (report.judgement.opinion, report.judgement.cost) == (Opinion.PUBLISH, 0.003)
-    assert (await get_judge_day(NOON.date())).tokens == 1100
+    assert (await used_on(NOON.date())).tokens == 1100
 
 
 async def test_a_judge_a_reviewer_and_a_known_commit_make_t4(
@@ -352,7 +362,7 @@ async def test_over_budget_nobody_is_asked(
     assert (ended.state, judge.requests) == (state, [])
     (finding,) = (await report_of(ended)).findings
     assert (finding.rule, finding.severity) == ("RUN-BUDGET", severity)
-    assert (await get_judge_day(NOON.date())).tokens == 0
+    assert (await used_on(NOON.date())).tokens == 0
 
 
 async def test_an_instruction_that_does_not_fit_is_for_a_person(

@@ -131,24 +131,10 @@ async def claim_external_scan(
     return claimed if await put_external_scan(claimed, expected=stored.revision) else None
 
 
-async def finish_external_scan(
-    scan: ExternalScan,
-    status: ExternalScanStatus,
-    *,
-    digest: str | None = None,
-    findings: tuple[Finding, ...] = (),
-) -> bool:
-    """Write down how a scan ended; refused when it is no longer this one that is in flight."""
-    answer = ExternalScanResult(status=status, findings=findings)
-    scanned = msgspec.structs.replace(scan, digest=digest) if digest else scan
-    return await end_external_scan(scan, answer, scanned=scanned)
-
-
 async def end_external_scan(
     scan: ExternalScan,
     answer: ExternalScanResult,
     *,
-    scanned: ExternalScan | None = None,
     heard: Heard | None = None,
 ) -> bool:
     """End a scan, once, and wake the submission that waits for it, in one commit.
@@ -157,7 +143,7 @@ async def end_external_scan(
     same moment, or the submission may have started to wait just now.
     """
     ended = msgspec.structs.replace(
-        scanned or scan,
+        scan,
         status=answer.status,
         completed_at=get_now(),
         findings=answer.findings,

@@ -68,11 +68,6 @@ async def put_judgement(key: str, judgement: Judgement) -> None:
     await commit([Put(_SAID + key, said, due=NEVER, expires_at=expires_at)])
 
 
-async def get_judge_day(day: date) -> JudgeDay:
-    stored = await get_record(f"{_DAY}{day}", JudgeDay)
-    return stored.record if stored else JudgeDay(day=day)
-
-
 async def reserve_tokens(tokens: int, *, limit: int) -> Reservation | None:
     """Take tokens from the budget of today; None if there are not so many left."""
 

@@ -251,16 +251,6 @@ async def get_submission_index(*, after: str | None = None, limit: int = 50) -> 
     return SubmissionPage(await read_each(page.keys, _decode_submission), page.cursor)
 
 
-async def count_submissions_by_state() -> dict[SubmissionState, int]:
-    """Count the records themselves, when asked: no counter that could be wrong."""
-    counts = dict.fromkeys(SubmissionState, 0)
-    for state in await read_each(
-        await list_all_keys(_SUBMISSION), lambda key, value: _decode_submission(key, value).state
-    ):
-        counts[state] += 1
-    return counts
-
-
 async def get_source_owner(source: Source) -> str | None:
     """Return the id of the submission that owns this source."""
     stored = await get_record(SOURCE_PREFIX + source.key, str)

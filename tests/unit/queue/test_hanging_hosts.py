@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from anyio import CapacityLimiter, wait_all_tasks_blocked
 
-from tests.casts import a_skill_folder
+from tests.casts import a_skill_folder, count_in_state
 from tests.git_server import GitServer, a_git_server
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.submit_set import submit_paths
@@ -23,7 +23,6 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.fetch_limits import FetchLimits
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.stores.submission_store import (
-    count_submissions_by_state,
     follow_submission,
     get_history,
 )
@@ -125,7 +124,7 @@ async def test_forty_submissions_make_forty_fetches_and_no_needless_history(
 
     await Worker(reaching).run(asyncio.Event(), drain=True)
 
-    assert (await count_submissions_by_state())[SubmissionState.PUBLISHED] == 40
+    assert await count_in_state(SubmissionState.PUBLISHED) == 40
     # A fetch asks for the refs twice: for the trees first, then for the files.
     refs = [path for path in server.asked if "/info/refs" in path]
     assert len(refs) == 2 * 40

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from anyio import CapacityLimiter
 
+from tests.casts import count_in_state
 from tests.clocks import ManualClock
 from tests.unit.queue.conftest import SubmitSkill
 from vskill_platform.base.clock import SystemClock
@@ -20,7 +21,6 @@ from vskill_platform.queue.process_submission import process_submission
 from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.heartbeat_store import get_heartbeats
-from vskill_platform.stores.submission_store import count_submissions_by_state
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 
@@ -33,7 +33,7 @@ async def test_a_drained_queue_leaves_nothing_behind(
 
     await Worker(bound).run(asyncio.Event(), drain=True)
 
-    assert (await count_submissions_by_state())[SubmissionState.PUBLISHED] == 7
+    assert await count_in_state(SubmissionState.PUBLISHED) == 7
     stats = await bound.engine.queue.stats()
     assert (stats.ready, stats.leased, stats.delayed) == (0, 0, 0)
 
@@ -87,7 +87,7 @@ async def test_a_stop_lets_what_runs_come_to_its_end(
     stop.set()
     await run
 
-    assert (await count_submissions_by_state())[SubmissionState.PUBLISHED] == 1
+    assert await count_in_state(SubmissionState.PUBLISHED) == 1
 
 
 async def test_what_does_not_end_in_the_grace_is_handed_back(
@@ -168,12 +168,12 @@ async def test_a_paused_queue_is_left_alone(
     await bound.engine.queue.pause(timedelta(minutes=10))
 
     await Worker(bound).run(asyncio.Event(), drain=True)
-    paused = (await count_submissions_by_state())[SubmissionState.RECEIVED]
+    paused = await count_in_state(SubmissionState.RECEIVED)
     clock.advance(minutes=10)
     await Worker(bound).run(asyncio.Event(), drain=True)
 
     assert paused == 1
-    assert (await count_submissions_by_state())[SubmissionState.PUBLISHED] == 1
+    assert await count_in_state(SubmissionState.PUBLISHED) == 1
 
 
 def test_the_real_clock_has_a_time_zone() -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from tests.clocks import ManualClock
 from vskill_platform.errors import Overtaken
-from vskill_platform.model.scanner import MAX_FINDINGS, ExternalScanStatus
+from vskill_platform.model.scanner import MAX_FINDINGS, ExternalScanResult, ExternalScanStatus
 from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.external_scan_dispatch import (
@@ -15,7 +15,7 @@ from vskill_platform.stores.external_scan_dispatch import (
 )
 from vskill_platform.stores.external_scan_store import (
     claim_external_scan,
-    finish_external_scan,
+    end_external_scan,
     get_external_scan,
     get_external_scans,
 )
@@ -47,20 +47,23 @@ async def test_only_one_scanner_gets_a_pending_scan(bound: WorkerEnv) -> None:
     assert await claim_external_scan("a/b/c", "gitleaks", claimed_by="vm") is None
 
 
-async def test_a_finished_scan_says_what_was_scanned_and_can_be_asked_for_again(
+async def test_a_finished_scan_keeps_its_first_findings_and_can_be_asked_for_again(
     bound: WorkerEnv,
 ) -> None:
     await dispatch_external_scan("a/b/c", "semgrep")
     scan = await claim_external_scan("a/b/c", "semgrep", claimed_by="vm")
     assert scan
 
-    done = await finish_external_scan(
-        scan, ExternalScanStatus.FAIL, digest="d1", findings=(FINDING,) * (MAX_FINDINGS + 5)
+    done = await end_external_scan(
+        scan,
+        ExternalScanResult(
+            status=ExternalScanStatus.FAIL, findings=(FINDING,) * (MAX_FINDINGS + 5)
+        ),
     )
 
     assert done
     (stored,) = await get_external_scans("a/b/c")
-    assert (stored.status, stored.digest) == (ExternalScanStatus.FAIL, "d1")
+    assert stored.status is ExternalScanStatus.FAIL
     assert len(stored.findings) == MAX_FINDINGS
     assert await dispatch_external_scan("a/b/c", "semgrep")
 
@@ -78,7 +81,7 @@ async def test_a_scan_that_nobody_finishes_times_out(bound: WorkerEnv, clock: Ma
 
     assert (before, after) == (0, 2)
     assert await status_of("a/b/c", "semgrep") is ExternalScanStatus.TIMED_OUT
-    assert not await finish_external_scan(late, ExternalScanStatus.PASS)
+    assert not await end_external_scan(late, ExternalScanResult(status=ExternalScanStatus.PASS))
     assert await release_dead_external_scans() == 0
 
 
@@ -91,8 +94,8 @@ async def test_a_scan_that_was_begun_anew_takes_no_answer_to_the_old_one(bound: 
         "sub_1", "gitleaks", digest="d1", lease=lease, claimed_by="node-1"
     )
 
-    refused = await finish_external_scan(old, ExternalScanStatus.PASS)
-    taken = await finish_external_scan(new, ExternalScanStatus.FAIL)
+    refused = await end_external_scan(old, ExternalScanResult(status=ExternalScanStatus.PASS))
+    taken = await end_external_scan(new, ExternalScanResult(status=ExternalScanStatus.FAIL))
 
     assert (refused, taken) == (False, True)
     assert await status_of("sub_1", "gitleaks") is ExternalScanStatus.FAIL

@@ -4,12 +4,12 @@ import asyncio
 from datetime import timedelta
 
 from tests.clocks import NOON, ManualClock
+from tests.judges import used_on
 from tests.unit.scan.judge.test_combine import a_judgement
 from vskill_platform.engines.ports import Put
 from vskill_platform.model.judgement import Opinion
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.judge_store import (
-    get_judge_day,
     get_judgement,
     judgement_key,
     put_judgement,
@@ -24,7 +24,7 @@ async def test_a_race_for_the_last_tokens_never_overspends(bound: WorkerEnv) -> 
     taken = await asyncio.gather(*(reserve_tokens(300, limit=1000) for _ in range(20)))
 
     assert sum(reservation is not None for reservation in taken) == 3
-    assert (await get_judge_day(TODAY)).tokens == 900
+    assert (await used_on(TODAY)).tokens == 900
 
 
 async def test_settling_at_once_forgets_nobody(bound: WorkerEnv) -> None:
@@ -34,7 +34,7 @@ async def test_settling_at_once_forgets_nobody(bound: WorkerEnv) -> None:
         *(settle_tokens(item, used=50, cost=0.01) for item in taken if item is not None)
     )
 
-    day = await get_judge_day(TODAY)
+    day = await used_on(TODAY)
     assert (day.tokens, day.calls, day.cost) == (1000, 20, 0.2)
 
 
@@ -49,8 +49,8 @@ async def test_every_day_has_its_own_budget_by_utc(bound: WorkerEnv, clock: Manu
 
     assert early
     assert early.day == TODAY + timedelta(days=1)
-    assert (await get_judge_day(TODAY)).tokens == 10
-    assert (await get_judge_day(early.day)).tokens == 900
+    assert (await used_on(TODAY)).tokens == 10
+    assert (await used_on(early.day)).tokens == 900
 
 
 async def test_what_was_used_beyond_the_guess_counts(bound: WorkerEnv) -> None:

@@ -20,7 +20,6 @@ from vskill_platform.model.submission import (
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.records import encode
 from vskill_platform.stores.submission_store import (
-    count_submissions_by_state,
     follow_submission,
     get_stuck_submissions,
     get_submission,
@@ -168,17 +167,6 @@ async def test_the_index_has_the_newest_first_page_by_page(bound: WorkerEnv) -> 
 
     assert [item.id for item in first.submissions + rest.submissions] == ids[::-1]
     assert rest.cursor is None
-
-
-async def test_counts_are_counted_from_the_records(bound: WorkerEnv) -> None:
-    states = [SubmissionState.PUBLISHED, SubmissionState.PUBLISHED, SubmissionState.REJECTED]
-    await stored(bound.engine, *(a_submission(state) for state in states))
-
-    counts = await count_submissions_by_state()
-
-    assert counts[SubmissionState.PUBLISHED] == 2
-    assert counts[SubmissionState.REJECTED] == 1
-    assert counts[SubmissionState.RECEIVED] == 0
 
 
 async def test_a_submission_is_followed_from_where_it_is_to_its_end(bound: WorkerEnv) -> None:

@@ -26,13 +26,6 @@ def sign_dispatch(body: bytes, *, key: Secret, now: datetime) -> dict[str, str]:
     return {TIMESTAMP_HEADER: moment, SIGNATURE_HEADER: signed}
 
 
-def sign_callback(body: bytes, *, key: Secret, now: datetime) -> dict[str, str]:
-    """Return the headers that a scanner sends with its answer."""
-    moment = str(int(now.timestamp()))
-    signed = _sign(key, moment.encode(), body)
-    return {TIMESTAMP_HEADER: moment, SIGNATURE_HEADER: signed}
-
-
 def check_callback(
     body: bytes, *, moment: str, signature: str, key: Secret, now: datetime
 ) -> datetime:
