@@ -75,7 +75,7 @@ def _readings(found: re.Match[str], line_length: int) -> Iterator[str]:
     """Yield what may be the command: nobody says where it ends and the sentence goes on."""
     whole = _NEXT_SENTENCE.split(found[1])[0]
     piped = _ONLY_PIPED.match(whole)
-    for code in {whole, whole[:line_length], piped[0] if piped else whole}:
+    for code in dict.fromkeys((whole, whole[:line_length], piped[0] if piped else whole)):
         plain = code.rstrip("*_~.,:)\"'” ")
         if _MATTERS.search(plain.encode(errors="replace")):
             yield plain

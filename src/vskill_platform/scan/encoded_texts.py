@@ -20,12 +20,26 @@ from vskill_platform.scan.hidden_text import visible
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.magic import FileType
 from vskill_platform.scan.paragraphs import Paragraphs
+from vskill_platform.scan.pattern_set import lines_with
 from vskill_platform.scan.prose import read_prose
 from vskill_platform.scan.skill_files import ScanFile
 
 _HINT = re2.compile(
     r"(?i)decod|decrypt|decipher|unscramble|rot-?13|backwards|in reverse|reversed|character codes"
     r"|caesar|解码|декодир|デコード|dekodier"
+)
+#: The same words once the marks that may cut them are gone, across the end of a line, too.
+_BARE_HINT = re2.compile(
+    _HINT.pattern.replace("in reverse", r"in[\s|>]+reverse").replace(
+        "character codes", r"character[\s|>]+codes"
+    )
+)
+_MARKS = b"*`~=_\\"
+#: What else can stand inside of words and is not shown: tags, comments, footnotes, links.
+_UNSHOWN = r"(?:<[^<>]*>|<!--|\[\^|\[[^\[\]]*\][(\[]|\]\([^)]*\)(?:\s*\))?|\]\[[^\[\]]*\])+"
+_CUT_WORD = re2.compile(
+    rf"(?i)[\pL\pN-]{_UNSHOWN}[\pL\pN\[\]-]|<!--|&(?:#|[a-z]{{2,31}};|lt|gt|amp)"
+    rf"|\b(?:in|character)[\s|>]*{_UNSHOWN}[\s|>]*(?:r|c|\[|<)"
 )
 _ROT13 = re2.compile(r"(?i)rot-?13|caesar|\bcipher")
 _REVERSED = re2.compile(r"(?i)backwards|in reverse|reversed")
@@ -58,7 +72,7 @@ def _facts(text: str) -> Iterator[Fact]:
     is_told = _HINT.search(raw) is not None
     if not is_told and any(plain is None for _, _, plain in coded):
         # Marks and letters of other scripts may hide the words from a look at the raw text.
-        is_told = _HINT.search(Paragraphs(visible(text), 1).plain.text) is not None
+        is_told = _is_told_in_plain_words(visible(text))
     if is_told:
         coded += islice(_lines(text, raw), _MAX_LINES)
     for start, shown, plain in coded:
@@ -67,6 +81,13 @@ def _facts(text: str) -> Iterator[Fact]:
             yield from _read(plain, line)
         elif is_told and plain is None:
             yield Fact(act=Act.ENCODED, line=line, text=shorten(shown))
+
+
+def _is_told_in_plain_words(text: str) -> bool:
+    """Look for the words as a reader gets them, which takes long and is seldom needed."""
+    bare = text.encode(errors="replace").translate(None, _MARKS)
+    may_be_told = _BARE_HINT.search(bare) or _CUT_WORD.search(bare)
+    return may_be_told is not None and _HINT.search(Paragraphs(text, 1).plain.text) is not None
 
 
 #: Where something encoded stands, the thing itself, and its plain text if there is one.
@@ -90,10 +111,12 @@ def _lines(text: str, raw: bytes) -> Iterator[_Coded]:
     """Read the lines at and below the words that speak of ROT13 or of reading backwards."""
     if not (_ROT13.search(raw) or _REVERSED.search(raw)):
         return
+    speak_of_rot13 = {number for number, _ in lines_with(_ROT13, text)}
+    speak_of_reversal = {number for number, _ in lines_with(_REVERSED, text)}
     start, rotated, reversed_ = 0, 0, 0
-    for line in text.split("\n"):
-        rotated = _REACH if _ROT13.search(line) else rotated - 1
-        reversed_ = _REACH if _REVERSED.search(line) else reversed_ - 1
+    for number, line in enumerate(text.split("\n"), start=1):
+        rotated = _REACH if number in speak_of_rot13 else rotated - 1
+        reversed_ = _REACH if number in speak_of_reversal else reversed_ - 1
         if rotated > 0:
             yield start, line, codecs.decode(line, "rot13")
         if reversed_ > 0:

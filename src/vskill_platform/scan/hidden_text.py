@@ -1,6 +1,7 @@
 """Characters that a reader does not see but a model does, and a view of the text without them."""
 
 import re
+import string
 import unicodedata
 from functools import lru_cache
 
@@ -12,12 +13,13 @@ from vskill_platform.model.lookalike import CONFUSABLES
 _MIN_MESSAGE = 4
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
-#: Joiners are part of emoji and of several scripts, so only between Latin letters do they hide.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2060-\u2065"
-    "\u206a-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef]"
-    "|(?<=[A-Za-z])[\u200c\u200d\ufffd](?=[A-Za-z])"
+_UNSEEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2060-\u2065"
+    "\u206a-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef"
 )
+#: Joiners are part of emoji and of several scripts, so only between Latin letters do they hide.
+_JOINERS = "\u200c\u200d\ufffd"
+_INVISIBLE = re.compile(f"[{_UNSEEN}]|(?<=[A-Za-z])[{_JOINERS}](?=[A-Za-z])")
 #: Cyrillic letters inside of Latin words: no language writes so.
 _CYRILLIC = "[\u0430-\u044f\u0455\u0456\u0458]"
 _MIXED = re.compile(f"[A-Za-z]{_CYRILLIC}|{_CYRILLIC}[A-Za-z]")
@@ -35,7 +37,7 @@ _FOREIGN = "[\u0251\u0261\u0131\u0184\u01c0\u0370-\u058f\u13a0-\u13f5\u1d00-\u1d
 _ALIKE = "".join(chr(code) for code in _DRAWN_ALIKE)
 #: A word of letters that all look like Latin ones.
 _ALIKE_WORD = re.compile(rf"(?<!\w)[{_ALIKE}]{{2,60}}(?!\w)")
-_LATIN = re.compile("[A-Za-z]")
+_LATIN = string.ascii_letters.encode()
 #: Marks above, below or through a Latin letter.
 _STACKED = re.compile("(?<=[A-Za-z])[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]+")
 _STACKED_TRACE = re2.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]")
@@ -43,8 +45,13 @@ _MIXED_WORD = re.compile(
     rf"\b(?:[A-Za-z_]\w{{0,60}}{_FOREIGN}|{_FOREIGN}\w{{0,60}}[A-Za-z_])\w{{0,60}}"
 )
 _FOREIGN_LETTER = re.compile(_FOREIGN)
-_ANSI = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
-_ANY = re.compile(f"{_TAGS.pattern}|{_BIDI.pattern}|{_INVISIBLE.pattern}|{_ANSI.pattern}")
+#: What is removed: tags, marks of direction, unseen characters, and what colours a terminal. It
+#: begins with one class of characters, which is searched five times faster than a choice.
+_HIDING = f"\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069{_UNSEEN}"
+_ANY = re.compile(
+    f"[\x1b{_JOINERS}{_HIDING}](?:(?<=[{_HIDING}])|(?<=[A-Za-z][{_JOINERS}])(?=[A-Za-z])"
+    "|(?<=\x1b)\\[[0-9;]*[A-Za-z])"
+)
 _CUT_WORD = re.compile(f"[A-Za-z](?:{_INVISIBLE.pattern})+[A-Za-z]")
 #: Variation selectors one after the other: each stands for a byte of a hidden text.
 _SELECTED = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{6,}")
@@ -78,7 +85,9 @@ def visible(text: str) -> str:
         return plain
     plain = _MIXED_WORD.sub(lambda word: word[0].translate(_DRAWN_ALIKE), plain)
     # In a text that is Latin for the most part, a whole word of such letters is one of its words.
-    if len(_LATIN.findall(plain)) > len(_FOREIGN_LETTER.findall(plain)):
+    raw = _encoded(plain)
+    latin = len(raw) - len(raw.translate(None, _LATIN))
+    if latin > len(_FOREIGN_LETTER.findall(plain)):
         plain = _ALIKE_WORD.sub(lambda word: word[0].translate(_DRAWN_ALIKE), plain)
     return plain
 

@@ -1,6 +1,7 @@
 """Files that the instructions tell the agent to follow: they are instructions themselves."""
 
 import re
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 import msgspec
@@ -41,14 +42,11 @@ def with_obeyed(files: list[ScanFile]) -> list[ScanFile]:
     return changed
 
 
-def _ordered(text: str) -> set[str]:
+def _ordered(text: str) -> Iterator[str]:
     """Name the files in lines that order the agent to follow something."""
-    return {
-        _name(found)
-        for _, line in lines_with(_MAY_ORDER, text)
-        if _ORDER.search(line)
-        for found in _FILE.findall(line)
-    }
+    for _, line in lines_with(_MAY_ORDER, text):
+        if _ORDER.search(line):
+            yield from map(_name, _FILE.findall(line))
 
 
 def _name(path: str) -> str:

@@ -33,10 +33,9 @@ def _lexicon() -> _Lexicon:
         for name, table in tables.items()
         if table is not words
     ]
-    chosen += _of_other_languages(words)
-    return _Lexicon(
-        [act for act, _ in chosen], PatternSet(f"(?im){pattern}" for _, pattern in chosen)
-    )
+    others = list(_of_other_languages(words))
+    groups = [[f"(?im){pattern}" for _, pattern in group] for group in (chosen, others)]
+    return _Lexicon([act for act, _ in chosen + others], PatternSet(*groups))
 
 
 @cache

@@ -106,19 +106,26 @@ class _Named:
 
 def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
     left = _MAX_TOKENS
-    patterns: list[Any] = [_INTERPRETED] if is_code else [_INTERPRETED, _TOLD]
-    patterns += [_BARE] if "./" in text else []
-    patterns += [_LOOP] if "for " in text else []
-    for pattern in patterns:
-        for found in pattern.finditer(text):
+    raw = text.encode(errors="replace")  # the engine searches bytes many times faster
+    patterns: list[tuple[Any, Any]] = [(_INTERPRETED, raw)]
+    patterns += [] if is_code else [(_TOLD, raw)]
+    patterns += [(_BARE, text)] if "./" in text else []
+    patterns += [(_LOOP, text)] if "for " in text else []
+    for pattern, hay in patterns:
+        for found in pattern.finditer(hay):
             left -= 1
             if left < 0:
                 return
-            token = _HERE.sub("", found["path"]).strip("`'\").,:;").lower()
+            by = found["by"].decode() if pattern is _INTERPRETED else ""
+            token = _HERE.sub("", _decoded(found["path"])).strip("`'\").,:;").lower()
             if len(token) > 1 and not token.startswith("-"):
-                yield token, _INTERPRETERS.get(found.groupdict().get("by") or "", "")
+                yield token, _INTERPRETERS.get(by, "")
     for found in _MODULE.finditer(text) if " -m" in text else ():
         yield found["path"].replace(".", "/").lower() + ".py", "python"
+
+
+def _decoded(path: str | bytes) -> str:
+    return path if isinstance(path, str) else path.decode(errors="replace")
 
 
 def _marked(file: ScanFile, ran: _Named) -> ScanFile:

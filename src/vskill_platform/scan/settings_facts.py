@@ -1,9 +1,9 @@
 """Facts about files of settings and about fences that show some: what they run, connect and say."""
 
-import re
 from collections.abc import Iterator
 
 import msgspec
+import re2
 
 from vskill_platform.scan.collect import Placed
 from vskill_platform.scan.dependencies import run_at
@@ -21,14 +21,20 @@ from vskill_platform.scan.skill_files import Role, ScanFile, is_prose, name_of, 
 #: Lists of what is installed, with nothing in them that is run.
 _LOCKS = frozenset({"package-lock.json", "pnpm-lock.yaml", "poetry.lock", "composer.lock"})
 #: A fence without any of these holds nothing that is looked for here.
-_FENCE_HINT = re.compile(r"mcp|command|\brun\b|script|hooks|exec", re.IGNORECASE)
+_FENCE_HINT = re2.compile(r"(?i)mcp|command|\brun\b|script|hooks|exec")
+#: Any fence that holds settings begins like this; most texts have none, and are not cut up.
+_SETTINGS_FENCE = re2.compile(
+    r"(?i)(?:```|~~~)[`~{}.\s\v\x1c-\x1f\x{85}\pZ]*(?:jsonc?|ya?ml|toml|\{)"
+)
+#: All blanks that `re` knows; this engine's own class has only those of ASCII.
+_SPACE = r"[\s\v\x1c-\x1f\x{85}\pZ]"
 #: A text that reads like a command line.
-_COMMAND_LINE = re.compile(
-    r"(?m)^\s*(?:sudo\s+)?(?:curl|wget|bash|sh|zsh|python3?|node|npx|npm|pip3?|uvx?|powershell|pwsh|"
+_COMMAND_LINE = re2.compile(
+    rf"(?m)^{_SPACE}*(?:sudo{_SPACE}+)?(?:curl|wget|bash|sh|zsh|python3?|node|npx|npm|pip3?|uvx?|powershell|pwsh|"
     r"cmd|osascript|nc|ncat|socat|eval|echo|printf|cat|tar|rm|dd|scp|ssh|env|printenv|crontab|"
     r"launchctl|systemctl|chmod|docker|claude|codex|base64|nohup|xattr|spctl|perl|ruby|php|find|"
-    r"mkfifo|exec|source|xmrig|git|sudo)(?=[\s\"'$<>|;&]|$)"
-    r"|\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|/dev/tcp/|[$]\(\s*(?:curl|wget)\b"
+    r"mkfifo|exec|source|xmrig|git|sudo)(?:[\s\"'$<>|;&\v\x1c-\x1f\x{85}\pZ]|$)"
+    rf"|\|{_SPACE}*(?:sudo{_SPACE}+)?(?:ba|z|da)?sh\b|/dev/tcp/|[$]\({_SPACE}*(?:curl|wget)\b"
 )
 
 
@@ -44,19 +50,29 @@ def _facts(file: ScanFile) -> Iterator[Placed]:
         yield from _placed(file, read_settings(file.text, kind), file.role, shift=0)
     elif file.role is Role.INSTRUCTION and not file.language and not is_prose(file.path):
         yield from _words(file, [(1, file.text)], file.role)  # a page, a picture, a table
-    elif is_prose(file.path) and "```" in file.text and _is_worth_reading(file.text):
+    elif is_prose(file.path) and "```" in file.text and _may_show_settings(file.text):
         for region in split_markdown(file.text):
             kind = FENCES.get(region.language) or _guess(region.language, region.text)
             if region.kind is RegionKind.FENCE and kind and _is_worth_reading(region.text):
                 found = read_settings(region.text, kind)
                 found.texts = []  # words in fences are read with the rest of the text
-                if not found.commands and _COMMAND_LINE.search(region.text):
+                if not found.commands and _has_command_line(region.text):
                     found.commands = [(1, region.text)]  # whatever the fence calls it
                 yield from _placed(file, found, file.role, shift=region.line)
 
 
+def _may_show_settings(text: str) -> bool:
+    raw = text.encode(errors="replace")
+    return _SETTINGS_FENCE.search(raw) is not None and _is_worth_reading(text)
+
+
 def _is_worth_reading(text: str) -> bool:
-    return bool(_FENCE_HINT.search(text) or _COMMAND_LINE.search(text))
+    raw = text.encode(errors="replace")  # strings of code may hold half a character
+    return bool(_FENCE_HINT.search(raw) or _COMMAND_LINE.search(raw))
+
+
+def _has_command_line(text: str) -> bool:
+    return _COMMAND_LINE.search(text.encode(errors="replace")) is not None
 
 
 def _guess(language: str, text: str) -> str:
@@ -95,7 +111,7 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator
         part = visible(text).rstrip("\n")  # escapes hide characters from the file's own view
         parts.append(part)
         lines += [line] * (part.count("\n") + 2)
-        if _COMMAND_LINE.search(part):
+        if _has_command_line(part):
             for fact in run_at(part, line):
                 if fact.act is not Act.OPAQUE:
                     yield _at(file, fact, role, 0)

@@ -111,3 +111,16 @@ def test_a_text_full_of_beginnings_hides_nothing() -> None:
     assert list(PatternSet(words).finds(hay)) == []
     assert [place for place, _, _ in PatternSet(words).finds(f"{hay} {words[77]}")] == [77]
     assert Precheck(words).possible_in(f"{hay} {words[77]}") == [77]
+
+
+def test_patterns_of_several_groups_are_counted_through() -> None:
+    patterns = PatternSet(PATTERNS[:1], PATTERNS[1:])
+    text = "k\u00f6nig, deadbeef, then send the key"
+
+    assert [(place, text[start:end]) for place, start, end in patterns.finds(text)] == [
+        (0, "send the key"),
+        (1, "deadbeef"),
+        (2, "k\u00f6nig"),
+    ]
+    assert patterns.may_find(text, frozenset({2}))
+    assert not patterns.may_find("deadbeef", frozenset({2}))

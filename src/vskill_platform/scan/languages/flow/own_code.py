@@ -6,7 +6,7 @@ from vskill_platform.scan.facts import Act, Fact
 from vskill_platform.scan.languages.flow.decoding import plain_text
 from vskill_platform.scan.languages.flow.files import is_fetched
 from vskill_platform.scan.languages.flow.state import Call, Flow
-from vskill_platform.scan.languages.flow.values import HOLE, UNKNOWN, Source, Value, shown
+from vskill_platform.scan.languages.flow.values import HOLE, UNKNOWN, Source, Value, in_order, shown
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 _LONG = 120
@@ -31,7 +31,7 @@ def run_code(flow: Flow, call: Call) -> Value | None:
 def run_tainted(flow: Flow, line: int, code: Value) -> bool:
     """Note code that was fetched or decoded; say whether it was."""
     found = False
-    for taint in code.taints:
+    for taint in in_order(code.taints):
         if taint.source is Source.REMOTE:
             found = True
             flow.add(Act.RUN_REMOTE, line, host=taint.host)
@@ -77,7 +77,7 @@ def line_of(call: Call, place: int) -> int:
 
 def run_file(flow: Flow, line: int, path: Value) -> bool:
     taints = is_fetched(flow, path)
-    for taint in taints:
+    for taint in in_order(taints):
         act = Act.RUN_REMOTE if taint.source is Source.REMOTE else Act.RUN_DECODED
         flow.add(act, line, host=taint.host)
     return bool(taints)

@@ -14,6 +14,7 @@ from vskill_platform.scan.languages.flow.values import (
     Taint,
     Taints,
     Value,
+    in_order,
     options,
     shown,
 )
@@ -79,7 +80,7 @@ def take_entry(flow: Flow, base: Value, key: str, line: int) -> Value | None:
         return None
     taints: set[Taint] = set()
     entry: Value | None = None
-    for taint in base.taints:
+    for taint in in_order(base.taints):
         if taint.source is Source.ALL_ENV:
             entry = read_variable(flow, Value(text=key), line) if key != HOLE else UNKNOWN
             taints |= entry.taints
@@ -114,8 +115,8 @@ def copy_variables(flow: Flow, line: int, taints: Taints) -> Taints:
 def read_path(flow: Flow, path: Value, line: int) -> Taints:
     """Note which secret lies at *path*, and return what a program knows that has read it."""
     found = flow.files.get(path_key(path), NO_TAINTS)
-    kinds = {secret_in(each) for each in options(path.text)} if path.text else set()
-    for kind in kinds:
+    kinds = map(secret_in, options(path.text)) if path.text else ()
+    for kind in dict.fromkeys(kinds):
         if kind is not None:
             flow.add(Act.READ_SECRET, line, detail=kind)
             found |= {Taint(Source.SECRET, kind)}

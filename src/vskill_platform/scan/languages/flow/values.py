@@ -38,6 +38,11 @@ Taints = frozenset[Taint]
 NO_TAINTS: Taints = frozenset()
 
 
+def in_order(taints: Taints) -> list[Taint]:
+    """Return them in the same order in every process: only so many facts are kept."""
+    return sorted(taints, key=lambda taint: (taint.source, taint.detail, taint.host or ""))
+
+
 class Value(msgspec.Struct, frozen=True, kw_only=True, eq=False, gc=False):
     """What is known about one value; nothing that it leads to leads back, once a flow let go."""
 
