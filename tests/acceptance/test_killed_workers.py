@@ -37,11 +37,7 @@ _HOUR = timedelta(hours=1)
 
 @pytest.mark.parametrize(
     ("moment", "place"),
-    [
-        pytest.param("after", _RECEIVE, marks=pytest.mark.torture),
-        pytest.param("after", _SNAPSHOT, marks=pytest.mark.torture),
-        ("before", _CLAIM),
-    ],
+    [("after", _RECEIVE), ("after", _SNAPSHOT), ("before", _CLAIM)],
     ids=["leased", "fetched", "claiming"],
 )
 async def test_killed_before_the_claim_the_next_worker_begins(
@@ -62,9 +58,9 @@ async def test_killed_before_the_claim_the_next_worker_begins(
 @pytest.mark.parametrize(
     ("moment", "place"),
     [
-        pytest.param("after", _CLAIM, marks=pytest.mark.torture),
+        ("after", _CLAIM),
         ("after", _CHECK_PROCESS),
-        pytest.param("before", _FINAL_COMMIT, marks=pytest.mark.torture),
+        ("before", _FINAL_COMMIT),
         ("after", _ACKNOWLEDGE),
     ],
     ids=["claimed", "checking", "before the last commit", "in the last commit"],
@@ -87,7 +83,6 @@ async def test_killed_on_the_way_the_next_worker_starts_over(
     assert (await read_queue(platform)).ready == 0
 
 
-@pytest.mark.torture
 async def test_killed_while_it_clones_the_next_worker_starts_over(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -80,6 +80,20 @@ def test_every_format_goes_to_the_file_that_was_named(
     assert (tmp_path / "report").read_text().startswith(beginning)
 
 
+@pytest.mark.parametrize("name", ["skill.md", "Skill.MD"])
+def test_a_manifest_in_other_letters_is_found_below_a_folder_and_said_to_be_wrong(
+    platform: Platform, tmp_path: Path, name: str
+) -> None:
+    folder = a_skill_folder(tmp_path / "tree")
+    (folder / "SKILL.md").rename(folder / name)
+
+    done = platform.run("scan", "--recursive", "tree", "--format", "jsonl")
+
+    (row,) = rows(done)
+    assert row["path"].endswith("tidy-notes")
+    assert "MAN-001" in {finding["rule"] for finding in row["findings"]}
+
+
 def test_a_tree_is_scanned_in_order_without_what_belongs_to_git(
     platform: Platform, tmp_path: Path
 ) -> None:

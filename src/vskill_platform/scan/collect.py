@@ -116,6 +116,11 @@ def place(
     ]
 
 
+def role_of_words(file: ScanFile) -> Role:
+    """Return what words inside of code count as: an agent reads them, but does not have to."""
+    return Role.REFERENCE if file.role in {Role.INSTRUCTION, Role.SCRIPT} else file.role
+
+
 def _lower_role(fact: Fact, role: Role) -> Role:
     """Words that are only spoken about count as quoted, wherever they stand."""
     return Role.QUOTED if fact.is_mention and role is not Role.SAMPLE else role

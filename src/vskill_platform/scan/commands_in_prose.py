@@ -19,6 +19,10 @@ _PROGRAM = (
     r"iex|certutil|bitsadmin|mshta|rundll32|bash|sh|zsh|dash|eval|exec|echo|printf|rm|dd|crontab|xattr|"
     r"security|spctl|launchctl|chmod|source|docker|npx|uvx|pip3?|npm|env|printenv)"
     r"(?:\.exe)?[ \t]{1,3}(?:[-~$/\"'.<0-9%]|https?:)"
+    r"|(?:pip3?|pipx|npm|pnpm|yarn|bun|uv|gem|cargo)[ \t]{1,3}(?:install|add|i)[ \t]{1,3}[@\w]"
+    r"|(?:sudo[ \t]+)?(?:setenforce|ufw|xmrig|mshta|nslookup|mkfifo|claude mcp|kubectl|cast send|"
+    r"git push|git clone|systemctl|netsh|Set-MpPreference|nohup|find|for|while|gh|aws|rclone|"
+    r"defaults|sqlite3|tee|mkfs\S*|shred|tar|git bundle|pbpaste)[ \t]{1,3}[^\s,.;:]"
 )
 _PIPED = (
     r"(?:sudo[ \t]{1,9})?(?:curl|wget|echo|base64|bash|sh|iwr|irm|cat|printf)[ \t][^`\n]{0,600}?"
@@ -28,7 +32,8 @@ _BARE = re.compile(rf"(?:^|[\s:>(*_\"'“])((?:{_PIPED}|{_PROGRAM})[^`\n]{{0,800
 _ANY_BARE = re2.compile(f"{_PROGRAM}|{_PIPED}".encode())
 #: Without one of these a command does nothing that matters here.
 _MATTERS = re2.compile(
-    rb"https?:|\.\w{2,}/|~/|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
+    rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|pool|"
+    rb"mcp|0x[0-9a-f]{40}|-delete|mshta|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
     rb"|<\("
 )
 _COMMAND_LINE = re.compile(rf"^[ \t]*(?:[$>#%][ \t]+)?(?:{_PROGRAM}|{_PIPED})", re.MULTILINE)
@@ -52,7 +57,7 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
         for found in _INLINE.finditer(marked.text):
             yield Command(marked, found.start(2), found[2])
     shown = part.shown
-    if not _may_be_bare(shown.text):
+    if not may_be_command(shown.text):
         return
     yield from _bare(shown)
     for start, block in part.blocks():
@@ -63,7 +68,7 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
 def _bare(view: View) -> Iterator[Command]:
     start = 0
     for paragraph in view.text.split("\n"):
-        if _may_be_bare(paragraph):
+        if may_be_command(paragraph):
             for found in _BARE.finditer(paragraph[:_MAX_BARE]):
                 begin = start + found.start(1)
                 for code in _readings(found, view.line_end(begin) - begin):
@@ -81,6 +86,7 @@ def _readings(found: re.Match[str], line_length: int) -> Iterator[str]:
             yield plain
 
 
-def _may_be_bare(text: str) -> bool:
+def may_be_command(text: str) -> bool:
+    """Say quickly whether a text could hold a command that matters."""
     raw = text.encode(errors="replace")  # without an offset to find, bytes are searched faster
     return bool(_MATTERS.search(raw) and _ANY_BARE.search(raw))

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import msgspec
 
-from vskill_platform.model.verdict import Severity
+from vskill_platform.model.verdict import FindingKind, Severity
 from vskill_platform.scan.collect import Placed
 from vskill_platform.scan.facts import Act
 from vskill_platform.scan.rules import Need, Rule
@@ -37,6 +37,10 @@ _OFF_ROLE_STEPS = 2
 #: No context lowers a severity below its floor. The author of a skill writes the context, so a
 #: critical rule always leads to a review, and no finding disappears.
 _FLOORS = {Severity.CRITICAL: Severity.MEDIUM, Severity.INFO: Severity.INFO}
+#: Files that the instructions name, and words in scripts: an agent that works with the skill reads
+#: them. Outside of skills about security, a rule about danger is not lowered below medium there.
+_READ_ROLES = frozenset({Role.REFERENCE})
+_DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,7 +183,18 @@ def _weigh(rule: Rule, facts: tuple[Placed, ...], steps: dict[Role, int]) -> tup
     placed = zip(rule.needs, facts, strict=True)
     count, role = max((_steps_of(need, one, steps), one.role) for need, one in placed)
     severity = lower(rule.severity, count)
+    if _is_read(rule, role, steps) and severity in {Severity.LOW, Severity.INFO}:
+        severity = Severity.MEDIUM
     return severity, f"role={role}" if severity is not rule.severity else ""
+
+
+def _is_read(rule: Rule, role: Role, steps: dict[Role, int]) -> bool:
+    """Tell that an agent that uses the skill comes across what a rule has found."""
+    is_shown = steps is _SHOWING_LOWERS
+    is_serious = rule.severity not in {Severity.LOW, Severity.INFO}
+    names_scripts_only = all(need.roles == [Role.SCRIPT] for need in rule.needs)
+    has_right_kind = rule.kind in _DANGER and is_serious and not names_scripts_only
+    return role in _READ_ROLES and not is_shown and has_right_kind
 
 
 def _best(matches: Iterable[Match]) -> Match | None:

@@ -104,6 +104,7 @@ class Paragraphs:
 
     def __init__(self, text: str, first_line: int, alone: AbstractSet[int] = frozenset()) -> None:
         """Join the lines, but for those that stand *alone*."""
+        self.text, self.first_line = text, first_line
         self._first_line = first_line
         self._alone = alone
         self._lines = text.replace(_JOINT, " ").split("\n")

@@ -12,9 +12,11 @@ from vskill_platform.scan.data_files import load_data
 from vskill_platform.scan.facts import Act, Fact, shorten
 from vskill_platform.scan.hosts import VOUCHED_FOR, HostClass, classify_host, hosts_in
 from vskill_platform.scan.mentions import is_mention
+from vskill_platform.scan.other_spellings import other_spellings
 from vskill_platform.scan.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.pattern_set import PatternSet
 from vskill_platform.scan.places import secrets_in
+from vskill_platform.scan.words_in_code import words_in_code
 
 
 class _Lexicon(NamedTuple):
@@ -29,13 +31,22 @@ def _lexicon() -> _Lexicon:
     tables = load_data("prose.toml")
     words = tables["words"]
     chosen = [
-        (Act[name], "|".join(_expand(one, words) for one in table["patterns"]))
+        (Act[name], _expand(pattern, words))
         for name, table in tables.items()
         if table is not words
+        for pattern in _joined(table["patterns"])
     ]
     others = list(_of_other_languages(words))
     groups = [[f"(?im){pattern}" for _, pattern in group] for group in (chosen, others)]
     return _Lexicon([act for act, _ in chosen + others], PatternSet(*groups))
+
+
+def _joined(patterns: list[str]) -> Iterator[str]:
+    """Put patterns together into one; long ones stay apart, for the engine's memory is small."""
+    short = [pattern for pattern in patterns if "<secret>" not in pattern]
+    if short:
+        yield "|".join(short)
+    yield from (pattern for pattern in patterns if "<secret>" in pattern)
 
 
 @cache
@@ -92,7 +103,7 @@ _DOWNLOAD = re2.compile(
 _SETUP = re2.compile(
     r"(?i)\bdownload (?:and|&) (?:install|run)\b|"
     r"\binstall(?:er|ation)? (?:it )?(?:from|file|package)\b|"
-    r"\b(?:quick )?set-?up here\b|\b(?:for|on) (?:windows|mac ?os)\b"
+    r"\b(?:for|on) (?:windows|mac ?os)\b"
 )
 _ARTEFACT = re.compile(
     r"\.(?:zip|rar|7z|exe|msi|dmg|pkg|app|deb|rpm|appimage|jar|scr|bat|ps1|iso|tar\.gz|tgz|apk)\b"
@@ -132,7 +143,16 @@ class _Text(Protocol):
 
 
 def read_prose(part: Paragraphs) -> list[Fact]:
-    """Return what paragraphs tell their reader."""
+    """Return what paragraphs tell their reader, also in other spellings."""
+    facts = _read_as_spelled(part)
+    for text in other_spellings(part.text):
+        known = {(fact.act, fact.line, fact.host) for fact in facts}
+        others = _read_as_spelled(Paragraphs(text, part.first_line))
+        facts += [fact for fact in others if (fact.act, fact.line, fact.host) not in known]
+    return facts
+
+
+def _read_as_spelled(part: Paragraphs) -> list[Fact]:
     plain = part.plain
     places = _find(plain.text, None)
     places += [(Act.TELL_SECRET, start, start + 1) for start in secrets_in(plain.text)]
@@ -155,6 +175,14 @@ def read_words_in_code(text: str, first_line: int, only: frozenset[Act]) -> list
         return []
     code = CodeWords(text, first_line)
     return _facts_at(code, code.view, _find(code.view.text, only))
+
+
+def read_told_in_code(text: str, first_line: int) -> list[Fact]:
+    """Return what comments, docstrings and printed strings tell whoever reads them."""
+    if not _lexicon().patterns.may_find(text, _places_of(frozenset(_lexicon().acts))):
+        return []
+    words = words_in_code(text)
+    return read_prose(Paragraphs(words, first_line)) if words.strip() else []
 
 
 def _find(text: str, only: frozenset[Act] | None) -> list[tuple[Act, int, int]]:

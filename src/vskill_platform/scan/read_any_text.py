@@ -4,11 +4,13 @@ Strings and lines that look like commands are read as such. Beside that: what is
 and run, and a place of secrets together with an address.
 """
 
+import html
 import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import msgspec
 import re2
@@ -21,6 +23,8 @@ from vskill_platform.scan.pattern_set import lines_with
 from vskill_platform.scan.places import secret_in, secrets_in
 
 _MAX_LINES, _MAX_LINE = 1_000, 4_000
+#: A list of so many strings may be one that is cut into pieces.
+_MANY = 3
 #: How far from where something is decoded it may be run.
 _REACH = 4_000
 #: A line without one of these is no command that matters.
@@ -28,13 +32,29 @@ _TRIGGER = re2.compile(
     rb"(?i)\bcurl|\bwget|/dev/tcp/|base64|\beval\b|\bexec|powershell|pwsh|invoke-|\biwr\b|\birm\b|\biex\b|"
     rb"\bnc\b|ncat|netcat|socat|\bbash\b|\bsh\b|\bzsh\b|osascript|certutil|mshta|bitsadmin|rundll32|"
     rb"regsvr32|schtasks|crontab|launchctl|authorized_keys|rm -rf|xattr|spctl|do shell script|"
-    rb"system\s?\(|popen|getruntime|process\.start|os\.execute|command::new|loadstring|\bscp\b|rsync"
+    rb"system\s?\(|popen|getruntime|process\.start|os\.execute|command::new|loadstring|\bscp\b|rsync|"
+    rb"shell_exec|passthru|proc_open|launchpath|setenforce|\bufw\b|xmrig|\bpip3? install|"
+    rb"\bnpm (?:i|install)\b|nslookup|\bdig\b|claude |execcmd|execute_process|local-exec|pbpaste|"
+    rb"xclip|kubectl|\bgit push|"
+    rb"socket|createobject|xmlhttp|id_rsa|id_ed25519|\.aws|\.ssh"
 )
+#: In a program that runs others, any string may be a command.
+_RUNS_OTHERS = re2.compile(
+    rb"(?i)system\s?[(\[\"' ]|popen|getruntime|processbuilder|process\.start|process\(\)|"
+    rb"launchpath|os\.execute|"
+    rb"command::new|exec\.command|shell_exec|passthru|proc_open|execcmd|execute_process|local-exec|"
+    rb"\bsh (?:'|\")|%x[\[({]|=\s?`|\bexec\b|do shell script|wscript\.shell|provision|"
+    rb"programarguments|<executable>|\brun\(`|spawn"
+)
+_ANY_STRING = re2.compile(rf"(?:{_TRIGGER.pattern.decode()})|[\"'`>{{][^\"'`\n]* ".encode())
 _STRING = re.compile(
     r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'((?:[^'\\\n]|\\.){0,2000})'|`([^`\n]{0,2000})`"
-    r"|%[xqQ]?[\[({]([^\])}\n]{0,2000})[\])}]|<code>([^<\n]{0,2000})</code>"
+    r"|%[xqQ]?[\[({]([^\])}\n]{0,2000})[\])}]|<\w{1,20}>([^<\n]{8,2000})</\w"
+    r"|(?<=-c )\{([^\n]{8,2000})\}"
 )
 _CONCATENATED = re.compile(r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1")
+#: Strings of a list that is put together elsewhere.
+_LISTED = re.compile(r"([\"'])\s{0,9},\s{0,9}\1")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([\"'\\/nrt$`]))")
 #: What a shell is given its command with.
 _SWITCH = re.compile(r"^\s*(?:-\w*c|/c)\s+")
@@ -72,7 +92,11 @@ _RUN_FETCHED = re.compile(
     r"|\b(?:include|require)(?:_once)?\s?\(?\s?[\"']https?://",
     re.IGNORECASE,
 )
-_MAY_RUN_FETCHED = re2.compile(f"(?i){_RUN_FETCHED.pattern}".encode())
+_FETCHED_NAME = re.compile(
+    rf"([$@]?[A-Za-z_]\w{{0,40}})\s?:?=\s?[^|\n]{{0,60}}{_FETCH}[^\n]{{0,80}}https?://[^\n]{{0,200}}",
+    re.IGNORECASE,
+)
+_MAY_RUN_FETCHED = re2.compile(f"(?i){_FETCH}".encode())
 _ALL_VARIABLES = re.compile(
     r"ENV\.to_h|ENV\.to_a|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b|\$_SERVER\b|"
     r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|std::env::vars\(|getenv\(\)"
@@ -81,19 +105,22 @@ _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER
 _ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
 _SOCKET = re.compile(
     r"TCPSocket|IO::Socket|fsockopen|net\.Dial|TcpStream|new Socket\(|TcpClient|socket\.tcp|"
-    r"luasocket",
+    r"luasocket|PF_INET|AF_INET|/inet/tcp/",
     re.IGNORECASE,
 )
 _MAY_SHELL_ON_SOCKET = re2.compile(f"(?i){_SOCKET.pattern}".encode())
-_SHELL = re.compile(r"/bin/(?:ba|z|da)?sh\b|cmd\.exe|powershell|\bsh -i\b", re.IGNORECASE)
+_SHELL = re.compile(
+    r"/bin/(?:ba|z|da)?sh\b|cmd\.exe|powershell|\bsh -i\b|IO\.popen|getline", re.IGNORECASE
+)
 
 
 def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
     """Return what a text does by its strings and lines; *is_code* if it is a program."""
     raw = text.encode(errors="replace")
     facts: list[Fact] = []
-    if _TRIGGER.search(raw):
-        facts += _commands(text)
+    runs_others = is_code and _RUNS_OTHERS.search(raw) is not None
+    if runs_others or _TRIGGER.search(raw):
+        facts += _commands(text, _ANY_STRING if runs_others else _TRIGGER)
         if _MAY_RUN_FETCHED.search(raw):
             facts += islice(_fetched_and_run(text), _MAX_LINES)
         if _MAY_RUN_DECODED.search(raw):
@@ -104,12 +131,12 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
     return list(dict.fromkeys(facts))
 
 
-def _commands(text: str) -> Iterator[Fact]:
+def _commands(text: str, trigger: Any) -> Iterator[Fact]:
     script: list[tuple[int, str]] = []
     left = _MAX_LINES
-    for number, line in lines_with(_TRIGGER, text):
+    for number, line in lines_with(trigger, text):
         short = line[:_MAX_LINE]
-        if _TRIGGER.search(short.encode(errors="replace")):
+        if trigger.search(short.encode(errors="replace")):
             left -= 1
             script += [(number, command) for command in _candidates(short)]
         if left < 0:
@@ -131,7 +158,12 @@ def _candidates(line: str) -> Iterator[str]:
     for found in _STRING.finditer(joined):
         inside = next(part for part in found.groups() if part is not None)
         if " " in inside:
-            yield _SWITCH.sub("", _ESCAPE.sub(_unescaped, inside)).strip("'\"")
+            plain = html.unescape(_ESCAPE.sub(_unescaped, inside))
+            yield _SWITCH.sub("", plain).strip("'\"")
+    if line.count(",") > _MANY and _LISTED.search(line):
+        for found in _STRING.finditer(_LISTED.sub("", line)):
+            inside = next(part for part in found.groups() if part is not None)
+            yield _ESCAPE.sub(_unescaped, inside)
     is_whole = joined.count("(") == joined.count(")")  # else it goes on in another line
     if is_whole and not joined.lstrip().startswith(("#", "//", "--", ";", "REM ")):
         yield _LEAD.sub("", _TAG.sub(" ", joined))
@@ -167,11 +199,19 @@ def _decoded_and_run(text: str) -> Iterator[Fact]:
 
 
 def _fetched_and_run(text: str) -> Iterator[Fact]:
-    for found in _RUN_FETCHED.finditer(text):
+    for found in (*_RUN_FETCHED.finditer(text), *_fetched_by_name(text)):
         fact = _fact(Act.RUN_REMOTE, text, found)
         host = next(iter(hosts_in(fact.text)), None)
         kind = classify_host(host) if host else None
         yield msgspec.structs.replace(fact, host=host, host_class=kind)
+
+
+def _fetched_by_name(text: str) -> Iterator[re.Match[str]]:
+    """Yield where something is fetched under a name that is run later."""
+    names = {run[1].lower() for run in _RUN_NAME.finditer(text)}
+    for found in _FETCHED_NAME.finditer(text) if names else ():
+        if found[1].lower() in names:
+            yield found
 
 
 def _fact(act: Act, text: str, found: re.Match[str]) -> Fact:

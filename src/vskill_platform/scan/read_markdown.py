@@ -1,17 +1,33 @@
 """What a Markdown text does and says: its prose, its fences, its frontmatter and its comments."""
 
+import html
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import msgspec
 
-from vskill_platform.scan.collect import Fragments, Placed, encoded_in, place, reader_of
-from vskill_platform.scan.commands_in_prose import commands_in
+from vskill_platform.scan.code_signs import code_signs
+from vskill_platform.scan.collect import (
+    Fragments,
+    Placed,
+    encoded_in,
+    place,
+    reader_of,
+    role_of_words,
+)
+from vskill_platform.scan.commands_in_prose import commands_in, may_be_command
 from vskill_platform.scan.facts import Act, Fact
 from vskill_platform.scan.frontmatter_values import read_values
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.paragraphs import Paragraphs
-from vskill_platform.scan.prose import TOLD_BY_CODE, read_prose, read_words_in_code
+from vskill_platform.scan.prose import (
+    TOLD_BY_CODE,
+    read_prose,
+    read_told_in_code,
+    read_words_in_code,
+)
 from vskill_platform.scan.read_any_text import read_any_text
 from vskill_platform.scan.regions import Region, RegionKind, split_markdown
 from vskill_platform.scan.skill_files import Role, ScanFile
@@ -38,6 +54,18 @@ _ORDERS = frozenset(
 )
 
 
+_MAX_BLOCKS = 200
+_QUOTE_MARK = re.compile(r"(?m)^[ \t]*>[ \t]?|^(?: {4}|\t)")
+_CODE_BLOCKS = (
+    re.compile(r"(?:\A|\n)[ \t]*\n((?:(?: {4}|\t)[ \t]*[^\s*+-][^\n]{2,2000}(?:\n|\Z)){1,60})"),
+    re.compile(r"<(?:pre|code)\b[^>\n]{0,80}>(?:<code[^>\n]{0,80}>)?([^<]{4,4000})<"),
+    re.compile(
+        r"(?m)^[ \t]*>[ \t]*```[\w-]{0,20}[ \t]*\n((?:[ \t]*>(?![ \t]*```)[^\n]{0,2000}\n){1,60})"
+    ),
+)
+_MAY_HAVE_CODE = re.compile(r"\n(?: {4}|\t)|<pre|<code|>[ \t]*```")
+
+
 class Markdown:
     """A Markdown text of a skill, cut into regions.
 
@@ -55,6 +83,7 @@ class Markdown:
         self._told: list[Fact] = []
         self._told_by_fences: list[Fact] = []
         self._told_by_code: list[Fact] = []
+        self._shown_by_code: list[Fact] = []
 
     def read_words(self) -> None:
         """Read the words of all regions."""
@@ -67,23 +96,40 @@ class Markdown:
             self._told_by_fences = read_prose(Paragraphs(self._only(wordy), 1, _alone(wordy)))
         if code:
             # There are words inside of code, too: comments, docstrings, strings.
-            self._told_by_code = read_words_in_code(self._only(code), 1, TOLD_BY_CODE)
+            whole = self._only(code)
+            self._told_by_code = read_words_in_code(whole, 1, TOLD_BY_CODE)
+            self._shown_by_code = read_told_in_code(whole, 1)
 
     def facts(self) -> list[Placed]:
         """Return everything that the text does and says."""
         found = self._placed([*self._told, *self._told_by_fences, *self._orders_in_comments()])
         found += place(self._told_by_code, self._file, Role.QUOTED)
+        found += place(self._shown_by_code, self._file, role_of_words(self._file))
         for region in self._regions:
             if region.kind is RegionKind.FENCE:
                 found += self._fence(region)
             elif region.kind is RegionKind.FRONTMATTER:
                 found += place(read_values(region, self._fragments), self._file)
         for view, start, code in commands_in(self._prose):
-            if facts := self._fragments.read(read_shell, code):
+            if facts := [*self._fragments.read(read_shell, code), *code_signs(code)]:
                 line = self._prose.line_at(view, start)
                 found += place(facts, self._file, self._role_at(line), shift=line - 1)
+        found += self._other_code()
         found += place(self._fragments.unread(), self._file)
         return self._in_rows(found)
+
+    def _other_code(self) -> list[Placed]:
+        """Read code that is indented, in HTML, in a quote, or a command that an agent expands."""
+        found: list[Placed] = []
+        for pattern in _CODE_BLOCKS if _MAY_HAVE_CODE.search(self._text) else ():
+            for block in islice(pattern.finditer(self._text), _MAX_BLOCKS):
+                code = html.unescape(_QUOTE_MARK.sub("", block[1]))
+                if not may_be_command(code):
+                    continue
+                line = self._text.count("\n", 0, block.start(1)) + 1
+                facts = [*self._fragments.read(read_shell, code), *code_signs(code)]
+                found += place(facts, self._file, self._role_at(line), shift=line - 1)
+        return found
 
     def _fences(self) -> Iterator[Region]:
         return (region for region in self._regions if region.kind is RegionKind.FENCE)
@@ -132,7 +178,7 @@ class Markdown:
             facts = self._fragments.read(reader, region.text)
         else:
             facts = read_any_text(region.text, is_code=True)
-        found = place(facts, file, shift=shift)
+        found = place([*facts, *code_signs(region.text)], file, shift=shift)
         if region.language not in _WORDY:
             for line, text in tool_texts(region.text):
                 found += place(read_prose(Paragraphs(text, line)), file, shift=shift)

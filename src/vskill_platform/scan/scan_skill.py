@@ -29,7 +29,9 @@ from vskill_platform.scan.encoded_texts import encoded_facts
 from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.facts import Act, Fact, storable
 from vskill_platform.scan.file_facts import file_facts
+from vskill_platform.scan.flows_across_files import flows_across_files
 from vskill_platform.scan.limits import check_limits, check_names
+from vskill_platform.scan.link_facts import link_facts
 from vskill_platform.scan.magic import CONTAINERS
 from vskill_platform.scan.manifest import MANIFEST, check_manifest
 from vskill_platform.scan.obeyed_files import with_obeyed
@@ -163,9 +165,9 @@ def facts_of(opened: OpenedFiles) -> list[Placed]:
     files = opened.files
     facts = [
         *collect_facts(files), *file_facts(files), *settings_facts(files), *encoded_facts(files),
-        *opened.sealed,
+        *link_facts(files), *opened.sealed,
     ]  # fmt: skip
-    return [*facts, *borrowed_names(facts)]
+    return [*facts, *borrowed_names(facts), *flows_across_files(facts)]
 
 
 def _finding(match: Match) -> Finding:

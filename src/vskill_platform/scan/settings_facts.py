@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import re2
 
+from vskill_platform.scan.code_signs import code_signs
 from vskill_platform.scan.collect import Placed
 from vskill_platform.scan.dependencies import run_at
 from vskill_platform.scan.facts import Act, Fact
@@ -20,6 +21,7 @@ from vskill_platform.scan.skill_files import Role, ScanFile, is_prose, name_of, 
 
 #: Lists of what is installed, with nothing in them that is run.
 _LOCKS = frozenset({"package-lock.json", "pnpm-lock.yaml", "poetry.lock", "composer.lock"})
+_BY_NAME = {".gitconfig": "ini", ".editorconfig": "ini", ".npmrc": "ini", ".condarc": "yaml"}
 #: A fence without any of these holds nothing that is looked for here.
 _FENCE_HINT = re2.compile(r"(?i)mcp|command|\brun\b|script|hooks|exec")
 #: Any fence that holds settings begins like this; most texts have none, and are not cut up.
@@ -45,7 +47,7 @@ def settings_facts(files: list[ScanFile]) -> list[Placed]:
 def _facts(file: ScanFile) -> Iterator[Placed]:
     if file.kind is not FileType.TEXT:
         return
-    kind = FORMATS.get(suffix_of(file.path))
+    kind = FORMATS.get(suffix_of(file.path)) or _BY_NAME.get(name_of(file.path))
     if kind and not file.language and name_of(file.path) not in _LOCKS:
         yield from _placed(file, read_settings(file.text, kind), file.role, shift=0)
     elif file.role is Role.INSTRUCTION and not file.language and not is_prose(file.path):
@@ -83,7 +85,8 @@ def _placed(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Itera
     """Place what settings run as a script, and what they say as the file that says it."""
     runs = role if role in {Role.SAMPLE, Role.INSTRUCTION} or shift else Role.SCRIPT
     for line, command in found.commands:
-        for fact in run_at(command, line):
+        signs = [msgspec.structs.replace(fact, line=line) for fact in code_signs(command)]
+        for fact in (*run_at(command, line), *signs):
             if not _is_noise(fact):
                 yield _at(file, fact, runs, shift)
     for line, _, code in found.programs:

@@ -34,9 +34,12 @@ _MAX_COMMANDS = 2_000
 #: Under these names settings keep what they run.
 _COMMAND_KEY = re.compile(
     r"(?:.*[_-])?(?:commands?|cmds?|run|exec(?:start(?:pre|post)?|stop)?|shell|entry|entrypoint|"
-    r"install|preinstall|postinstall|(?:before|after)_?script|script|setup|build|start|test)$"
+    r"install|preinstall|postinstall|(?:before|after)_?script|script|setup|build|start|test|"
+    r"apiKeyHelper|fsmonitor|sshcommand|sshCommand|pager|editor|inline)$"
     r"|\w+(?:Command|Cmd|Script)s?$",
 )
+#: A program and its arguments, each under a name of its own.
+_PROGRAM_AND_ARGUMENTS = (("command", "args"), ("runtimeExecutable", "runtimeArgs"))
 #: Everything right below these is a command.
 _COMMAND_TABLES = frozenset({"scripts", "tasks", "aliases", "alias", "cmds", "commands", "hooks"})
 _SERVER_TABLES = frozenset({"mcpservers", "mcp_servers", "mcp-servers", "mcp"})
@@ -154,13 +157,16 @@ class _Walk:
         self._server(keys, table)
         if "cell_type" in table:
             self._cell(table)
-        command, args = table.get("command"), table.get("args")
-        if isinstance(command, str) and isinstance(args, list):
-            self._command(_joined([command, *args]))
+        for name, more in _PROGRAM_AND_ARGUMENTS:
+            command, args = table.get(name), table.get(more)
+            if isinstance(command, str) and isinstance(args, list):
+                self._command(_joined([command, *args]))
         below = bool(keys) and keys[-1].lower() in _COMMAND_TABLES
         for key, value in table.items():
             if below or _COMMAND_KEY.match(str(key)):
                 self._commands(value)
+            elif isinstance(value, str) and value.startswith("!"):  # an alias of git
+                self._command(value[1:])
 
     def _commands(self, value: Any) -> None:
         if isinstance(value, str):

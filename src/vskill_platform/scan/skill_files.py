@@ -97,6 +97,15 @@ _NAMES = {
     "dockerfile": "shell",
     "procfile": "shell",
     "pkgbuild": "shell",
+    # Git runs these by their names.
+    "pre-commit": "shell",
+    "pre-push": "shell",
+    "commit-msg": "shell",
+    "prepare-commit-msg": "shell",
+    "post-checkout": "shell",
+    "post-commit": "shell",
+    "post-merge": "shell",
+    "post-rewrite": "shell",
 }
 _SHEBANGS = (
     (re.compile(r"^#!.*\bpython"), "python"),
@@ -118,8 +127,21 @@ _PROGRAMS = frozenset(
         ".applescript", ".scpt", ".awk", ".r", ".jl", ".groovy", ".gradle", ".scala", ".vb", ".vbs",
         ".wsf", ".hta", ".tcl", ".el", ".clj", ".ex", ".exs", ".dart", ".c", ".cc", ".cpp", ".m",
         ".zig", ".nim", ".inc", ".cmake", ".bats", ".csh", ".nu", ".reg", ".jsp", ".asp", ".aspx",
+        ".csx", ".fsx", ".fs", ".rake", ".gemspec", ".tf", ".hcl", ".nomad", ".plist", ".csproj",
+        ".targets", ".hs", ".ml", ".erl", ".cr", ".raku", ".scm", ".rkt", ".lisp", ".coffee",
+        ".ahk", ".au3", ".fnl", ".pas", ".sc", ".sbt", ".bzl", ".star", ".podspec",
     }
 )  # fmt: skip
+#: The same, for files without a suffix of their own.
+_PROGRAM_NAMES = frozenset(
+    {
+        "rakefile", "vagrantfile", "jenkinsfile", "gemfile", "podfile", "fastfile", "brewfile",
+        "snakefile", "guardfile", "berksfile", "thorfile", "capfile", "dangerfile", "tiltfile",
+        "cmakelists.txt", "pom.xml", "build.xml", "build", "workspace", "sconstruct", "wscript",
+    }
+)  # fmt: skip
+#: pytest runs it by itself, wherever the tests are.
+_RUN_BY_ITSELF = frozenset({"conftest.py"})
 _SAMPLE_FOLDERS = {
     "test",
     "tests",
@@ -188,9 +210,9 @@ def role_of(path: str, language: str, manifest: str) -> Role:
     if name in _INSTRUCTION_NAMES:
         return Role.INSTRUCTION
     is_named = name in manifest or path.lower() in manifest
-    if set(parts[:-1]) & _SAMPLE_FOLDERS and not is_named:
+    if set(parts[:-1]) & _SAMPLE_FOLDERS and not is_named and name not in _RUN_BY_ITSELF:
         return Role.SAMPLE
-    if language or suffix_of(path) in _PROGRAMS:
+    if language or is_program(path):
         return Role.SCRIPT
     if set(parts[:-1]) & _INSTRUCTION_FOLDERS and is_prose(path):
         return Role.INSTRUCTION
@@ -201,11 +223,11 @@ def role_of(path: str, language: str, manifest: str) -> Role:
 
 def is_program(path: str) -> bool:
     """Say whether a file is a program of a language that has no reader here, by its name."""
-    return suffix_of(path) in _PROGRAMS
+    return suffix_of(path) in _PROGRAMS or name_of(path) in _PROGRAM_NAMES
 
 
 def is_prose(path: str) -> bool:
-    return suffix_of(path) in _PROSE
+    return suffix_of(path) in _PROSE and name_of(path) not in _PROGRAM_NAMES
 
 
 @lru_cache(maxsize=MAX_FILES)  # every check of a file asks for it

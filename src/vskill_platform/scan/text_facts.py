@@ -6,14 +6,20 @@ from itertools import islice
 
 import msgspec
 
-from vskill_platform.scan.collect import Placed, encoded_in, place, reader_of
+from vskill_platform.scan.code_signs import code_signs
+from vskill_platform.scan.collect import Placed, encoded_in, place, reader_of, role_of_words
 from vskill_platform.scan.facts import Act, Fact
 from vskill_platform.scan.hidden_text import visible
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.magic import CONTAINERS, FileType
 from vskill_platform.scan.masked_hosts import read_masked_hosts
 from vskill_platform.scan.paragraphs import Paragraphs
-from vskill_platform.scan.prose import TOLD_BY_CODE, read_prose, read_words_in_code
+from vskill_platform.scan.prose import (
+    TOLD_BY_CODE,
+    read_prose,
+    read_told_in_code,
+    read_words_in_code,
+)
 from vskill_platform.scan.read_any_text import read_any_text
 from vskill_platform.scan.read_markdown import Markdown
 from vskill_platform.scan.skill_files import (
@@ -86,17 +92,21 @@ class _AnyText:
         self._file = file
         self._text = text
         self._told: list[Fact] = []
+        self._shown: list[Fact] = []
 
     def read_words(self) -> None:
         if self._is_code:
             self._told = read_words_in_code(self._text, 1, TOLD_BY_CODE)
+            self._shown = read_told_in_code(self._text, 1)
         elif suffix_of(self._file.path) not in FORMATS:
             self._told = read_prose(Paragraphs(self._text, 1))
 
     def facts(self) -> list[Placed]:
         file = self._file
         found = place(read_any_text(self._text, is_code=self._is_code), file)
+        found += place(code_signs(self._text), file) if self._is_code else []
         found += place(self._told, file, Role.QUOTED if self._is_code else file.role)
+        found += place(self._shown, file, role_of_words(file))
         return found + (place(encoded_in(self._text, 1), file) if self._is_code else [])
 
     @property
@@ -111,14 +121,17 @@ class _Code:
         self._file = file
         self._text = text
         self._told: list[Fact] = []
+        self._shown: list[Fact] = []
 
     def read_words(self) -> None:
         self._told = read_words_in_code(self._text, 1, TOLD_BY_CODE)
+        self._shown = read_told_in_code(self._text, 1)
 
     def facts(self) -> list[Placed]:
         file = self._file
-        found = place(self._read(), file)
+        found = place([*self._read(), *code_signs(self._text)], file)
         found += place(self._told, file, Role.QUOTED)
+        found += place(self._shown, file, role_of_words(file))
         if file.language == "powershell":  # and batch, which has no reader of its own
             found += place(read_any_text(self._text, is_code=True), file)
         if file.language == "python":

@@ -43,5 +43,5 @@ def test_files_that_tell_to_follow_each_other_end(tmp_path: Path) -> None:
     assert found is Verdict.PASS
 
 
-def test_a_file_to_be_looked_up_is_none(tmp_path: Path) -> None:
-    assert verdict(tmp_path, "See setup.md for details.", setup=ORDER) is Verdict.PASS
+def test_an_order_in_a_file_to_be_looked_up_is_reviewed_as_well(tmp_path: Path) -> None:
+    assert verdict(tmp_path, "See setup.md for details.", setup=ORDER) is Verdict.REVIEW

@@ -16,7 +16,8 @@ from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.facts import Act
 from vskill_platform.scan.magic import FileType
 from vskill_platform.scan.rules import load_rules
-from vskill_platform.scan.scan_skill import facts_of, open_files
+from vskill_platform.scan.run_files import mark_run_files
+from vskill_platform.scan.scan_skill import facts_of, is_about_security, open_files
 from vskill_platform.scan.skill_files import Role, ScanFile, is_prose, read_skill_files
 
 #: Facts, capabilities and names help to find a place; the texts themselves are what is judged.
@@ -26,6 +27,8 @@ _MAX_FACTS = 300
 _MARGIN, _FRAME, _HEADING = 8, 80, 64
 #: What is in a file that nobody could read.
 _UNREAD = frozenset({Act.OPAQUE, Act.EXECUTABLE, Act.ENCODED, Act.HIDDEN})
+#: Data of an unknown kind that nothing runs.
+_HARMLESS = "unknown"
 _ROLES = {role: place for place, role in enumerate(Role)}
 _NOT_PLAIN = re.compile(r"[^\t\x20-\x7e]")
 #: Control, format, surrogate, private and unassigned characters, and ends of line that are none.
@@ -79,11 +82,13 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 def gather_evidence(folder: Path, max_chars: int) -> Evidence:
     """Choose what to show: what is obeyed first, then what is run, then what is read."""
-    opened = open_files(read_skill_files(folder))
+    own = mark_run_files(read_skill_files(folder))
+    opened = open_files(own)
     files = sorted(opened.files, key=lambda file: _ROLES[file.role])
     facts = facts_of(opened)
+    unread = _unread_paths(facts)
     spans = tuple(
-        _fitting(_spans(_most_needed_first(facts)), _size, int(max_chars * _SHARE_OF_FACTS))
+        _fitting(_spans(_most_needed_first(facts, own)), _size, int(max_chars * _SHARE_OF_FACTS))
     )
     capabilities = _capabilities(facts, int(max_chars * _SHARE_OF_CAPABILITIES))
     names = int(max_chars * _SHARE_OF_NAMES)
@@ -96,7 +101,7 @@ def gather_evidence(folder: Path, max_chars: int) -> Evidence:
         else:
             shown.append(one)
             room -= len(one.path) + _HEADING + sum(len(line) + _MARGIN for line in one.lines)
-        if one is not None and one.is_cut and _is_obeyed(file):
+        if _is_unseen(file, one) or file.path in unread:
             unseen.append(clean(file.path))
     return Evidence(
         spans=spans,
@@ -107,13 +112,31 @@ def gather_evidence(folder: Path, max_chars: int) -> Evidence:
     )
 
 
-def _most_needed_first(facts: list[Placed]) -> list[Placed]:
+def _unread_paths(facts: list[Placed]) -> frozenset[str]:
+    """Name the files that tier 1 could not read, archives that could not be opened among them."""
+    return frozenset(
+        one.path
+        for one in facts
+        if one.fact.act is Act.EXECUTABLE
+        or (one.fact.act is Act.OPAQUE and one.fact.detail != _HARMLESS)
+    )
+
+
+def _is_unseen(file: ScanFile, shown: ShownFile | None) -> bool:
+    """Tell that an agent would obey or run something of a file that the judge is not shown."""
+    if shown is None:
+        return file.is_run
+    return shown.is_cut and _is_obeyed(file)
+
+
+def _most_needed_first(facts: list[Placed], files: list[ScanFile]) -> list[Placed]:
     """Put first what tier 1 could not read, then what it counts for less because of its place.
 
     Nobody else looks at these again, so they must not be cut off behind a flood of others.
     """
     unread = [one for one in facts if one.fact.act in _UNREAD]
-    matches = apply_rules(load_rules(), facts)
+    is_shown = is_about_security(files)
+    matches = apply_rules(load_rules(), facts, is_about_security=is_shown)
     lowered = [fact for match in matches if match.lowered for fact in match.facts]
     others = [fact for match in matches for fact in match.facts]
     return [*unread, *lowered, *others, *facts]

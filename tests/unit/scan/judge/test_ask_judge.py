@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from benchmarks.evasion.samples import load_behaviours
+from benchmarks.scan_evasion import Variant, all_variants
 from tests.casts import a_skill_folder
 from tests.clocks import NOON
 from tests.judges import (
@@ -242,3 +244,26 @@ async def test_compressed_answers_are_not_unpacked(judge: JudgeServer, tmp_path:
     error = await failure(judge, tmp_path, bomb)
 
     assert "did not answer with a completion" in str(error)
+
+
+EVASIONS = [
+    variant for variant in all_variants(load_behaviours(), is_full=False) if variant.is_malicious
+][::151]
+
+
+@pytest.mark.parametrize("variant", EVASIONS, ids=lambda variant: variant.name)
+async def test_the_prompt_holds_every_file_of_a_disguised_attack_or_says_that_it_is_not_shown(
+    judge: JudgeServer, tmp_path: Path, variant: Variant
+) -> None:
+    for name, raw in variant.files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(raw)
+    judge.will(saying("publish"))
+
+    await ask_judge(endpoint(judge), await a_question(tmp_path), now=NOON)
+
+    prompt = judge.requests[-1].text
+    shown, _, left_out = prompt.partition(" NOT SHOWN]")
+    for name in variant.files:
+        is_shown = f'FILE "{name}"' in shown or f'FILE "{name}!/' in shown
+        assert is_shown or f'"{name}"' in left_out

@@ -130,6 +130,25 @@ def test_texts_inside_of_archives_are_shown(tmp_path: Path) -> None:
     assert "kit.zip!/run.sh" in paths(evidence)
 
 
+def test_an_archive_that_cannot_be_opened_is_unseen(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    (folder / "kit.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(64))
+
+    evidence = gather_evidence(folder, ALL)
+
+    assert evidence.unseen == ("kit.7z",)
+
+
+def test_data_that_the_skill_runs_is_unseen(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path, run_dot_sh="bash assets/blob.dat\n")
+    (folder / "assets").mkdir()
+    (folder / "assets" / "blob.dat").write_bytes(bytes(range(256)) * 8)
+
+    evidence = gather_evidence(folder, ALL)
+
+    assert evidence.unseen == ("assets/blob.dat",)
+
+
 def test_what_could_not_be_read_is_shown_however_many_facts_there_are(tmp_path: Path) -> None:
     calls = "".join(f"curl https://h{number}.acme-many.dev\n" for number in range(600))
     folder = a_skill_folder(tmp_path, a_dot_sh=calls)

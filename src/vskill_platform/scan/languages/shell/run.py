@@ -181,6 +181,12 @@ def run_eval(state: State, command: Command) -> str:
     return execute(state, text, runner, command.stdin)
 
 
+def run_trap(state: State, command: Command) -> str:
+    """Follow what is run when the shell ends or gets a signal."""
+    code = next((arg for arg in command.args if not arg.startswith("-")), "")
+    return execute(state, code, "") if " " in code else ""
+
+
 def run_source(state: State, command: Command) -> str:
     if not command.args:
         return ""
@@ -256,6 +262,7 @@ RUNNERS = {
     **dict.fromkeys(SHELLS, run_shell),
     **dict.fromkeys(INTERPRETERS, run_interpreter),
     "eval": run_eval,
+    "trap": run_trap,
     "source": run_source,
     ".": run_source,
 }

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from fnmatch import fnmatchcase
 
 from vskill_platform.scan.facts import Act
 from vskill_platform.scan.languages.shell.commands import PROGRAMS
@@ -185,9 +186,18 @@ def _assign(state: State, word: Word) -> bool:
     return True
 
 
+#: A program's name with letters left out, in a folder of programs or by itself.
+_PATTERN_NAME = re.compile(
+    r"(?:/(?:[\w?*\[\]]+/){1,3})?(?=[^/]*[a-z])(?=[^/]*[?*\[])([a-z0-9?*\[\]]{2,20})"
+)
+
+
 def _name_command(state: State, word: Word, args: list[str]) -> Command:
     """Find out which program is meant, and if its name was hidden."""
     path = args[0]
+    if name := _by_pattern(path):
+        state.emit(Act.HIDE, name)
+        return Command(name=name, args=args[1:], path=name)
     if isinstance(word, str) and path.isascii():
         return Command(name=program_name(path), args=args[1:], path=path)
     flow = state.flow(path)
@@ -199,6 +209,14 @@ def _name_command(state: State, word: Word, args: list[str]) -> Command:
     if isinstance(word, Parts):
         _note_hidden_name(state, word, name, path)
     return Command(name=name, args=args[1:], path=path)
+
+
+def _by_pattern(path: str) -> str:
+    """Return the program that a pattern such as `/bin/c?rl` stands for."""
+    found = _PATTERN_NAME.fullmatch(path)
+    if found is None:
+        return ""
+    return next((name for name in PROGRAMS if len(name) > 1 and fnmatchcase(name, found[1])), "")
 
 
 def _note_hidden_name(state: State, word: Parts, name: str, path: str) -> None:

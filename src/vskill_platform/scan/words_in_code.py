@@ -1,0 +1,75 @@
+"""The words that an agent reads in code: comments, docstrings, and strings that are printed.
+
+An agent opens the scripts of a skill and sees what they print, so an order in there reaches it as
+well as one in the instructions. Strings that are only compared or searched for are not included.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+_MAX_PIECES = 5_000
+#: As far as the end of a piece is looked for; so the time grows with the length of the code only.
+_MAX_PIECE = 20_000
+#: How many pieces may begin and have no end before no more ends are looked for.
+_MAX_OPEN = 200
+#: Calls that show a string to whoever runs the program, and names that hold a text for a reader.
+_SHOWN = (
+    r"(?:\b(?:print\w{0,9}|puts|echo|say|die|exit|abort|warn\w{0,6}|write\w{0,9}|send\w{0,9}|fail|"
+    r"raise\s{1,4}\w{1,40}|throw\s{1,4}new\s{1,4}\w{1,40}|Write-(?:Host|Output|Warning|Error)|"
+    r"console\.\w{1,9}|log\w{0,9}(?:\.\w{1,12})?|fmt\.\w{1,12}|click\.\w{1,12}|Console\.\w{1,12}|"
+    r"System\.out\.\w{1,12}|display\s(?:dialog|notification|alert))\s{0,4}!?\s{0,4}\(?\s{0,40}"
+    r"|(?:prompt|instruction|description|message|help|epilog|usage|notice|note|banner|system|"
+    r"content|text|task|step)s?[\"']?\s{0,4}[:=]{1,2}>?\s{0,4}\(?\s{0,40})"
+)
+_OPENING = re.compile(
+    r"(?P<triple>\"\"\"|''')|(?P<block>/\*)|^=(?P<pod>begin|pod)\b"
+    r"|<<[-~]?[ \t]{0,4}[\"']?(?P<mark>[A-Z_]{2,20})[\"']?[^\n]{0,200}\n"
+    rf"|{_SHOWN}[fFrRbBuU$@]{{0,2}}(?P<quote>[\"'`])(?![\"'`])"
+    r"|(?:^|(?<=\s))(?:#+!?|//+!?|--|;+|%+|REM\b|rem\b)(?P<line>[ \t]+[^\n]{8,4000})",
+    re.MULTILINE,
+)
+_STRINGS = {
+    quote: re.compile(rf"((?:[^{quote}\\\n]|\\.){{12,4000}}){quote}") for quote in ('"', "'", "`")
+}
+#: What a line of a block comment starts with.
+_STAR = re.compile(r"^[ \t]*\*+(?!\w)[ \t]?", re.MULTILINE)
+_ESCAPED_END = re.compile(r"\\[nrt]")
+
+
+def words_in_code(code: str) -> str:
+    """Return the words in *code*, each on the line that it has there; all other lines are empty."""
+    lines = [""] * (code.count("\n") + 1)
+    at, number = 0, 0
+    for start, words in islice(_pieces(code), _MAX_PIECES):
+        number += code.count("\n", at, start)
+        at = start
+        for shift, line in enumerate(words.split("\n")):
+            lines[number + shift] += f" {line}" if lines[number + shift] else line
+    return "\n".join(lines)
+
+
+def _pieces(code: str) -> Iterator[tuple[int, str]]:
+    """Yield where each piece of words starts, and the words."""
+    at, left = 0, _MAX_OPEN
+    while found := _OPENING.search(code, at):
+        at = found.end()
+        if found["line"]:
+            yield found.start("line"), found["line"]
+        elif found["quote"]:
+            if string := _STRINGS[found["quote"]].match(code, at):
+                at = string.end()
+                yield string.start(), _ESCAPED_END.sub(" ", string[1])
+        elif left and (end := code.find(_closing(found), at, at + _MAX_PIECE)) >= 0:
+            yield at, _STAR.sub("", code[at:end])
+            at = end + len(_closing(found))
+        else:
+            left -= left > 0
+
+
+def _closing(opening: re.Match[str]) -> str:
+    if opening["triple"]:
+        return opening["triple"]
+    if opening["block"]:
+        return "*/"
+    return f"\n{opening['mark']}" if opening["mark"] else "\n="
