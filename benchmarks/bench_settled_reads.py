@@ -85,6 +85,10 @@ class SlowStore:
         await asyncio.sleep(ANSWER_SECONDS)
         return Entry(self._records[key], 1)
 
+    async def get_many(self, keys: Sequence[str]) -> list[Entry | None]:
+        await asyncio.sleep(ANSWER_SECONDS)
+        return [Entry(self._records[key], 1) for key in keys]
+
     async def list_keys(
         self,
         prefix: str,

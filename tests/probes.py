@@ -40,6 +40,9 @@ class ProbingKeyValueStore:
         finally:
             self._in_flight -= 1
 
+    async def get_many(self, keys: Sequence[str]) -> list[Entry | None]:
+        return await asyncio.gather(*map(self.get, keys))
+
     async def list_keys(self, prefix: str, **options: Any) -> Page:
         return await self._kv.list_keys(prefix, **options)
 

@@ -85,3 +85,31 @@ async def test_gets_in_any_order_with_gaps_and_repeats_each_get_their_own(engine
 
     found = [None if entry is None else int(entry.value) for entry in entries]
     assert found == [n if n % 2 == 0 else None for n in wanted]
+
+
+async def test_several_records_are_read_together_in_the_order_of_their_keys(engine: Engine) -> None:
+    revision = await engine.commit([Put("sub:1", b"one"), Put("sub:2", b"two")])
+    assert revision is not None
+
+    found = await engine.kv.get_many(["sub:2", "sub:0", "sub:1", "sub:2"])
+
+    one, two = Entry(b"one", revision), Entry(b"two", revision)
+    assert found == [two, None, one, two]
+    assert await engine.kv.get_many([]) == []
+
+
+async def test_reading_several_records_beside_single_ones_mixes_nothing_up(engine: Engine) -> None:
+    await engine.commit([Put(f"sub:{n}", b"%d" % n) for n in range(4)])
+
+    first, several, last = await asyncio.gather(
+        engine.kv.get("sub:0"), engine.kv.get_many(["sub:2", "sub:1"]), engine.kv.get("sub:3")
+    )
+
+    values = [entry and entry.value for entry in (first, *several, last)]
+    assert values == [b"0", b"2", b"1", b"3"]
+
+
+@pytest.mark.parametrize("invalid", ["", "\udfff", "\0", "k" * 2000])
+async def test_an_invalid_key_among_several_is_an_error(engine: Engine, invalid: str) -> None:
+    with pytest.raises(InvalidInput, match="key"):
+        await engine.kv.get_many(["sub:1", invalid])

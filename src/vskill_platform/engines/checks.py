@@ -1,6 +1,6 @@
 """What every engine refuses before it touches its database."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from vskill_platform.errors import InvalidInput
 
@@ -27,9 +27,15 @@ def check_key(key: str) -> None:
         raise InvalidInput(f"a key has 1 to {MAX_KEY_BYTES} bytes, this one has {size}")
 
 
-def check_marks(marks: Iterable[str]) -> None:
-    for mark in marks:
-        check_key(mark)
+def check_keys(keys: Sequence[str]) -> None:
+    """Check several keys, or marks, at once: most commits and reads have many."""
+    together = "".join(keys)
+    lengths = [len(key) for key in keys] or [1]
+    is_plain = together.isascii() and together.isprintable()
+    if is_plain and min(lengths) > 0 and max(lengths) <= MAX_KEY_BYTES:
+        return
+    for key in keys:
+        check_key(key)
 
 
 def check_limit(limit: int) -> None:

@@ -210,6 +210,13 @@ class KeyValueStore(Protocol):
         """Return the record, or None if there is none. Gets that wait together share a query."""
         ...
 
+    def get_many(self, keys: Sequence[str]) -> Awaitable[list[Entry | None]]:
+        """Return the records of *keys*, in their order, read at one moment; all or an error.
+
+        For a few records that are needed together: one answer costs less than one for each.
+        """
+        ...
+
     def list_keys(
         self,
         prefix: str,

@@ -78,10 +78,10 @@ def _sha256(content: bytes) -> str:
 async def get_all(keys: Sequence[str], kind: type[Kind]) -> list[Stored[Kind] | None]:
     """Get all *keys* at once, in their order; if one cannot be read, that is an error."""
     found: list[Stored[Kind] | None] = []
-    for key, entry in zip(keys, await settle(get_kv().get, keys), strict=True):
-        if isinstance(entry, Exception):
-            raise entry
-        found.append(Stored(decode(key, entry.value, kind), entry.revision) if entry else None)
+    for start in range(0, len(keys), READS_AT_ONCE):
+        window = keys[start : start + READS_AT_ONCE]
+        for key, entry in zip(window, await get_kv().get_many(window), strict=True):
+            found.append(Stored(decode(key, entry.value, kind), entry.revision) if entry else None)
     return found
 
 

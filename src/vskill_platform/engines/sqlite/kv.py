@@ -11,7 +11,7 @@ import apsw
 import msgspec
 
 from vskill_platform.base.clock import Clock
-from vskill_platform.engines.checks import check_limit, check_marks, check_text
+from vskill_platform.engines.checks import check_keys, check_limit, check_text
 from vskill_platform.engines.ports import Entry, Page
 from vskill_platform.engines.sqlite.connection import SQL
 from vskill_platform.engines.sqlite.readers import SqliteReaders
@@ -32,6 +32,9 @@ class SqliteKeyValueStore:
 
     def get(self, key: str) -> asyncio.Future[Entry | None]:
         return self._readers.get(key)
+
+    def get_many(self, keys: Sequence[str]) -> asyncio.Future[list[Entry | None]]:
+        return self._readers.get_many(keys)
 
     def list_keys(
         self,
@@ -59,7 +62,7 @@ class SqliteKeyValueStore:
     ) -> Awaitable[list[list[str]]]:
         try:
             check_limit(limit)
-            check_marks(words)
+            check_keys(words)
         except InvalidInput as error:
             return self._readers.refuse(error)
         query = "find_marked_last_first" if last_first else "find_marked"

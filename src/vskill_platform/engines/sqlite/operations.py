@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import apsw
 
-from vskill_platform.engines.checks import check_key, check_marks
+from vskill_platform.engines.checks import check_key, check_keys
 from vskill_platform.engines.ports import (
     ABSENT,
     MAX_VALUE_BYTES,
@@ -41,11 +41,10 @@ OnQueue: TypeAlias = Send | Acknowledge | Retry | Release | Extend | Bury | Revi
 
 def check_operations(operations: Sequence[Operation]) -> None:
     """Refuse what cannot be stored before anything is written."""
+    check_keys([each.key for each in operations if isinstance(each, _ON_RECORDS)])
     for operation in operations:
-        if isinstance(operation, _ON_RECORDS):
-            check_key(operation.key)
-            if isinstance(operation, Put):
-                check_marks(operation.marks)
+        if isinstance(operation, Put):
+            check_keys(operation.marks)
         elif isinstance(operation, Send):
             _check_send(operation)
         content = (

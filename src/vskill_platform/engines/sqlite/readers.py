@@ -14,7 +14,7 @@ import apsw
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.batcher import Batcher
-from vskill_platform.engines.checks import check_key
+from vskill_platform.engines.checks import check_key, check_keys
 from vskill_platform.engines.ports import Entry
 from vskill_platform.engines.sqlite.connection import SQL, open_connection
 from vskill_platform.engines.sqlite.file_watch import FileWatch
@@ -51,6 +51,13 @@ class SqliteReaders:
         except InvalidInput as error:
             return self.refuse(error)
         return self._reads.submit(key)
+
+    def get_many(self, keys: Sequence[str]) -> asyncio.Future[list[Entry | None]]:
+        try:
+            check_keys(keys)
+        except InvalidInput as error:
+            return self.refuse(error)
+        return self.read(partial(_get_many, tuple(keys), to_micros(self._clock.now())))
 
     def refuse(self, error: InvalidInput) -> asyncio.Future[Any]:
         return self._reads.refuse(error)
@@ -97,5 +104,7 @@ class SqliteReaders:
 
 
 def _get_many(keys: tuple[str, ...], now: int, connection: apsw.Connection) -> list[Entry | None]:
+    if not keys:
+        return []
     rows = connection.execute(SQL["get_many"], {"keys": apsw.carray(keys), "now": now})
     return [None if value is None else Entry(value, revision) for value, revision in rows]
