@@ -4,6 +4,7 @@ import io
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,29 +15,38 @@ from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.model.verdict import FindingKind, Verdict
 from vskill_platform.scan import hidden_text
+from vskill_platform.scan.collect import Fragments, Placed
 from vskill_platform.scan.commands_in_prose import commands_in
 from vskill_platform.scan.containers import MAX_MEMBERS, Room, Sealed, open_container
 from vskill_platform.scan.decode import decode_literal, find_encoded
+from vskill_platform.scan.decode_bytes import read_bytes, text_of
+from vskill_platform.scan.encoded_texts import encoded_facts
 from vskill_platform.scan.exposed import find_exposed, redact
 from vskill_platform.scan.facts import Fact, storable
+from vskill_platform.scan.file_facts import file_facts
 from vskill_platform.scan.frontmatter import FrontmatterError, read_frontmatter
+from vskill_platform.scan.frontmatter_values import read_values
 from vskill_platform.scan.hosts import classify_host, hosts_in
 from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
 from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
 from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
-from vskill_platform.scan.magic import CONTAINERS, file_type
+from vskill_platform.scan.magic import CONTAINERS, FileType, file_type
+from vskill_platform.scan.obeyed_files import with_obeyed
 from vskill_platform.scan.paragraphs import Paragraphs
-from vskill_platform.scan.prose import read_prose
-from vskill_platform.scan.regions import split_markdown
+from vskill_platform.scan.prose import TOLD_BY_CODE, read_prose, read_words_in_code
+from vskill_platform.scan.read_any_text import read_any_text
+from vskill_platform.scan.regions import Region, RegionKind, split_markdown
 from vskill_platform.scan.report_html import write_html
 from vskill_platform.scan.report_json import write_json, write_jsonl
 from vskill_platform.scan.report_sarif import write_sarif
 from vskill_platform.scan.report_text import write_text
+from vskill_platform.scan.run_files import mark_run_files
 from vskill_platform.scan.scan_many import Scanned, Target
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
-from vskill_platform.scan.skill_files import scan_file
+from vskill_platform.scan.settings_facts import settings_facts
+from vskill_platform.scan.skill_files import ScanFile, language_of, role_of, scan_file
 
 Check = Callable[[bytes], None]
 Reader = Callable[[str], list[Fact]]
@@ -49,6 +59,8 @@ _STARTS = (
 )  # fmt: skip
 #: So much of a secret must never be seen in one piece.
 _SECRET_CHARACTERS = 12
+#: One of each format of settings.
+_SUFFIXES = (".json", ".yaml", ".toml", ".ini", ".ipynb")
 _MAX_UNPACKED = 16 * 1024 * 1024
 
 
@@ -181,6 +193,72 @@ def _secrets(raw: bytes) -> None:
             raise Broken(f"{found.name} is still there")
 
 
+def _file(path: str, text: str) -> ScanFile:
+    language = language_of(path, text)
+    role = role_of(path, language, "")
+    return ScanFile(
+        path=path, size=len(text), kind=FileType.TEXT, role=role, text=text, language=language
+    )
+
+
+def _placed(facts: Iterable[Placed], text: str) -> None:
+    found = [placed.fact for placed in facts]
+    _storable(found)
+    if any(not 1 <= fact.line <= text.count("\n") + 1 for fact in found):
+        raise Broken("a fact stands in a line that is not there")
+
+
+def _settings(raw: bytes) -> None:
+    suffix = _SUFFIXES[raw[0] % len(_SUFFIXES)] if raw else ".json"
+    text = _text(raw[1:])
+    fence = f"```{suffix[1:]}\n{text}\n```\n"
+    _placed(settings_facts([_file(f"a{suffix}", text)]), text)
+    _placed(settings_facts([_file("SKILL.md", fence)]), fence)
+
+
+def _encoded_texts(raw: bytes) -> None:
+    text = _text(raw)
+    _placed(encoded_facts([_file("SKILL.md", text)]), text)
+
+
+def _frontmatter_values(raw: bytes) -> None:
+    text = _text(raw)
+    facts = read_values(Region(kind=RegionKind.FRONTMATTER, line=2, text=text), Fragments())
+    _storable(facts)
+    if any(not 2 <= fact.line <= text.count("\n") + 3 for fact in facts):  # noqa: PLR2004
+        raise Broken("a value stands outside of the frontmatter")
+
+
+def _any_text(raw: bytes) -> None:
+    for is_code in (False, True):
+        _read(partial(read_any_text, is_code=is_code), _text(raw))
+
+
+def _words_in_code(raw: bytes) -> None:
+    _read(lambda text: read_words_in_code(text, 1, TOLD_BY_CODE), _text(raw))
+
+
+def _file_bytes(raw: bytes) -> None:
+    """Take bytes for files of many kinds: media have a structure, texts an encoding."""
+    texts = read_bytes(raw).texts
+    if not texts or texts[0] != text_of(raw):
+        raise Broken("what is scanned is not what is shown")
+    for name in ("a.png", "a.sh", "SKILL.md", "a.pdf", "a"):
+        file = scan_file(name, raw, size=len(raw), manifest="")
+        _storable(file.text)
+        _storable([placed.fact for placed in file_facts([file])])
+
+
+def _named_files(raw: bytes) -> None:
+    """Let instructions and scripts name each other as something to run or to obey."""
+    texts = [_text(part) for part in raw.split(b"\0", 3)]
+    names = ("SKILL.md", "notes.md", "tests/run", "data.json")
+    files = [_file(name, text) for name, text in zip(names, texts, strict=False)]
+    marked = with_obeyed(mark_run_files(files))
+    if [file.path for file in marked] != [file.path for file in files]:
+        raise Broken("a file was lost")
+
+
 def _check_unpacked(place: Path, name: str) -> None:
     if {path.name for path in place.iterdir()} != {name, "out"}:
         raise Broken("something was written outside of the folder")
@@ -241,7 +319,8 @@ def _pumped(raw: bytes) -> None:
 
 
 _PUMPED: tuple[Check, ...] = (
-    *(_language(reader) for reader in _READERS), _markdown, _decode, _hidden,
+    *(_language(reader) for reader in _READERS), _markdown, _decode, _hidden, _settings,
+    _encoded_texts, _frontmatter_values, _any_text, _words_in_code, _file_bytes, _named_files,
 )  # fmt: skip
 TARGETS: dict[str, FuzzTarget] = {
     "skill": FuzzTarget(check=_skill, seeds=seeds.skills),
@@ -260,6 +339,13 @@ TARGETS: dict[str, FuzzTarget] = {
     "archive": FuzzTarget(check=_archive, seeds=seeds.archives),
     "container": FuzzTarget(check=_container, seeds=seeds.containers),
     "secrets": FuzzTarget(check=_secrets, seeds=seeds.secrets),
+    "settings": FuzzTarget(check=_settings, seeds=seeds.settings),
+    "encoded_texts": FuzzTarget(check=_encoded_texts, seeds=seeds.told_encoded),
+    "frontmatter_values": FuzzTarget(check=_frontmatter_values, seeds=seeds.frontmatter),
+    "any_text": FuzzTarget(check=_any_text, seeds=seeds.any_text),
+    "words_in_code": FuzzTarget(check=_words_in_code, seeds=seeds.markdown),
+    "file_bytes": FuzzTarget(check=_file_bytes, seeds=seeds.files),
+    "named_files": FuzzTarget(check=_named_files, seeds=seeds.named_files),
     "pumped": FuzzTarget(
         check=_pumped, seeds=seeds.pumped, max_bytes=1024, grows_to=PUMPED_CHARACTERS
     ),

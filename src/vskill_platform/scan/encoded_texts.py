@@ -49,7 +49,8 @@ _NUMBERS = re.compile(r"\d{2,6}(?:[,;\s]{1,3}\d{2,6}){11,}")
 #: A line that is nothing but the beginning or middle of something long.
 _RUN_LINE = re2.compile(r"(?m)^[ \t>]*[A-Za-z0-9+/]{32,}[ \t]*\r?$")
 _LINE_END = re.compile(r"([A-Za-z0-9+/])[ \t]*\r?\n[ \t>]*(?=[A-Za-z0-9+/]{4})")
-_WORDS = re.compile(r"[^\W\d_]{2,}[\s,.:]+[^\W\d_]{2,}")
+#: Two letters are enough of a word: with more, a text without blanks is searched from each letter.
+_WORDS = re.compile(r"[^\W\d_]{2}[\s,.:]+[^\W\d_]{2}")
 _MAX_RUNS = 200
 #: How far below the words that speak of it something to be decoded is looked for.
 _REACH = 6

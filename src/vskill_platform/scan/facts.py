@@ -4,6 +4,7 @@ Severity comes only from rules that put facts together.
 """
 
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -112,6 +113,7 @@ def storable(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
+@lru_cache(maxsize=16)  # thousands of facts may stand in one line, which may be long
 def shorten(text: str) -> str:
     clean = " ".join(storable(text).split())
     return clean if len(clean) <= MAX_TEXT else clean[: MAX_TEXT - 1] + "…"

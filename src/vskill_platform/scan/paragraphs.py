@@ -208,7 +208,7 @@ class CodeWords:
 
     def __init__(self, text: str, first_line: int) -> None:
         self._first_line = first_line
-        self._lines = text
+        self._text = text
         self.view = View(_COMMENT_GOES_ON.sub(_JOINT, text.replace(_JOINT, " ")))
 
     def line_at(self, view: View, position: int) -> int:
@@ -218,7 +218,11 @@ class CodeWords:
     def lines_between(self, view: View, start: int, end: int) -> str:
         """Return the lines of the file that a part of a view comes from."""
         first, last = view.piece_at(start), view.piece_at(max(end - 1, start))
-        return "\n".join(self._lines.split("\n")[first : last + 1])
+        return "\n".join(self._lines[first : last + 1])
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self._text.split("\n")
 
 
 def _without_prefix(line: str) -> tuple[bool, bool, str]:

@@ -31,6 +31,9 @@ _MAX_DEPTH = 40
 _MAX_VALUES = 20_000
 _MAX_TEXT = 400_000
 _MAX_COMMANDS = 2_000
+#: How many characters are searched for the lines of values, and how far for each one after that.
+_MAX_SEARCHED = 50_000_000
+_REACH = 4_000
 #: Under these names settings keep what they run.
 _COMMAND_KEY = re.compile(
     r"(?:.*[_-])?(?:commands?|cmds?|run|exec(?:start(?:pre|post)?|stop)?|shell|entry|entrypoint|"
@@ -133,6 +136,8 @@ class _Walk:
         self._seen: set[int] = set()
         self._room = _MAX_TEXT
         self._line_ends = [at.start() for at in _LINE_END.finditer(text)]
+        #: Where the last value was found, and how much was searched for all of them.
+        self._last_place, self._searched = 0, 0
 
     def walk(self, tree: Any) -> None:
         todo: list[tuple[tuple[str, ...], Any]] = [((), tree)]
@@ -226,10 +231,22 @@ class _Walk:
 
     def _line_of(self, text: str) -> int:
         start = text.strip().partition("\n")[0][:40]
-        place = self._text.find(start)
+        place = self._find(start)
         if place < 0:
-            place = self._text.find(json.dumps(start)[1:-1])
-        return bisect_left(self._line_ends, place) + 1 if place >= 0 else 1
+            place = self._find(json.dumps(start)[1:-1])
+        if place >= 0:
+            self._last_place = place
+        elif self._searched < _MAX_SEARCHED:
+            return 1
+        return bisect_left(self._line_ends, self._last_place) + 1
+
+    def _find(self, start: str) -> int:
+        """Find the first place of a value; after very many values, one right behind the last."""
+        if self._searched >= _MAX_SEARCHED:
+            return self._text.find(start, self._last_place, self._last_place + _REACH)
+        place = self._text.find(start)
+        self._searched += place if place >= 0 else len(self._text)
+        return place
 
 
 #: Fewer characters tell nobody anything.
