@@ -264,7 +264,8 @@ def dictionary() -> Iterator[str]:
     """Words that mean something to the scanner."""
     for name, table in load_data("prose.toml").items():
         if name != "words":
-            yield from table["hints"]
+            for pattern in table["patterns"]:
+                yield from re.findall(r"[a-z]{4,20}", pattern)
     for secret in load_data("secrets.toml")["secret"]:
         yield from secret["hints"]
     for text in (*_SHELL, *_PYTHON, *_JAVASCRIPT, *_POWERSHELL):

@@ -47,10 +47,11 @@ _PROGRAM_AND_ARGUMENTS = (("command", "args"), ("runtimeExecutable", "runtimeArg
 _COMMAND_TABLES = frozenset({"scripts", "tasks", "aliases", "alias", "cmds", "commands", "hooks"})
 _SERVER_TABLES = frozenset({"mcpservers", "mcp_servers", "mcp-servers", "mcp"})
 _SERVER_ADDRESS = ("url", "serverUrl", "server_url", "httpUrl", "endpoint", "uri", "baseUrl")
-_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+#: What is not closed goes on to its end: else every quote in it would be tried as a beginning.
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+(?:"|(?=\n)|\\?\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _TRAILING = re.compile(r",(?=\s*[}\]])")
-_INI = re.compile(r"^\s*([\w.-]+)\s*[=:]\s*(\S.*)$", re.MULTILINE)
-_YAML_LINE = re.compile(r"^\s*(?:-\s+)?(?:([\w.-]+)\s*:\s+)?(\S.*)$", re.MULTILINE)
+_INI = re.compile(r"^[^\S\n]*([\w.-]+)\s*[=:]\s*(\S.*)$", re.MULTILINE)
+_YAML_LINE = re.compile(r"^[^\S\n]*(?:-\s+)?(?:([\w.-]+)\s*:\s+)?(\S.*)$", re.MULTILINE)
 _LINE_END = re.compile("\n")
 _MAGIC = re.compile(r"^%%(?:bash|sh|script\s+(?:ba)?sh)[^\n]*\n")
 

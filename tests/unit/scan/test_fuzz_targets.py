@@ -26,6 +26,12 @@ def test_a_target_withstands_its_seeds(name: str) -> None:
             assert failure_of(TARGETS[name], seed, seconds=20) is None, seed
 
 
+def test_the_fuzzer_knows_the_words_that_the_scanner_looks_for() -> None:
+    words = set(seeds.dictionary())
+
+    assert {"ignore", "previous", "AKIA", "curl"} <= words
+
+
 @given(skills)
 def test_any_skill_can_be_scanned_and_nothing_sealed_is_passed_over(raw: bytes) -> None:
     TARGETS["skill"].check(raw)
