@@ -50,14 +50,14 @@ class Registry(msgspec.Struct, frozen=True):
     def submit(self, page: Page, url: str) -> None:
         """Submit a repo by the form, as a visitor does."""
         page.goto("/submit")
-        page.get_by_label("Repo").fill(url)
-        page.get_by_role("button", name="Submit the repo").click()
+        page.get_by_label("Repository").fill(url)
+        page.get_by_role("button", name="Submit repository").click()
 
     def publish(self, page: Page, name: str, **files: str) -> str:
         """Submit a skill and wait until its page says that it is published; return its slug."""
         self.submit(page, self.repo(name, **files))
         wait_for_state(page, "Published")
-        link = page.get_by_role("link", name="See the published skill")
+        link = page.get_by_role("link", name="View the published skill")
         return (link.get_attribute("href") or "").removeprefix("/skills/")
 
     def get_json(self, path: str) -> dict[str, object]:
@@ -70,7 +70,7 @@ class Registry(msgspec.Struct, frozen=True):
 def wait_for_state(page: Page, words: str) -> None:
     """Wait until the page of a submission shows a state; it follows by itself, or by its link."""
     badge = page.locator("#walk header .badge")
-    look_again = page.get_by_role("link", name="Look again")
+    look_again = page.get_by_role("link", name="Refresh")
     patience = time.monotonic() + _PUBLISH_MS / 1000
     while look_again.is_visible() and time.monotonic() < patience:
         if badge.text_content() == words:

@@ -14,14 +14,14 @@ def test_without_scripts_a_reason_can_be_typed_for_as_long_as_it_takes(
     plain_cyd: Page, registry: Registry
 ) -> None:
     registry.submit(plain_cyd, registry.repo("type-slowly", run_dot_sh=RISKY))
-    wait_for_state(plain_cyd, "Waits for a person")
+    wait_for_state(plain_cyd, "Needs review")
     plain_cyd.locator("details.confirm > summary").click()
     reason = plain_cyd.get_by_label("Reason")
     reason.fill("half a sen")
 
     expect(plain_cyd.locator("meta[http-equiv=refresh]")).to_have_count(0)
     expect(reason).to_have_value("half a sen")
-    expect(plain_cyd.get_by_role("link", name="Look again")).to_be_visible()
+    expect(plain_cyd.get_by_role("link", name="Refresh")).to_be_visible()
 
 
 @pytest.mark.parametrize("path", ["/admin", "/admin/queue", "/admin/reviews", "/queue"])
@@ -32,9 +32,9 @@ def test_only_who_runs_scripts_is_told_that_the_page_looks(
     plain_cyd.goto(path)
 
     expect(cyd.locator(".live")).to_be_visible()
-    expect(cyd.get_by_role("link", name="Look again")).to_have_count(0)
+    expect(cyd.get_by_role("link", name="Refresh")).to_have_count(0)
     expect(plain_cyd.locator(".live")).to_be_hidden()
-    expect(plain_cyd.get_by_role("link", name="Look again")).to_be_visible()
+    expect(plain_cyd.get_by_role("link", name="Refresh")).to_be_visible()
 
 
 def test_after_escape_field_address_and_results_agree(ben: Page, registry: Registry) -> None:
@@ -76,12 +76,12 @@ def test_a_folder_is_chosen_by_hand(ben: Page, tmp_path: Path) -> None:
 
     ben.get_by_label("Folder", exact=True).last.set_input_files(folder)
     expect(ben.locator("[data-file-name]")).to_contain_text("fold-shirts: 2 files")
-    expect(ben.locator("[data-file-name]")).to_contain_text("Not sent yet.")
-    ben.get_by_role("button", name="Submit the files").click()
+    expect(ben.locator("[data-file-name]")).to_contain_text("Not uploaded yet.")
+    ben.get_by_role("button", name="Upload and submit").click()
 
     ben.wait_for_url("**/submissions/**")
     wait_for_state(ben, "Published")
-    ben.get_by_role("link", name="See the published skill").click()
+    ben.get_by_role("link", name="View the published skill").click()
     ben.get_by_role("link", name="Files", exact=True).click()
     expect(ben.locator("main")).to_contain_text("more.md")
 
@@ -97,12 +97,12 @@ def test_who_ticks_nothing_stays_with_the_choice(ben: Page, registry: Registry) 
     registry.submit(ben, registry.repo("one-cup", "two-cups"))
     for box in ben.get_by_role("checkbox").all():
         box.uncheck()
-    ben.get_by_role("button", name="Submit what is ticked").click()
+    ben.get_by_role("button", name="Submit selected").click()
 
     expect(ben.get_by_role("alert")).to_contain_text("Choose at least one skill")
     ben.get_by_role("checkbox", name="two-cups").check()
     ben.get_by_role("checkbox", name="one-cup").check()
-    ben.get_by_role("button", name="Submit what is ticked").click()
+    ben.get_by_role("button", name="Submit selected").click()
     expect(ben.get_by_role("status")).to_contain_text("2 of 2 skills were taken")
 
 

@@ -151,5 +151,5 @@ def test_a_form_of_another_site_changes_nothing(
     cyd.goto(evil_page)
     cyd.wait_for_url(f"{registry.url}/**")
 
-    expect(cyd.locator("body")).not_to_contain_text("Paused; it goes on")
+    expect(cyd.locator("body")).not_to_contain_text("Paused; resumes")
     assert registry.get_json("/api/v1/queue/stats")["pausedUntil"] is None

@@ -24,10 +24,10 @@ def paths(chromium: Browser, registry: Registry, admin_state: StorageState) -> l
         slug = registry.publish(page, "look-nice", script_dot_py="print('nice')\n")
         published = page.url
         registry.submit(page, registry.repo("look-bad", run_dot_sh=STEALS))
-        wait_for_state(page, "Stopped by the check")
+        wait_for_state(page, "Failed checks")
         stopped = page.url
         registry.submit(page, registry.repo("look-odd", run_dot_sh=RISKY))
-        wait_for_state(page, "Waits for a person")
+        wait_for_state(page, "Needs review")
         waiting = page.url.rpartition("/")[2]
     parts = ("", "/files", "/files/script.py", "/versions", "/security")
     return [

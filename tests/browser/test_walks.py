@@ -49,12 +49,12 @@ def test_a_rejected_skill_says_what_was_found_where_and_what_to_do(
     page: Page = request.getfixturevalue(visitor)
     registry.submit(page, registry.repo("fast-setup", run_dot_sh=STEALS))
 
-    wait_for_state(page, "Stopped by the check")
+    wait_for_state(page, "Failed checks")
 
     finding = page.locator(".finding").first
     expect(finding).to_contain_text("run.sh:1")
-    expect(finding).to_contain_text("What to do:")
-    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    expect(finding).to_contain_text("How to fix:")
+    expect(page.get_by_role("button", name="Retry")).to_be_visible()
 
 
 def test_a_repo_with_several_skills_lets_the_visitor_choose(ben: Page, registry: Registry) -> None:
@@ -62,7 +62,7 @@ def test_a_repo_with_several_skills_lets_the_visitor_choose(ben: Page, registry:
 
     expect(ben.get_by_role("heading", name="3 skills found")).to_be_visible()
     ben.get_by_role("checkbox", name="black-tea").uncheck()
-    ben.get_by_role("button", name="Submit what is ticked").click()
+    ben.get_by_role("button", name="Submit selected").click()
 
     expect(ben.locator("#rows tbody tr")).to_have_count(2)
     expect(ben.locator("#rows .badge.good")).to_have_count(2, timeout=40_000)
@@ -75,7 +75,7 @@ def test_an_archive_is_uploaded(ben: Page, registry: Registry, tmp_path: Path) -
 
     ben.goto("/submit")
     ben.locator("#files").set_input_files(archive)
-    ben.get_by_role("button", name="Submit the files").click()
+    ben.get_by_role("button", name="Upload and submit").click()
 
     wait_for_state(ben, "Published")
     expect(ben.locator("#story")).to_contain_text("upload:@local/pack-bags")
@@ -118,7 +118,7 @@ def test_a_folder_that_is_dropped_is_listed_and_waits_for_the_button(
     expect(ben.locator("[data-picked]")).to_contain_text("drop-bags/notes.txt (6 bytes)")
     assert ben.url.endswith("/submit")
     assert count_submissions(registry) == before
-    ben.get_by_role("button", name="Submit the files").click()
+    ben.get_by_role("button", name="Upload and submit").click()
     ben.wait_for_url("**/submissions/**")
     wait_for_state(ben, "Published")
 
@@ -134,11 +134,11 @@ def test_a_dropped_folder_is_private_if_that_was_ticked_before_the_button(
     drop(cyd, folder)
     expect(cyd.locator("[data-picked] li")).to_have_count(1)
     cyd.locator("[data-upload] [name=private]").check()
-    cyd.get_by_role("button", name="Submit the files").click()
+    cyd.get_by_role("button", name="Upload and submit").click()
 
     cyd.wait_for_url("**/submissions/**")
     wait_for_state(cyd, "Published")
-    expect(cyd.locator("#story")).to_contain_text("those of its namespace")
+    expect(cyd.locator("#story")).to_contain_text("private (namespace members)")
     assert count_submissions(registry) == before
 
 
@@ -158,18 +158,18 @@ def test_a_dropped_archive_and_a_picked_folder_wait_for_the_button_too(
 
     expect(ben.locator("[data-file-name]")).to_contain_text("fold-bags.zip")
     assert count_submissions(registry) == before
-    ben.get_by_role("button", name="Submit the files").click()
+    ben.get_by_role("button", name="Upload and submit").click()
     ben.wait_for_url("**/submissions/**")
     expect(ben.locator("#story")).to_contain_text("upload:@local/fold-bags")
 
 
 def test_what_cannot_be_submitted_says_why_and_keeps_what_was_typed(ben: Page) -> None:
     ben.goto("/submit")
-    ben.get_by_label("Repo").fill("not a repo")
-    ben.get_by_role("button", name="Submit the repo").click()
+    ben.get_by_label("Repository").fill("not a repo")
+    ben.get_by_role("button", name="Submit repository").click()
 
     expect(ben.get_by_role("alert")).to_contain_text("neither owner/repo nor")
-    expect(ben.get_by_label("Repo")).to_have_value("not a repo")
+    expect(ben.get_by_label("Repository")).to_have_value("not a repo")
 
 
 def test_typing_searches_and_keys_walk_through_the_list(ben: Page, registry: Registry) -> None:
@@ -197,14 +197,14 @@ def test_the_admin_reviews_blocks_and_unblocks(
     page: Page = request.getfixturevalue(operator)
     name = f"look-twice-{operator.replace('_', '-')}"
     registry.submit(page, registry.repo(name, run_dot_sh=RISKY))
-    wait_for_state(page, "Waits for a person")
+    wait_for_state(page, "Needs review")
 
     page.goto("/admin/reviews")
     page.get_by_role("link", name=name).click()
     expect(page.locator(".code tr.it")).to_contain_text("get.unknown-tool.dev")
-    page.get_by_label("Your reason").fill("I know that host")
-    page.get_by_label("Your reason").press("Enter")  # decides nothing
-    expect(page.get_by_label("Your reason")).to_have_value("I know that host")
+    page.get_by_label("Reason").fill("I know that host")
+    page.get_by_label("Reason").press("Enter")  # decides nothing
+    expect(page.get_by_label("Reason")).to_have_value("I know that host")
     expect(page.get_by_role("button", name="Approve and publish")).to_be_visible()
     page.get_by_role("button", name="Reject").click()
     expect(page.get_by_role("status")).to_contain_text("is rejected")
@@ -213,7 +213,7 @@ def test_the_admin_reviews_blocks_and_unblocks(
     page.goto(f"/admin/skills/{slug}")
     page.get_by_role("link", name="This skill").click()
     page.get_by_label("Reason", exact=True).first.fill("seen stealing")
-    page.get_by_role("button", name="Block it").click()
+    page.get_by_role("button", name="Block", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("1 skill taken down")
     page.goto(f"/skills/{slug}")
     expect(page.locator("main")).to_contain_text("seen stealing")
@@ -227,10 +227,10 @@ def test_the_admin_pauses_and_resumes(cyd: Page) -> None:
     cyd.goto("/admin/queue")
     cyd.get_by_label("because").fill("the disk is being changed")
     cyd.get_by_role("button", name="Pause").click()
-    expect(cyd.locator("#state")).to_contain_text("Paused; it goes on")
+    expect(cyd.locator("#state")).to_contain_text("Paused; resumes")
     cyd.get_by_role("button", name="Resume now").click()
 
-    expect(cyd.get_by_role("status")).to_contain_text("hands out work again")
+    expect(cyd.get_by_role("status")).to_contain_text("is running again")
 
 
 def test_who_did_not_sign_in_is_led_to_the_sign_in_and_back(ben: Page, admin_state: object) -> None:

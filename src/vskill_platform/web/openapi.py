@@ -31,13 +31,13 @@ _COME_BACK = frozenset({429, 503})
 #: A token that is not good, asking too often, an outage and a mistake of ours.
 _ANYWHERE = frozenset({401, 429, 500, 503})
 _HEADERS = {
-    "ETag": "Names this content; send it back as If-None-Match.",
-    "Retry-After": "After how many seconds to come back.",
-    "X-Limit-Clamped": "There if more was asked for than a list gives: how many that is at most.",
-    "Warning": 'There while the catalogue cannot read along: 110 - "Response is Stale".',
-    "Age": "With a Warning: the seconds since the catalogue was known to be current.",
-    "WWW-Authenticate": "How to sign in.",
-    REQUEST_ID_HEADER: "Names the request in the registry's log.",
+    "ETag": "Identifies this content; send it back as If-None-Match.",
+    "Retry-After": "Seconds to wait before trying again.",
+    "X-Limit-Clamped": "Present if the limit was too high: the highest limit.",
+    "Warning": 'Present while the search index is out of date: 110 - "Response is Stale".',
+    "Age": "With a Warning: seconds since the search index was current.",
+    "WWW-Authenticate": "How to authenticate.",
+    REQUEST_ID_HEADER: "Id of the request in the registry's log.",
 }
 _SECURITY_SCHEMES = {
     "token": {"type": "http", "scheme": "bearer", "description": "Authorization: Bearer vsk_…"},
@@ -46,7 +46,7 @@ _SECURITY_SCHEMES = {
         "type": "apiKey",
         "in": "header",
         "name": CSRF_HEADER,
-        "description": "What a page's script sends with its session to change something.",
+        "description": "CSRF token; required with a session to change something.",
     },
 }
 
@@ -54,9 +54,9 @@ _PROBLEM_CONTENT = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Prob
 
 
 _ABOUT = (
-    "Slugs such as `ada/notes/tidy` may be written with their slashes or with %2F. Errors are "
-    "problem+json with a `code` for programs and a `hint` for people. Reads carry an ETag. "
-    "Programs sign in with a token: `Authorization: Bearer vsk_…`"
+    "Write slugs such as `ada/notes/tidy` with slashes or with %2F. Errors are problem+json with a "
+    "stable `code` and a `hint` that says what to do. Reads have an ETag. Authenticate with a "
+    "token: `Authorization: Bearer vsk_…`"
 )
 
 
@@ -166,7 +166,7 @@ def _describe_own_answers(operation: _Operation) -> None:
             answer["headers"] = answer.get("headers", {}) | _headers(names)
     if _has_tag(operation):
         answers[str(_UNCHANGED)] = {
-            "description": "What If-None-Match names has not changed",
+            "description": "Not modified",
             "headers": _headers(names),
         }
 

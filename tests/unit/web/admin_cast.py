@@ -32,14 +32,14 @@ class Operator:
         """Do something and follow; return `done` or `problem`, and what is said."""
         answer = await self.post(path, **fields)
         assert answer.status_code == 303, answer.text
-        said = SimpleCookie(answer.headers["set-cookie"])["vskill_said"]
+        said = SimpleCookie(answer.headers["set-cookie"])["vskill_flash"]
         headers = {
             **self._headers,
-            "Cookie": f"{self._headers['Cookie']}; vskill_said={said.value}",
+            "Cookie": f"{self._headers['Cookie']}; vskill_flash={said.value}",
         }
         page = await self._registry.get(answer.headers["location"], headers=headers)
         assert page.status_code == 200, page.text
-        assert 'vskill_said=""' in page.headers["set-cookie"], "it would be said again"
+        assert 'vskill_flash=""' in page.headers["set-cookie"], "it would be said again"
         found = _NOTICE.search(page.text)
         assert found, page.text
         return {"status": "done", "alert": "problem"}[found.group(1)], unescape(found.group(2))

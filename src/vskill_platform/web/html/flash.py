@@ -26,13 +26,13 @@ from vskill_platform.web.http.headers import NOT_KEPT
 from vskill_platform.web.http.requests import WebRequest
 
 DONE, PROBLEM = "done", "problem"
-_COOKIE = "vskill_said"
+_COOKIE = "vskill_flash"
 _SECONDS = 60
-#: Browsers drop a cookie of more than 4096 bytes with its name and all.
+#: Browsers drop cookies of more than 4096 bytes, name and attributes included.
 _MAX_BYTES = 3_500
-_PANEL = "/admin"
-#: What an operator can do something about; all else is an error page.
-_SAYABLE = (
+_ADMIN = "/admin"
+#: Errors that the user can fix; all others get an error page.
+_SHOWN_ERRORS = (
     ChangedSinceSeen,
     InvalidInput,
     InvalidTransition,
@@ -43,22 +43,22 @@ _SAYABLE = (
 )
 
 
-def say(kind: str, words: str, *, on: str) -> Cookie:
-    """Have the pages below *on* show this once: DONE or PROBLEM, in words."""
+def flash(kind: str, words: str, *, on: str) -> Cookie:
+    """Return the cookie that shows a message once, on the next page below *on*."""
     return _cookie(f"{kind}:{_fitted(words)}", on=on, seconds=_SECONDS)
 
 
-def heard(request: WebRequest, *, on: str) -> tuple[dict[str, str], list[Cookie]]:
-    """Return what was said, by kind, and the cookie that makes it forgotten."""
+def read_flash(request: WebRequest, *, on: str) -> tuple[dict[str, str], list[Cookie]]:
+    """Return the message by kind, and the cookie that deletes it."""
     kind, _, words = request.cookies.get(_COOKIE, "").partition(":")
-    said = {DONE: "", PROBLEM: ""}
-    if kind in said:
-        said[kind] = unquote(words)
-    return said, [_cookie("", on=on, seconds=0)] if words else []
+    messages = {DONE: "", PROBLEM: ""}
+    if kind in messages:
+        messages[kind] = unquote(words)
+    return messages, [_cookie("", on=on, seconds=0)] if words else []
 
 
 def _fitted(words: str) -> str:
-    """Return as much as a cookie can hold, and never half a letter."""
+    """Return as much text as fits into a cookie, without cutting a character in half."""
     length = len(words)
     while len(quoted := quote(words[:length])) > _MAX_BYTES:
         length = length * 9 // 10
@@ -78,30 +78,30 @@ def _cookie(value: str, *, on: str, seconds: int) -> Cookie:
 
 
 async def act(back_to: str, work: Callable[[], Awaitable[str]]) -> Redirect:
-    """Do it and lead back; what it answers, or why it did not work, is said there."""
+    """Run an action and redirect to a page that shows its message, or its error."""
     try:
         kind, words = DONE, await work()
     except RightMissing:
         raise
-    except _SAYABLE as error:
+    except _SHOWN_ERRORS as error:
         kind, words = PROBLEM, str(error)
-    return Redirect(back_to, status_code=303, cookies=[say(kind, words, on=_PANEL)])
+    return Redirect(back_to, status_code=303, cookies=[flash(kind, words, on=_ADMIN)])
 
 
 async def act_and_show(back_to: str, work: Callable[[], Awaitable[Template]]) -> Response[Any]:
-    """Do it and answer with the page that shows what came of it: for what no cookie may carry."""
+    """Run an action and return its page: for results that must not be in a cookie."""
     try:
         return await work()
     except RightMissing:
         raise
-    except _SAYABLE as error:
-        return Redirect(back_to, status_code=303, cookies=[say(PROBLEM, str(error), on=_PANEL)])
+    except _SHOWN_ERRORS as error:
+        return Redirect(back_to, status_code=303, cookies=[flash(PROBLEM, str(error), on=_ADMIN)])
 
 
 def admin_page(
     request: WebRequest, template: str, context: dict[str, Any], *, is_kept: bool = True
 ) -> Template:
-    """Show a page of the panel, with what came of the last act."""
-    said, cookies = heard(request, on=_PANEL)
+    """Render an admin page with the message of the last action."""
+    messages, cookies = read_flash(request, on=_ADMIN)
     headers = {} if is_kept else NOT_KEPT
-    return Template(template, context=said | context, cookies=cookies, headers=headers)
+    return Template(template, context=messages | context, cookies=cookies, headers=headers)

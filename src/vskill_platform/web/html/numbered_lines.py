@@ -55,8 +55,8 @@ def _note(start: int, end: int, total: int) -> str:
     if (start, end) == (1, total):
         return ""
     if start == 1:
-        return f"These are the first {end:,} of {total:,} lines."
-    return f"These are the lines {start:,} to {end:,} of {total:,}."
+        return f"Showing the first {end:,} of {total:,} lines."
+    return f"Showing lines {start:,} to {end:,} of {total:,}."
 
 
 def _cut(line: str) -> str:

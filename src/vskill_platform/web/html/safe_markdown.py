@@ -88,12 +88,12 @@ class _TooLong(Exception):
 def render_markdown(text: str, links: Links) -> Rendered:
     """Render a document of a stranger; takes little more than a second, whatever it holds."""
     if len(text) > MAX_CHARACTERS:
-        return Rendered(Markup(), f"It has more than {MAX_CHARACTERS:,} characters.")
+        return Rendered(Markup(), f"It is longer than {MAX_CHARACTERS:,} characters.")
     env = {_DEADLINE: time.monotonic() + MAX_SECONDS, _LINKS: links, _OPEN: [], _IDS: Counter()}
     try:
         html = _PARSER.render(text.removeprefix("\ufeff"), env)
     except (_TooLong, RecursionError):
-        return Rendered(Markup(), "It is built in a way that takes too long to render.")
+        return Rendered(Markup(), "It takes too long to render.")
     return Rendered(Markup(_CLEANER.clean(html)))  # noqa: S704 - cleaned by the allow-list
 
 

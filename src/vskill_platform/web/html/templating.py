@@ -28,14 +28,14 @@ _TEMPLATES = Path(__file__).parents[1] / "templates"
 _S = SubmissionState
 #: In the words of a visitor, and how good the news is.
 _STATES: dict[SubmissionState, tuple[str, str]] = {
-    _S.RECEIVED: ("Waiting", "info"),
-    _S.TIER1_SCANNING: ("Being checked", "info"),
-    _S.TIER2_SCANNING: ("Being judged", "info"),
-    _S.NEEDS_REVIEW: ("Waits for a person", "warn"),
+    _S.RECEIVED: ("Queued", "info"),
+    _S.TIER1_SCANNING: ("Scanning", "info"),
+    _S.TIER2_SCANNING: ("Additional checks", "info"),
+    _S.NEEDS_REVIEW: ("Needs review", "warn"),
     _S.AUTO_APPROVED: ("Approved", "good"),
     _S.VENDOR_APPROVED: ("Approved", "good"),
     _S.PUBLISHED: ("Published", "good"),
-    _S.TIER1_FAILED: ("Stopped by the check", "bad"),
+    _S.TIER1_FAILED: ("Failed checks", "bad"),
     _S.REJECTED: ("Rejected", "bad"),
     _S.BLOCKED: ("Blocked", "bad"),
     _S.DEQUEUED: ("Withdrawn", ""),

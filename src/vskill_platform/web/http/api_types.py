@@ -69,7 +69,7 @@ def _decode(cursor: str) -> str:
 
 
 def _no_cursor() -> InvalidInput:
-    return InvalidInput("that is no cursor of ours; take nextCursor from the last answer")
+    return InvalidInput("invalid cursor; use nextCursor of the previous response")
 
 
 def clamp(limit: int, most: int) -> tuple[int, dict[str, str]]:

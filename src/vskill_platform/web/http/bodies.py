@@ -41,7 +41,7 @@ MAX_FIELDS = MAX_SKILLS + 100
 #: A large body is in memory, or takes many open files, until it is answered. Small ones need not
 #: wait for those, so that most skills can be handed in also while others send large ones slowly.
 LARGE_BODIES = ConcurrencyQuota(
-    in_all=6, each=2, what="sending files", retry_after=timedelta(seconds=15)
+    in_all=6, each=2, what="large uploads", retry_after=timedelta(seconds=15)
 )
 LARGE_BODY_SECONDS = 300.0
 #: The argument of a handler that is made from the body.
@@ -76,7 +76,7 @@ class BoundedRequest(Request[Any, Any, Any]):
             async for chunk in super().stream():
                 count += len(chunk)
                 if asyncio.get_running_loop().time() > until:
-                    raise InvalidInput("it took too long to come")
+                    raise InvalidInput("the request body took too long")
                 if count > most:  # it did not say so, or not the truth
                     raise _too_large(most)
                 yield chunk
@@ -85,7 +85,7 @@ class BoundedRequest(Request[Any, Any, Any]):
         except InternalServerException as error:
             if not self.is_connected:  # it was read before, which is a mistake of ours
                 raise
-            raise InvalidInput("the request ended before all of it had come") from error
+            raise InvalidInput("the request body is incomplete") from error
 
     async def form(self) -> FormMultiDict:
         if self._form is Empty and self.content_type[0] == RequestEncodingType.URL_ENCODED:
@@ -136,7 +136,7 @@ async def check_media_type(connection: Connection, handler: BaseRouteHandler) ->
     if wanted is None or _fits(sent, wanted):
         return
     raise HTTPException(
-        status_code=HTTP_415_UNSUPPORTED_MEDIA_TYPE, detail=f"{sent} was sent; {wanted} is taken"
+        status_code=HTTP_415_UNSUPPORTED_MEDIA_TYPE, detail=f"got {sent}; send {wanted}"
     )
 
 

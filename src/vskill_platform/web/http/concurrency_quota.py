@@ -40,12 +40,10 @@ class ConcurrencyQuota:
 
     def take(self, who: str) -> None:
         if self._held[who] >= self.each:
-            most = f"{self.each} at a time for one visitor"
+            most = f"at most {self.each} at a time"
             raise TooMany(f"{self._what}: {most}", retry_after=self._retry_after)
         if self.count >= self.in_all:
-            raise TooMany(
-                f"{self._what}: too many others at this moment", retry_after=self._retry_after
-            )
+            raise TooMany(f"{self._what}: too many at the moment", retry_after=self._retry_after)
         self._held[who] += 1
 
     def give_back(self, who: str) -> None:

@@ -32,7 +32,7 @@ async def check_csrf(connection: Connection) -> None:
     given = connection.headers.get(CSRF_HEADER) or await _in_form(connection)
     if not visitor.csrf or not hmac.compare_digest(given.encode(), visitor.csrf.encode()):
         await _let_go(connection)
-        raise RequestForged("this form has grown old, or was not shown by this registry")
+        raise RequestForged("this form has expired, or is not from this registry")
 
 
 def _check_site(connection: Connection) -> None:
@@ -47,7 +47,7 @@ def _check_site(connection: Connection) -> None:
     else:
         return  # not a browser, or one that is too old to say; the token decides
     if not is_own:
-        raise RequestForged("this request comes from another site")
+        raise RequestForged("this request was sent by another site")
 
 
 async def _in_form(connection: Connection) -> str:

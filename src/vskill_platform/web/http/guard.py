@@ -17,7 +17,7 @@ from vskill_platform.web.http.visitor import visitor_of
 RIGHT = "right"
 _NEEDS = {
     Right.SUBMIT: "submitting",
-    Right.ACCOUNT: "an account page",
+    Right.ACCOUNT: "an account",
     Right.REVIEW: "reviewing",
     Right.OPERATE: "operating the queue",
     Right.BLOCK: "changing the blocklist",
@@ -39,10 +39,10 @@ async def check_right(connection: Connection, handler: BaseRouteHandler) -> None
 def _refusal(visitor: Visitor, right: Right) -> NotSignedIn | RightMissing:
     what = _NEEDS.get(right, right)
     if visitor.user is None:
-        return NotSignedIn(f"{what} needs a sign-in")
+        return NotSignedIn(f"{what} requires signing in")
     if visitor.via == "token":
-        return RightMissing(f"{what} is beyond this token, or beyond what {visitor.name} may")
-    return RightMissing(f"{what} is beyond what {visitor.name} may as {visitor.user.role}")
+        return RightMissing(f"this token does not allow {what}")
+    return RightMissing(f"the role {visitor.user.role} does not allow {what}")
 
 
 def check_every_handler(app: Litestar) -> None:
@@ -51,7 +51,7 @@ def check_every_handler(app: Litestar) -> None:
         handlers = route.route_handlers if isinstance(route, HTTPRoute) else [route.route_handler]
         for handler in handlers:
             if not is_about_options(handler) and not isinstance(handler.opt.get(RIGHT), Right):
-                raise ConfigError(f"{route.path}: {handler} does not say which right it needs")
+                raise ConfigError(f"{route.path}: {handler} has no right")
 
 
 def is_about_options(handler: BaseRouteHandler) -> bool:

@@ -147,7 +147,7 @@ def check_host(scope: Scope, settings: Settings) -> None:
     host = _host_of(named[0].decode("latin-1")) if len(named) == 1 else ""
     if not host or not _is_ours(host, scope, settings):
         raise WrongHost(
-            f"this registry is not known as {host or 'a host without a name'!r}; its operator can "
+            f"this registry does not answer for the host {host or '(none)'!r}; its operator can "
             f"set {variable('public_url')} or {variable('allowed_hosts')}"
         )
 
@@ -212,7 +212,7 @@ class AccessMiddleware:
         request.scope["state"][NEW_VISIT] = found.new_visit
         self._count(request, who_asks(found.visitor))
         if leads_nowhere(path):
-            raise NotFound("no page and no answer has this address")
+            raise NotFound("no page has this address")
 
     def _count(self, request: WebRequest, who: str) -> None:
         settings = get_settings()

@@ -29,7 +29,7 @@ from vskill_platform.errors import (
 )
 
 _SERVER_ERROR = 500
-_LOOK_IT_UP = "Correct what is named and send it again; /api shows what each operation takes."
+_LOOK_IT_UP = "Correct the request and send it again. /api describes every operation."
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -48,74 +48,77 @@ class Kind(msgspec.Struct, frozen=True):
 OUTAGE = Kind(
     503,
     "outage",
-    "The registry cannot reach its database",
-    "Please try again in a moment.",
-    "The database does not answer at this moment.",
+    "Database unavailable",
+    "Try again in a moment.",
+    "The database does not respond at the moment.",
 )
 OUT_OF_RESOURCES = Kind(
     503,
     "out_of_resources",
-    "The registry is out of disk space or files",
-    "Nothing is wrong with what you sent. Please try again later.",
-    "The server has no room for temporary files, or too many files open, at this moment.",
+    "Out of disk space or file handles",
+    "Your request was fine. Try again later.",
+    "The server has no space for temporary files, or too many open files, at the moment.",
 )
 UNEXPECTED = Kind(
     500,
     "unexpected",
-    "Something broke",
-    "Please try again; if it happens again, tell the operator the id of the request.",
-    "That is a mistake of ours, and it was written down.",
+    "Something went wrong",
+    "Try again. If it happens again, send the request id to the operator.",
+    "This is an error of the registry. It has been logged.",
 )
 #: The first that fits is it, so what is more special stands first.
 KINDS: dict[type[Exception], Kind] = {
-    InvalidInput: Kind(400, "invalid_input", "That cannot be right", _LOOK_IT_UP),
+    InvalidInput: Kind(400, "invalid_input", "Invalid request", _LOOK_IT_UP),
     NotSignedIn: Kind(
-        401, "not_signed_in", "Please sign in", "Programs send a token: Authorization: Bearer vsk_…"
+        401,
+        "not_signed_in",
+        "Sign-in required",
+        "Programs send a token: Authorization: Bearer vsk_…",
     ),
     RequestForged: Kind(
-        403, "request_forged", "This did not come from our page", "Open the page again and resend."
+        403, "request_forged", "Invalid form", "Reload the page and submit the form again."
     ),
-    RightMissing: Kind(403, "right_missing", "You may not do this", "An admin can give the role."),
+    RightMissing: Kind(403, "right_missing", "Access denied", "An admin can change your role."),
     NotAllowed: Kind(
-        403, "not_allowed", "This is not allowed", "Ask an owner of the namespace, or an admin."
+        403, "not_allowed", "Not allowed", "Ask an owner of the namespace or an admin."
     ),
-    NotFound: Kind(
-        404, "not_found", "There is nothing here", "Check its spelling, or search for it."
-    ),
-    InvalidTransition: Kind(409, "wrong_state", "It is past that", "Look at where it is now."),
+    NotFound: Kind(404, "not_found", "Not found", "Check the spelling, or search for it."),
+    InvalidTransition: Kind(409, "wrong_state", "Conflict", "Check the current state."),
     ChangedSinceSeen: Kind(
-        409, "changed_since_seen", "It is not what you looked at", "Look at it again, then decide."
+        409, "changed_since_seen", "Changed since you viewed it", "Reload it, then decide."
     ),
-    SlugTaken: Kind(409, "slug_taken", "The name is taken", "Choose another name."),
-    Overtaken: Kind(409, "overtaken", "Somebody else was faster", "Look again, then try again."),
+    SlugTaken: Kind(409, "slug_taken", "Name already taken", "Choose another name."),
+    Overtaken: Kind(
+        409, "overtaken", "Conflict", "Somebody else changed it at the same time. Try again."
+    ),
     SourceRefused: Kind(
         422,
         "source_refused",
-        "The source cannot be used",
-        "Correct the source or name another one, then submit again.",
+        "Source refused",
+        "Fix the source or choose another one, then submit again.",
     ),
-    TooLarge: Kind(
-        413, "too_large", "That is too large", "Send less at once; a skill has its files alone."
-    ),
+    TooLarge: Kind(413, "too_large", "Request too large", "Send fewer or smaller files."),
     WrongHost: Kind(
         421,
         "wrong_host",
         "Misdirected request",
-        "Use the registry's own address.",
+        "Use the registry's own host name.",
     ),
-    TooMany: Kind(429, "too_many", "That was too often", "Wait a little."),
-    SourceUnavailable: Kind(424, "source_unavailable", "The source does not answer", "Try later."),
-    DeadlineExceeded: Kind(424, "too_slow", "It took too long", "Try again."),
-    Busy: Kind(503, "busy", "Too many want this at once", "Retry-After says when to come back."),
+    TooMany: Kind(
+        429, "too_many", "Too many requests", "Wait and try again. Retry-After says how long."
+    ),
+    SourceUnavailable: Kind(424, "source_unavailable", "Source unavailable", "Try again later."),
+    DeadlineExceeded: Kind(424, "too_slow", "Timed out", "Try again."),
+    Busy: Kind(503, "busy", "Server busy", "Retry-After says when to try again."),
     NotReady: Kind(
-        503, "not_ready", "The catalogue is being built", "Retry-After says when to come back."
+        503, "not_ready", "Search index is being built", "Retry-After says when to try again."
     ),
     RecordMalformed: Kind(
         500,
         "damaged_record",
         "Stored data is damaged",
-        "Tell the operator the id of the request.",
-        "What is stored is not what was checked, so it is not sent. It has been logged.",
+        "Send the request id to the operator.",
+        "The stored data is not what was checked, so it is not served. It has been logged.",
     ),
     EngineError: OUTAGE,
     OutOfResources: OUT_OF_RESOURCES,
@@ -129,15 +132,15 @@ REFUSALS: dict[int, Kind] = {
         Kind(
             405,
             "method_not_allowed",
-            "That cannot be done here",
-            "Use one of the methods in the header Allow.",
+            "Method not allowed",
+            "Use one of the methods in the Allow header.",
         ),
         KINDS[TooLarge],
         Kind(
             415,
             "wrong_media_type",
-            "That is not of a kind that is understood",
-            "Name what you send in the header Content-Type; /api shows what each operation takes.",
+            "Unsupported media type",
+            "Set the Content-Type header. /api describes what each operation takes.",
         ),
     )
 }
@@ -152,6 +155,6 @@ def kind_of(error: Exception) -> Kind:
         return OUT_OF_RESOURCES
     if isinstance(error, HTTPException) and error.status_code < _SERVER_ERROR:
         status = error.status_code
-        odd = Kind(status, "refused", "That was refused", _LOOK_IT_UP)
+        odd = Kind(status, "refused", "Request refused", _LOOK_IT_UP)
         return REFUSALS.get(status, odd)
     return UNEXPECTED

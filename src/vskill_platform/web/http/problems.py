@@ -45,13 +45,13 @@ def words_of_refusal(request: WebRequest, error: HTTPException) -> str:
     """Say what is wrong, with the names that the sender knows."""
     handler = request.scope.get("route_handler")
     if error.status_code == HTTP_404_NOT_FOUND:
-        return "No page and no answer has this address."
+        return "No page has this address."
     if error.status_code == HTTP_405_METHOD_NOT_ALLOWED:
-        return f"{request.scope['method']} is not known here."
+        return f"{request.scope['method']} is not allowed here."
     if not isinstance(handler, HTTPRouteHandler):
         return error.detail
     if error.status_code == HTTP_413_REQUEST_ENTITY_TOO_LARGE:
-        return f"At most {handler.resolve_request_max_body_size():,} bytes are taken here."
+        return f"The limit is {handler.resolve_request_max_body_size():,} bytes."
     if isinstance(error.extra, list):
         return "; ".join(_mistake(item, handler) for item in error.extra)
     is_unreadable = error.status_code == HTTP_400_BAD_REQUEST and body_media_type(handler)
@@ -77,7 +77,7 @@ def _mistake(item: dict[str, str], handler: HTTPRouteHandler) -> str:
     if field is None or item.get("source") == "body":
         return f"{key}: {message}"
     words = ", ".join(_choices(field.annotation))
-    return f"{_sent_name(key, field)}: {message}" + (f"; it is one of {words}" if words else "")
+    return f"{_sent_name(key, field)}: {message}" + (f"; use one of {words}" if words else "")
 
 
 def _sent_name(key: str, field: FieldDefinition) -> str:

@@ -33,7 +33,7 @@ class RateLimits:
         wait = after - moment - _MINUTE
         if wait > step / 1000:  # what is left is rounding
             raise TooMany(
-                f"more than {per_minute} a minute; try again in {math.ceil(wait)} s",
+                f"more than {per_minute} requests a minute; try again in {math.ceil(wait)} s",
                 retry_after=timedelta(seconds=math.ceil(wait)),
             )
         self._whole_at[kind, who] = after

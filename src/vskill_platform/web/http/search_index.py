@@ -21,7 +21,7 @@ def catalogue_of(connection: Connection) -> Catalogue:
     """Return what is searched and listed; NotReady if this process has none."""
     catalogue: Catalogue | None = connection.app.state.catalogue
     if catalogue is None:
-        raise NotReady("nothing can be searched or listed here")
+        raise NotReady("this node has no search index")
     connection.scope["state"][_ASKED] = catalogue
     return catalogue
 

@@ -123,10 +123,10 @@ def address_of(connection: Connection) -> str:
 async def _by_token(authorization: str, address: str) -> Visitor:
     scheme, _, text = authorization.partition(" ")
     if scheme.lower() != _BEARER:
-        raise NotSignedIn("use a token: Authorization: Bearer vsk_…")
+        raise NotSignedIn("use a bearer token: Authorization: Bearer vsk_…")
     opened = await find_open_token(text.strip())
     if opened is None:
-        raise NotSignedIn("this token is unknown: it was revoked, has expired or is misspelt")
+        raise NotSignedIn("invalid token: it was revoked, has expired or is misspelled")
     return Visitor(
         user=opened.user,
         via="token",

@@ -62,7 +62,7 @@ class Broadcast:
         self._is_closed = False
         #: Held by each request for as long as it is open.
         self.places = ConcurrencyQuota(
-            in_all=MAX_LISTENERS, each=MAX_OF_ONE, what="open pages", retry_after=_LOOK_AGAIN
+            in_all=MAX_LISTENERS, each=MAX_OF_ONE, what="open live pages", retry_after=_LOOK_AGAIN
         )
 
     @property

@@ -55,7 +55,7 @@ def broadcast_of(request: WebRequest) -> Broadcast:
     """Return what pages listen to, with a place for this one: later it is too late to say no."""
     broadcast: Broadcast | None = request.app.state.broadcast
     if broadcast is None:
-        raise NotReady("pages are not told of changes here; look again by yourself")
+        raise NotReady("this node sends no live updates; poll instead")
     hold_until_answered(request, broadcast.places)
     return broadcast
 

@@ -28,18 +28,18 @@ from vskill_platform.web.people.sign_in_page import count_try, twice_the_same
 #: What to say after an act; what stands in the address is never shown itself.
 _DONE = {
     "welcome": "Welcome! You are signed in.",
-    "password": "Your password is changed. Everywhere else you are signed out.",
-    "token": "The token is revoked.",
-    "session": "That session has ended.",
-    "namespace": "The members are changed.",
+    "password": "Your password was changed. All other sessions were signed out.",
+    "token": "The token was revoked.",
+    "session": "The session was signed out.",
+    "namespace": "The namespace members were changed.",
 }
 _WHAT_SCOPES_MEAN = {
-    Scope.READ: "read, also what is private to you",
+    Scope.READ: "read, including private skills that you can see",
     Scope.SUBMIT: "submit, retry and withdraw",
-    Scope.MANAGE: "yank, hide and show what is yours",
+    Scope.MANAGE: "manage your skills (yank, visibility)",
     Scope.REVIEW: "review and block",
-    Scope.OPERATE: "operate the queue",
-    Scope.ADMIN: "everything that you may",
+    Scope.OPERATE: "manage the queue",
+    Scope.ADMIN: "everything that your role allows",
 }
 _LIFETIMES = (7, 30, 90, 365)
 #: The first mark that is found is what it is.
@@ -130,7 +130,7 @@ async def change_members(request: WebRequest) -> Response[Any]:
     namespace, member = fields.get("namespace", ""), fields.get("member", "")
     stored = await get_namespace(namespace)
     if not stored.record.is_owner(user.name):
-        raise NotAllowed(f"{namespace} is not yours")
+        raise NotAllowed(f"you do not own {namespace}")
     change = remove_member if fields.get("act") == "remove" else add_member
     try:
         await change(namespace, member, actor=user.name)
@@ -181,10 +181,10 @@ def _scopes(ticked: list[str]) -> list[Scope]:
     try:
         return [Scope(item) for item in ticked]
     except ValueError as error:
-        raise InvalidInput(f"a token is for one or more of {', '.join(Scope)}") from error
+        raise InvalidInput(f"scopes: choose one or more of {', '.join(Scope)}") from error
 
 
 def _lifetime(days: str) -> timedelta:
     if not days.isascii() or not days.isdecimal() or int(days) not in _LIFETIMES:
-        raise InvalidInput("choose how long the token is good")
+        raise InvalidInput("choose when the token expires")
     return timedelta(days=int(days))

@@ -137,7 +137,7 @@ async def list_tenants(request: WebRequest) -> Tenants:
     """List the namespaces that the caller owns or is a member of."""
     user = visitor_of(request).user
     if user is None:
-        raise NotSignedIn("tenants belong to an account")
+        raise NotSignedIn("sign in to list your namespaces")
     tenants = []
     for name in await list_namespaces_of(user.name):
         namespace = (await get_namespace(name)).record
@@ -227,7 +227,7 @@ async def audit_over_api(
 def _user(request: WebRequest) -> User:
     user = visitor_of(request).user
     if user is None:
-        raise NotSignedIn("this needs a sign-in")
+        raise NotSignedIn("this requires signing in")
     return user
 
 

@@ -44,7 +44,7 @@ async def sign_in_form(request: WebRequest) -> Response[Any]:
         )
     except TooMany as error:
         wait = int(error.retry_after.total_seconds()) if error.retry_after else 60
-        words = f"That were many tries. Wait for {wait} seconds."
+        words = f"Too many attempts. Try again in {wait} seconds."
         return _sign_in_form(back, name=name, problem=words, status=429, retry_after=wait)
     except NotSignedIn as error:
         return _sign_in_form(back, name=name, problem=str(error), status=401)
@@ -107,7 +107,7 @@ async def welcome_form(request: WebRequest) -> Response[Any]:
 def twice_the_same(fields: dict[str, str]) -> str:
     password = fields.get("password", "")
     if password != fields.get("password_again", ""):
-        raise InvalidInput("the two passwords are not the same")
+        raise InvalidInput("the passwords do not match")
     return password
 
 

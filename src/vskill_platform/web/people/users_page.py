@@ -67,13 +67,13 @@ async def user_form(request: WebRequest, name: FromPath[str], deed: FromPath[str
 
     async def role() -> str:
         user = await set_role(name, _role(fields), actor=actor, reason=reason)
-        return f"{user.name} is {user.role} now."
+        return f"The role of {user.name} is now {user.role}."
 
     async def disable() -> str:
-        return f"{(await disable_user(name, actor=actor, reason=reason)).name} is locked out."
+        return f"{(await disable_user(name, actor=actor, reason=reason)).name} was disabled."
 
     async def enable() -> str:
-        return f"{(await enable_user(name, actor=actor, reason=reason)).name} may sign in again."
+        return f"{(await enable_user(name, actor=actor, reason=reason)).name} was enabled."
 
     async def invite() -> Template:
         return await _show(request, await _invite(name, actor))
@@ -84,7 +84,7 @@ async def user_form(request: WebRequest, name: FromPath[str], deed: FromPath[str
         "role": role, "disable": disable, "enable": enable,
     }  # fmt: skip
     if deed not in deeds:
-        raise NotFound(f"nothing is called {deed!r} here")
+        raise NotFound(f"unknown action {deed!r}")
     return await act(_HERE, deeds[deed])
 
 
@@ -95,7 +95,7 @@ async def revoke_token_form(request: WebRequest, token_id: FromPath[str]) -> Red
         token = await revoke_token(
             token_id, actor=visitor_of(request).name, reason=fields.get("reason", "")
         )
-        return f"The token {token.label!r} of {token.user} is good for nothing any more."
+        return f"The token {token.label!r} of {token.user} was revoked."
 
     return await act(_HERE, work)
 
@@ -105,11 +105,11 @@ async def namespace_form(request: WebRequest, deed: FromPath[str]) -> Redirect:
     fields, actor = await read_fields(request), visitor_of(request).name
     deeds = {"add-owner": add_owner, "remove-owner": remove_owner}
     if deed not in deeds:
-        raise NotFound(f"nothing is called {deed!r} here")
+        raise NotFound(f"unknown action {deed!r}")
 
     async def work() -> str:
         found = await deeds[deed](fields.get("namespace", ""), fields.get("user", ""), actor=actor)
-        return f"{found.name} belongs to {', '.join(found.owners) or 'nobody'}."
+        return f"Owners of {found.name}: {', '.join(found.owners) or 'none'}."
 
     return await act(_HERE, work)
 
@@ -122,7 +122,7 @@ def _role(fields: dict[str, str]) -> Role:
     try:
         return Role(fields.get("role", ""))
     except ValueError as error:
-        raise InvalidInput(f"a role is one of {', '.join(Role)}") from error
+        raise InvalidInput(f"the role must be one of {', '.join(Role)}") from error
 
 
 async def audit_page(request: WebRequest) -> Template:

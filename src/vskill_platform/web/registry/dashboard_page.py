@@ -69,20 +69,22 @@ def _alarms(
         (f"{problem[:1].upper()}{problem[1:]}.", "/admin/queue") for problem in health.problems
     ]
     if not health.workers:
-        alarms.append(("No worker is alive: nothing that comes in is checked.", "/admin/queue"))
+        alarms.append(("No worker is running: submissions are not processed.", "/admin/queue"))
     if health.queue.paused_until:
         until = f"{health.queue.paused_until:%H:%M} UTC"
-        alarms.append((f"The queue is paused until {until}: what comes in waits.", "/admin/queue"))
+        alarms.append((f"The queue is paused until {until}.", "/admin/queue"))
     elif stuck:
-        those = "1 submission stands" if stuck == 1 else f"{stuck} submissions stand"
-        alarms.append((f"{those} still.", "/admin/queue"))
+        those = "1 submission is" if stuck == 1 else f"{stuck} submissions are"
+        alarms.append((f"{those} stuck.", "/admin/queue"))
     if dead := health.queue.dead:
-        those = "1 message was" if dead == 1 else f"{dead} messages were"
-        alarms.append((f"{those} given up.", "/admin/queue"))
+        those = "1 message has" if dead == 1 else f"{dead} messages have"
+        alarms.append((f"{those} failed (dead letter).", "/admin/queue"))
     if freshness.is_degraded:
-        why = freshness.problem or "it is catching up"
+        why = freshness.problem or "the search index is catching up"
         alarms.append((f"Lists and searches may be out of date: {why}.", "/admin"))
-    alarms += [(f"Cron job {job.name}: {job.problem}.", "/admin") for job in jobs if job.problem]
+    alarms += [
+        (f"Scheduled job {job.name}: {job.problem}.", "/admin") for job in jobs if job.problem
+    ]
     return alarms
 
 
@@ -105,7 +107,7 @@ def _job_problem(run: CronRun | None, every: timedelta, now: datetime) -> str:
     if run.is_failure:
         return f"failed: {run.outcome}"
     if now - run.started_at > every * _LATE_AFTER + _RECENT:
-        return "has not run for long"
+        return "is overdue"
     return ""
 
 
@@ -115,8 +117,8 @@ def _throughput(activity: list[ActivityBucket]) -> Plot:
 
     series = [
         Series("published", "good", ended(_S.PUBLISHED)),
-        Series("to a person", "info", ended(_S.NEEDS_REVIEW)),
-        Series("stopped", "warn", ended(_S.TIER1_FAILED, _S.REJECTED, _S.DEQUEUED)),
+        Series("needs review", "info", ended(_S.NEEDS_REVIEW)),
+        Series("failed or rejected", "warn", ended(_S.TIER1_FAILED, _S.REJECTED, _S.DEQUEUED)),
         Series("blocked", "bad", ended(_S.BLOCKED)),
     ]
     return stacked_bars(_hours(activity), series)
@@ -131,7 +133,7 @@ def _scan_times(activity: list[ActivityBucket]) -> Plot:
     medians = seconds(lambda bucket: bucket.scan_median)
     highest = seconds(lambda bucket: bucket.scan_p95)
     beyond = tuple(max(0.0, round(p95 - p50, 3)) for p50, p95 in zip(medians, highest, strict=True))
-    series = [Series("median", "info", medians), Series("from there to p95", "warn", beyond)]
+    series = [Series("median", "info", medians), Series("median to p95", "warn", beyond)]
     return stacked_bars(_hours(activity), series, has_totals=False)
 
 

@@ -33,7 +33,7 @@ async def dry_run_form(request: WebRequest) -> Template:
     try:
         tried = await asyncio.to_thread(read_policy, text, rules=rule_kinds())
     except ConfigError as error:
-        return await _show(request, text=text, problem=f"It cannot be used: {error}")
+        return await _show(request, text=text, problem=f"Invalid policy: {error}")
     return await _show(request, text=text, result=await try_policy(tried))
 
 
@@ -92,7 +92,7 @@ async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
     try:
         policy = await asyncio.to_thread(read_policy, data.policy, rules=rule_kinds())
     except ConfigError as error:
-        raise InvalidInput(f"the policy cannot be used: {error}") from error
+        raise InvalidInput(f"invalid policy: {error}") from error
     found = await try_policy(policy)
     return PolicyTried(
         policy=found.policy,

@@ -68,7 +68,7 @@ class KnownReadiness:
         looking = self._looking = self._looking or asyncio.create_task(_find_problem(engine))
         await asyncio.wait([looking], timeout=self._patience_seconds)
         if not looking.done():
-            return "the database does not answer"
+            return "the database does not respond"
         if self._looking is looking:  # the first of those who share it
             self._looking, self._found = None, (get_now(), looking.result())
         return looking.result()

@@ -52,10 +52,7 @@ async def rescan_page(request: WebRequest) -> Template:
 async def start_rescan_form(request: WebRequest) -> Redirect:
     async def work() -> str:
         await ask_for_rescan(actor=visitor_of(request).name)
-        return (
-            "Everything published is checked again. It starts within seconds and takes nothing "
-            "down by itself."
-        )
+        return "The rescan starts within seconds. Nothing is taken down unless you choose so."
 
     return await act(_HERE, work)
 
@@ -67,9 +64,9 @@ async def apply_rescan_form(request: WebRequest) -> Redirect:
 
     async def work() -> str:
         if not slugs:
-            raise InvalidInput("tick what is to be taken down")
+            raise InvalidInput("select the skills to take down")
         if fields.get("consequence") not in set(Consequence):
-            raise InvalidInput("choose what follows: a person looks at it, or it is rejected")
+            raise InvalidInput("choose review or reject")
         worse = {one.slug: one for one in await list_changed() if one.is_worse}
         if unknown := slugs - set(worse):
             raise NotFound(f"{', '.join(sorted(unknown))} did not get worse")

@@ -25,30 +25,30 @@ from vskill_platform.web.http.visitor import visitor_of
 
 #: What the middle of a rule's id stands for, the gravest and most frequent first.
 FAMILIES = {
-    "INJ": "Orders that turn the agent against its user",
-    "LURE": "Lures that make a person run something",
-    "LEAK": "Secrets sent away",
-    "SEND": "Data sent to places made to collect it",
-    "READ": "Secrets read or put together",
-    "SPY": "Spying on the user: keystrokes, clipboard, screen",
-    "PAY": "Payments to an address in the skill",
+    "INJ": "Prompt injection",
+    "LURE": "Social engineering of the user",
+    "LEAK": "Credential exfiltration",
+    "SEND": "Data exfiltration to collection services",
+    "READ": "Credential access",
+    "SPY": "Keyloggers, clipboard and screen capture",
+    "PAY": "Payments to a hard-coded address",
     "MINE": "Cryptocurrency mining",
-    "RUN": "Code of strangers that is fetched and run",
-    "DEC": "Encoded code that is run",
-    "SHELL": "Shells handed to the network",
-    "KEEP": "What stays on the machine",
-    "HIDE": "What is hidden from a reader",
-    "HOOK": "Code that runs when something is installed",
-    "DEP": "Packages that are not what they seem",
-    "DISARM": "Protection that is switched off",
-    "ELEV": "More power over the machine than needed",
-    "AGENT": "Changes to what the agent may do",
-    "MCP": "Connections to unknown tool servers (MCP)",
-    "TOOLS": "Every tool asked for at once",
-    "WIPE": "Everything deleted",
-    "FILE": "Files that cannot be read or should not be there",
-    "EXPOSED": "The author's own secrets left open",
-    "REG": "Copies and look-alikes of what others have published",
+    "RUN": "Remote code execution (downloads and runs code)",
+    "DEC": "Obfuscated code",
+    "SHELL": "Reverse shells",
+    "KEEP": "Persistence",
+    "HIDE": "Hidden content",
+    "HOOK": "Install hooks",
+    "DEP": "Suspicious dependencies",
+    "DISARM": "Disabled security controls",
+    "ELEV": "Privilege escalation",
+    "AGENT": "Changes to agent settings or memory",
+    "MCP": "Untrusted MCP servers",
+    "TOOLS": "Excessive tool permissions",
+    "WIPE": "Destructive commands",
+    "FILE": "Unreadable or unexpected files",
+    "EXPOSED": "Leaked credentials",
+    "REG": "Copies and look-alikes of published skills",
 }
 _ORDER = {severity: place for place, severity in enumerate(Severity)}
 DAYS = 30
@@ -56,10 +56,10 @@ _MAX_SHOWN = 50
 _S = SubmissionState
 #: What a block is about, for a visitor.
 _KINDS = {
-    BlockKind.DIGEST: "This very content, wherever it comes from",
-    BlockKind.SOURCE: "All that this source holds",
-    BlockKind.NAME: "One name in a source",
-    BlockKind.PUBLISHER: "All that this publisher publishes",
+    BlockKind.DIGEST: "This content, from any source",
+    BlockKind.SOURCE: "Everything in this source",
+    BlockKind.NAME: "One skill name in a source",
+    BlockKind.PUBLISHER: "Everything by this publisher",
 }
 
 
@@ -140,7 +140,7 @@ def plot_days(buckets: list[ActivityBucket]) -> Plot:
         [f"{bucket.start:%-d %b}" for bucket in buckets],
         [
             Series("published", "good", ended(_S.PUBLISHED)),
-            Series("stopped by a check", "warn", ended(_S.TIER1_FAILED, _S.REJECTED)),
+            Series("failed checks", "warn", ended(_S.TIER1_FAILED, _S.REJECTED)),
             Series("blocked", "bad", ended(_S.BLOCKED)),
         ],
     )

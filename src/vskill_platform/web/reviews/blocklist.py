@@ -50,7 +50,7 @@ async def block_form(request: WebRequest) -> Redirect:
             default_host=get_settings().default_host,
         )
         done = await block(subject, reason=_reason(fields), actor=actor)
-        blocked = "Blocked" if done.is_new else "Blocked already"
+        blocked = "Blocked" if done.is_new else "Already blocked"
         return f"{blocked}: {subject.in_words()}. {done.in_words()}"
 
     return await act(_HERE, work)
@@ -63,10 +63,10 @@ async def unblock_form(request: WebRequest) -> Redirect:
         blocks = {one.subject.id: one.subject for one in await list_blocks()}
         subject = blocks.get(fields.get("id", ""))
         if subject is None:
-            raise NotFound("that is not blocked any more")
+            raise NotFound("this is no longer blocked")
         done = await unblock(subject, reason=_reason(fields), actor=actor)
         return (
-            f"Unblocked: {subject.in_words()}. {len(done.reopened)} submissions are checked anew."
+            f"Unblocked: {subject.in_words()}. {len(done.reopened)} submissions are checked again."
         )
 
     return await act(_HERE, work)
@@ -75,7 +75,7 @@ async def unblock_form(request: WebRequest) -> Redirect:
 def _reason(fields: dict[str, str]) -> str:
     reason = fields.get("reason", "").strip()
     if not reason:
-        raise InvalidInput("say why: whoever meets the block will want to know")
+        raise InvalidInput("a reason is required; it is shown with the block")
     return reason
 
 

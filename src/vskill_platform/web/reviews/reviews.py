@@ -78,7 +78,7 @@ async def ruling_form(
     request: WebRequest, submission_id: FromPath[str], ruling: FromPath[str]
 ) -> Redirect:
     if ruling not in set(RulingKind):
-        raise NotFound("a review is approved, rejected or checked again")
+        raise NotFound("the decision is approve, reject or recheck")
     decide, words = _RULINGS[RulingKind(ruling)]
     fields = await read_fields(request)
 

@@ -35,7 +35,7 @@ from vskill_platform.web.skills.open_skill import OpenSkill
 
 PIECE_BYTES = 64 * 1024
 DOWNLOADS = ConcurrencyQuota(
-    in_all=100, each=10, what="downloading", retry_after=timedelta(seconds=5)
+    in_all=100, each=10, what="downloads", retry_after=timedelta(seconds=5)
 )
 #: Each is in memory as a whole until it lies on the disk.
 _LOADS = CapacityLimiter(4)
@@ -157,7 +157,7 @@ async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any
 async def skill_raw_file(request: WebRequest, opened: OpenSkill) -> Response[Any]:
     """Send one file, as a download and as nothing that a browser would run."""
     if not opened.path:
-        raise NotFound("name a file, as /skills/SLUG/raw/PATH")
+        raise NotFound("the path of a file is missing: /skills/SLUG/raw/PATH")
     if all(file.path != opened.path for file in opened.version.files):
         raise NotFound(f"{opened.skill.slug} {opened.version.version} has no file {opened.path!r}")
 

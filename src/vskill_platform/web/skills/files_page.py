@@ -59,7 +59,7 @@ async def _file(request: WebRequest, opened: OpenSkill, file: SkillFile) -> Temp
 
 async def _lines(opened: OpenSkill, file: SkillFile) -> ShownLines:
     if file.size > MAX_BYTES:
-        return ShownLines(note=f"It has more than {MAX_BYTES:,} bytes and is not shown.")
+        return ShownLines(note=f"The file is larger than {MAX_BYTES:,} bytes and is not shown.")
     raw = await read_file(opened.version, file.path)
     return await in_few_threads(show_file, raw)
 
@@ -68,5 +68,5 @@ def show_file(raw: bytes) -> ShownLines:
     """Make a file fit to be shown; what is no text, or too long, says so."""
     text = text_of(raw)
     if text is None:
-        return ShownLines(note="It is not a text, so there are no lines to show.")
+        return ShownLines(note="The file is not text.")
     return show_lines(text)

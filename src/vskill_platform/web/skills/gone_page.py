@@ -29,18 +29,18 @@ _MAX_NAMESAKES = 50
 _MAX_FINDINGS = 5
 #: What the walk had come to, in the words of a visitor.
 _STAGES: dict[SubmissionState, str] = {
-    _S.TIER1_FAILED: "the scan",
-    _S.REJECTED: "the decision",
+    _S.TIER1_FAILED: "the scanner",
+    _S.REJECTED: "a decision",
     _S.BLOCKED: "the blocklist",
-    _S.DEQUEUED: "the queue",
+    _S.DEQUEUED: "a withdrawal",
 }
 _TITLES: dict[SubmissionState, str] = {
-    _S.TIER1_FAILED: "was stopped by the check",
+    _S.TIER1_FAILED: "failed checks",
     _S.REJECTED: "was rejected",
     _S.BLOCKED: "is blocked",
     _S.DEQUEUED: "was withdrawn",
-    _S.NEEDS_REVIEW: "waits for a person to look at it",
-    _S.PUBLISHED: "is not offered any more",
+    _S.NEEDS_REVIEW: "needs review",
+    _S.PUBLISHED: "is no longer available",
 }
 
 

@@ -25,7 +25,7 @@ _MAX_TEXT = 200
 _MAX_OPTIONS = 10
 SORTS = {
     SkillSort.RELEVANCE: "Best match",
-    SkillSort.UPDATED: "Lately updated",
+    SkillSort.UPDATED: "Recently updated",
     SkillSort.NEWEST: "Newest",
     SkillSort.TRUST: "Most trusted",
     SkillSort.NAME: "Name",

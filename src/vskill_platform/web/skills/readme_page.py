@@ -37,8 +37,8 @@ _HOST = re.compile(r"[A-Za-z0-9.\-\[\]:]{1,255}")
 _ROOM_CHARACTERS = 8 * 1024 * 1024
 #: These two stand at the head of the page already.
 _SHOWN_ELSEWHERE = frozenset({"name", "description"})
-_MISSING = "The registry does not keep the files of this version any more."
-_NO_TEXT = "It is not a text."
+_MISSING = "The files of this version are no longer stored."
+_NO_TEXT = "SKILL.md is not text."
 #: So many versions are listed for who needs one that is yanked; their own page has all.
 _MAX_NAMED = 5
 
@@ -160,7 +160,7 @@ def _facts(name: str, value: Value) -> list[tuple[str, str]]:
         return [(f"{name}.{key}", text) for key, text in value.items()]
     if isinstance(value, list):
         return [(name, ", ".join(value))]
-    return [(name, value if value is not None else "(more than a manifest may hold)")]
+    return [(name, value if value is not None else "(too large)")]
 
 
 def _file_address(slug: str, version: str, path: str) -> str:

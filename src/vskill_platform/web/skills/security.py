@@ -119,7 +119,7 @@ def _own_provider(found: SecurityReport) -> ProviderItem:
             status="PENDING",
             verdict="unknown",
             critical_count=0,
-            note="the report of this version is not kept any more",
+            note="the report of this version is no longer stored",
         )
     critical = sum(
         item.severity is Severity.CRITICAL and item.kind is not FindingKind.EXTERNAL

@@ -98,7 +98,7 @@ async def download_skill(
     media_type=_PICTURE,
     responses={
         HTTP_404_NOT_FOUND: ResponseSpec(
-            str, media_type=_PICTURE, description="A picture that says so", generate_examples=False
+            str, media_type=_PICTURE, description="A badge that says so", generate_examples=False
         )
     },
 )

@@ -124,7 +124,7 @@ async def find_skill(connection: Connection, name: str) -> PublishedSkill:
         raise NotFound(f"there is no skill {name!r}")
     if len(same) > 1:
         some = ", ".join(hit.slug for hit in same[:5])
-        raise NotFound(f"several skills are called {name!r}: {some}; name one by its whole slug")
+        raise NotFound(f"several skills are called {name!r}: {some}; use the full slug")
     return (await find_visible_skill(visitor, same[0].slug)).record
 
 

@@ -104,7 +104,7 @@ def shown_changes(files: tuple[FileChange, ...]) -> list[ShownChange]:
         rows = tuple(_rows(fitting))
         characters -= sum(len(row.text) for row in rows)
         left = len(change.lines) - len(rows)
-        note = f"{left:,} more lines; the page is long enough" if left else change.note
+        note = f"{left:,} more lines not shown" if left else change.note
         shown.append(ShownChange(change, rows, note))
         room -= len(rows)
     return shown
@@ -231,7 +231,7 @@ def _item(listed: SkillVersions, place: int) -> VersionItem:
 def _sum_up(old: SkillVersion | None, new: SkillVersion) -> str:
     """Say what a version brought, by the names and digests of its files alone."""
     if old is None:
-        return "the first version"
+        return "first version"
     before = {file.path: file for file in old.files}
     after = {file.path: file for file in new.files}
     changed = sum(before[path] != after[path] for path in before.keys() & after.keys())
@@ -240,14 +240,14 @@ def _sum_up(old: SkillVersion | None, new: SkillVersion) -> str:
 
 def _in_words(added: int, removed: int, changed: int) -> str:
     if not (added or removed or changed):
-        return "nothing changed"
+        return "no changes"
     return f"{added} added, {removed} removed, {changed} changed"
 
 
 async def _diff(request: WebRequest, slug: str, old: str, new: str) -> VersionDiff:
     skill = await find_listed(request, slug)
     if not (old and new):
-        raise InvalidInput("say which versions, such as ?from=1.0.0&to=1.0.1; versions lists them")
+        raise InvalidInput("set both versions, such as ?from=1.0.0&to=1.0.1")
     try:
         return await diff_of_skill(skill.slug, old, new)
     except NotFound as error:  # the skill is there: it is the version that cannot be meant

@@ -1,5 +1,5 @@
-// Makes pages livelier; each works without it. Nothing here trusts what it shows: regions are
-// swapped with what our own server rendered and escaped.
+// Enhances pages; each works without it. Regions are replaced only with HTML that our own server
+// rendered and escaped.
 "use strict";
 
 const POLL_MS = 30000;
@@ -11,7 +11,7 @@ const COPIED_MS = 1600;
 
 let latestFetch = 0;
 
-/** Fetch a page of ours and put its [data-swap] regions in the place of those here. */
+/** Fetch a page and replace the [data-swap] regions of this one with its regions. */
 async function swapFrom(address) {
   const number = ++latestFetch;
   const answer = await fetch(address, { headers: { Accept: "text/html" }, credentials: "same-origin" });
@@ -33,7 +33,7 @@ async function swapFrom(address) {
   return true;
 }
 
-/** Nothing is taken from under somebody's hands. */
+/** Do not replace a region that the user is working in. */
 function isBusy(region) {
   if (region.querySelector("details.confirm[open]")) return true;
   const active = document.activeElement;
@@ -58,12 +58,12 @@ function startLive() {
     timer = setTimeout(async () => {
       timer = null;
       last = Date.now();
-      try { await swapFrom(location.href); } catch { say("off", "Not connected"); }
+      try { await swapFrom(location.href); } catch { say("off", "Offline"); }
     }, wait);
   };
   const poll = () => {
     if (polling) return;
-    say("polling", "Looks again every 30 s");
+    say("polling", "Updates every 30 s");
     polling = setInterval(refresh, POLL_MS);
   };
   if (!window.EventSource) { poll(); return; }
@@ -73,7 +73,7 @@ function startLive() {
     say("live", "Live");
   });
   source.addEventListener("changed", refresh);
-  source.addEventListener("end", () => { source.close(); refresh(); say("off", "Nothing more will change"); });
+  source.addEventListener("end", () => { source.close(); refresh(); say("off", "Finished"); });
   source.addEventListener("error", poll);
   addEventListener("pagehide", () => source.close());
 }
@@ -144,7 +144,7 @@ async function copyText(button) {
   setTimeout(() => { button.textContent = words; }, COPIED_MS);
 }
 
-// As in templating.py, so that no word changes when this runs: a unit, and the most that is said in it.
+// Same as in templating.py, so that the text does not change when this runs: a unit and its maximum.
 const UNITS = [
   [60, "min", "min", 59], [3600, "h", "h", 23], [86400, "day", "days", 99],
   [2592000, "month", "months", 11], [31536000, "year", "years", Infinity],
@@ -185,7 +185,7 @@ async function readDropped(items) {
   return found;
 }
 
-/** Send files under their paths, which a file input cannot hold, and go where the answer leads. */
+/** Upload files with their paths, which a file input cannot hold, and follow the redirect. */
 async function sendFiles(form, found) {
   const data = new FormData(form);
   data.delete("files");
@@ -206,7 +206,7 @@ function sizeInWords(bytes) {
   return `${unit ? size.toFixed(1) : size} ${size === 1 && !unit ? "byte" : units[unit]}`;
 }
 
-/** Say what would be sent: the name, how many files and bytes, and the files themselves. */
+/** List what would be uploaded: the name, the number of files and bytes, and the files. */
 function listPicked(zone, found) {
   const said = zone.querySelector("[data-file-name]");
   const list = zone.querySelector("[data-picked]");
@@ -214,7 +214,7 @@ function listPicked(zone, found) {
   const isFolder = found.some(([path]) => path.includes("/"));
   const name = isFolder ? found[0][0].split("/")[0] : found.map(([path]) => path).join(", ");
   const files = `${found.length} ${found.length === 1 ? "file" : "files"}, `;
-  said.textContent = found.length ? `${name}: ${isFolder ? files : ""}${total}. Not sent yet.` : "";
+  said.textContent = found.length ? `${name}: ${isFolder ? files : ""}${total}. Not uploaded yet.` : "";
   const rows = found.slice(0, MOST_LISTED).map(([path, file]) => `${path} (${sizeInWords(file.size)})`);
   if (found.length > MOST_LISTED) rows.push(`and ${found.length - MOST_LISTED} more`);
   list.replaceChildren(...rows.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
@@ -244,7 +244,7 @@ function startDrop() {
         if (!found.length) return;
         input.value = folder.value = "";
         pick(found);
-      } catch { said.textContent = "That could not be read. Nothing was sent."; }
+      } catch { said.textContent = "The files could not be read. Nothing was uploaded."; }
     });
     input.addEventListener("change", () => {
       folder.value = "";
@@ -259,16 +259,16 @@ function startDrop() {
       if (!picked.length) return;
       event.preventDefault();
       button.disabled = true;
-      said.textContent = `Sending ${picked.length === 1 ? picked[0][0] : `${picked.length} files`} …`;
+      said.textContent = `Uploading ${picked.length === 1 ? picked[0][0] : `${picked.length} files`} …`;
       try { await sendFiles(input.form, picked); } catch {
-        said.textContent = "That did not arrive. Please try again.";
+        said.textContent = "The upload failed. Please try again.";
         button.disabled = false;
       }
     });
   }
 }
 
-/** What new parts of a page need; safe to run again. */
+/** Set up new parts of a page; safe to run again. */
 function enhance() {
   for (const element of document.querySelectorAll("[data-copy][hidden], [data-scripted][hidden]")) element.hidden = false;
   for (const element of document.querySelectorAll("time[data-ago]")) sayAgo(element);
@@ -288,7 +288,7 @@ for (const button of document.querySelectorAll("[data-theme-switch]")) {
   button.addEventListener("click", switchTheme);
 }
 
-/** What belongs to the content of a page, once for each content. */
+/** Set up the content of a page, once for each content. */
 function start() {
   enhance();
   startSearch();

@@ -18,7 +18,7 @@ function switchTheme() {
     : matchMedia("(prefers-color-scheme: dark)").matches;
   const next = isDark ? "light" : "dark";
   applyTheme(next);
-  try { localStorage.setItem("theme", next); } catch { /* it holds for this page */ }
+  try { localStorage.setItem("theme", next); } catch { /* then it applies to this page only */ }
 }
 
 applyTheme(storedTheme());

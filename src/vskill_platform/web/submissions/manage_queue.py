@@ -75,7 +75,7 @@ async def pause_form(request: WebRequest) -> Redirect:
 async def resume_form(request: WebRequest) -> Redirect:
     async def work() -> str:
         if await resume_queue(actor=visitor_of(request).name):
-            return "The queue hands out work again."
+            return "The queue is running again."
         return "The queue was not paused."
 
     return await act(_HERE, work)
@@ -84,8 +84,8 @@ async def resume_form(request: WebRequest) -> Redirect:
 async def requeue_all_form(request: WebRequest) -> Redirect:
     async def work() -> str:
         done, failed = await requeue_all_stuck(actor=visitor_of(request).name)
-        not_done = f" {len(failed)} could not be: {'; '.join(failed[:3])}" if failed else ""
-        return f"{len(done)} queued again.{not_done}"
+        not_done = f" {len(failed)} failed: {'; '.join(failed[:3])}" if failed else ""
+        return f"{len(done)} requeued.{not_done}"
 
     return await act(_HERE, work)
 
@@ -93,7 +93,7 @@ async def requeue_all_form(request: WebRequest) -> Redirect:
 async def requeue_form(request: WebRequest, submission_id: FromPath[str]) -> Redirect:
     async def work() -> str:
         submission = await requeue(submission_id, actor=visitor_of(request).name)
-        return f"{submission.skill_name} is queued again."
+        return f"{submission.skill_name} was requeued."
 
     return await act(_HERE, work)
 
@@ -101,7 +101,7 @@ async def requeue_form(request: WebRequest, submission_id: FromPath[str]) -> Red
 async def revive_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
     async def work() -> str:
         submission = await revive_dead_letter(message_id, actor=visitor_of(request).name)
-        return f"{submission.skill_name if submission else message_id} is queued again."
+        return f"{submission.skill_name if submission else message_id} was requeued."
 
     return await act(_HERE, work)
 
@@ -109,7 +109,7 @@ async def revive_form(request: WebRequest, message_id: FromPath[int]) -> Redirec
 async def drop_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
     async def work() -> str:
         await drop_dead_letter(message_id, actor=visitor_of(request).name)
-        return "The message is dropped; its submission keeps its end."
+        return "The message was deleted; its submission stays as it is."
 
     return await act(_HERE, work)
 

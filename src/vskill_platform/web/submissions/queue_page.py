@@ -18,7 +18,7 @@ from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.submission import STUCK_STATES, SubmissionState
 from vskill_platform.queue.health import check_health
-from vskill_platform.web.html.flash import heard
+from vskill_platform.web.html.flash import read_flash
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
@@ -31,8 +31,8 @@ _MAX_TEXT = 200
 #: The cards: what each is called, which states it counts, and how its list is sorted by itself.
 GROUPS: dict[str, tuple[str, frozenset[SubmissionState], SubmissionSort, str]] = {
     "all": ("Total", frozenset(), SubmissionSort.NEWEST, ""),
-    "active": ("On their way", STUCK_STATES, SubmissionSort.OLDEST, "info"),
-    "review": ("Wait for a person", frozenset({_S.NEEDS_REVIEW}), SubmissionSort.OLDEST, "warn"),
+    "active": ("In progress", STUCK_STATES, SubmissionSort.OLDEST, "info"),
+    "review": ("Needs review", frozenset({_S.NEEDS_REVIEW}), SubmissionSort.OLDEST, "warn"),
     "published": ("Published", frozenset({_S.PUBLISHED}), SubmissionSort.UPDATED, "good"),
     "rejected": (
         "Rejected", frozenset({_S.REJECTED, _S.TIER1_FAILED}), SubmissionSort.UPDATED, "bad",
@@ -77,7 +77,7 @@ async def queue_page(request: WebRequest) -> Response[Any]:
     pages = max(1, -(-found.total // asked.size))
     if asked.page > pages:
         return Redirect(asked.page_url(pages), status_code=HTTP_302_FOUND)
-    said, cookies = heard(request, on="/queue")
+    said, cookies = read_flash(request, on="/queue")
     context = said | {
         "asked": asked,
         "rows": found.rows,
@@ -115,7 +115,7 @@ def read_query(request: WebRequest) -> Asked:
     try:
         asked = msgspec.convert(known, Asked, strict=False)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"the address asks for something that is not there: {error}") from error
+        raise InvalidInput(f"invalid query: {error}") from error
     if asked.show not in GROUPS:
         raise InvalidInput(f"show must be one of {', '.join(GROUPS)}")
     if asked.sort and asked.sort not in set(SubmissionSort):

@@ -76,7 +76,7 @@ async def list_submissions(
     """List submissions with their true total, at most 100 at once; `nextCursor` leads on."""
     visitor = visitor_of(request)
     if mine and visitor.user is None:
-        raise NotSignedIn("only who has signed in has submissions of their own")
+        raise NotSignedIn("sign in to list your own submissions")
     size, headers = clamp(limit, _MAX_ROWS)
     start = read_offset(cursor, offset)
     query = SubmissionQuery(
@@ -110,7 +110,7 @@ async def show_positions(
     """
     asked = tuple(dict.fromkeys(one for one in ids.split(",") if one))
     if not 1 <= len(asked) <= _MAX_IDS:
-        raise InvalidInput(f"give 1 to {_MAX_IDS} ids, with commas between")
+        raise InvalidInput(f"give 1 to {_MAX_IDS} ids, separated by commas")
     query = SubmissionQuery(
         ids=asked, limit=_MAX_IDS, visible=await visible_to(visitor_of(request))
     )

@@ -46,25 +46,25 @@ _BY_PARTS = frozenset({"recover", "external-scan"})
 _WORKER = "worker"
 #: What somebody who sent it in should know and can do now.
 _NEXT_STEPS: dict[SubmissionState, str] = {
-    _S.RECEIVED: "It waits for its turn. You need not stay: this page knows what became of it.",
-    _S.TIER1_SCANNING: "It is being checked; this takes seconds.",
-    _S.TIER2_SCANNING: "A judge or other scanners are looking at it.",
-    _S.NEEDS_REVIEW: "The check has doubts that a person must settle. Nothing is needed from you.",
-    _S.AUTO_APPROVED: "It passed and is about to be published.",
-    _S.VENDOR_APPROVED: "It passed and is about to be published.",
-    _S.PUBLISHED: "It is in the marketplace. Submit it again when there is a new version.",
-    _S.TIER1_FAILED: "Mend what is found below and try again: the same submission goes on.",
-    _S.REJECTED: "See why below. When the reason is gone, try again.",
-    _S.BLOCKED: "It is on the blocklist. Only an operator of this registry can change that.",
-    _S.DEQUEUED: "It was withdrawn. It can be tried again at any time.",
+    _S.RECEIVED: "It is in the queue. You can close this page and come back later.",
+    _S.TIER1_SCANNING: "It is being scanned, which takes seconds.",
+    _S.TIER2_SCANNING: "The LLM judge or third-party scanners are checking it.",
+    _S.NEEDS_REVIEW: "A reviewer has to decide. You do not have to do anything.",
+    _S.AUTO_APPROVED: "It was approved and is about to be published.",
+    _S.VENDOR_APPROVED: "It was approved and is about to be published.",
+    _S.PUBLISHED: "It is published. Submit it again when there is a new version.",
+    _S.TIER1_FAILED: "Fix the findings below and retry. The same submission continues.",
+    _S.REJECTED: "See the reason below. Fix it, then retry.",
+    _S.BLOCKED: "It is on the blocklist. Only an operator of this registry can unblock it.",
+    _S.DEQUEUED: "It was withdrawn. You can retry at any time.",
 }
 
 #: Files that were handed in do not change by themselves: trying again checks the same ones.
 _UPLOAD_STEPS: dict[SubmissionState, str] = {
-    _S.TIER1_FAILED: "Mend what is found below and submit the files again: the same submission "
-    "goes on. Trying again without that checks the files that were handed in before.",
-    _S.REJECTED: "See why below. If the reason lies in the files, mend them and submit them again: "
-    "trying again without that checks the files that were handed in before.",
+    _S.TIER1_FAILED: "Fix the findings below and upload the files again. The same submission "
+    "continues. Retrying without a new upload checks the same files.",
+    _S.REJECTED: "See the reason below. If it is in the files, fix them and upload them again. "
+    "Retrying without a new upload checks the same files.",
 }
 #: A walk has begun and has not found anything yet.
 _NOT_CHECKED_YET = frozenset({_S.RECEIVED, _S.TIER1_SCANNING})
@@ -206,7 +206,7 @@ async def retry_submission(visitor: Visitor, submission_id: str) -> Submission:
 async def withdraw_submission(visitor: Visitor, submission_id: str, *, reason: str) -> Submission:
     submission = (await find_visible_submission(visitor, submission_id)).record
     if not await _is_theirs(visitor, submission):
-        raise NotAllowed("only who has submitted it, or an operator, can withdraw it")
+        raise NotAllowed("only the submitter or an operator can withdraw it")
     return await withdraw(submission_id, actor=visitor.name, reason=reason)
 
 

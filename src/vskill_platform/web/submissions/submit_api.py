@@ -42,7 +42,7 @@ from vskill_platform.web.submissions.submit_skills import (
     submit_source,
 )
 
-_NOTHING_NEW = "All of it was known already; a flag of each says how"
+_NOTHING_NEW = "Nothing new: the flags of each submission say why"
 
 
 @operation(
@@ -160,4 +160,4 @@ async def external_scan_callback(request: WebRequest) -> Response[dict[str, str]
     )
     if is_taken:
         return Response({"status": "taken"})
-    return Response({"status": "this scan has ended already"}, status_code=HTTP_409_CONFLICT)
+    return Response({"status": "this scan has already ended"}, status_code=HTTP_409_CONFLICT)

@@ -32,7 +32,8 @@ def check_count(visitor: Visitor, count: int) -> None:
     """Refuse heaps from nobody: each skill costs a fetch and a scan."""
     if visitor.user is None and count > MOST_UNSIGNED:
         raise NotAllowed(
-            f"{count} skills at once need a sign-in; without one it is {MOST_UNSIGNED} at most"
+            f"submitting {count} skills at once requires signing in; without, the limit is "
+            f"{MOST_UNSIGNED}"
         )
 
 
@@ -57,8 +58,8 @@ async def check_pending(visitor: Visitor, count: int) -> None:
     )
     if pending + count > most:
         raise TooMany(
-            f"{pending} submissions of yours are in the queue, and without a sign-in {most} is the "
-            "limit; wait until some are done, or sign in",
+            f"you have {pending} submissions in the queue, and the limit without signing in is "
+            f"{most}; wait until some are done, or sign in",
             retry_after=_ASK_AGAIN,
         )
 
@@ -79,8 +80,8 @@ async def check_may_replace(visitor: Visitor, source: Source) -> bool:
     namespace = (await get_namespace(namespace_of(source))).record
     if is_alive and is_other and not is_theirs and not namespace.is_owned:
         raise NotAllowed(
-            f"{known.skill_name} was handed in by somebody else; choose another name, "
-            "or sign in and hand it in to a namespace of your own"
+            f"{known.skill_name} was uploaded by somebody else; choose another name, "
+            "or sign in and upload it to your own namespace"
         )
     return False
 

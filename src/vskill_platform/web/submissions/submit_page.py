@@ -35,7 +35,7 @@ from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
-from vskill_platform.web.html.flash import DONE, PROBLEM, say
+from vskill_platform.web.html.flash import DONE, PROBLEM, flash
 from vskill_platform.web.http.bodies import MAX_PATHS_BYTES
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
@@ -55,12 +55,12 @@ _MAX_REFUSED = 5
 _TAKEN = frozenset({_K.CREATED, _K.REQUEUED})
 #: What is said of those that there is nothing new to check of: of one, and of several.
 _SKIPPED: dict[SubmitKind, tuple[str, str]] = {
-    _K.PENDING: ("was on its way already", "were on their way already"),
-    _K.ALREADY_VERIFIED: ("is published as it is", "are published as they are"),
+    _K.PENDING: ("is already in progress", "are already in progress"),
+    _K.ALREADY_VERIFIED: ("is already published", "are already published"),
     _K.BLOCKED: ("is on the blocklist", "are on the blocklist"),
 }
 #: What the form can say about what went wrong; all else is not about what was typed.
-_SAYABLE = (InvalidInput, NotAllowed, SourceError, TooMany)
+_SHOWN_ERRORS = (InvalidInput, NotAllowed, SourceError, TooMany)
 _STATUSES = {
     TooMany: HTTP_429_TOO_MANY_REQUESTS,
     NotAllowed: HTTP_403_FORBIDDEN,
@@ -90,13 +90,13 @@ def what_was_taken(submitted: SubmittedSet) -> tuple[str, str]:
         if kinds[kind]
     ]
     of_all = f"of {len(submitted.members)} skills"
-    news = f"{taken} {of_all} {'was' if taken == 1 else 'were'} taken and will be checked."
-    sentences = [news if taken else f"None {of_all} was taken anew."]
+    news = f"{taken} {of_all} {'was' if taken == 1 else 'were'} submitted."
+    sentences = [news if taken else f"None {of_all} was submitted."]
     if skipped:
         sentences.append(f"{', '.join(skipped)}.")
     not_taken = refused(submitted)
     if not_taken:
-        sentences.append(f"Not taken: {not_taken}")
+        sentences.append(f"Refused: {not_taken}")
     return PROBLEM if not_taken or kinds[_K.BLOCKED] else DONE, " ".join(sentences)
 
 
@@ -121,7 +121,7 @@ async def submit_form(request: WebRequest) -> Response[Any]:
             result = await submit_source(visitor, source, is_private=is_private)
             return _see(f"/submissions/{result.submission.id}")
         return await _submit_repo(request, source, is_private=is_private)
-    except _SAYABLE as error:
+    except _SHOWN_ERRORS as error:
         return await _say(request, typed, error)
 
 
@@ -138,7 +138,7 @@ async def submit_chosen_form(request: WebRequest) -> Response[Any]:
             skills = await _skills_of(visitor, source)
             return _choice(source, skills, is_private=is_private, is_again=True)
         submitted = await submit_chosen(visitor, source, paths, is_private=is_private)
-    except _SAYABLE as error:
+    except _SHOWN_ERRORS as error:
         return await _say(request, typed, error)
     return _lead_to(submitted)
 
@@ -159,7 +159,7 @@ async def _skills_of(visitor: Visitor, source: Source) -> tuple[FoundSkill, ...]
         skills = discovery.skills
     if not skills:
         raise InvalidInput(
-            f"there is no SKILL.md in {source.url}; a skill is a folder with that file in it"
+            f"no SKILL.md found in {source.url}; a skill is a folder with a SKILL.md"
         )
     return skills
 
@@ -222,7 +222,7 @@ def _lead_to(submitted: SubmittedSet) -> Redirect:
     if len(submitted.members) == 1:
         return _see(f"/submissions/{submitted.submission_ids[0]}")
     kind, words = what_was_taken(submitted)
-    return _see(f"/queue?set={submitted.set_id}", [say(kind, words, on="/queue")])
+    return _see(f"/queue?set={submitted.set_id}", [flash(kind, words, on="/queue")])
 
 
 def _see(path: str, cookies: Sequence[Cookie] = ()) -> Redirect:

@@ -118,11 +118,11 @@ async def submit_files(
     """Submit every skill in an archive, or in the files of a folder."""
     namespace = checked_namespace(namespace or _own_namespace(visitor))
     if not namespace.startswith("@"):
-        raise InvalidInput(f"{namespace!r}: files are handed in to a namespace such as @ada")
+        raise InvalidInput(f"{namespace!r}: files are uploaded to a namespace such as @ada")
     await _check_namespace(visitor, namespace, is_private=is_private)
     async with _read(visitor, parts) as files, _opened(files, namespace) as discovery:
         if not discovery.skills:
-            raise SourceRefused("there is no SKILL.md in it")
+            raise SourceRefused("no SKILL.md found")
         check_count(visitor, len(discovery.skills))
         await check_pending(visitor, len(discovery.skills))
         await charge_upload(visitor, namespace, sum(len(file.content) for file in files))
@@ -164,6 +164,6 @@ async def _check_namespace(visitor: Visitor, namespace: str, *, is_private: bool
     await check_may_act_in(visitor, namespace)
     if is_private and not (await get_namespace(namespace)).record.is_owned:
         raise NotAllowed(
-            f"{namespace} belongs to nobody, so nobody could see what is private in it; "
-            "an administrator can name its owners"
+            f"{namespace} has no owners, so nobody could see private skills in it; "
+            "an admin can add owners"
         )

@@ -32,7 +32,7 @@ def test_of_many_lines_the_first_are_shown() -> None:
     found = show_lines("a\n" * (MAX_LINES + 1))
 
     assert len(found.lines) == MAX_LINES
-    assert found.note == "These are the first 2,000 of 2,001 lines."
+    assert found.note == "Showing the first 2,000 of 2,001 lines."
     assert show_lines("a\n" * MAX_LINES).note == ""
 
 
@@ -52,7 +52,7 @@ def test_the_rest_is_shown_page_by_page() -> None:
 
     assert second.lines[0] == (2001, "line 2001", False)
     assert second.lines[-1] == (4000, "line 4000", True)
-    assert second.note == "These are the lines 2,001 to 4,000 of 5,000."
+    assert second.note == "Showing lines 2,001 to 4,000 of 5,000."
     assert [last.lines[0][0], last.lines[-1][0], last.following] == [4001, 5000, None]
 
 

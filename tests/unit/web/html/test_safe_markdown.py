@@ -239,7 +239,7 @@ def test_a_document_that_is_too_long_says_so() -> None:
     rendered = render_markdown("a " * MAX_CHARACTERS, LINKS)
 
     assert not rendered.html
-    assert "more than 131,072 characters" in rendered.note
+    assert "longer than 131,072 characters" in rendered.note
 
 
 def test_a_document_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

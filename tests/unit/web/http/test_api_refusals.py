@@ -23,17 +23,17 @@ def a_body(content: bytes, kind: str) -> dict[str, Any]:
 
 
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
-    ("GET", "/submissions?state=bogus", {}, 400, "state: Invalid enum value 'bogus'; it is one of"),
+    ("GET", "/submissions?state=bogus", {}, 400, "state: Invalid enum value 'bogus'; use one of"),
     ("GET", "/submissions?limit=0", {}, 400, "limit: "),
     ("GET", "/skills/a/b/c/versions/diff?from=" + "1" * 200, {}, 400, "from: "),
     ("POST", "/submissions", {}, 400, "the body is missing: send application/json"),
     ("POST", "/submissions", {"json": {}}, 400, "missing required field `repoUrl`"),
     ("POST", "/submissions", a_body(b"{", "application/json"), 400, "the body cannot be read"),
-    ("POST", "/submissions", a_body(GOOD, "text/plain"), 415, "application/json is taken"),
-    ("POST", "/submissions", a_body(GOOD, "application/xml"), 415, "application/xml was sent"),
-    ("POST", "/submissions/upload", {"json": {}}, 415, "multipart/form-data is taken"),
+    ("POST", "/submissions", a_body(GOOD, "text/plain"), 415, "send application/json"),
+    ("POST", "/submissions", a_body(GOOD, "application/xml"), 415, "got application/xml"),
+    ("POST", "/submissions/upload", {"json": {}}, 415, "send multipart/form-data"),
     ("POST", "/submissions", {"content": b" " * 600_000}, 413, "512 KiB"),
-    ("DELETE", "/skills", {}, 405, "DELETE is not known here"),
+    ("DELETE", "/skills", {}, 405, "DELETE is not allowed here"),
 ]
 
 

@@ -116,7 +116,7 @@ async def test_a_path_that_does_not_exist_is_a_page_like_any_other(browser: Asyn
     page = await browser.get("/nothing/<script>")
 
     assert page.status_code == 404
-    assert "There is nothing here" in page.text
+    assert "<h1>Not found</h1>" in page.text
     assert "<script>" not in page.text.split("<main", 1)[1]
 
 

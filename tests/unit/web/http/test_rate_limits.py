@@ -57,7 +57,7 @@ async def test_a_person_gets_a_page_about_it(browser: AsyncClient) -> None:
     page = await browser.get("/sign-in")
 
     assert page.status_code == 429
-    assert "That was too often" in page.text
+    assert "Too many requests" in page.text
 
 
 async def test_writes_are_counted_apart_and_allowed_less_often(program: AsyncClient) -> None:

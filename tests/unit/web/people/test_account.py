@@ -46,7 +46,7 @@ async def test_a_new_password_ends_all_other_sessions_and_renews_this_one(
     assert answer.headers["location"] == "/account?done=password"
     assert await find_session(old) is None
     assert await find_session(elsewhere.secret) is None
-    assert "Your password is changed" in (await browser.get(answer.headers["location"])).text
+    assert "Your password was changed" in (await browser.get(answer.headers["location"])).text
     assert (await sign_in("ada", NEW)).user.name == "ada"
     with pytest.raises(NotSignedIn):
         await sign_in("ada", PASSWORD)
@@ -56,10 +56,10 @@ async def test_a_new_password_ends_all_other_sessions_and_renews_this_one(
     ("old", "new", "again", "words"),
     [
         ("wrong", NEW, NEW, "the present password is wrong"),
-        (PASSWORD, NEW, "something else", "not the same"),
+        (PASSWORD, NEW, "something else", "do not match"),
         (PASSWORD, "short", "short", "12 to 1000 characters"),
     ],
-    ids=["wrong", "not the same", "weak"],
+    ids=["wrong", "do not match", "weak"],
 )
 async def test_a_password_that_cannot_be_is_said_so(
     browser: AsyncClient, ada: User, old: str, new: str, again: str, words: str

@@ -24,7 +24,7 @@ from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.token_store import list_tokens
-from vskill_platform.web.html.flash import DONE, say
+from vskill_platform.web.html.flash import DONE, flash
 
 
 @pytest.fixture
@@ -64,10 +64,10 @@ async def test_people_are_added_changed_locked_out_and_let_in(registry: Registry
         assert answer.headers["cache-control"] == "no-store"
         assert "welcome" not in answer.headers.get("set-cookie", "")
     assert (twice[0], odd[0], last[0], unknown[0], nobody[0]) == ("problem",) * 5
-    assert raised == ("done", "dee is reviewer now.")
-    assert locked == ("done", "dee is locked out.")
-    assert "locked out</span>" in page
-    assert let_in == ("done", "dee may sign in again.")
+    assert raised == ("done", "The role of dee is now reviewer.")
+    assert locked == ("done", "dee was disabled.")
+    assert "disabled</span>" in page
+    assert let_in == ("done", "dee was enabled.")
     assert no_deed.status_code == 404
     assert (await find_user("dee")).role is Role.REVIEWER
     actions = [what for who, what, subject in await audited() if (who, subject) == ("cyd", "dee")]
@@ -95,10 +95,10 @@ async def test_tokens_of_others_are_revoked_and_namespaces_get_owners(registry: 
     assert token.text not in page
     assert (revoked[0], again[0]) == ("done", "problem")
     assert await list_tokens("ada") == []
-    assert owned == ("done", "git.example/ada belongs to ada.")
+    assert owned == ("done", "Owners of git.example/ada: ada.")
     assert (odd[0], nobody[0]) == ("problem", "problem")
     assert "git.example/ada" in listed
-    assert free == ("done", "git.example/ada belongs to nobody.")
+    assert free == ("done", "Owners of git.example/ada: none.")
     assert (await get_namespace("git.example/ada")).record.owners == ()
     assert no_deed.status_code == 404
     assert [(who, what) for who, what, _ in await audited()] == [
@@ -130,7 +130,7 @@ async def test_the_audit_is_read_page_by_page(registry: Registry) -> None:
 async def test_what_is_said_fits_into_a_cookie_that_only_the_panel_sees(
     registry: Registry,
 ) -> None:
-    cookie = say(DONE, "ä" * 5_000 + "😀", on="/admin")
+    cookie = flash(DONE, "ä" * 5_000 + "😀", on="/admin")
     cyd = await browser_of(Role.ADMIN)
     settings = msgspec.structs.replace(registry.env.settings, public_url="https://skills.example")
     env = replace(registry.env, settings=settings)
@@ -146,7 +146,7 @@ async def test_what_is_said_fits_into_a_cookie_that_only_the_panel_sees(
     assert cookie.value
     assert len(cookie.to_header()) < 4_096
     assert set(unquote(cookie.value.removeprefix("done:"))) == {"ä"}
-    said = SimpleCookie(secure)["vskill_said"]
+    said = SimpleCookie(secure)["vskill_flash"]
     assert (said["path"], said["httponly"], said["secure"], said["samesite"]) == (
         "/admin", True, True, "strict",
     )  # fmt: skip
@@ -159,7 +159,7 @@ async def test_words_that_somebody_else_put_into_the_cookie_are_only_words(
 
     pages = [
         await registry.get(
-            "/admin/queue", headers={**cyd, "Cookie": f"{cyd['Cookie']}; vskill_said={value}"}
+            "/admin/queue", headers={**cyd, "Cookie": f"{cyd['Cookie']}; vskill_flash={value}"}
         )
         for value in ("done:%3Cscript%3Ealert(1)%3C/script%3E", "evil:x", ":", "done:%ff%fe")
     ]

@@ -120,7 +120,7 @@ async def test_too_many_tries_from_one_address_have_to_wait(
 
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["retry-after"]) <= 6
-    assert "many tries" in refused.text
+    assert "Too many attempts" in refused.text
     assert later.status_code == 303
 
 
@@ -195,7 +195,7 @@ async def test_who_may_not_is_told_so_honestly(bound: WorkerEnv) -> None:
         page = await rae.get("/only-for-admins")
 
     assert page.status_code == 403
-    assert "Administering is beyond what rae may as reviewer" in page.text
+    assert "The role reviewer does not allow administering" in page.text
     assert page.headers["content-type"].startswith("text/html")
 
 

@@ -98,7 +98,7 @@ async def test_a_database_that_hangs_is_waited_for_once_and_not_for_long(
 
     back = await client.get("/readyz")
 
-    assert hanging == [["the database does not answer"]] * 3
+    assert hanging == [["the database does not respond"]] * 3
     assert checks == 1
     assert back.status_code == 200
 

@@ -27,9 +27,9 @@ async def test_a_fresh_registry_is_told_without_a_gap(site: Site) -> None:
     page = await site.get("/trust")
 
     assert page.status_code == 200
-    assert "Nothing is on the blocklist" in page.text
-    assert "No published skill had to be taken down" in page.text
-    assert "Nothing came to its end in this time" in page.text
+    assert "The blocklist is empty" in page.text
+    assert "No published skill has been taken down" in page.text
+    assert "No submissions were completed in this time" in page.text
     assert "T4 Certified" in page.text
 
 
@@ -67,8 +67,8 @@ async def test_the_days_are_drawn_as_they_were(site: Site, env: WorkerEnv, tmp_p
 
     assert '<svg class="bars"' in page.text
     assert "style=" not in page.text
-    assert "stopped by a check <b>1</b>" in page.text
-    assert ": 1 stopped by a check</title>" in page.text
+    assert "failed checks <b>1</b>" in page.text
+    assert ": 1 failed checks</title>" in page.text
 
 
 def test_every_rule_belongs_to_a_family_that_has_a_name() -> None:

@@ -89,14 +89,14 @@ async def test_a_long_file_is_reviewed_page_by_page(registry: Registry, tmp_path
     second = await rae.see(f"{path}?file=run.sh&from=2001")
     odd = await rae.see(f"{path}?file=run.sh&from=-x")
 
-    assert "These are the first 2,000 of 3,000 lines." in first
+    assert "Showing the first 2,000 of 3,000 lines." in first
     assert 'href="?file=run.sh&amp;from=2001"' in first
     assert 'href="?file=run.sh&amp;from=2480#L2500"' in first
     assert "echo 2001<" not in first
     assert "echo 3000<" in second
     assert '<tr id="L2500" class="it">' in second
-    assert "The lines after these" not in second
-    assert "These are the first 2,000 of 3,000 lines." in odd
+    assert "Next lines" not in second
+    assert "Showing the first 2,000 of 3,000 lines." in odd
 
 
 async def test_a_review_is_decided_once_and_with_a_reason(
@@ -150,7 +150,7 @@ async def test_after_a_ruling_the_page_says_what_was_decided_and_leads_to_the_ne
     rejected = await rule(dropped, "reject")
     sent_back = await rule(again, "recheck")
 
-    assert "handed to a person" in before
+    assert "waiting since" in before
     for page, words in (
         (approved, "Approved by rae"),
         (rejected, "Rejected by rae"),
@@ -158,13 +158,13 @@ async def test_after_a_ruling_the_page_says_what_was_decided_and_leads_to_the_ne
     ):
         assert words in page
         assert "&lt;i&gt;fine&lt;/i&gt;" in page
-        assert "handed to a person" not in page
+        assert "waiting since" not in page
     assert 'href="/skills/@local/keep-notes"' in approved
-    assert "Against" not in approved
+    assert "Compared with" not in approved
     assert "Next review" in approved
     assert re.search(rf'href="/admin/reviews/({dropped.id}|{again.id})"', approved)
     assert f'href="/admin/reviews/{again.id}"' in rejected
-    assert "Nothing else waits" in sent_back
+    assert "No other submissions need review" in sent_back
 
 
 async def test_an_old_page_decides_nothing_about_new_content(
@@ -212,7 +212,7 @@ async def test_something_is_blocked_and_unblocked_with_a_reason(
     assert "1 skill taken down, 1 submission ended." in blocked[1]
     assert "it &lt;b&gt;steals&lt;/b&gt;" in page
     assert unblocked[0] == "done"
-    assert again == ("problem", "that is not blocked any more")
+    assert again == ("problem", "this is no longer blocked")
     assert nothing[0] == "done"
     assert "Blocked: source upload:@local/none. Nothing published is concerned" in nothing[1]
     assert odd[0] == "problem"
@@ -247,7 +247,7 @@ async def test_owners_manage_their_skills_and_others_do_not(
     assert nobody.status_code == 303
     assert nobody.headers["location"].startswith("/sign-in")
     assert "Make it private" in page
-    assert "Everything of" not in page  # blocking is for reviewers
+    assert "Everything by" not in page  # blocking is for reviewers
     assert (unsaid[0], wrong[0]) == ("problem", "problem")
     assert yanked == ("done", "1.0.0 is offered no longer.")
     assert back == ("done", "1.0.0 is offered again.")
@@ -272,7 +272,7 @@ async def test_reviewers_manage_what_was_taken_down_or_belongs_to_nobody(
 
     assert stored_digest in page
     assert "taken down: it steals" in page
-    assert "Everything of github.com/ada" in page
+    assert "Everything by github.com/ada" in page
     assert "cannot be made private" in page
     assert 'href="/admin/people#namespaces"' not in page
     assert 'href="/admin/people#namespaces"' in to_admins

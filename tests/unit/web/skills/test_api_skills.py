@@ -204,7 +204,7 @@ async def test_versions_say_what_each_brought_and_only_what_is_known_of_it(
     assert [newest[name] for name in names] == [
         "1.0.1", "SCANNED", 45, "AUTOMATED_SCAN", "1 added, 1 removed, 0 changed",
     ]  # fmt: skip
-    assert [first[name] for name in names] == ["1.0.0", "SCANNED", None, "", "the first version"]
+    assert [first[name] for name in names] == ["1.0.0", "SCANNED", None, "", "first version"]
     assert len(newest["contentHash"]) == 64
     assert newest["gitSha"] == "c0ffee" * 6 + "c0ff"
     assert newest["createdAt"]
@@ -236,7 +236,7 @@ async def test_a_diff_is_text_and_never_null(registry: Registry, tmp_path: Path)
     assert "--- a/scripts/run.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n" in diff["contentDiff"]
     assert "-print('tidy')" in diff["contentDiff"]
     assert "(added new.bin: not a text)" in diff["contentDiff"]
-    assert (same["diffSummary"], same["contentDiff"]) == ("nothing changed", "")
+    assert (same["diffSummary"], same["contentDiff"]) == ("no changes", "")
     assert compared["source"] == "local-content"
     assert [
         (file["filename"], file["status"], file["additions"], file["deletions"])
@@ -305,7 +305,7 @@ async def test_security_says_what_each_scanner_says(registry: Registry, tmp_path
     assert secret not in bad.text
     assert doubtful["overallVerdict"] == "PASS"  # a person let it through
     assert older["overallVerdict"] == "PENDING"
-    assert "not kept any more" in older["providers"][0]["note"]
+    assert "no longer stored" in older["providers"][0]["note"]
 
 
 async def test_security_tells_what_other_scanners_say_of_the_same_content(

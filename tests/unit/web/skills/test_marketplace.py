@@ -28,7 +28,7 @@ async def test_an_empty_registry_says_how_to_begin(site: Site) -> None:
     page = await site.get("/")
 
     assert page.status_code == 200
-    assert "Nothing is published yet" in page.text
+    assert "No skills published yet" in page.text
     assert 'href="/submit"' in page.text
 
 
@@ -44,7 +44,9 @@ async def test_a_published_skill_is_listed_with_what_matters(
     assert "Tidies notes." in page.text
     assert "T2 Scanned" in page.text
     assert "1.0.0" in page.text
-    assert "<b>1</b> skill published · <b>2</b> submissions checked · <b>1</b> stopped" in page.text
+    assert (
+        "<b>1</b> skill published · <b>2</b> submissions checked · <b>1</b> rejected" in page.text
+    )
     assert "installs" not in page.text
 
 
@@ -62,7 +64,7 @@ async def test_a_search_finds_and_says_what_to_do_if_it_does_not(
 
     assert "ben/tools/plot" in found.text
     assert "ada/notes/tidy" not in found.text
-    assert "Nothing found for “zebra&lt;script&gt;”" in nothing.text
+    assert "No skills found for “zebra&lt;script&gt;”" in nothing.text
     assert "<script>alert" not in nothing.text
     assert "Search without filters" in narrow.text
     assert 'href="/?q=bars"' in narrow.text
@@ -157,7 +159,7 @@ async def test_while_nothing_is_known_it_is_a_503_and_never_an_empty_page(env: W
 
     assert {page.status_code for page in pages} == {503}
     assert all(int(page.headers["retry-after"]) >= 1 for page in pages)
-    assert "Nothing is published" not in pages[0].text
+    assert "No skills published" not in pages[0].text
 
 
 async def test_an_old_answer_says_that_it_may_be(

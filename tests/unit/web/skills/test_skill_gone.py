@@ -43,8 +43,8 @@ async def test_a_blocked_skill_says_why(site: Site, env: WorkerEnv, tmp_path: Pa
     assert {page.status_code for page in pages} == {410}
     assert "tidy</span> is blocked" in pages[0].text
     assert "It &lt;b&gt;stole&lt;/b&gt;." in pages[0].text
-    assert "Stopped at the blocklist" in pages[0].text
-    assert "remove it, and change every secret" in pages[0].text
+    assert "Stopped by the blocklist" in pages[0].text
+    assert "remove it and rotate every credential" in pages[0].text
     assert "/submissions/sub_ada-notes-tidy" in pages[0].text
 
 
@@ -65,13 +65,13 @@ async def test_a_skill_that_was_taken_down_says_why(
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (S.TIER1_FAILED, ("was stopped by the check", "Stopped at the scan")),
-        (S.REJECTED, ("was rejected", "Stopped at the decision")),
-        (S.BLOCKED, ("is blocked", "Stopped at the blocklist")),
+        (S.TIER1_FAILED, ("failed checks", "Stopped by the scanner")),
+        (S.REJECTED, ("was rejected", "Stopped by a decision")),
+        (S.BLOCKED, ("is blocked", "Stopped by the blocklist")),
         (S.DEQUEUED, ("was withdrawn", "submit it again")),
-        (S.NEEDS_REVIEW, ("waits for a person", "was handed to a person", "may take days")),
-        (S.RECEIVED, ("is still being checked", "Come back in a moment")),
-        (S.TIER2_SCANNING, ("is still being checked", "Come back in a moment")),
+        (S.NEEDS_REVIEW, ("needs review", "Waiting for review since", "can take days")),
+        (S.RECEIVED, ("is still being checked", "Reload this page in a moment")),
+        (S.TIER2_SCANNING, ("is still being checked", "Reload this page in a moment")),
     ],
     ids=lambda value: value if isinstance(value, S) else "",
 )
@@ -138,9 +138,9 @@ async def test_what_waits_for_a_person_was_stopped_by_nobody(site: Site, env: Wo
 
     page = (await site.get(PAGE)).text
 
-    assert "Stopped at" not in page
+    assert "Stopped by" not in page
     assert "in a moment" not in page
-    assert "Nothing has been decided" in page
+    assert "A reviewer decides" in page
 
 
 @pytest.mark.parametrize("address", ["ada/notes/zebra", "ada/notes/zebra/files", "zebra"])

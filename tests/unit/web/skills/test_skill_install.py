@@ -46,7 +46,7 @@ async def test_unpacking_leaves_nothing_of_an_older_copy_and_touches_no_other_sk
         if file.is_file()
     )
     assert found == ["other/SKILL.md", "tidy/SKILL.md", "tidy/scripts/run.py"]
-    assert "The first line removes the copy of this skill" in page
+    assert "The first line removes an installed copy of this skill" in page
 
 
 @pytest.mark.parametrize("name", ["..", "../../etc", "a b; rm -rf /", "~", "-rf"])

@@ -231,10 +231,10 @@ async def test_a_file_has_lines_that_can_be_pointed_at(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"\x89PNG\0\1\2", "It is not a text"),
-        (b"\xff\xfe\0\xd8", "It is not a text"),
+        (b"\x89PNG\0\1\2", "The file is not text"),
+        (b"\xff\xfe\0\xd8", "The file is not text"),
         (b"", "The file is empty"),
-        (b"a" * (1024 * 1024 + 1), "more than 1,048,576 bytes"),
+        (b"a" * (1024 * 1024 + 1), "larger than 1,048,576 bytes"),
         (b"a\n" * 2001, "the first 2,000 of 2,001 lines"),
         ("Un café au lait, et encore un café.\n".encode("utf-16"), "Un café au lait"),
     ],
@@ -309,13 +309,13 @@ async def test_a_diff_shows_lines_and_what_the_skill_can_do_now(
     back = await client.get(f"{PAGE}/diff?from=1.0.1&to=1.0.0")
     unknown = await client.get(f"{PAGE}/diff?from=7.0.0%E2%80%AE")
 
-    assert "1.0.1 can do what 1.0.0 could not" in newest.text
+    assert "New capabilities in 1.0.1" in newest.text
     assert "api.example" in newest.text
     assert '<tr class="del"><td class="line">2</td><td class="line"></td>' in newest.text
     assert '<tr class="add"><td class="line"></td><td class="line">2</td>' in newest.text
     assert "&lt;b&gt;<mark>U+202E</mark>" in newest.text
     assert "\u202e" not in newest.text
-    assert "1.0.0 can do nothing that 1.0.1 could not" in back.text
+    assert "1.0.0 has no capabilities that 1.0.1 does not have" in back.text
     assert unknown.status_code == 404
     assert "\u202e" not in unknown.text
 
@@ -351,7 +351,7 @@ def test_a_diff_is_no_longer_than_a_page_takes() -> None:
 
     assert sum(len(row.text) for row in first.rows) <= MAX_CHARACTERS
     assert len(first.rows) > 400
-    assert "more lines; the page is long enough" in first.note
+    assert "more lines not shown" in first.note
     assert len(second.rows) < 5
 
 
@@ -377,7 +377,7 @@ async def test_a_yanked_version_says_why_and_can_be_had_by_name(
     download = await client.get(f"{PAGE}/download?version=1.0.1")
 
     assert "It &lt;b&gt;eats&lt;/b&gt; notes." in named.text
-    assert "The latest is 1.0.0" in named.text
+    assert "Latest version: 1.0.0" in named.text
     assert "eats" not in latest.text
     assert download.status_code == 200
 
@@ -394,7 +394,7 @@ async def test_a_skill_with_nothing_left_can_be_read_but_not_installed(
     download = await client.get(f"{PAGE}/download")
 
     assert page.status_code == 200
-    assert "Every version of this skill is yanked" in page.text
+    assert "All versions of this skill are yanked" in page.text
     assert "curl -fL" not in page.text
     assert ">Download</a>" not in page.text
     assert f'<li><a href="{PAGE}?version=1.0.0">1.0.0</a></li>' in page.text
@@ -469,14 +469,14 @@ async def test_findings_stand_where_they_were_found(
 
     page = await client.get(f"{PAGE}/security")
 
-    assert "Needs a look" in page.text
-    assert "Risk 40 of 100" in page.text
+    assert "Needs review" in page.text
+    assert "Risk score 40 of 100" in page.text
     assert "Somebody&#39;s script is fetched and run." in page.text
     assert f'href="{PAGE}/files/scripts/run.py#L2"' in page.text
     assert "print(&#39;tidy&#39;)" in page.text
     assert "It &lt;i&gt;may&lt;/i&gt; be fine." in page.text
     assert "api.example" in page.text
-    assert "1 about the form" in page.text
+    assert "1 about formatting" in page.text
 
 
 async def test_a_report_of_other_content_is_not_shown_for_this_one(
@@ -488,7 +488,7 @@ async def test_a_report_of_other_content_is_not_shown_for_this_one(
     first = await client.get(f"{PAGE}/security?version=1.0.0")
     latest = await client.get(f"{PAGE}/security")
 
-    assert "No report of 1.0.0 is kept" in first.text
+    assert "No report for 1.0.0" in first.text
     assert "Somebody" not in first.text
     assert "Somebody" in latest.text
 
@@ -572,10 +572,13 @@ async def test_a_huge_name_breaks_nothing(client: Site, env: WorkerEnv, tmp_path
     ("health", "words"),
     [
         (RepoHealth(status=RepoStatus.ONLINE, checked_at=NOON), "Online"),
-        (RepoHealth(status=RepoStatus.ONLINE, checked_at=NOON, has_moved=True), "Source changed"),
+        (
+            RepoHealth(status=RepoStatus.ONLINE, checked_at=NOON, has_moved=True),
+            "Source has changed",
+        ),
         (RepoHealth(status=RepoStatus.STALE, checked_at=NOON), "No commit for a year"),
         (RepoHealth(status=RepoStatus.GONE, checked_at=NOON), "Gone"),
-        (RepoHealth(status=RepoStatus.UNKNOWN, checked_at=NOON), "Not looked at lately"),
+        (RepoHealth(status=RepoStatus.UNKNOWN, checked_at=NOON), "Not checked recently"),
     ],
     ids=["online", "moved", "stale", "gone", "unknown"],
 )
@@ -596,4 +599,4 @@ async def test_the_folder_of_the_operator_is_nobodys_business(
     page = await client.get("/skills/@local/tidy")
 
     assert "cellar" not in page.text
-    assert "Handed in as files" in page.text
+    assert "Uploaded files" in page.text

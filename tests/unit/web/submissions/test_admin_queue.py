@@ -1,4 +1,4 @@
-"""The panel: is work done, what stands still, what was given up, and pausing."""
+"""The panel: is work done, what stands still, what was failed (dead letters), and pausing."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -53,11 +53,11 @@ async def test_the_dashboard_counts_everything_and_is_calm_when_all_is_well(
 
     page = await rae.see("/admin")
 
-    assert "All is well" in page
+    assert "No problems" in page
     assert "node-7" in page
-    assert "has not been due yet" in page
-    assert ": 1 to a person, 1 stopped</title>" in page  # the private one
-    assert "<b>1</b><span>ended in 24 h</span>" in page  # a person has not decided yet
+    assert "not due yet" in page
+    assert ": 1 needs review, 1 failed or rejected</title>" in page  # the private one
+    assert "<b>1</b><span>completed in 24 h</span>" in page  # a person has not decided yet
     assert "/admin/people" not in page  # no door that would not open
 
 
@@ -81,12 +81,12 @@ async def test_the_dashboard_sounds_an_alarm_for_all_that_is_wrong(
 
     page = await rae.see("/admin")
 
-    assert "No worker is alive" in page
-    assert "stand still" in page
-    assert "1 message was given up" in page
-    assert f"Cron job {first.name}: failed: ValueError: &lt;b&gt;broken&lt;/b&gt;" in page
-    assert f"Cron job {second.name}: has not run for long" in page
-    assert "All is well" not in page
+    assert "No worker is running" in page
+    assert "stuck" in page
+    assert "1 message has failed (dead letter)" in page
+    assert f"Scheduled job {first.name}: failed: ValueError: &lt;b&gt;broken&lt;/b&gt;" in page
+    assert f"Scheduled job {second.name}: is overdue" in page
+    assert "No problems" not in page
 
 
 async def test_what_waits_for_the_end_of_a_pause_is_no_alarm_of_its_own(
@@ -101,7 +101,7 @@ async def test_what_waits_for_the_end_of_a_pause_is_no_alarm_of_its_own(
 
     assert "The queue is paused until 13:00 UTC" in page
     assert "submission stands still." not in page
-    assert "All is well" not in page
+    assert "No problems" not in page
 
 
 async def test_the_queue_is_paused_and_resumed_with_a_trace(registry: Registry) -> None:
@@ -117,7 +117,7 @@ async def test_the_queue_is_paused_and_resumed_with_a_trace(registry: Registry) 
     assert (too_long[0], odd[0]) == ("problem", "problem")
     assert paused == ("done", "The queue is paused until 13:00 UTC.")
     assert "Resume now" in page
-    assert resumed == ("done", "The queue hands out work again.")
+    assert resumed == ("done", "The queue is running again.")
     assert again == ("done", "The queue was not paused.")
     assert await audited() == [("rae", "pause", "queue"), ("rae", "resume", "queue")]
 
@@ -136,10 +136,10 @@ async def test_what_stands_still_is_requeued_one_by_one_or_all(
     none = await rae.act("/admin/queue/requeue-all")
 
     assert "Requeue all 3" in page
-    assert one == ("done", "one is queued again.")
+    assert one == ("done", "one was requeued.")
     assert missing == ("problem", "there is no submission 'sub_0'")
-    assert rest == ("done", "2 queued again.")
-    assert none == ("done", "0 queued again.")
+    assert rest == ("done", "2 requeued.")
+    assert none == ("done", "0 requeued.")
     assert [(who, what) for who, what, _ in await audited()] == [("rae", "requeue")] * 3
 
 
@@ -160,7 +160,7 @@ async def test_what_was_given_up_is_revived_or_dropped(registry: Registry) -> No
 
     assert "no net" in page
     assert "(unknown)" in page
-    assert first == ("done", "one is queued again.")
+    assert first == ("done", "one was requeued.")
     assert second[0] == "done"
     assert again[0] == "problem"
     assert [(who, what) for who, what, _ in await audited()] == [

@@ -49,8 +49,8 @@ async def test_an_empty_queue_says_how_to_begin(registry: Registry) -> None:
     page = await registry.get("/queue", headers=HTML)
     nothing = await registry.get("/queue?q=zebra", headers=HTML)
 
-    assert "Nothing was sent in yet" in page.text
-    assert "No submission is like that" in nothing.text
+    assert "No submissions yet" in page.text
+    assert "No submission matches" in nothing.text
 
 
 async def test_every_card_leads_to_as_many_as_it_says(registry: Registry) -> None:
@@ -113,8 +113,8 @@ async def test_a_pause_work_that_is_not_done_and_places_are_told(
     paused = await registry.get("/queue", headers=HTML)
 
     assert "Work has been waiting for 301 s and no worker is alive." in waiting.text
-    assert "The queue is paused and goes on" in paused.text
-    assert "number 1" in paused.text
+    assert "The queue is paused and resumes" in paused.text
+    assert "position 1" in paused.text
 
 
 async def test_private_ones_are_neither_listed_nor_counted(registry: Registry) -> None:
@@ -126,7 +126,7 @@ async def test_private_ones_are_neither_listed_nor_counted(registry: Registry) -
     named = await registry.get(f"/queue?q={hidden.id}&highlight={hidden.id}", headers=HTML)
     owner = await registry.get("/queue", headers=ada)
 
-    assert "Nothing was sent in yet" in stranger.text
+    assert "No submissions yet" in stranger.text
     assert {figure for _, figure in cards_of(stranger)} == {0}
     assert _ROW.findall(named.text) == []
     assert _ROW.findall(owner.text) == [hidden.id]
@@ -136,5 +136,5 @@ async def test_without_a_script_nothing_is_taken_from_who_types(registry: Regist
     page = (await registry.get("/queue", headers=HTML)).text
 
     assert "http-equiv" not in page
-    assert '<noscript><a class="button small" href="">Look again</a></noscript>' in page
-    assert "data-scripted hidden>Looks for changes" in page
+    assert '<noscript><a class="button small" href="">Refresh</a></noscript>' in page
+    assert "data-scripted hidden>Live updates" in page

@@ -42,10 +42,10 @@ async def test_a_waiting_one_tells_its_place_and_listens_for_changes(registry: R
     page = await registry.get(f"/submissions/{submission.id}", headers=HTML)
     hidden = await registry.get(f"/submissions/{local.id}", headers=HTML)
 
-    assert "Number <b>2</b> in the queue" in page.text
+    assert "Position <b>2</b> in the queue" in page.text
     assert f'data-live="/live/submissions/{submission.id}"' in page.text
     assert f'href="{REPO}"' in page.text
-    assert "Try again" not in page.text
+    assert ">Retry<" not in page.text
     assert "Withdraw" not in page.text
     assert "local files" in hidden.text
     assert "/srv/den" not in hidden.text
@@ -63,8 +63,8 @@ async def test_a_failed_one_tells_what_was_found_and_what_to_do(registry: Regist
     assert "<img src=x>" not in page.text
     assert "AKIAQ3EGRIFGTPLANTZO" not in page.text
     assert "run.sh" in page.text
-    assert "Mend what is found below" in page.text
-    assert "Try again" in page.text
+    assert "Fix the findings below" in page.text
+    assert "Retry" in page.text
     assert "data-live" not in page.text
 
 
@@ -91,8 +91,8 @@ async def test_a_failure_has_its_own_box_and_no_score(registry: Registry) -> Non
     assert "no score: the check did not finish" in second.text
     assert second.text.count('<article class="finding') == 1
     for page in (first, second):
-        assert "where 0 is clean" not in page.text
-        assert "Nothing was found" not in page.text
+        assert "0 is clean" not in page.text
+        assert "No findings" not in page.text
         assert 'class="badge good">Passed' not in page.text
     assert '<article class="finding' not in first.text
     scan = answer["scanResult"]
@@ -126,12 +126,12 @@ async def test_a_block_has_its_own_box_above_the_report_of_the_check(registry: R
     answer = await registry.json(f"/submissions/{blocked.id}")
 
     assert "Blocked by an operator" in page.text
-    assert "What the last check found is below" in page.text
+    assert "The findings of the last check are below" in page.text
     assert "score 40 of 100" in page.text
     assert page.text.count('<article class="finding') == 1
-    assert "No check of it was made." in other.text
+    assert "It was not checked." in other.text
     assert '<article class="finding' not in other.text
-    assert "where 0 is clean" not in other.text
+    assert "0 is clean" not in other.text
     assert answer["blockInfo"]["reason"] == "blocked (content): steals keys"
     assert [finding["rule"] for finding in answer["scanResult"]["findings"]] == [doubt.rule]
 
@@ -183,7 +183,7 @@ async def test_a_private_one_is_not_there_for_others(registry: Registry) -> None
         await registry.post(f"{path}/withdraw", data={"reason": "x"}, headers=ben),
     ]
 
-    assert "those of its namespace" in own.text
+    assert "private (namespace members)" in own.text
     assert {answer.status_code for answer in others} == {404}
     assert not any("hushed" in answer.text for answer in others)
 
@@ -200,8 +200,8 @@ async def test_what_came_in_alone_has_no_others_beside_it(registry: Registry) ->
         await put_submission_set(together)
         return (await registry.get(f"/submissions/{one.id}", headers=HTML)).text
 
-    assert "Came in with" not in await page_of(one.id)
-    assert "Came in with" in await page_of(one.id, two.id)
+    assert "Submitted with" not in await page_of(one.id)
+    assert "Submitted with" in await page_of(one.id, two.id)
 
 
 async def test_others_that_a_visitor_may_not_see_are_not_mentioned(registry: Registry) -> None:
@@ -220,8 +220,8 @@ async def test_others_that_a_visitor_may_not_see_are_not_mentioned(registry: Reg
     by_stranger = await registry.get(f"/submissions/{one.id}", headers=HTML)
     by_reviewer = await registry.get(f"/submissions/{one.id}", headers=rae)
 
-    assert "Came in with" not in by_stranger.text
-    assert "Came in with" in by_reviewer.text
+    assert "Submitted with" not in by_stranger.text
+    assert "Submitted with" in by_reviewer.text
 
 
 async def test_the_name_of_a_node_is_told_to_operators_alone(registry: Registry) -> None:
@@ -303,7 +303,7 @@ async def test_without_a_script_it_reloads_only_where_nothing_can_be_typed(
     await pause_queue(timedelta(hours=1), actor="cyd", reason="a new disk")
     paused = (await registry.get(f"/submissions/{submission.id}", headers=HTML)).text
 
-    reloads, link = 'http-equiv="refresh"', '<noscript><a class="button small" href="">Look again'
+    reloads, link = 'http-equiv="refresh"', '<noscript><a class="button small" href="">Refresh'
     assert (reloads in visitor, link in visitor) == (True, False)
     assert 'action="/" method="get" data-scripted hidden>' in visitor  # not even a search
     assert 'name="reason"' in owner
@@ -321,7 +321,7 @@ async def test_while_the_queue_is_paused_it_says_when_it_goes_on(registry: Regis
     waiting = (await registry.get(f"/submissions/{submission.id}", headers=HTML)).text
     other = (await registry.get(f"/submissions/{in_work.id}", headers=HTML)).text
 
-    assert "The queue is paused and goes on <time" in waiting
+    assert "The queue is paused and resumes <time" in waiting
     assert ">in 2 h</time>" in waiting
     assert "paused" not in other
 
@@ -342,7 +342,7 @@ async def test_what_was_found_before_is_not_told_of_what_was_sent_in_again(
 
     before = again[again.index('<details class="card" id="before">') : again.index('id="story"')]
     assert 'id="before"' not in ended
-    assert "What the check before this one found, <time" in before
+    assert "Findings of the previous check, <time" in before
     assert ">3 days ago</time></summary>" in before
     assert "has not been checked yet" in before
     assert before.index("has not been checked yet") < before.index("It fetches.")
@@ -360,12 +360,12 @@ async def test_files_that_were_stopped_are_mended_and_handed_in_again(registry: 
     of_git = (await registry.get(f"/submissions/{stopped.id}", headers=a_stranger())).text
     of_files = (await registry.get("/submissions/sub_upload", headers=a_stranger())).text
 
-    assert "Mend what is found below and try again" in of_git
-    assert "Submit the files again" not in of_git
-    assert "submit the files again" in of_files
-    assert 'href="/submit">Submit the files again</a>' in of_files
+    assert "Fix the findings below and retry" in of_git
+    assert "Upload new files" not in of_git
+    assert "upload the files again" in of_files
+    assert 'href="/submit">Upload new files</a>' in of_files
     assert "Check the same files again" in of_files
-    assert "Try again" not in of_files
+    assert ">Retry<" not in of_files
 
 
 async def test_who_may_decide_is_led_to_the_review(registry: Registry) -> None:

@@ -167,7 +167,7 @@ async def test_nobody_goes_on_with_what_another_has_handed_in_where_nobody_owns_
     own = await upload(ada, b"And so on.\n")
 
     assert [answer.status_code for answer in refused] == [422, 422]
-    assert "handed in by somebody else" in refused[0].json()["detail"]
+    assert "uploaded by somebody else" in refused[0].json()["detail"]
     assert same.json()["submissions"][0]["duplicate"] is True
     assert own.json()["submissions"][0]["id"] == first["id"]
     await put_back(registry, first["id"], slug="@local/tidy-notes")
@@ -186,7 +186,7 @@ async def test_heaps_of_skills_need_a_sign_in(registry: Registry, tmp_path: Path
     taken = await registry.post(UPLOAD, files=files, headers=await token_of(Role.PUBLISHER))
 
     assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed")
-    assert "51 skills at once need a sign-in" in refused.json()["detail"]
+    assert "submitting 51 skills at once requires signing in" in refused.json()["detail"]
     assert taken.json()["count"] == MOST_UNSIGNED + 1
 
 
@@ -395,7 +395,7 @@ async def test_one_visitor_looks_at_one_repo_at_a_time_and_keeps_nobody_from_han
         )
 
     assert [one.status_code for one in (again, upload, second, of_another)] == [429, 201, 429, 201]
-    assert "one visitor" in again.json()["detail"]
+    assert "at most 1 at a time" in again.json()["detail"]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.web.submissions import submit_skills
 
 MANIFEST = GOOD_MANIFEST.format(name="tidy-notes").encode()
-_PROBLEM = re.compile(r"<b>That did not work\.</b></p><p>(.*?)</p>", re.DOTALL)
+_PROBLEM = re.compile(r"<b>This could not be submitted\.</b></p><p>(.*?)</p>", re.DOTALL)
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 
@@ -118,10 +118,10 @@ async def test_files_are_taken_and_what_is_not_is_told(registry: Registry, tmp_p
 
     taken = await send(registry, ada, files=archive, data={"private": "yes"})
     partly = await send(registry, ada, files=several)
-    said = SimpleCookie(partly.headers["set-cookie"])["vskill_said"]
+    said = SimpleCookie(partly.headers["set-cookie"])["vskill_flash"]
     queue = await registry.get(
         partly.headers["location"],
-        headers={**ada, "Cookie": f"{ada['Cookie']}; vskill_said={said.value}"},
+        headers={**ada, "Cookie": f"{ada['Cookie']}; vskill_flash={said.value}"},
     )
 
     stored = await get_submission(taken.headers["location"].rpartition("/")[2])
@@ -129,9 +129,9 @@ async def test_files_are_taken_and_what_is_not_is_told(registry: Registry, tmp_p
     assert (stored.record.source.namespace, stored.record.is_private) == ("@ada", True)
     assert partly.headers["location"].startswith("/queue?set=")
     assert said["path"] == "/queue"
-    assert "2 of 3 skills were taken and will be checked. Not taken: b/x:" in queue.text
+    assert "2 of 3 skills were submitted. Refused: b/x:" in queue.text
     assert "&#39;a/x&#39; and &#39;b/x&#39; are both called" in queue.text
-    assert 'vskill_said=""' in queue.headers["set-cookie"]
+    assert 'vskill_flash=""' in queue.headers["set-cookie"]
 
 
 async def test_what_did_not_work_is_said_in_the_form_as_it_was_filled_in(
@@ -203,12 +203,12 @@ async def test_what_becomes_of_a_set_is_told_on_the_page_that_it_leads_to(
         chosen = await registry.post(
             "/submit/chosen", data={"source": repo, "paths": list(paths)}, headers=stranger
         )
-        said = SimpleCookie(chosen.headers["set-cookie"])["vskill_said"].value
-        headers = {**stranger, "Cookie": f"{stranger['Cookie']}; vskill_said={said}"}
+        said = SimpleCookie(chosen.headers["set-cookie"])["vskill_flash"].value
+        headers = {**stranger, "Cookie": f"{stranger['Cookie']}; vskill_flash={said}"}
         return (await registry.get(chosen.headers["location"], headers=headers)).text
 
     partly, again = await choose("a-notes", "b-notes"), await choose("a-notes", "b-notes")
 
-    taken = '<p class="notice good" role="status">1 of 2 skills was taken and will be checked. '
-    assert f"{taken}1 was on its way already.</p>" in partly
-    assert "None of 2 skills was taken anew. 2 were on their way already." in again
+    taken = '<p class="notice good" role="status">1 of 2 skills was submitted. '
+    assert f"{taken}1 is already in progress.</p>" in partly
+    assert "None of 2 skills was submitted. 2 are already in progress." in again

@@ -44,7 +44,7 @@ async def test_one_address_without_a_sign_in_has_a_share_of_the_queue(
 
     assert [answer.status_code for answer in taken] == [201, 201, 201]
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "60")
-    assert "3 submissions of yours are in the queue" in refused.json()["detail"]
+    assert "you have 3 submissions in the queue" in refused.json()["detail"]
     assert "sign in" in refused.json()["detail"]
     assert signed_in.status_code == 201
 
@@ -84,5 +84,5 @@ async def test_a_place_beyond_the_bound_is_told_as_a_minimum(registry: Registry)
 
     for told in (answer.json(), detail):
         assert (told["position"], told["positionIsMinimum"]) == (MAX_POSITION + 1, True)
-    assert "More than <b>1,000</b> are ahead of it in the queue." in page.text
-    assert "behind 1,000" in queue.text
+    assert "More than <b>1,000</b> submissions are ahead of it in the queue." in page.text
+    assert "after 1,000 others" in queue.text
