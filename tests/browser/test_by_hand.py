@@ -103,7 +103,7 @@ def test_who_ticks_nothing_stays_with_the_choice(ben: Page, registry: Registry) 
     ben.get_by_role("checkbox", name="two-cups").check()
     ben.get_by_role("checkbox", name="one-cup").check()
     ben.get_by_role("button", name="Submit selected").click()
-    expect(ben.get_by_role("status")).to_contain_text("2 of 2 skills were taken")
+    expect(ben.get_by_role("status")).to_contain_text("2 of 2 skills were submitted")
 
 
 def test_browser_and_server_say_the_same_of_every_length(ben: Page) -> None:

@@ -225,7 +225,7 @@ def test_the_admin_reviews_blocks_and_unblocks(
 
 def test_the_admin_pauses_and_resumes(cyd: Page) -> None:
     cyd.goto("/admin/queue")
-    cyd.get_by_label("because").fill("the disk is being changed")
+    cyd.get_by_label("Reason", exact=True).fill("the disk is being changed")
     cyd.get_by_role("button", name="Pause").click()
     expect(cyd.locator("#state")).to_contain_text("Paused; resumes")
     cyd.get_by_role("button", name="Resume now").click()

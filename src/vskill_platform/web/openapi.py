@@ -28,7 +28,7 @@ from vskill_platform.web.routes import api_handlers
 
 _UNCHANGED, _FIRST_PROBLEM, _NOT_SIGNED_IN = 304, 400, 401
 _COME_BACK = frozenset({429, 503})
-#: A token that is not good, asking too often, an outage and a mistake of ours.
+#: Invalid token, too many requests, outage, unexpected error.
 _ANYWHERE = frozenset({401, 429, 500, 503})
 _HEADERS = {
     "ETag": "Identifies this content; send it back as If-None-Match.",
@@ -87,7 +87,7 @@ class _Operation(msgspec.Struct, frozen=True):
     method: str
     path: str
     handler: HTTPRouteHandler
-    #: Its part of the document, which is completed here.
+    #: Its part of the document, which is completed in place.
     described: dict[str, Any]
 
     @property
@@ -101,12 +101,12 @@ class _Operation(msgspec.Struct, frozen=True):
 
     @property
     def parameters(self) -> set[str]:
-        """The names of what stands in the address."""
+        """The names of its path and query parameters."""
         return {one["name"] for one in self.described.get("parameters", ())}
 
 
 def _describe_answers(document: dict[str, Any], app: Litestar) -> None:
-    """Complete the document of *app*: problems, headers, and who may."""
+    """Complete the document of *app*: errors, headers and security."""
     document.pop("security", None)
     parts = document["components"]
     parts["schemas"]["Problem"] = _problem_schema()
@@ -121,7 +121,7 @@ def _describe_answers(document: dict[str, Any], app: Litestar) -> None:
         statuses |= given
         _describe_own_answers(operation)
         own = given & set(operation.handler.responses or ())
-        for status in own:  # the handler's answer, or a problem found before the handler is asked
+        for status in own:  # either an answer of the handler, or an error before it runs
             operation.described["responses"][str(status)]["content"] |= _PROBLEM_CONTENT
         operation.described["responses"] |= {
             str(status): {"$ref": f"#/components/responses/{_name(status)}"}
@@ -141,7 +141,7 @@ def _operations(document: dict[str, Any], app: Litestar) -> Iterator[_Operation]
 
 
 def _problems_of(operation: _Operation) -> set[int]:
-    """Return the statuses of all problems that an operation can give."""
+    """Return the error statuses that an operation can return."""
     opt = operation.handler.opt
     found = set(_ANYWHERE) | set(opt.get("also", ()))
     if body_media_type(operation.handler):
@@ -158,7 +158,7 @@ def _problems_of(operation: _Operation) -> set[int]:
 
 
 def _describe_own_answers(operation: _Operation) -> None:
-    """Complete what the handler itself sends."""
+    """Complete the answers of the handler itself."""
     answers = operation.described["responses"]
     names = [REQUEST_ID_HEADER, *_headers_of(operation)]
     for status, answer in answers.items():
@@ -176,7 +176,7 @@ def _headers_of(operation: _Operation) -> Iterator[str]:
         yield "ETag"
     if "limit" in operation.parameters:
         yield "X-Limit-Clamped"
-    # A bare name is looked for in the catalogue.
+    # A name without a namespace is looked up in the search index.
     if "{slug}" in operation.path or operation.handler.opt.get("is_listed"):
         yield from ("Warning", "Age")
 
@@ -187,13 +187,13 @@ def _has_tag(operation: _Operation) -> bool:
 
 
 def _security_of(operation: _Operation) -> list[dict[str, list[str]]]:
-    """Say who is let in: with a token of one of these scopes, with a session, or without any."""
+    """Return the ways to authenticate: a token with one of these scopes, a session, or none."""
     right = operation.right
     scopes = [scope.value for scope in Scope if right in SCOPE_RIGHTS[scope]]
     session: dict[str, list[str]] = {"session": []}
     if operation.is_change:
         session["form"] = []
-    # Whether anybody may submit is a setting.
+    # A setting decides whether submitting needs an account.
     needs_none = right in {Right.ANYONE, Right.SUBMIT}
     return [*([{}] if needs_none else []), {"token": scopes}, session]
 

@@ -1,17 +1,17 @@
-"""Bars over time as the numbers of an SVG: drawn by the server, read without any script."""
+"""Bar charts over time as numbers for an SVG: drawn on the server, without any script."""
 
 from collections.abc import Sequence
 
 import msgspec
 
-#: The picture is stretched to where it stands, so these are only proportions.
+#: The SVG is stretched to its place on the page, so these are only proportions.
 WIDTH, HEIGHT = 600.0, 160.0
-#: What stays free between two bars, as a part of the room for one.
+#: The gap between two bars, as a fraction of the width of one.
 _GAP = 0.25
 
 
 class Series(msgspec.Struct, frozen=True):
-    #: What is counted, for the key below the plot.
+    #: What is counted, for the legend.
     name: str
     #: A class of the stylesheet: good, warn, bad, info.
     tone: str
@@ -27,11 +27,11 @@ class Rectangle(msgspec.Struct, frozen=True):
 
 
 class Column(msgspec.Struct, frozen=True):
-    """All bars that stand on each other at one moment."""
+    """The bars stacked at one point in time."""
 
-    #: Everything about it in words, for who points at it.
+    #: The tooltip.
     words: str
-    #: The whole height, so that there is something to point at where nothing is.
+    #: The full height, so that empty columns have a tooltip too.
     x: float
     width: float
     bars: tuple[Rectangle, ...]
@@ -40,10 +40,10 @@ class Column(msgspec.Struct, frozen=True):
 class Plot(msgspec.Struct, frozen=True):
     columns: tuple[Column, ...]
     series: tuple[Series, ...]
-    #: What the full height means.
+    #: The value at full height.
     top: float
     labels: tuple[str, ...]
-    #: Whether the values of a series can be added up.
+    #: Whether the sum of a series makes sense.
     has_totals: bool = True
 
     @property

@@ -1,7 +1,7 @@
-"""A text cut into numbered lines for a page: as many as one page takes, made ready beforehand.
+"""Untrusted text as numbered lines for a page.
 
-Strangers wrote these texts, and a page is put together while everybody else waits. So it is short,
-and what costs most, to spell out what would act or not be seen, is done in a thread.
+Templates are rendered on the event loop, so the number of lines is limited, and the expensive part,
+escaping invisible and control characters, can run in a thread before.
 """
 
 import msgspec
@@ -15,17 +15,17 @@ MAX_LINE_CHARACTERS = 2_000
 
 
 class ShownLines(msgspec.Struct, frozen=True):
-    #: Number, text, and whether it is one that is meant.
+    #: Number, text, and whether the line is highlighted.
     lines: tuple[tuple[int, Markup, bool], ...] = ()
-    #: Why there are none, or not all of them.
+    #: Why lines are missing; empty if all are shown.
     note: str = ""
-    #: Where the next page begins; None after the last line.
+    #: The first line of the next page; None after the last line.
     following: int | None = None
 
 
 def show_lines(text: str, meant: frozenset[int] = frozenset(), *, start: int = 1) -> ShownLines:
-    """Return as many lines, from *start* on, as one page takes."""
-    # At line feeds alone, as the scanner counts: else a mark could stand beside another line.
+    """Return the lines from *start* on that fit on one page; *meant* are highlighted."""
+    # Split at line feeds only, as the scanner does, so that line numbers are the same.
     total = text.count("\n") + (not text.endswith("\n"))
     if not text:
         return ShownLines(note="The file is empty.")
@@ -42,7 +42,7 @@ def show_lines(text: str, meant: frozenset[int] = frozenset(), *, start: int = 1
 
 
 def _count_fitting(lines: list[str]) -> int:
-    """Return how many lines have room on one page; one has in any case."""
+    """Return how many lines fit on one page; at least one."""
     room = MAX_CHARACTERS
     for count, line in enumerate(lines):
         room -= min(len(line), MAX_LINE_CHARACTERS)

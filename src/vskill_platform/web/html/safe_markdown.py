@@ -1,7 +1,7 @@
-"""Markdown of strangers as HTML that cannot act.
+"""Untrusted Markdown as safe HTML.
 
-Three walls, each of which would do alone: the parser knows no HTML, what it makes is cleaned by an
-allow-list, and the page's content security policy forbids whatever would still be left.
+Three defenses, each sufficient alone: the parser does not accept HTML, its output is sanitized with
+an allow-list, and the content security policy of the page forbids scripts and foreign content.
 """
 
 import posixpath
@@ -26,16 +26,16 @@ from markupsafe import Markup
 
 from vskill_platform.base.show_text import SPELLED_OUT, is_harmless, show
 
-#: A longer document is shown as it is written. The specification asks for less than 500 lines.
+#: Longer documents are shown as source. The specification asks for less than 500 lines.
 MAX_CHARACTERS = 128 * 1024
-#: A hostile document of that length can keep the parser busy for seconds; people's take 20 ms.
+#: A hostile document of that length can take seconds to parse; usual ones take 20 ms.
 MAX_SECONDS = 1.0
-#: Before every id of a document, so that it is none of the page's.
+#: Prefix of every id in a document, so that it cannot be an id of the page.
 ID_PREFIX = "readme-"
-#: What every address of ours that a document may lead to begins with.
+#: Prefix of every own URL that a document may link to.
 OUR_FILES = "/skills/"
 _ELSEWHERE = ("http://", "https://", "mailto:")
-#: What the parser carries along for us: the tags of open links are there for their ends.
+#: Keys of the parser's environment; `open` holds the tags of links that are still open.
 _DEADLINE, _LINKS, _OPEN, _IDS = "deadline", "links", "open", "ids"
 _LINE = re.compile(r"L\d{1,6}")
 _NOT_IN_AN_ID = re.compile(r"[^\w\- ]+")
@@ -44,16 +44,16 @@ _LOWEST_HEADING = 6
 
 
 class Links(msgspec.Struct, frozen=True):
-    """Where links of a document lead that name a file of the same skill."""
+    """Resolves the links of a document, also to files of the same skill."""
 
-    #: The folder that the document lies in, "" for the skill's own.
+    #: The folder of the document; "" for the root of the skill.
     folder: str
     paths: frozenset[str]
-    #: Makes an address of ours from a path.
+    #: Makes a URL from the path of a file.
     address: Callable[[str], str]
 
     def target(self, href: str) -> str | None:
-        """Return where a link may lead; None if it may lead nowhere."""
+        """Return the URL for a link; None if it is not allowed."""
         if href.startswith("#"):
             return f"#{ID_PREFIX}{_id(unquote(href[1:]))}"
         try:
@@ -61,7 +61,7 @@ class Links(msgspec.Struct, frozen=True):
         except ValueError:
             return None
         if parts.scheme or parts.netloc:
-            # A name before the host makes an address look like another's.
+            # A user name before the host makes a URL look like another host's.
             is_page = parts.scheme in {"http", "https"} and parts.netloc and "@" not in parts.netloc
             return href if is_page or parts.scheme == "mailto" else None
         return self._file(parts)
@@ -75,9 +75,9 @@ class Links(msgspec.Struct, frozen=True):
 
 
 class Rendered(msgspec.Struct, frozen=True):
-    #: Safe to be put into a page; empty if it was not rendered.
+    #: Safe HTML; empty if it was not rendered.
     html: Markup
-    #: Why it was not rendered, in words.
+    #: Why it was not rendered.
     note: str = ""
 
 
@@ -86,7 +86,7 @@ class _TooLong(Exception):
 
 
 def render_markdown(text: str, links: Links) -> Rendered:
-    """Render a document of a stranger; takes little more than a second, whatever it holds."""
+    """Render an untrusted document; takes little more than a second in the worst case."""
     if len(text) > MAX_CHARACTERS:
         return Rendered(Markup(), f"It is longer than {MAX_CHARACTERS:,} characters.")
     env = {_DEADLINE: time.monotonic() + MAX_SECONDS, _LINKS: links, _OPEN: [], _IDS: Counter()}
@@ -98,7 +98,7 @@ def render_markdown(text: str, links: Links) -> Rendered:
 
 
 def mark_spelled_out(escaped: str) -> str:
-    """Mark in escaped text what `show` had to spell out."""
+    """Highlight in escaped text the characters that `show` spelled out."""
     return SPELLED_OUT.sub(lambda found: f"<mark>{found[0][1:-1]}</mark>", escaped)
 
 
@@ -108,14 +108,14 @@ def _id(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Spell out what would act or not be seen; no earlier, for entities hide it until here."""
+    """Spell out control and invisible characters; only now, because entities are decoded here."""
     if not is_harmless(text):
         text = "\n".join(map(show, text.split("\n")))
     return mark_spelled_out(escapeHtml(text))
 
 
 class _Renderer(RendererHTML):
-    """Writes what the allow-list lets through; the names of the methods are those of tokens."""
+    """Writes only what the allow-list accepts; methods are named after token types."""
 
     def text(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         return _text(tokens[idx].content)
@@ -141,7 +141,7 @@ class _Renderer(RendererHTML):
         return f"</{env[_OPEN].pop()}>"
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Say what is shown there; nothing is loaded from elsewhere."""
+        """Render an image as a link with its text; nothing is loaded from other hosts."""
         token = tokens[idx]
         source = str(token.attrGet("src") or "")
         words = self.renderInlineAsText(token.children, options, env).strip()
@@ -154,7 +154,7 @@ class _Renderer(RendererHTML):
     def heading_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
-        """Begin a heading one step lower: the first of a page is the page's own."""
+        """Open a heading one level lower: level 1 is the title of the page."""
         words = self.renderInlineAsText(tokens[idx + 1].children, options, env)
         name = _unused(_id(words) or "section", env[_IDS])
         return f'<{_lower(tokens[idx])} id="{escapeHtml(name)}">'
@@ -164,7 +164,7 @@ class _Renderer(RendererHTML):
 
 
 def _unused(name: str, taken: Counter[str]) -> str:
-    """Number a name that is there already; who is called as if numbered counts as taken too."""
+    """Add a number to a name that is taken; numbered names count as taken too."""
     chosen = name
     while taken[chosen]:
         chosen = f"{name}-{taken[name]}"
@@ -186,7 +186,7 @@ def _watch_words(state: StateInline, _silent: bool) -> bool:
 
 
 def _watch(env: EnvType) -> bool:
-    """Be a rule that never fits and stops a parser that has worked for too long."""
+    """A parser rule that never matches and raises after the deadline."""
     if time.monotonic() > env[_DEADLINE]:
         raise _TooLong
     return False
@@ -195,7 +195,7 @@ def _watch(env: EnvType) -> bool:
 def _build_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"])
-    # Also where a block asks for each of its lines whether another one begins there.
+    # Also where a block checks on each line whether another block begins.
     inside: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("table", "watch", _watch_lines, inside)
     parser.inline.ruler.before("text", "watch", _watch_words)
@@ -203,7 +203,7 @@ def _build_parser() -> MarkdownIt:
 
 
 def _is_fine(tag: str, name: str, value: str) -> str | None:
-    """Let through only addresses that `Links` could have made."""
+    """Accept only URLs that `Links` could have made."""
     if (tag, name) != ("a", "href"):
         return value
     is_ours = value.startswith((OUR_FILES, f"#{ID_PREFIX}"))
@@ -219,7 +219,7 @@ _CLEANER = nh3.Cleaner(
     },
     attributes={"a": {"href"}, "ol": {"start"}, **{tag: {"id"} for tag in _HEADINGS}},
     attribute_filter=_is_fine,
-    # What can be scrolled must be reachable with the keyboard.
+    # Scrollable elements must be reachable with the keyboard.
     set_tag_attribute_values={"pre": {"tabindex": "0"}, "table": {"tabindex": "0"}},
     url_schemes={"http", "https", "mailto"},
     link_rel="nofollow noopener ugc",

@@ -1,4 +1,4 @@
-"""The templates and the words they use: moments, sizes, states, tiers."""
+"""Jinja templates and their filters: times, sizes, states, tiers."""
 
 import math
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from vskill_platform.web.http.visitor import csrf_token_of, visitor_of
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _S = SubmissionState
-#: In the words of a visitor, and how good the news is.
+#: Label and color of each state.
 _STATES: dict[SubmissionState, tuple[str, str]] = {
     _S.RECEIVED: ("Queued", "info"),
     _S.TIER1_SCANNING: ("Scanning", "info"),
@@ -48,7 +48,7 @@ _TIERS: dict[TrustTier, tuple[str, str]] = {
     TrustTier.CERTIFIED: ("Certified", "good"),
 }
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
-#: How long ago is said in the first of these that it does not take more of; app.js does the same.
+#: Relative times use the first unit whose maximum is not exceeded; app.js does the same.
 _UNITS = (
     (_MINUTE, "min", 59),
     (_HOUR, "h", 23),
@@ -57,7 +57,7 @@ _UNITS = (
     (365 * _DAY, "year", math.inf),
 )
 _KIB = 1024
-#: So many pages stand on either side of the one that is shown.
+#: Page links on each side of the current page.
 _NEIGHBOURS = 2
 
 
@@ -102,21 +102,21 @@ def build_templates() -> JinjaTemplateEngine:
 
 
 def sentence(text: str, limit: int = 1000) -> Markup:
-    """Begin what is said of something with a capital, and show what it quotes as code."""
+    """Capitalize a message, and show text in backticks as code."""
     parts = shown(text[:1].upper() + text[1:], limit).split("`")
-    if len(parts) % 2 == 0:  # one quote too many: nobody knows where code begins
+    if len(parts) % 2 == 0:  # unbalanced backticks
         return Markup("`").join(parts)
     code = Markup("<code>{}</code>")
     return Markup().join(code.format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def ago(moment: datetime) -> str:
-    """Say how long ago it was, or how soon it will be, in one unit."""
+    """Return a relative time in one unit, such as `3 days ago` or `in 5 min`."""
     return ago_in_words((get_now() - moment).total_seconds())
 
 
 def ago_in_words(seconds: float) -> str:
-    """Round to the nearest: 90 days are said as such, and 89.6 of them too."""
+    """Round to the nearest unit: 89.6 days are 90 days."""
     length = abs(seconds)
     if length < _MINUTE:
         return "just now" if seconds >= 0 else "in a moment"
@@ -140,7 +140,7 @@ def in_bytes(count: int) -> str:
 
 
 def in_duration(length: timedelta | float) -> str:
-    """Say how long something took: 12 ms, 3.4 s, 5 min, 2 h, 3 days."""
+    """Return a duration such as 12 ms, 3.4 s, 5 min, 2 h or 3 days."""
     seconds = length.total_seconds() if isinstance(length, timedelta) else length
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
@@ -153,7 +153,7 @@ def in_duration(length: timedelta | float) -> str:
 
 
 def page_numbers(page: int, pages: int) -> list[int | None]:
-    """Return the pages to offer: the first, the last and those around; None is a gap."""
+    """Return the page numbers to link: first, last and neighbors; None is a gap."""
     wanted = {1, pages, *range(page - _NEIGHBOURS, page + _NEIGHBOURS + 1)}
     numbers: list[int | None] = []
     for number in sorted(number for number in wanted if 1 <= number <= pages):
@@ -168,9 +168,9 @@ def tier_name(tier: str) -> str:
 
 
 def shown(text: str, limit: int = 0) -> Markup:
-    """Return words of a stranger; what a browser would obey or not show is spelled out.
+    """Escape untrusted text and spell out control and invisible characters.
 
-    What was made ready before stays as it is.
+    Text that is already Markup is returned unchanged.
     """
     if isinstance(text, Markup):
         return text
@@ -186,7 +186,7 @@ def _visitor(context: Mapping[str, Any], /) -> Visitor:
 
 
 def _may(context: Mapping[str, Any], right: str, /) -> bool:
-    """Tell whether to show what needs this right; the guard decides about the act itself."""
+    """Tell whether to show something that needs this right; the guard still checks the action."""
     return visitor_of(context["request"]).may(Right(right), get_settings())
 
 
@@ -196,7 +196,7 @@ def _csrf_field(context: Mapping[str, Any], /) -> Markup:
 
 
 def _registry_name(_: Mapping[str, Any], /) -> str:
-    """Return the host that others know this registry by, or what the program is called."""
+    """Return the public host name of this registry, or the name of the program."""
     host = urlsplit(get_settings().public_url).hostname
     return host or "vskill-platform"
 

@@ -11,30 +11,30 @@ from vskill_platform.errors import InvalidInput
 
 _MAX_OFFSET = 10_000_000
 _MAX_NUMBER = 2**62
-#: More than any list gives at once, so that clients of the original are cut and not refused.
+#: Higher than any list's maximum: a limit that is too high is lowered, not refused.
 Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
 Page = Annotated[int, QueryParameter(ge=1, le=100_000)]
 Offset = Annotated[int, QueryParameter(ge=0, le=10_000_000)]
 
 
 def offset_cursor(offset: int, count: int, total: int) -> str | None:
-    """Return where the page after this one begins; None after the last."""
+    """Return the cursor of the next page; None after the last."""
     following = offset + count
     return _encode(str(following)) if count and following < total else None
 
 
 def read_offset(cursor: str | None, offset: int) -> int:
-    """Return how many come before the page: as the cursor says, else as was asked."""
+    """Return the offset of the page: that of the cursor, else the requested one."""
     return offset if cursor is None else _number(cursor, _MAX_OFFSET)
 
 
 def number_cursor(number: int | None) -> str | None:
-    """Return where the page behind the one with this number begins; None after the last."""
+    """Return the cursor of the page after this number; None after the last."""
     return None if number is None else _encode(str(number))
 
 
 def read_number(cursor: str | None) -> int:
-    """Return the number behind which the page begins."""
+    """Return the number after which the page begins."""
     return 0 if cursor is None else _number(cursor, _MAX_NUMBER)
 
 
@@ -73,7 +73,7 @@ def _no_cursor() -> InvalidInput:
 
 
 def clamp(limit: int, most: int) -> tuple[int, dict[str, str]]:
-    """Return how many to give, and the header that says if that is less than was asked for."""
+    """Return the page size, and the header that says if the requested one was too high."""
     return min(limit, most), {"X-Limit-Clamped": str(most)} if limit > most else {}
 
 
@@ -87,7 +87,7 @@ Text = Annotated[str, msgspec.Meta(max_length=500)]
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """JSON in camel case, as the clients of this API write and read it."""
+    """JSON with camel-case field names."""
 
 
 class ReasonGiven(Shape, frozen=True, kw_only=True):

@@ -30,30 +30,30 @@ from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota, hold_un
 from vskill_platform.web.http.requests import Connection, WebRequest
 
 _KIB = 1024
-#: For all that does not say otherwise.
+#: The default.
 MAX_BODY_BYTES = 256 * _KIB
-#: For the paths of all skills of the largest repo.
+#: Fits the paths of all skills of the largest repository.
 MAX_PATHS_BYTES = 512 * _KIB
-#: For a policy of 200,000 characters, written as a form or with every character escaped.
+#: Fits a policy of 200,000 characters, as a form or with every character escaped.
 MAX_POLICY_BYTES = 2048 * _KIB
-#: All skills of the largest repo ticked, and what else a form holds.
+#: All skills of the largest repository selected, and the other fields.
 MAX_FIELDS = MAX_SKILLS + 100
-#: A large body is in memory, or takes many open files, until it is answered. Small ones need not
-#: wait for those, so that most skills can be handed in also while others send large ones slowly.
+#: A large body takes memory or many open files until it is answered. Small ones are not limited by
+#: this, so most uploads work while others send large ones slowly.
 LARGE_BODIES = ConcurrencyQuota(
     in_all=6, each=2, what="large uploads", retry_after=timedelta(seconds=15)
 )
 LARGE_BODY_SECONDS = 300.0
-#: The argument of a handler that is made from the body.
+#: The handler argument that is parsed from the body.
 BODY_ARGUMENT = "data"
-#: In `opt`: what this handler allows is for files alone.
+#: In `opt`: the handler's body limit is for multipart uploads only.
 TAKES_FILES = "takes_files"
-#: No field of a form that is typed is longer.
+#: Longer form fields are cut.
 _MAX_FIELD_LENGTH = 10_000
 
 
 class BoundedRequest(Request[Any, Any, Any]):
-    """A request of which no more is read than its handler takes."""
+    """A request that reads no more of the body than its handler allows."""
 
     @property
     def max_body_bytes(self) -> int:
@@ -77,19 +77,19 @@ class BoundedRequest(Request[Any, Any, Any]):
                 count += len(chunk)
                 if asyncio.get_running_loop().time() > until:
                     raise InvalidInput("the request body took too long")
-                if count > most:  # it did not say so, or not the truth
+                if count > most:  # Content-Length was missing or wrong
                     raise _too_large(most)
                 yield chunk
         except RequestEntityTooLarge as error:
             raise _too_large(most) from error
         except InternalServerException as error:
-            if not self.is_connected:  # it was read before, which is a mistake of ours
+            if not self.is_connected:  # the body was already read, which is a bug
                 raise
             raise InvalidInput("the request body is incomplete") from error
 
     async def form(self) -> FormMultiDict:
         if self._form is Empty and self.content_type[0] == RequestEncodingType.URL_ENCODED:
-            # Not by the framework: it has no limit, and remembers what it has read, with passwords.
+            # Not with Litestar's parser: it has no limit, and caches forms, passwords included.
             self._form = FormMultiDict(_fields(await self.body()))
         return await super().form()
 
@@ -111,7 +111,7 @@ def _too_large(most: int) -> TooLarge:
 
 
 async def read_fields(request: WebRequest) -> dict[str, str]:
-    """Return each field's text, the last one if it came twice; what is no text is left out."""
+    """Return the text fields of a form; the last value if a field is repeated."""
     form = await request.form()
     return {
         name: value[:_MAX_FIELD_LENGTH]
@@ -121,15 +121,15 @@ async def read_fields(request: WebRequest) -> dict[str, str]:
 
 
 async def read_choices(request: WebRequest, name: str) -> list[str]:
-    """Return what was ticked under one name."""
+    """Return the selected values of a group of checkboxes."""
     form = await request.form()
     return [value for value in form.getall(name, []) if isinstance(value, str)]
 
 
 async def check_media_type(connection: Connection, handler: BaseRouteHandler) -> None:
-    """Refuse a body of another kind; one that does not say its kind is taken for the right one.
+    """Refuse a body of another media type; without a Content-Type the right one is assumed.
 
-    It waits for nothing, but what is not async would be sent to a thread with every request.
+    It is async because Litestar would run a sync guard in a thread for every request.
     """
     sent = connection.headers.get("content-type", "").partition(";")[0].strip().lower()
     wanted = body_media_type(handler) if sent and isinstance(handler, HTTPRouteHandler) else None
@@ -146,7 +146,7 @@ def _fits(sent: str, wanted: str) -> bool:
 
 
 def body_media_type(handler: HTTPRouteHandler) -> str | None:
-    """Return what a handler takes as its body; None if it takes none."""
+    """Return the media type of the body that a handler takes; None if it takes none."""
     field = handler.parsed_fn_signature.parameters.get(BODY_ARGUMENT)
     if field is None:
         return None

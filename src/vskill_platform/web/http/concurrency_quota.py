@@ -1,4 +1,4 @@
-"""What visitors hold for a while: so much in all, and of that no more than a share each."""
+"""Limits on concurrent use: in total, and for each visitor."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _HELD = "held"
 
 
 class ConcurrencyQuota:
-    """Counted in memory, by each node for itself, and never waited for."""
+    """Counted in memory, per node; whoever exceeds it is refused and does not wait."""
 
     def __init__(self, *, in_all: int, each: int, what: str, retry_after: timedelta) -> None:
         self.in_all = in_all
@@ -31,7 +31,7 @@ class ConcurrencyQuota:
 
     @contextmanager
     def held_by(self, who: str) -> Iterator[None]:
-        """Hold one until this is left; raise if this visitor, or all together, hold enough."""
+        """Hold one for the block; raise if this visitor, or all together, hold too many."""
         self.take(who)
         try:
             yield
@@ -48,12 +48,12 @@ class ConcurrencyQuota:
 
     def give_back(self, who: str) -> None:
         self._held[who] -= 1
-        self._held += Counter()  # who holds nothing is forgotten
+        self._held += Counter()  # drop visitors that hold nothing
 
 
 @contextmanager
 def held_until_answered(scope: Scope) -> Iterator[None]:
-    """Give back, once a request is answered, what was taken for it meanwhile."""
+    """Release what a request holds once it is answered."""
     with ExitStack() as held:
         scope["state"][_HELD] = held
         yield

@@ -1,4 +1,4 @@
-"""Requests that somebody else's page makes a browser send are not the visitor's."""
+"""Protection against cross-site request forgery."""
 
 import hmac
 from urllib.parse import urlsplit
@@ -17,11 +17,10 @@ _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 async def check_csrf(connection: Connection) -> None:
-    """Refuse what changes something and cannot be shown to come from a page of ours.
+    """Refuse unsafe requests that were not sent by a page of this registry.
 
-    A bearer token is proof enough: no browser sends one by itself. A program that calls the API
-    without any sign-in has nothing that could be abused, unless a browser says that it comes
-    from another site.
+    Bearer tokens are exempt: no browser sends one by itself. API requests without credentials have
+    nothing to abuse, unless a browser says that they come from another site.
     """
     visitor = visitor_of(connection)
     if connection.scope.get("method") in SAFE_METHODS or visitor.via == "token":
@@ -36,7 +35,7 @@ async def check_csrf(connection: Connection) -> None:
 
 
 def _check_site(connection: Connection) -> None:
-    """Believe the browser when it says that the request comes from elsewhere."""
+    """Refuse requests that the browser says are from another site."""
     site = connection.headers.get("sec-fetch-site")
     origin = connection.headers.get("origin")
     if site is not None:
@@ -45,7 +44,7 @@ def _check_site(connection: Connection) -> None:
         own = {connection.headers.get("host", ""), urlsplit(get_settings().public_url).netloc}
         is_own = bool(urlsplit(origin).netloc) and urlsplit(origin).netloc in own
     else:
-        return  # not a browser, or one that is too old to say; the token decides
+        return  # not a browser, or an old one; the CSRF token decides
     if not is_own:
         raise RequestForged("this request was sent by another site")
 
@@ -58,7 +57,7 @@ async def _in_form(connection: Connection) -> str:
 
 
 async def _let_go(connection: Connection) -> None:
-    """Close the files of a form that nobody will look at."""
+    """Close the files of a refused form."""
     if isinstance(connection, Request) and _is_form(connection):
         await (await connection.form()).close()
 

@@ -1,4 +1,4 @@
-"""The one place that lets requests through: every handler names the right that it needs."""
+"""Access control: checks the right of a route before its handler runs."""
 
 from litestar import Litestar
 from litestar.enums import HttpMethod
@@ -13,7 +13,7 @@ from vskill_platform.web.http.csrf import check_csrf
 from vskill_platform.web.http.requests import Connection
 from vskill_platform.web.http.visitor import visitor_of
 
-#: Where a handler names its right: `@get("/queue", opt={"right": Right.ANYONE})`.
+#: Key of a handler's right in its `opt`.
 RIGHT = "right"
 _NEEDS = {
     Right.SUBMIT: "submitting",
@@ -26,7 +26,7 @@ _NEEDS = {
 
 
 async def check_right(connection: Connection, handler: BaseRouteHandler) -> None:
-    """Let a request through to its handler, or say what is missing."""
+    """Raise unless the visitor has the right of the route and the request is not forged."""
     if is_about_options(handler):
         return
     right: Right = handler.opt[RIGHT]
@@ -46,7 +46,7 @@ def _refusal(visitor: Visitor, right: Right) -> NotSignedIn | RightMissing:
 
 
 def check_every_handler(app: Litestar) -> None:
-    """Stop at a handler without a right: nothing is open because somebody forgot it."""
+    """Raise if a handler has no right, so that none is open by mistake."""
     for route in app.routes:
         handlers = route.route_handlers if isinstance(route, HTTPRoute) else [route.route_handler]
         for handler in handlers:
@@ -55,5 +55,5 @@ def check_every_handler(app: Litestar) -> None:
 
 
 def is_about_options(handler: BaseRouteHandler) -> bool:
-    """Tell whether it only says which methods a path knows; the framework adds these."""
+    """Tell whether it is one of the OPTIONS handlers that Litestar adds."""
     return isinstance(handler, HTTPRouteHandler) and handler.http_methods == {HttpMethod.OPTIONS}

@@ -1,4 +1,4 @@
-"""What every answer carries, also one of the framework: its id, and what a browser may do."""
+"""Headers of every response, errors included: request id, security policy, caching."""
 
 from litestar.datastructures import CacheControlHeader, MutableScopeHeaders
 from litestar.types import Message, Scope
@@ -7,19 +7,19 @@ from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.requests import REQUEST_ID_HEADER, request_id_of
 from vskill_platform.web.http.visitor import SHOWS_FORM, VISITOR, visit_cookie
 
-#: Where the secret is kept that a new visitor's cookie would hold.
+#: Key in the request state of the secret for a new visitor's cookie.
 NEW_VISIT = "vskill_new_visit"
-#: Nothing inline, nothing from other hosts, never inside of somebody else's page.
+#: Nothing inline, nothing from other hosts, no framing.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
     "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
-#: Pages with secrets in them are not kept, not even by the browser.
+#: Pages that show secrets must not be cached, not even by the browser.
 NOT_KEPT = {"Cache-Control": "no-store"}
-#: For handlers whose answer names the moment it was made: a tag could never match.
+#: For answers that contain the current time: their ETag would never match.
 NEVER_THE_SAME = CacheControlHeader(no_store=True)
-#: A handler that sets one of these itself keeps its own.
+#: Defaults; a handler can set its own.
 _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -31,7 +31,7 @@ _HEADERS = {
 
 
 async def add_headers(message: Message, scope: Scope) -> None:
-    """Complete the head of an answer before it is sent."""
+    """Add the headers before a response is sent."""
     if message["type"] != "http.response.start":
         return
     headers = MutableScopeHeaders.from_message(message)
@@ -42,7 +42,7 @@ async def add_headers(message: Message, scope: Scope) -> None:
     visitor = state.get(VISITOR)
     is_personal = state.get(SHOWS_FORM) or (visitor is not None and visitor.user is not None)
     if is_personal:
-        # What one visitor gets must not lie in a store between them and the next one.
+        # Shared caches must not keep a visitor's response.
         headers.setdefault("Cache-Control", "private, no-cache")
         headers.add("Vary", "Cookie, Authorization")
     if state.get(SHOWS_FORM) and state.get(NEW_VISIT):

@@ -30,12 +30,12 @@ from vskill_platform.web.http.requests import (
 )
 from vskill_platform.web.http.visitor import VISITOR, address_of, identify
 
-#: A stream that nobody reads would never end.
+#: A HEAD request for an event stream would never end.
 _STREAMS = "/live/"
-#: In the scope of what looks like a GET and was a HEAD.
+#: Scope key of a HEAD request that is handled as GET.
 IS_HEAD = "vskill_platform.is_head"
 _API_PREFIX = "/api/"
-#: A larger answer is sent as it comes.
+#: Larger responses are sent without a tag.
 _MAX_BYTES = 1024 * 1024
 _PIECE = 2047
 _WANTED = b"if-none-match"
@@ -52,7 +52,7 @@ class EnvMiddleware:
 
 
 class HeadRequests:
-    """Stands before whatever looks at the method; behind it there is no HEAD."""
+    """Handles HEAD requests as GET and drops the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -69,13 +69,13 @@ class HeadRequests:
             elif not message.get("more_body"):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-        # A copy: the server looks at its own, so as not to wait for a body.
+        # A copy: the server needs the original method, so as not to expect a body.
         as_get = cast("HTTPScope", {**scope, "method": HttpMethod.GET.value, IS_HEAD: True})
         await self._app(as_get, receive, send_head)
 
 
 class ETags:
-    """Holds a small JSON answer back until its tag is known; all else passes through."""
+    """Adds an ETag to small JSON responses of the API, and answers If-None-Match."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -88,7 +88,7 @@ class ETags:
 
 
 class _Holding:
-    """A `send` that looks at the whole of an answer before any of it leaves."""
+    """A `send` that buffers a response until its tag is known."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope, self._send = scope, send
@@ -106,7 +106,7 @@ class _Holding:
         await self._send(message)
 
     def _tag(self, start: Any, body: Any) -> None:
-        """Give the answer its tag; if that is what the caller has, send nothing else."""
+        """Add the tag; if the client has the same content, turn the response into a 304."""
         tag = f'W/"{_digest(body.get("body", b""))}"'
         headers = [*start["headers"], (b"etag", tag.encode())]
         if tag in _wanted(self._scope):
@@ -117,9 +117,9 @@ class _Holding:
 
 
 def _digest(body: bytes) -> str:
-    """Name the content; in pieces so small that the interpreter lock is not handed over for them.
+    """Hash the content in pieces of less than 2 KiB, for which hashlib keeps the GIL.
 
-    Whoever has it then gives it back after milliseconds, and the digest takes microseconds.
+    Releasing it would cost milliseconds until it is back; the hash takes microseconds.
     """
     digest, view = hashlib.sha256(), memoryview(body)
     for start in range(0, len(body), _PIECE):
@@ -142,7 +142,7 @@ def _wanted(scope: Scope) -> set[str]:
 
 
 def check_host(scope: Scope, settings: Settings) -> None:
-    """Refuse a request for a host that is not this registry."""
+    """Refuse requests for host names that are not this registry's (DNS rebinding)."""
     named = [value for name, value in scope["headers"] if name.lower() == b"host"]
     host = _host_of(named[0].decode("latin-1")) if len(named) == 1 else ""
     if not host or not _is_ours(host, scope, settings):
@@ -159,14 +159,14 @@ def _is_ours(host: str, scope: Scope, settings: Settings) -> bool:
         address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    # No name leads here, so nobody can have made it lead elsewhere before. Once the operator has
-    # said where the registry is, only the address that was connected to is its own.
+    # An IP address cannot be rebound. Once a public URL is set, only the address that the client
+    # connected to is accepted.
     server = scope.get("server")
     return not settings.public_url or (server is not None and str(address) == server[0])
 
 
 def _host_of(text: str) -> str:
-    """Return the host of a `Host` header in lower case, without its port; empty if it is none."""
+    """Return the host of a `Host` header in lower case, without its port; empty if invalid."""
     host, _, port = text.lower().rpartition(":") if _has_port(text) else (text.lower(), "", "")
     if port and not (port.isascii() and port.isdigit()):
         return ""
@@ -180,7 +180,7 @@ def _has_port(text: str) -> bool:
 
 
 class AccessMiddleware:
-    """Stands before the routing, so that also who asks for what is not there is known."""
+    """Identifies the visitor and counts the request, before the router, so that 404s count too."""
 
     def __init__(self, app: ASGIApp, limits: RateLimits) -> None:
         self._app = app
@@ -192,7 +192,9 @@ class AccessMiddleware:
             try:
                 await self._let_in(request)
                 await self._app(scope, receive, send)
-            except VskillError as error:  # from here or on the way to the routing; behind it, never
+            except (
+                VskillError
+            ) as error:  # raised here or in other middleware; the app handles its own
                 answer = answer_problem(request, error).to_asgi_response(app=None, request=request)
                 await answer(scope, receive, send)
 
@@ -206,7 +208,7 @@ class AccessMiddleware:
                 return
             found = await identify(request)
         except (NotSignedIn, WrongHost):
-            self._count(request, household(address_of(request)))  # so that nobody tries all day
+            self._count(request, household(address_of(request)))  # so that guessing is limited
             raise
         request.scope["state"][VISITOR] = found.visitor
         request.scope["state"][NEW_VISIT] = found.new_visit

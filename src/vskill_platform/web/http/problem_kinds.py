@@ -1,4 +1,4 @@
-"""The kinds of problems: for each its status, its code for programs, and what to do about it."""
+"""All kinds of error responses: status, code, title and hint."""
 
 import msgspec
 from litestar.exceptions import HTTPException
@@ -33,15 +33,15 @@ _LOOK_IT_UP = "Correct the request and send it again. /api describes every opera
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """What all problems of one kind have in common."""
+    """What all errors of one kind have in common."""
 
     status: int
-    #: For programs; it never changes.
+    #: Stable identifier for programs.
     code: str
     title: str
     #: What to do about it.
     hint: str
-    #: What is said of each, where the words of the error itself are for the log alone.
+    #: Replaces the message of the error, if that is for the log only.
     detail: str = ""
 
 
@@ -66,7 +66,7 @@ UNEXPECTED = Kind(
     "Try again. If it happens again, send the request id to the operator.",
     "This is an error of the registry. It has been logged.",
 )
-#: The first that fits is it, so what is more special stands first.
+#: The first match counts, so subclasses come before their base class.
 KINDS: dict[type[Exception], Kind] = {
     InvalidInput: Kind(400, "invalid_input", "Invalid request", _LOOK_IT_UP),
     NotSignedIn: Kind(
@@ -123,7 +123,7 @@ KINDS: dict[type[Exception], Kind] = {
     EngineError: OUTAGE,
     OutOfResources: OUT_OF_RESOURCES,
 }
-#: What the framework refuses by itself, by status.
+#: Errors raised by Litestar, by status.
 REFUSALS: dict[int, Kind] = {
     kind.status: kind
     for kind in (
@@ -147,7 +147,7 @@ REFUSALS: dict[int, Kind] = {
 
 
 def kind_of(error: Exception) -> Kind:
-    """Return the kind of whatever was raised."""
+    """Return the kind of an error."""
     found = next((kind for type_, kind in KINDS.items() if isinstance(error, type_)), None)
     if found:
         return found

@@ -31,18 +31,18 @@ from vskill_platform.web.http.problem_kinds import (
 from vskill_platform.web.http.requests import WebRequest, request_id_of, wants_html
 from vskill_platform.web.http.urls import sign_in_url
 
-#: What the framework says of a body that is not there.
+#: Litestar's message for a missing body.
 _NO_BODY = f"'{BODY_ARGUMENT}'"
 _IN_THE_BODY = "the body"
 log = get_logger(__name__)
 
-#: When to come back after an outage, if nobody knows better.
+#: Retry-After of an outage, unless the error says otherwise.
 RETRY_AFTER_SECONDS = 5
 PROBLEM_TYPE = "application/problem+json"
 
 
 def words_of_refusal(request: WebRequest, error: HTTPException) -> str:
-    """Say what is wrong, with the names that the sender knows."""
+    """Return a message for an error of Litestar, with the names the client used."""
     handler = request.scope.get("route_handler")
     if error.status_code == HTTP_404_NOT_FOUND:
         return "No page has this address."
@@ -59,7 +59,7 @@ def words_of_refusal(request: WebRequest, error: HTTPException) -> str:
 
 
 def headers_of_refusal(request: WebRequest, error: HTTPException) -> dict[str, str]:
-    """Return the headers of a refusal; the framework does not know that HEAD is answered as GET."""
+    """Return the headers of Litestar's error; HEAD is added to Allow, since it works like GET."""
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     allowed = set(headers.get("allow", "").split(", "))
     if "GET" in allowed and request.scope["method"] != "HEAD":
@@ -81,38 +81,38 @@ def _mistake(item: dict[str, str], handler: HTTPRouteHandler) -> str:
 
 
 def _sent_name(key: str, field: FieldDefinition) -> str:
-    """Return what a parameter is called in the address."""
+    """Return the name of a parameter in the query."""
     definition = field.kwarg_definition
     return (isinstance(definition, ParameterKwarg) and definition.name) or key
 
 
 def _choices(annotation: Any) -> list[str]:
-    """Return the words that a parameter may be; none if it is no choice."""
+    """Return the allowed values of an enum parameter; none for others."""
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return [str(item.value) for item in annotation if item.value]
     return [word for inner in get_args(annotation) for word in _choices(inner)]
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """RFC 9457, with a code for programs, a hint for people and the id of the request."""
+    """RFC 9457, with a stable code, a hint and the request id."""
 
     type: str = "about:blank"
     title: str
     status: int
     #: What is wrong with this request.
     detail: str
-    #: For programs; it never changes.
+    #: Stable identifier for programs.
     code: str
     #: What to do about it.
     hint: str
-    #: Names the request in the registry's log.
+    #: Id of the request in the registry's log.
     request_id: str
-    #: The title again, where clients of the original look for it.
+    #: The title again, for older clients.
     error: str
 
 
 def answer_problem(request: WebRequest, error: Exception) -> Response[Any]:
-    """Answer whatever was raised; what only the operator should know goes into the log alone."""
+    """Turn an exception into a response; internal details go to the log only."""
     is_page = wants_html(request)
     if isinstance(error, NotSignedIn) and is_page:
         return Redirect(sign_in_url(request), status_code=303)

@@ -1,4 +1,4 @@
-"""How often one visitor may ask; counted in memory, by each node for itself."""
+"""Rate limits per visitor, in memory, per node."""
 
 import ipaddress
 import math
@@ -10,28 +10,28 @@ from vskill_platform.model.rights import Visitor, read_address
 from vskill_platform.web.http.requests import Connection
 
 _MINUTE = 60.0
-#: Visitors who are remembered at the same time; who has been quiet is forgotten first.
+#: Most visitors remembered at a time; the quietest are forgotten first.
 _MOST = 50_000
-#: Addresses whose household need not be worked out again.
+#: Size of the cache of parsed addresses.
 _REMEMBERED = 10_000
 
 
 class RateLimits:
-    """A minute's worth at once, and from then on as it comes back, evenly."""
+    """Allows a minute's worth at once, refilled evenly (GCRA)."""
 
     def __init__(self) -> None:
-        #: For each kind and visitor the moment when all of it will have come back.
+        #: For each kind and visitor, the time when the quota is full again.
         self._whole_at: dict[tuple[str, str], float] = {}
 
     def take(self, kind: str, who: str, *, per_minute: int, now: datetime) -> None:
-        """Count one; raise if this visitor has had a minute's worth."""
+        """Count one request; raise if the visitor's quota is used up."""
         moment, step = now.timestamp(), _MINUTE / per_minute
         whole_at = self._whole_at.get((kind, who), moment)
-        if whole_at > moment + _MINUTE + step:  # the clock went back
+        if whole_at > moment + _MINUTE + step:  # the clock was set back
             whole_at = moment
         after = max(whole_at, moment) + step
         wait = after - moment - _MINUTE
-        if wait > step / 1000:  # what is left is rounding
+        if wait > step / 1000:  # ignore rounding errors
             raise TooMany(
                 f"more than {per_minute} requests a minute; try again in {math.ceil(wait)} s",
                 retry_after=timedelta(seconds=math.ceil(wait)),
@@ -41,7 +41,7 @@ class RateLimits:
             self._forget(moment)
 
     def _forget(self, moment: float) -> None:
-        """Forget who has all of it back; if those are too few, half of all, the quietest first."""
+        """Forget visitors with a full quota; if they are too few, the quietest half."""
         busy = {key: whole_at for key, whole_at in self._whole_at.items() if whole_at > moment}
         if len(busy) > _MOST // 2:
             loudest = sorted(busy.items(), key=lambda item: item[1])[len(busy) // 2 :]
@@ -55,16 +55,16 @@ def limits_of(connection: Connection) -> RateLimits:
 
 
 def who_asks(visitor: Visitor) -> str:
-    """Name who is counted: a user, whatever they sign in with, or the address of somebody unknown.
+    """Return whose quota counts: the user's, or that of the address without an account.
 
-    Not each token by itself: who makes more of them would have more.
+    Not one for each token: more tokens would mean a higher quota.
     """
     return f"user {visitor.user.name}" if visitor.user else household(visitor.address)
 
 
 @lru_cache(_REMEMBERED)
 def household(address: str) -> str:
-    """Return what one visitor has of addresses: of the newer kind that is a whole network."""
+    """Return the key of an address: an IPv4 address, or the /64 network of an IPv6 address."""
     found = read_address(address)
     if found is None:
         return "address unknown"

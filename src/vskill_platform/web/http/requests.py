@@ -1,4 +1,4 @@
-"""What the path and the headers of a request say, and the id of each request."""
+"""Types of requests, what their path and headers say, and the request id."""
 
 import random
 from pathlib import Path
@@ -8,12 +8,12 @@ from litestar import Request
 from litestar.connection import ASGIConnection
 from litestar.types import Scope
 
-#: Any request, and any connection: what is in their state is read by functions of this package.
+#: Any request and any connection; functions of this package read their state.
 WebRequest = Request[Any, Any, Any]
 Connection = ASGIConnection[Any, Any, Any, Any]
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-#: For probes, which know this machine by any address.
+#: Probes may use any host name.
 _HEALTH = frozenset({"/healthz", "/healthz/queue", "/readyz"})
 _STATIC = "/static/"
 _STATIC_FOLDER = Path(__file__).parents[1] / "static"
@@ -27,12 +27,12 @@ def is_health(path: str) -> bool:
 
 
 def is_plain(path: str) -> bool:
-    """Tell whether nobody is looked up nor counted: these must answer when nothing else does."""
+    """Tell whether a path skips identification and rate limits: probes and static files."""
     return is_health(path) or path in _STATIC_FILES
 
 
 def leads_nowhere(path: str) -> bool:
-    """Tell whether nothing can be there: the file system and others choke on such names."""
+    """Tell whether a path cannot exist: unprintable characters, unknown static files."""
     return not path.isprintable() or (path.startswith(_STATIC) and path not in _STATIC_FILES)
 
 
@@ -41,15 +41,15 @@ def is_api(connection: Connection) -> bool:
 
 
 def wants_html(connection: Connection) -> bool:
-    """Tell whether a person looks at the answer."""
+    """Tell whether to answer with a page."""
     return "text/html" in connection.headers.get("accept", "") and not is_api(connection)
 
 
 def request_id_of(scope: Scope) -> str:
-    """Return the name of a request; the first who asks gives it one."""
+    """Return the request id; it is created on first use."""
     state = scope["state"]
     if _REQUEST_ID not in state:
-        # It is no secret, and asking the system for one would hand over the interpreter lock.
+        # Not a secret, so no system call, which would release the GIL.
         state[_REQUEST_ID] = f"req_{random.getrandbits(80):020x}"
     name: str = state[_REQUEST_ID]
     return name

@@ -1,4 +1,4 @@
-"""How handlers reach the catalogue, what of it a visitor may see, and whether it is current."""
+"""Access of handlers to the search index: what a visitor may see, and whether it is current."""
 
 from litestar.datastructures import MutableScopeHeaders
 from litestar.status_codes import HTTP_400_BAD_REQUEST
@@ -11,14 +11,14 @@ from vskill_platform.errors import NotReady
 from vskill_platform.model.rights import Visitor
 from vskill_platform.web.http.requests import Connection
 
-#: RFC 7234: the answer was true once, and nobody could ask whether it still is.
+#: RFC 7234: the response may be out of date.
 STALE = '110 - "Response is Stale"'
-#: Where in the state of a connection it stands that its answer comes from the catalogue.
+#: Key in the request state: the response is from the search index.
 _ASKED = "vskill_catalogue"
 
 
 def catalogue_of(connection: Connection) -> Catalogue:
-    """Return what is searched and listed; NotReady if this process has none."""
+    """Return the search index; NotReady if this process has none."""
     catalogue: Catalogue | None = connection.app.state.catalogue
     if catalogue is None:
         raise NotReady("this node has no search index")
@@ -27,7 +27,7 @@ def catalogue_of(connection: Connection) -> Catalogue:
 
 
 async def warn_if_stale(message: Message, scope: Scope) -> None:
-    """Say in the head of an answer that what was listed or searched may be out of date."""
+    """Add a Warning header if the search index is out of date."""
     catalogue: Catalogue | None = scope["state"].get(_ASKED)
     if catalogue is None or message["type"] != "http.response.start":
         return
@@ -41,7 +41,7 @@ async def warn_if_stale(message: Message, scope: Scope) -> None:
 
 
 async def visible_to(visitor: Visitor) -> Visible:
-    """Say what lists and searches may show this visitor."""
+    """Return what lists and searches may show this visitor."""
     if visitor.sees_all:
         return EVERYTHING
     return Visible(namespaces=await list_seen_namespaces(visitor))

@@ -17,15 +17,15 @@ from typing import Any, Protocol
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-#: From the opening of a connection to the end of the first request's head.
+#: From the opening of a connection to the end of the first request's headers.
 FIRST_HEAD_SECONDS = 10.0
-#: From the end of the last request to the end of the next one's head.
+#: From the end of a request to the end of the next one's headers.
 HEAD_SECONDS = 30.0
-#: So much of a body, or all of it, has to come in so much time: a large one may take as long as
-#: it needs, as long as it moves.
+#: BODY_BYTES, or the rest of the body, must arrive within BODY_SECONDS: large bodies may take
+#: longer in total, but must make progress.
 BODY_SECONDS = 120.0
 BODY_BYTES = 256 * 1024
-#: And so much of an answer has to be read.
+#: Likewise for reading the response.
 ANSWER_SECONDS = 60.0
 ANSWER_BYTES = 64 * 1024
 
@@ -48,16 +48,16 @@ class ConnectionQuota:
     def __init__(self, *, in_all: int, each: int, proxies: Sequence[str] = ()) -> None:
         self._in_all = in_all
         self._each = each
-        #: They speak for many: their connections count as nobody's.
+        #: Proxies forward many clients, so their connections are not limited.
         self._proxies = [ipaddress.ip_network(text, strict=False) for text in proxies]
         self._holders: dict[Connection, str] = {}
         self._counts: dict[str, int] = {}
-        #: Of each holder and of all together, in the order in which they became idle.
+        #: By holder and in total, in the order in which they became idle.
         self._idle_of: dict[str, dict[Connection, None]] = {}
         self._idle: dict[Connection, None] = {}
 
     def admit(self, connection: Connection, address: str) -> bool:
-        """Count a new connection, which is idle; return False if its address has no room for it."""
+        """Count a new, idle connection; return False if its address has too many."""
         holder = "" if self._is_proxy(address) else holder_of(address)
         if holder and self._counts.get(holder, 0) >= self._each:
             if not self._idle_of.get(holder):
@@ -71,7 +71,7 @@ class ConnectionQuota:
         return True
 
     def note(self, connection: Connection, *, is_idle: bool) -> None:
-        """Write down whether a connection waits for its next request or is at work."""
+        """Record whether a connection is idle or handles a request."""
         holder = self._holders.get(connection)
         if holder is None or (connection in self._idle) is is_idle:
             return
@@ -99,14 +99,14 @@ class ConnectionQuota:
     def _is_proxy(self, address: str) -> bool:
         try:
             found = ipaddress.ip_address(address.partition("%")[0])
-        except ValueError:  # a Unix socket has none, and only a proxy speaks through one
+        except ValueError:  # a Unix socket, which only a proxy uses
             return True
         return any(found in network for network in self._proxies)
 
 
 @lru_cache(_REMEMBERED)
 def holder_of(address: str) -> str:
-    """Return whose connection it is: an IPv4 address, or an IPv6 network, which is one customer."""
+    """Return who holds a connection: an IPv4 address, or the /64 network of an IPv6 address."""
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         if found.ipv4_mapped:
@@ -116,7 +116,7 @@ def holder_of(address: str) -> str:
 
 
 class TimeLimitedProtocol(H11Protocol):
-    #: Of the server that it belongs to; None bounds nobody.
+    #: The server's limits; None for no limits.
     shares: ConnectionQuota | None = None
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -162,11 +162,11 @@ class TimeLimitedProtocol(H11Protocol):
         self._look()
 
     def _look(self) -> None:
-        """Begin to wait anew if something else is waited for, or enough has come of a body."""
+        """Restart the timer when the phase changes, or when the body made progress."""
         phase = self.conn.their_state
         self._has_asked = self._has_asked or phase is not h11.IDLE
         if self.shares:
-            # A request that could not be understood has no cycle, and its phase is an error.
+            # A malformed request has no cycle, and its state is ERROR.
             is_idle = phase is h11.IDLE and (not self._has_asked or self.cycle.response_complete)
             self.shares.note(self, is_idle=is_idle)
         if phase is self._phase and (phase is h11.IDLE or self._received < BODY_BYTES):
@@ -182,7 +182,7 @@ class TimeLimitedProtocol(H11Protocol):
             self._reading = self.loop.call_later(seconds, self._end_reading)
 
     def _end_reading(self) -> None:
-        if self.flow.read_paused:  # nothing can come: it is us who are slow
+        if self.flow.read_paused:  # reading is paused: the server is slow, not the client
             self._wait_on()
         else:
             self.transport.abort()
@@ -208,7 +208,7 @@ class TimeLimitedProtocol(H11Protocol):
 
 
 def protocol_with(of_server: ConnectionQuota) -> type[TimeLimitedProtocol]:
-    """Return the protocol of a server whose connections are shared out."""
+    """Return the protocol class for a server with connection limits."""
 
     class SharedProtocol(TimeLimitedProtocol):
         shares = of_server

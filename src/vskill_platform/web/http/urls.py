@@ -1,4 +1,4 @@
-"""The addresses of pages about skills, made in one place."""
+"""URLs of skill pages and of the sign-in form."""
 
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -6,12 +6,12 @@ from urllib.parse import quote, urlencode, urlsplit
 from vskill_platform.web.http.requests import SAFE_METHODS, Connection
 
 SIGN_IN = "/sign-in"
-#: Where signing in leads back to nothing.
+#: Pages that sign-in does not return to.
 _NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome")
 
 
 def skill_url(slug: str, *parts: str, **query: Any) -> str:
-    """Return the address of a skill's page, or of one part of it; empty values are left out."""
+    """Return the URL of a skill's page or of a part of it, without empty values."""
     path = "/".join(quote(part, safe="/@") for part in ("/skills", slug, *parts) if part)
     return with_query(path, **query)
 
@@ -22,7 +22,7 @@ def with_query(path: str, **query: Any) -> str:
 
 
 def sign_in_url(connection: Connection) -> str:
-    """Return where to sign in, and come back to this page, or to the one with the form."""
+    """Return the URL of the sign-in form, with the page to return to."""
     if connection.scope.get("method") in SAFE_METHODS:
         query = connection.scope.get("query_string", b"").decode("latin-1")
         back = connection.scope["path"] + (f"?{query}" if query else "")
@@ -35,10 +35,10 @@ def sign_in_url(connection: Connection) -> str:
 
 
 def safe_path(text: str) -> str:
-    r"""Return *text* if it leads to a page here, else the first page.
+    r"""Return *text* if it is a path of this site, else `/`.
 
-    Browsers read a backslash as a slash and leave out control characters, so that `/\host` and
-    `/<tab>/host` lead to other hosts as `//host` does.
+    Browsers treat a backslash as a slash and drop control characters, so `/\host` and `/<tab>/host`
+    lead to other hosts, like `//host`.
     """
     is_odd = "\\" in text or not text.isprintable() or not text.isascii()
     if not text.startswith("/") or text.startswith("//") or is_odd:

@@ -17,23 +17,23 @@ from vskill_platform.model.rights import Visitor
 from vskill_platform.settings import Settings
 from vskill_platform.web.http.requests import Connection, is_api
 
-#: Where in the state of a connection these are kept.
+#: Keys in the request state.
 VISITOR = "vskill_visitor"
-#: Set once a page holds a form: only then a visitor who has not signed in needs a cookie.
+#: Set when a page has a form: only then a visitor without a session needs a cookie.
 SHOWS_FORM = "vskill_shows_form"
 
 _NOBODY = Visitor()
 SESSION_COOKIE = "vskill_session"
-#: Holds nothing but chance: a form that comes back with it was shown to the same browser.
+#: A random value: a form that is sent with it was shown to the same browser.
 VISIT_COOKIE = "vskill_visit"
 _VISIT_LIFETIME = timedelta(days=1)
-#: What our secrets look like; anything else in a cookie is nobody's.
+#: The format of our secrets; other cookie values are ignored.
 _SECRET = re.compile(r"[\w-]{43}", re.ASCII)
 _BEARER = "bearer"
 
 
 def visitor_of(connection: Connection) -> Visitor:
-    """Return who sent the request; nobody in particular if it was not looked at."""
+    """Return who sent the request; an anonymous visitor if it was not identified."""
     return visitor_in(connection.scope)
 
 
@@ -43,13 +43,13 @@ def visitor_in(scope: Scope) -> Visitor:
 
 
 def csrf_token_of(connection: Connection) -> str:
-    """Return what a form of this visitor must bring along, and see to it that it can."""
+    """Return the CSRF token for a form, and make sure that the cookie it needs is set."""
     connection.scope["state"][SHOWS_FORM] = True
     return visitor_of(connection).csrf
 
 
 def csrf_token_for(secret: str) -> str:
-    """Make the token from the secret of a cookie: who cannot read that one cannot make it."""
+    """Derive the CSRF token from the secret of a cookie, which other sites cannot read."""
     return hmac.new(secret.encode(), b"vskill csrf", hashlib.sha256).hexdigest()
 
 
@@ -83,15 +83,15 @@ def _cookie(name: str, value: str, lifetime: timedelta, settings: Settings) -> C
 
 class Identified(msgspec.Struct, frozen=True, kw_only=True):
     visitor: Visitor
-    #: What a cookie would have to hold for the visitor's forms to work; empty if it does.
+    #: The secret for a new cookie; empty if the visitor has one.
     new_visit: str = ""
 
 
 async def identify(connection: Connection) -> Identified:
-    """Find out who it is: a token speaks before a session, and a session before nobody.
+    """Identify the visitor by token, else by session, else as anonymous.
 
-    A token that is not good is an error, since a program would go on without knowing; a session
-    that is not good any more is nobody, since a person can sign in again.
+    An invalid token is an error, because a program would not notice. An expired session is
+    anonymous, because the user can sign in again.
     """
     address = address_of(connection)
     if authorization := connection.headers.get("authorization"):
@@ -107,7 +107,7 @@ async def identify(connection: Connection) -> Identified:
             credential=opened.session.id,
         )
         return Identified(visitor=visitor)
-    if is_api(connection):  # no form is shown there, so there is nothing to make a token for
+    if is_api(connection):  # the API has no forms, so no CSRF token is needed
         return Identified(visitor=Visitor(address=address))
     visit = connection.cookies.get(VISIT_COOKIE, "")
     new_visit = "" if is_secret(visit) else new_secret()
@@ -116,7 +116,7 @@ async def identify(connection: Connection) -> Identified:
 
 
 def address_of(connection: Connection) -> str:
-    """Return where it came from; the server has looked through the proxies that are trusted."""
+    """Return the client address; the server has already resolved trusted proxies."""
     return connection.client.host if connection.client else ""
 
 

@@ -1,4 +1,4 @@
-"""One reader of the change feed for all open pages: who waits for a topic is woken by it."""
+"""Reads the change feed once for all open pages and wakes those that wait for a topic."""
 
 import asyncio
 from collections import defaultdict
@@ -16,18 +16,18 @@ from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 
 log = get_logger(__name__)
 
-#: More open pages on one node, or of one visitor, are told to look again by themselves.
+#: Beyond these limits, per node and per visitor, pages poll.
 MAX_LISTENERS = 2_000
 MAX_OF_ONE = 20
-#: After an outage the feed is asked for again this much later.
+#: Delay before the feed is read again after an outage.
 _RETRY_SECONDS = 1.0
 _LOOK_AGAIN = timedelta(seconds=30)
-#: Every submission, and those alone that everybody sees.
+#: All submissions, and only the public ones.
 QUEUE, PUBLIC_QUEUE = "queue", "queue of what is public"
 
 
 def private_queue(namespace: str) -> str:
-    """Name what is private in a namespace, for those who see into it."""
+    """Return the topic of private submissions in a namespace."""
     return f"queue of {namespace}"
 
 
@@ -36,7 +36,7 @@ def submission_topic(submission_id: str) -> str:
 
 
 class Listener:
-    """One open page. It hears that something changed, not what: it will look for itself."""
+    """One open page. It is told that something changed, not what; it reloads."""
 
     def __init__(self) -> None:
         self._changed = asyncio.Event()
@@ -50,7 +50,7 @@ class Listener:
         self._changed.set()
 
     async def wait(self) -> None:
-        """Return once something changed since the last time, or at the end."""
+        """Return when something has changed since the last call, or on close."""
         await self._changed.wait()
         self._changed.clear()
 
@@ -60,7 +60,7 @@ class Broadcast:
         self._listeners: dict[str, set[Listener]] = defaultdict(set)
         self._count = 0
         self._is_closed = False
-        #: Held by each request for as long as it is open.
+        #: Held by each open request.
         self.places = ConcurrencyQuota(
             in_all=MAX_LISTENERS, each=MAX_OF_ONE, what="open live pages", retry_after=_LOOK_AGAIN
         )
@@ -71,7 +71,7 @@ class Broadcast:
 
     @asynccontextmanager
     async def listening(self, topics: Iterable[str]) -> AsyncIterator[Listener]:
-        """Hear of these topics until this is left."""
+        """Listen to these topics within the block."""
         listener = Listener()
         topics = tuple(topics)
         self._count += 1
@@ -92,7 +92,7 @@ class Broadcast:
         return len(self._listeners.get(topic, ()))
 
     def tell(self, keys: Iterable[str]) -> None:
-        """Wake whoever waits for one of the records that changed."""
+        """Wake the listeners of the changed records."""
         self.tell_topics(_topics(keys))
 
     def tell_topics(self, topics: Iterable[str]) -> None:
@@ -106,7 +106,7 @@ class Broadcast:
                 listener.wake()
 
     def close(self) -> None:
-        """End every open page's waiting: a server that stops must not wait for them."""
+        """Stop all listeners, so that they do not delay the shutdown of the server."""
         self._is_closed = True
         for listeners in self._listeners.values():
             for listener in listeners:
@@ -115,7 +115,7 @@ class Broadcast:
 
 @asynccontextmanager
 async def open_broadcast(env: WorkerEnv) -> AsyncIterator[Broadcast]:
-    """Follow the feed for as long as this is open."""
+    """Follow the change feed within the block."""
     broadcast = Broadcast()
     follower = asyncio.create_task(_follow(env, broadcast))
     try:
@@ -143,12 +143,12 @@ async def _follow(env: WorkerEnv, broadcast: Broadcast) -> None:
         except EngineError as error:
             log.warning("open pages hear nothing", error=str(error))
             await asyncio.sleep(_RETRY_SECONDS)
-        # Whoever waited may have missed something meanwhile.
+        # Listeners may have missed changes in the meantime.
         broadcast.tell_all()
 
 
 async def _shown_topics(env: WorkerEnv, keys: Iterable[str]) -> set[str]:
-    """Return for whom the queue has moved: that something private did is not for everybody."""
+    """Return the queue topics of changed submissions; private ones have their own topics."""
     ids = [found for key in keys if (found := submission_of_key(key))]
     if not ids:
         return set()

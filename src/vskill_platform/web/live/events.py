@@ -1,4 +1,4 @@
-"""What open pages listen to: `changed` when it is worth looking again, `end` when it never is."""
+"""Server-sent events for open pages: `changed` to reload, `end` when nothing more will change."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,10 +23,10 @@ from vskill_platform.web.live.broadcast import (
     submission_topic,
 )
 
-#: A proxy that hears nothing for longer may hang up.
+#: Proxies may close connections that are silent for longer.
 KEEPALIVE_SECONDS = 25.0
-#: Each open page costs a page load when it looks again. The more of them there are, the more
-#: seldom each is told, so that all together cost no more.
+#: Each open page reloads when it is told. The more pages are open, the less often each is told, so
+#: that the total cost is bounded.
 SECONDS_A_LISTENER = 0.02
 MIN_PACE_SECONDS, MAX_PACE_SECONDS = 0.5, 10.0
 
@@ -38,7 +38,7 @@ _STILL_HERE = ServerSentEventMessage(comment="still here", data=None)
 
 
 async def live_submission(request: WebRequest, submission_id: FromPath[str]) -> ServerSentEvent:
-    """Say when this submission moves, and while it waits, when the queue does."""
+    """Send events when this submission changes, and when the queue does."""
     visitor = visitor_of(request)
     await find_visible_submission(visitor, submission_id)
     page = _Page(request, await _queue_topics(visitor), submission_id)
@@ -46,13 +46,13 @@ async def live_submission(request: WebRequest, submission_id: FromPath[str]) -> 
 
 
 async def live_queue(request: WebRequest) -> ServerSentEvent:
-    """Say when any submission moves that this visitor sees."""
+    """Send events when a submission changes that this visitor may see."""
     page = _Page(request, await _queue_topics(visitor_of(request)))
     return ServerSentEvent(_events(broadcast_of(request), page), headers=dict(_HEADERS))
 
 
 def broadcast_of(request: WebRequest) -> Broadcast:
-    """Return what pages listen to, with a place for this one: later it is too late to say no."""
+    """Return the broadcast and take a slot now, because a started stream cannot be refused."""
     broadcast: Broadcast | None = request.app.state.broadcast
     if broadcast is None:
         raise NotReady("this node sends no live updates; poll instead")
@@ -61,12 +61,12 @@ def broadcast_of(request: WebRequest) -> Broadcast:
 
 
 def pace(listeners: int) -> float:
-    """Return how many seconds at least lie between two looks of one page."""
+    """Return the least number of seconds between two events for one page."""
     return min(max(MIN_PACE_SECONDS, listeners * SECONDS_A_LISTENER), MAX_PACE_SECONDS)
 
 
 class _Page:
-    """One open page, and what its visitor may hear of for as long as that is so."""
+    """One open page and the topics that its visitor may listen to."""
 
     def __init__(self, request: WebRequest, queue: frozenset[str], submission_id: str = "") -> None:
         self.submission_id = submission_id
@@ -79,7 +79,7 @@ class _Page:
         return self._queue | own
 
     async def is_still_theirs(self) -> bool:
-        """Look again who listens: a session ends, a role changes, something is hidden."""
+        """Check again: the session may have ended, or the role or visibility changed."""
         try:
             visitor = (await identify(self._request)).visitor
             if self.submission_id:
@@ -90,14 +90,14 @@ class _Page:
 
 
 async def _queue_topics(visitor: Visitor) -> frozenset[str]:
-    """Return of which moves in the queue a visitor is told."""
+    """Return the queue topics that a visitor may listen to."""
     if visitor.sees_all:
         return frozenset({QUEUE})
     return frozenset({PUBLIC_QUEUE, *map(private_queue, await list_seen_namespaces(visitor))})
 
 
 async def _events(broadcast: Broadcast, page: _Page) -> AsyncIterator[ServerSentEventMessage]:
-    """Tell one page; it ends with the server, with the submission, or with the visitor's right."""
+    """Yield the events of one page, until shutdown, the end of the submission or loss of access."""
     async with broadcast.listening(page.topics) as listener:
         yield _HELLO
         if await _has_ended(page.submission_id):
@@ -127,7 +127,7 @@ async def _heard(listener: Listener) -> bool:
 
 
 async def _has_ended(submission_id: str) -> bool:
-    if not submission_id:  # the queue never does
+    if not submission_id:  # the queue never ends
         return False
     stored = await get_submission(submission_id)
     return stored is None or stored.record.state in TERMINAL_STATES

@@ -1,4 +1,4 @@
-"""One's own account: password, tokens, sessions, namespaces."""
+"""The account page: password, tokens, sessions, namespaces."""
 
 from datetime import timedelta
 from typing import Any
@@ -25,7 +25,7 @@ from vskill_platform.web.http.urls import SIGN_IN
 from vskill_platform.web.http.visitor import ended_session_cookie, session_cookie, visitor_of
 from vskill_platform.web.people.sign_in_page import count_try, twice_the_same
 
-#: What to say after an act; what stands in the address is never shown itself.
+#: Messages after an action, by key; text in the URL is never shown.
 _DONE = {
     "welcome": "Welcome! You are signed in.",
     "password": "Your password was changed. All other sessions were signed out.",
@@ -42,7 +42,7 @@ _WHAT_SCOPES_MEAN = {
     Scope.ADMIN: "everything that your role allows",
 }
 _LIFETIMES = (7, 30, 90, 365)
-#: The first mark that is found is what it is.
+#: The first match counts.
 _BROWSERS = {
     "Firefox/": "Firefox",
     "Edg/": "Edge",
@@ -62,7 +62,7 @@ _SYSTEMS = {
 
 
 class Notes(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page says of the act that led to it."""
+    """The result of the last action."""
 
     done: str = ""
     problem: str = ""
@@ -75,7 +75,7 @@ async def account_page(request: WebRequest) -> Template:
 
 
 async def change_password(request: WebRequest) -> Response[Any]:
-    """Change the password; every session ends but the one that did it, which gets a new secret."""
+    """Change the password; all other sessions end, and this one gets a new secret."""
     user, fields = _user(request), await read_fields(request)
     count_try(request, user.name)
     try:
@@ -92,7 +92,7 @@ async def change_password(request: WebRequest) -> Response[Any]:
 
 
 async def add_own_token(request: WebRequest) -> Template:
-    """Make a token and show it: this answer is the only place where it ever stands."""
+    """Create a token and show it, once."""
     user, fields = _user(request), await read_fields(request)
     try:
         token = await add_token(
@@ -125,7 +125,7 @@ async def end_own_sessions(request: WebRequest) -> Redirect:
 
 
 async def change_members(request: WebRequest) -> Response[Any]:
-    """Let the owner of a namespace say who sees what is private in it."""
+    """Add or remove a member of one's own namespace."""
     user, fields = _user(request), await read_fields(request)
     namespace, member = fields.get("namespace", ""), fields.get("member", "")
     stored = await get_namespace(namespace)
@@ -162,7 +162,7 @@ async def _show(request: WebRequest, notes: Notes, *, status: int = 200) -> Temp
 
 
 def browser_name(said: str) -> str:
-    """Say in short what a browser calls itself at length; each of them also claims to be others."""
+    """Shorten a User-Agent, such as `Firefox on Linux`; most also name other browsers."""
     program = next((name for mark, name in _BROWSERS.items() if mark in said), "")
     system = next((name for mark, name in _SYSTEMS.items() if mark in said), "")
     if not program:
@@ -172,7 +172,7 @@ def browser_name(said: str) -> str:
 
 def _user(request: WebRequest) -> User:
     user = visitor_of(request).user
-    if user is None:  # the guard lets nobody else in
+    if user is None:  # the guard has checked this
         raise NotSignedIn("sign in first")
     return user
 

@@ -1,4 +1,4 @@
-"""Accounts, tokens, users and the audit over the API."""
+"""Account, tokens, users and the audit log over the API."""
 
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -69,7 +69,7 @@ class TokenItem(Shape, frozen=True, kw_only=True):
 
 
 class TokenMade(Shape, frozen=True, kw_only=True):
-    #: Shown now and never again.
+    #: Shown once.
     token: str
     record: TokenItem
 
@@ -96,7 +96,7 @@ class NewUser(Shape, frozen=True, kw_only=True):
 
 class UserMade(Shape, frozen=True, kw_only=True):
     user: UserItem
-    #: Where they choose their password; good once, for a day.
+    #: Link to choose a password; works once, for one day.
     welcome_url: str
 
 
@@ -121,7 +121,7 @@ class AuditList(Shape, frozen=True, kw_only=True):
 
 
 async def who_am_i(request: WebRequest) -> WhoAmI:
-    """Say who the caller is, and what the token is for."""
+    """Show the caller and the scopes of the token."""
     visitor = visitor_of(request)
     user = visitor.user
     return WhoAmI(
@@ -147,20 +147,20 @@ async def list_tenants(request: WebRequest) -> Tenants:
 
 
 async def sign_out_all(request: WebRequest) -> Ok:
-    """End every session of the caller; tokens stay good."""
+    """End all sessions of the caller. Tokens stay valid."""
     name = _user(request).name
     await sign_out_everywhere(name, actor=name)
     return Ok()
 
 
 async def list_own_tokens(request: WebRequest) -> TokenList:
-    """List the caller's tokens, never the secrets."""
+    """List the caller's tokens, without secrets."""
     return TokenList(tokens=[_token(one) for one in await list_tokens(_user(request).name)])
 
 
 @operation(status=HTTP_201_CREATED, response_headers=NOT_KEPT)
 async def make_token(request: WebRequest, data: JSONBody[NewToken]) -> TokenMade:
-    """Make a token; it is shown in this answer and never again."""
+    """Create a token. It is shown only in this response."""
     name = _user(request).name
     made = await add_token(
         name, data.label, data.scopes, actor=name, lifetime=timedelta(days=data.days)
@@ -169,20 +169,20 @@ async def make_token(request: WebRequest, data: JSONBody[NewToken]) -> TokenMade
 
 
 async def revoke_over_api(request: WebRequest, token_id: FromPath[str]) -> Ok:
-    """Make one of the caller's tokens good for nothing."""
+    """Revoke one of the caller's tokens."""
     name = _user(request).name
     await revoke_token(token_id, actor=name, of=name)
     return Ok()
 
 
 async def users_over_api() -> UserList:
-    """List the accounts."""
+    """List the users."""
     return UserList(users=[_user_item(one) for one in await list_users()])
 
 
 @operation(status=HTTP_201_CREATED, response_headers=NOT_KEPT)
 async def add_user_over_api(request: WebRequest, data: JSONBody[NewUser]) -> UserMade:
-    """Add somebody, with a link by which they choose their password."""
+    """Invite a user; the link is for choosing a password."""
     actor = visitor_of(request).name
     user = await add_user(data.name, data.role, actor=actor)
     return UserMade(user=_user_item(user), welcome_url=await invite_user(user.name, actor=actor))
@@ -191,7 +191,7 @@ async def add_user_over_api(request: WebRequest, data: JSONBody[NewUser]) -> Use
 async def change_user(
     request: WebRequest, name: FromPath[str], data: JSONBody[UserChange]
 ) -> UserItem:
-    """Change somebody's role, lock them out or let them in again."""
+    """Change the role of a user, or disable or enable the user."""
     actor = visitor_of(request).name
     if data.role is not None:
         await set_role(name, data.role, actor=actor, reason=data.reason)
@@ -204,7 +204,7 @@ async def change_user(
 async def audit_over_api(
     cursor: FromQuery[str | None] = None, limit: Limit = 50
 ) -> Response[AuditList]:
-    """List who did what, the newest first; at most 100 at once."""
+    """List the audit log, newest first. At most 100 at once."""
     size, headers = clamp(limit, _MAX_RECORDS)
     page = await list_audit(after=read_key(cursor), limit=size)
     answer = AuditList(

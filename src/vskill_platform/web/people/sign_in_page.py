@@ -31,7 +31,7 @@ async def sign_in_page(request: WebRequest) -> Response[Any]:
 
 
 async def sign_in_form(request: WebRequest) -> Response[Any]:
-    """Begin a session, always a new one; what is wrong with a try is the same for everybody."""
+    """Start a new session; the error is the same for unknown names and wrong passwords."""
     fields = await read_fields(request)
     back, name = safe_path(fields.get("next", "/")), fields.get("name", "")[:_MAX_NAME_LENGTH]
     try:
@@ -55,13 +55,13 @@ async def sign_in_form(request: WebRequest) -> Response[Any]:
 async def sign_out(request: WebRequest) -> Redirect:
     visitor = visitor_of(request)
     if visitor.user and visitor.via == "session":
-        with suppress(NotFound):  # it has ended meanwhile
+        with suppress(NotFound):  # it has already ended
             await end_session(visitor.user.name, visitor.credential)
     return Redirect("/", status_code=303, cookies=[ended_session_cookie(get_settings())])
 
 
 def count_try(request: WebRequest, name: str) -> None:
-    """Count a try for the address and for the name, before any of it is looked at."""
+    """Count an attempt for the address and for the name, before the password is checked."""
     limits, rate, now = limits_of(request), get_settings().sign_ins_per_minute, get_now()
     limits.take("sign-in", household(visitor_of(request).address), per_minute=rate, now=now)
     if name:
@@ -77,13 +77,13 @@ def _sign_in_form(
 
 
 async def welcome_page(request: WebRequest) -> Template:
-    """Show what the link is good for; looking does not use it up."""
+    """Show the form of an invitation; viewing does not use the link up."""
     key = request.query_params.get("key", "")
     return _welcome_form(key, await look_at_welcome(key))
 
 
 async def welcome_form(request: WebRequest) -> Response[Any]:
-    """Use the link up and begin a session."""
+    """Use the link and start a session."""
     count_try(request, "")
     fields = await read_fields(request)
     key, name = fields.get("key", ""), fields.get("name", "")

@@ -30,7 +30,7 @@ _A_PAGE = 100
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    #: The link itself: it is shown now and never again.
+    #: The link, shown once.
     url: str
 
 
@@ -51,7 +51,7 @@ async def _show(request: WebRequest, invitation: Invitation | None = None) -> Te
 
 
 async def add_user_form(request: WebRequest) -> Response[Any]:
-    """Add somebody, with a link by which they choose their own password."""
+    """Invite a user; the page shows a link for choosing a password."""
     fields, actor = await read_fields(request), visitor_of(request).name
 
     async def work() -> Template:
@@ -101,7 +101,7 @@ async def revoke_token_form(request: WebRequest, token_id: FromPath[str]) -> Red
 
 
 async def namespace_form(request: WebRequest, deed: FromPath[str]) -> Redirect:
-    """Give a namespace an owner, or take one away."""
+    """Add or remove an owner of a namespace."""
     fields, actor = await read_fields(request), visitor_of(request).name
     deeds = {"add-owner": add_owner, "remove-owner": remove_owner}
     if deed not in deeds:

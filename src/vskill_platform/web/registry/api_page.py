@@ -1,4 +1,4 @@
-"""The API for readers: its document as a page, made here, so that nothing comes from elsewhere."""
+"""The API reference page, rendered from the OpenAPI document without foreign scripts."""
 
 from operator import itemgetter
 from typing import Any
@@ -26,9 +26,9 @@ class Operation(msgspec.Struct, frozen=True):
     title: str
     words: str
     fields: tuple[Field, ...]
-    #: The fields of what is sent.
+    #: The fields of the request body.
     body: tuple[Field, ...]
-    #: By status, in words; and by status, the codes of problems.
+    #: Descriptions by status, and error codes by status.
     answers: tuple[tuple[str, str], ...]
     problems: tuple[tuple[str, str], ...]
 
@@ -44,7 +44,7 @@ async def api_page(request: WebRequest) -> Template:
 
 
 def groups_of(document: dict[str, Any]) -> dict[str, list[Operation]]:
-    """Sort the operations of an OpenAPI document by their tag."""
+    """Group the operations of an OpenAPI document by tag."""
     groups: dict[str, list[Operation]] = {}
     for path, item in document["paths"].items():
         for method in _METHODS:
@@ -115,7 +115,7 @@ def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any
 
 
 def _kind(schema: dict[str, Any], document: dict[str, Any]) -> str:
-    """Say of which kind a value is, in a few words."""
+    """Describe the type of a value."""
     if "oneOf" in schema or "anyOf" in schema:
         kinds = [_kind(one, document) for one in schema.get("oneOf") or schema["anyOf"]]
         return " or ".join(dict.fromkeys(kind for kind in kinds if kind != "null"))

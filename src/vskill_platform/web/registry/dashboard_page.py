@@ -1,4 +1,4 @@
-"""The operator's first look: is work done, how fast, with what result, and what is wrong."""
+"""The admin dashboard: throughput, results, workers, scheduled jobs and alarms."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,13 +21,13 @@ from vskill_platform.web.http.search_index import catalogue_of
 
 _S = SubmissionState
 _HOURS = 24
-#: A job that did not run for so many of its intervals is late.
+#: Intervals after which a job is overdue.
 _LATE_AFTER = 3
 _RECENT = timedelta(minutes=15)
 
 
 class JobSign(msgspec.Struct, frozen=True, kw_only=True):
-    """When a job of the cron ran last, and whether that is as it should be."""
+    """A scheduled job: its last run and whether there is a problem."""
 
     name: str
     every: timedelta
@@ -64,7 +64,7 @@ async def dashboard_page(request: WebRequest) -> Template:
 def _alarms(
     health: Health, freshness: Freshness, jobs: list[JobSign], *, stuck: int
 ) -> list[tuple[str, str]]:
-    """Return what somebody should do something about, and where."""
+    """Return the problems that need action, with links."""
     alarms = [
         (f"{problem[:1].upper()}{problem[1:]}.", "/admin/queue") for problem in health.problems
     ]
@@ -103,7 +103,7 @@ def _job_signs(runs: list[CronRun], now: datetime) -> list[JobSign]:
 
 def _job_problem(run: CronRun | None, every: timedelta, now: datetime) -> str:
     if run is None:
-        return ""  # it was never due here yet
+        return ""  # not due yet
     if run.is_failure:
         return f"failed: {run.outcome}"
     if now - run.started_at > every * _LATE_AFTER + _RECENT:
@@ -125,7 +125,7 @@ def _throughput(activity: list[ActivityBucket]) -> Plot:
 
 
 def _scan_times(activity: list[ActivityBucket]) -> Plot:
-    """Stack the 95th percentile on the median, so that its height is the percentile itself."""
+    """Stack the difference on the median, so that the total height is the 95th percentile."""
 
     def seconds(read: Callable[[ActivityBucket], float | None]) -> tuple[float, ...]:
         return tuple(round(read(bucket) or 0, 3) for bucket in activity)

@@ -1,4 +1,4 @@
-"""The policy and rescans."""
+"""The policy, as a page and over the API: summary and dry run."""
 
 import asyncio
 from typing import Annotated
@@ -28,7 +28,7 @@ async def policy_page(request: WebRequest) -> Template:
 
 @operation(max_body=MAX_POLICY_BYTES)
 async def dry_run_form(request: WebRequest) -> Template:
-    """Say what the policy that was typed would change; nothing does change."""
+    """Show what another policy would change, without changing anything."""
     text = str((await request.form()).get("policy", ""))[:_MAX_CHARACTERS]
     try:
         tried = await asyncio.to_thread(read_policy, text, rules=rule_kinds())
@@ -81,14 +81,14 @@ class PolicyTried(Shape, frozen=True, kw_only=True):
 
 
 async def show_policy() -> PolicyAnswer:
-    """Say in words what policy is in force on this node."""
+    """Show the active policy of this node."""
     policy = bound_env().policy
     return PolicyAnswer(digest=digest_of(policy), words=describe_policy(policy, get_now().date()))
 
 
 @operation(max_body=MAX_POLICY_BYTES, changes=False)
 async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
-    """Say what another policy would change; nothing is scanned and nothing changes."""
+    """Show what another policy would change. Nothing is scanned and nothing changes."""
     try:
         policy = await asyncio.to_thread(read_policy, data.policy, rules=rule_kinds())
     except ConfigError as error:

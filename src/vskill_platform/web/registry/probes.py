@@ -1,4 +1,4 @@
-"""Three questions of those who watch: is it alive, can this node serve, does work get done."""
+"""Health probes: liveness, readiness of this node, and progress of the queue."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -20,35 +20,35 @@ from vskill_platform.web.http.visitor import identify
 log = get_logger(__name__)
 
 _MOMENT = timedelta(seconds=1)
-#: How long an answer about the database is good: it takes a write.
+#: How long a result is reused: the check writes to the database.
 _WRITE_EVERY = timedelta(seconds=3)
-#: A database that takes longer to answer is not ready; those who ask must not wait for it.
+#: A database that takes longer is not ready; probes must not wait.
 _PATIENCE_SECONDS = 2.0
 
 
 async def healthz() -> dict[str, str]:
-    """Say that the process answers; look at nothing else."""
+    """Report that the process responds, without further checks."""
     return {"status": "alive"}
 
 
 class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     #: `ready` or `unavailable`.
     status: str
-    #: Why this node cannot serve; the log says more.
+    #: Why this node cannot serve; details are in the log.
     problems: tuple[str, ...]
 
 
 class KnownReadiness:
-    """Whether this node can serve, as of a few seconds ago.
+    """Whether this node can serve, cached for a few seconds.
 
-    Anybody may ask as often as they like, so that all share one look at the database, and a look
-    that does not end is waited for but not repeated.
+    Probes are not rate limited, so they share one check of the database, and a check that hangs is
+    not started again.
     """
 
     def __init__(self, *, patience_seconds: float = _PATIENCE_SECONDS) -> None:
         self._patience_seconds = patience_seconds
         self._looking: asyncio.Task[str] | None = None
-        #: When a look ended, and the problem that it has found.
+        #: When the last check ended, and its problem.
         self._found: tuple[datetime, str] | None = None
         self._logged: tuple[str, ...] = ()
 
@@ -69,7 +69,7 @@ class KnownReadiness:
         await asyncio.wait([looking], timeout=self._patience_seconds)
         if not looking.done():
             return "the database does not respond"
-        if self._looking is looking:  # the first of those who share it
+        if self._looking is looking:  # the first of those that share the check
             self._looking, self._found = None, (get_now(), looking.result())
         return looking.result()
 
@@ -84,7 +84,7 @@ async def _find_problem(engine: Engine) -> str:
 
 
 async def readyz(request: WebRequest) -> Response[Readiness]:
-    """Say whether this node can serve: its database can be written and its index is built."""
+    """Report whether this node can serve: database writable, search index built."""
     known: KnownReadiness = request.app.state.readiness
     readiness = await known.look(bound_env().engine, request.app.state.catalogue)
     status = HTTP_503_SERVICE_UNAVAILABLE if readiness.problems else HTTP_200_OK
@@ -92,21 +92,21 @@ async def readyz(request: WebRequest) -> Response[Readiness]:
 
 
 class KnownHealth:
-    """How the queue was a moment ago: nobody is counted here, so looking must cost little."""
+    """The health of the queue, cached for a second, because probes are not rate limited."""
 
     def __init__(self) -> None:
         self._looking = asyncio.Lock()
         self._found: tuple[datetime, Health] | None = None
 
     async def look(self) -> Health:
-        async with self._looking:  # those who ask meanwhile share one look
+        async with self._looking:  # concurrent requests share one check
             if self._found is None or abs(get_now() - self._found[0]) >= _MOMENT:
                 self._found = (get_now(), await check_health())
             return self._found[1]
 
 
 async def queue_healthz(request: WebRequest) -> Response[Health]:
-    """Say whether waiting work gets done, by any node, and if not, why."""
+    """Report whether queued work is processed by any node, and if not, why."""
     known: KnownHealth = request.app.state.health
     health = await known.look()
     status = HTTP_503_SERVICE_UNAVAILABLE if health.problems else HTTP_200_OK
@@ -116,7 +116,7 @@ async def queue_healthz(request: WebRequest) -> Response[Health]:
 
 
 async def _is_operator(request: WebRequest) -> bool:
-    """Tell who asks. Nobody is looked up before the check, nor refused because of a bad token."""
+    """Tell whether an operator asks; an invalid token is ignored here."""
     try:
         visitor = (await identify(request)).visitor
     except NotSignedIn:
@@ -125,6 +125,6 @@ async def _is_operator(request: WebRequest) -> bool:
 
 
 def _without_names(health: Health) -> Health:
-    """Return how the workers are, but not on which machines they run."""
+    """Return the health without node names."""
     nameless = tuple(msgspec.structs.replace(worker, node="") for worker in health.workers)
     return msgspec.structs.replace(health, workers=nameless)

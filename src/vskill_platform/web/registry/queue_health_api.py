@@ -1,7 +1,7 @@
-"""How the queue is, over the API: counts, and whether work gets done.
+"""Queue statistics and health over the API.
 
-Submissions are counted as far as the caller may see them. What is in the queue is counted whole:
-how long one waits depends on all of it, and a number of messages is about no skill.
+Submissions are counted if the caller may see them. Messages in the queue are all counted: the
+waiting time depends on all of them, and their number reveals nothing about a skill.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _HOURS = (1, 6)
 
 
 class QueueNumbers(Shape, frozen=True, kw_only=True):
-    """Every count is taken from the submissions themselves."""
+    """All counts are of submissions."""
 
     total: int
     active: int
@@ -48,11 +48,11 @@ class QueueNumbers(Shape, frozen=True, kw_only=True):
     withdrawn: int
     pending_received: int
     published_strict: int
-    #: Without those that the check itself stopped.
+    #: Without those that failed checks.
     rejected_strict: int
     by_state: dict[str, int]
     verified_skills: int
-    #: With those that were taken down.
+    #: Including those that were taken down.
     total_skills_all: int
     ready: int
     in_work: int
@@ -75,7 +75,7 @@ class OldestActive(Shape, frozen=True, kw_only=True):
 
 
 class Orphaned(Shape, frozen=True, kw_only=True):
-    """Submissions that are stuck; at most 1,000 are counted."""
+    """Stuck submissions; at most 1,000 are counted."""
 
     count: int
     oldest_id: str | None
@@ -83,7 +83,7 @@ class Orphaned(Shape, frozen=True, kw_only=True):
 
 
 class LastSign(Shape, frozen=True, kw_only=True):
-    """When the last worker gave a sign of life."""
+    """The last heartbeat of any worker."""
 
     last_post_at: datetime | None
     age_ms: int | None
@@ -104,11 +104,11 @@ class QueueHealth(Shape, frozen=True, kw_only=True):
     oldest_active: OldestActive | None
     oldest_ready_age_ms: int | None
     orphaned_active: Orphaned
-    #: About how many came to an end in the last hours.
+    #: Approximate number of completed submissions in the last hours.
     drain_rate: dict[str, int]
     vm_heartbeat: LastSign
     workers: int
-    #: Which workers these are; for operators alone.
+    #: The workers; for operators only.
     nodes: list[WorkerSign] | None
     reviews_waiting: int
     paused_until: datetime | None
@@ -117,7 +117,7 @@ class QueueHealth(Shape, frozen=True, kw_only=True):
 
 @operation(is_listed=True, cache_control=NEVER_THE_SAME)
 async def queue_stats(request: WebRequest) -> QueueNumbers:
-    """Count submissions and messages."""
+    """Show the number of submissions and messages."""
     catalogue, visible = catalogue_of(request), await visible_to(visitor_of(request))
     counts, stats = await asyncio.gather(catalogue.count_all(visible=visible), get_queue().stats())
     by_state = counts.by_state
@@ -148,7 +148,7 @@ async def queue_stats(request: WebRequest) -> QueueNumbers:
 
 @operation(is_listed=True, cache_control=NEVER_THE_SAME)
 async def queue_health(request: WebRequest) -> QueueHealth:
-    """Say whether work gets done: alive is not enough."""
+    """Show whether submissions are being processed."""
     catalogue, visitor, now = catalogue_of(request), visitor_of(request), get_now()
     visible = await visible_to(visitor)
     health, stuck, activity, counts = await asyncio.gather(
@@ -175,7 +175,7 @@ async def queue_health(request: WebRequest) -> QueueHealth:
 
 
 async def _seen_stuck(visible: Visible, now: datetime) -> list[StuckSubmission]:
-    """Return what stands still, without what is private for who does not see everything."""
+    """Return stuck submissions; private ones only to those who see everything."""
     stuck = await get_stuck_submissions(now, limit=MAX_LISTED_STUCK)
     if visible.is_all or not stuck:
         return stuck
@@ -209,7 +209,7 @@ def _orphaned(stuck: Sequence[StuckSubmission]) -> Orphaned:
 
 
 def _ended_within(activity: Sequence[ActivityBucket], hours: int, now: datetime) -> int:
-    """Return how many ended in the last hours; of the first, as much as lies within them."""
+    """Return the number of completed submissions in the last hours; the first hour in part."""
     since = now - hours * _HOUR
     total = 0.0
     for bucket in activity:

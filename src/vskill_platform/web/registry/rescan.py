@@ -1,4 +1,4 @@
-"""What is published, held to the rules and the policy of today: the report, then what follows."""
+"""Rescans of published skills, as a page and over the API."""
 
 import asyncio
 from datetime import datetime
@@ -58,7 +58,7 @@ async def start_rescan_form(request: WebRequest) -> Redirect:
 
 
 async def apply_rescan_form(request: WebRequest) -> Redirect:
-    """Let what got worse be taken down: what was ticked, and nothing else."""
+    """Take down the selected skills whose verdict got worse."""
     fields, slugs = await read_fields(request), set(await read_choices(request, "slug"))
     actor = visitor_of(request).name
 
@@ -96,13 +96,13 @@ class RescanAnswer(Shape, frozen=True, kw_only=True):
     ruleset: str
     left: int
     done_at: datetime | None
-    #: When somebody asked for one that has not come to its end yet.
+    #: When a rescan was requested that is not completed yet.
     asked_at: datetime | None
     changed: list[RescanItem]
 
 
 async def show_rescan() -> RescanAnswer:
-    """Say which verdicts changed by the rules and the policy of today."""
+    """Show the verdicts that changed with the current rules and policy."""
     due, changed, done, wish = await asyncio.gather(
         list_due_skills(), list_changed(), get_rescan_done(), get_open_wish()
     )
@@ -129,6 +129,6 @@ async def show_rescan() -> RescanAnswer:
 
 @operation(status=HTTP_202_ACCEPTED)
 async def start_rescan(request: WebRequest) -> Ok:
-    """Have everything published checked again; nothing is taken down by that."""
+    """Rescan all published skills. Nothing is taken down by that."""
     await ask_for_rescan(actor=visitor_of(request).name)
     return Ok()

@@ -23,7 +23,7 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 
-#: What the middle of a rule's id stands for, the gravest and most frequent first.
+#: Names of rule families, by the middle of the rule id; the most severe first.
 FAMILIES = {
     "INJ": "Prompt injection",
     "LURE": "Social engineering of the user",
@@ -54,7 +54,7 @@ _ORDER = {severity: place for place, severity in enumerate(Severity)}
 DAYS = 30
 _MAX_SHOWN = 50
 _S = SubmissionState
-#: What a block is about, for a visitor.
+#: Descriptions of the kinds of blocks.
 _KINDS = {
     BlockKind.DIGEST: "This content, from any source",
     BlockKind.SOURCE: "Everything in this source",
@@ -71,7 +71,7 @@ class ShownRule(msgspec.Struct, frozen=True):
 
 class Family(msgspec.Struct, frozen=True):
     title: str
-    #: The gravest first.
+    #: The most severe first.
     rules: tuple[ShownRule, ...]
 
     @property
@@ -80,7 +80,7 @@ class Family(msgspec.Struct, frozen=True):
 
 
 def rule_families() -> tuple[Family, ...]:
-    """Group all rules; one of a family that has no name here yet makes its own."""
+    """Group all rules by family; an unknown family is shown by its id."""
     groups: dict[str, list[ShownRule]] = {name: [] for name in FAMILIES}
     rules: list[Rule | RegistryRule] = [*load_rules(), *load_registry_rules().values()]
     for rule in rules:
@@ -131,7 +131,7 @@ async def trust_page(request: WebRequest) -> Template:
 
 
 def plot_days(buckets: list[ActivityBucket]) -> Plot:
-    """Draw what came to its end on each day."""
+    """Draw the completed submissions per day."""
 
     def ended(*states: SubmissionState) -> tuple[float, ...]:
         return tuple(sum(bucket.ended.get(state, 0) for state in states) for bucket in buckets)
@@ -152,13 +152,13 @@ def _since() -> datetime:
 
 
 def _tiers(counts: dict[str, int]) -> list[tuple[TrustTier, int]]:
-    """Return each tier that a skill can be listed under, the most trusted first."""
+    """Return the tiers that are listed, the most trusted first."""
     listed = [tier for tier in reversed(TrustTier) if tier is not TrustTier.BLOCKED]
     return [(tier, counts.get(tier, 0)) for tier in listed]
 
 
 def _shown_block(block: Block) -> ShownBlock:
-    """Say what is blocked; where files lie on the registry's own machine is nobody's business."""
+    """Describe a block without local paths."""
     subject = block.subject
     value = subject.value
     if subject.kind is BlockKind.NAME:

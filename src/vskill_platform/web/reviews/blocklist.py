@@ -84,7 +84,7 @@ class BlockItem(Shape, frozen=True, kw_only=True):
     kind: str
     skill_name: str
     source_url: str | None
-    #: The host that its source is on.
+    #: Host of the source.
     source_registry: str | None
     content_hash: str | None
     publisher: str | None
@@ -117,7 +117,7 @@ class BlockDone(Shape, frozen=True, kw_only=True):
     is_new: bool
     taken_down: tuple[str, ...]
     ended: tuple[str, ...]
-    #: What came of it, in words.
+    #: The result, as text.
     message: str
 
 
@@ -128,7 +128,7 @@ class UnblockDone(Shape, frozen=True, kw_only=True):
 
 
 async def show_blocklist(request: WebRequest) -> Response[Blocklist]:
-    """List everything that is blocked, the newest first; what is private, to who may see it."""
+    """List the blocklist, newest first; private entries only to those who may see them."""
     visitor = visitor_of(request)
     blocks = await list_visible_blocks(visitor)
     answer = Blocklist(
@@ -142,7 +142,7 @@ async def show_blocklist(request: WebRequest) -> Response[Blocklist]:
 
 @operation(status=HTTP_201_CREATED)
 async def add_block(request: WebRequest, data: JSONBody[NewBlock]) -> BlockDone:
-    """Block something: what is published of it is taken down, what is pending ends."""
+    """Add a block. Published skills are taken down and pending submissions end."""
     subject = read_subject(
         digest=data.digest,
         source=data.source,
@@ -166,7 +166,7 @@ async def remove_block(
     block_id: FromPath[str],
     reason: Annotated[str, QueryParameter(min_length=1, max_length=500)],
 ) -> UnblockDone:
-    """Unblock something; what it had ended is checked anew before anything is published."""
+    """Remove a block. Submissions that it stopped are checked again before publishing."""
     subject = next((one.subject for one in await list_blocks() if one.subject.id == block_id), None)
     if subject is None:
         raise NotFound(f"nothing is blocked under {block_id!r}")
@@ -177,7 +177,7 @@ async def remove_block(
 
 
 def block_item(one: Block) -> BlockItem:
-    """Say what is blocked; what lies on the registry's own machine is not told."""
+    """Convert a block to JSON, without local paths."""
     subject, value = one.subject, one.subject.value
     source, _, name = value.rpartition("#") if subject.kind is BlockKind.NAME else (value, "", "")
     has_source = subject.kind in {BlockKind.NAME, BlockKind.SOURCE}

@@ -1,4 +1,4 @@
-"""Whether a skill may be installed: blocked, rejected, or nothing is known against it."""
+"""The install check: whether a skill is blocked or was rejected."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -47,21 +47,21 @@ class Rejection(Shape, frozen=True, kw_only=True):
 
 class BlockCheck(Shape, frozen=True, kw_only=True):
     blocked: bool
-    #: There whenever it is blocked.
+    #: Present if blocked.
     entry: BlockItem | None
     rejected: bool
-    #: There whenever it was rejected.
+    #: Present if rejected.
     rejection: Rejection | None
     submission_id: str | None = None
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody wants to install."""
+    """The skill in question."""
 
     name: str
     source: Source | None
     digest: str
-    #: What stands before the name in a slug that nothing was ever published under.
+    #: The namespace of a slug that was never published.
     space: str = ""
 
     @property
@@ -76,7 +76,7 @@ async def check_blocklist(
     repo_url: Annotated[str, QueryParameter(name="repoUrl", max_length=500)] = "",
     content_hash: Annotated[str, QueryParameter(name="hash", max_length=100)] = "",
 ) -> BlockCheck:
-    """Say whether a skill is blocked or was rejected, by its name, source or content."""
+    """Check whether a skill is blocked or was rejected, by name, source or content."""
     if not (name or repo_url or content_hash):
         raise InvalidInput("give a name, a repoUrl or a hash")
     asked = await _read_asked(request, name, repo_url, content_hash)
@@ -103,11 +103,11 @@ async def _find_block(request: WebRequest, asked: _Asked) -> Block | None:
         return None
     is_anothers = asked.is_name_alone and await _is_published(request, asked.name)
     if asked.is_name_alone:
-        # A name alone is a guess, and only what the visitor may see answers it.
+        # A name alone is ambiguous, so only visible skills count.
         for one in await list_visible_blocks(visitor_of(request)):
             if _is_named(one, asked.name) or (not is_anothers and _is_upload(one, asked.name)):
                 return one
-    # What failed its check may have been blocked later: it stays in the state that it ended in.
+    # A submission that failed checks may have been blocked later; its state does not change.
     states = (_S.BLOCKED,) if is_anothers else (_S.BLOCKED, *_REJECTED)
     return await _block_of_ended(request, asked, states)
 
@@ -125,7 +125,7 @@ def _is_upload(one: Block, name: str) -> bool:
 async def _block_of_ended(
     request: WebRequest, asked: _Asked, states: tuple[SubmissionState, ...]
 ) -> Block | None:
-    """Return what blocks a skill that ended: it may be about its folder, content or publisher."""
+    """Return the block of a completed submission: by folder, content or publisher."""
     for submission in await get_submissions_fresh(
         [row.id for row in await _ended(request, asked, states)]
     ):
@@ -138,10 +138,10 @@ async def _block_of_ended(
 
 
 async def _find_rejection(request: WebRequest, asked: _Asked) -> SubmissionRow | None:
-    """Return the latest end of a skill of that name that was no publication.
+    """Return the latest rejected or blocked submission of this name.
 
-    A name alone is not enough where somebody publishes under it: else whoever sends in something
-    bad of the same name would have others warned of the good one.
+    A name alone is not enough if a skill is published under it: otherwise anybody could cause
+    warnings about it by submitting a bad skill of the same name.
     """
     if not asked.name or (asked.is_name_alone and await _is_published(request, asked.name)):
         return None
@@ -152,9 +152,9 @@ async def _find_rejection(request: WebRequest, asked: _Asked) -> SubmissionRow |
 async def _ended(
     request: WebRequest, asked: _Asked, states: tuple[SubmissionState, ...]
 ) -> list[SubmissionRow]:
-    """Return the submissions of exactly that name that came to one of these ends.
+    """Return the submissions of exactly this name in one of these states.
 
-    Public ones alone, whoever asks: clients cache the answer.
+    Only public ones, because clients cache the response.
     """
     query = SubmissionQuery(
         text=asked.name,
@@ -171,7 +171,7 @@ async def _ended(
 
 
 async def _within(space: str, rows: list[SubmissionRow]) -> list[SubmissionRow]:
-    """Return those whose slug would begin like that; an upload and a folder may share one."""
+    """Return those whose slug would begin like this; an upload and a folder may share one."""
     submissions = await get_submissions_fresh([row.id for row in rows])
     inside = {one.id for one in submissions if one.source.namespace.lower() == space}
     return [row for row in rows if row.id in inside]
@@ -183,7 +183,7 @@ async def _is_published(request: WebRequest, name: str) -> bool:
 
 
 async def _read_asked(request: WebRequest, name: str, repo_url: str, digest: str) -> _Asked:
-    """Take a name as it is, or the skill behind a slug; a source must lie elsewhere."""
+    """Read the query: a name, a slug, or a remote source."""
     source = read_blocked_source(repo_url, default_host=_host()) if repo_url else None
     if source and not public_source(source.url):
         raise InvalidInput(f"{repo_url!r} is neither owner/repo nor https://host/owner/repo")
@@ -201,7 +201,7 @@ async def _read_asked(request: WebRequest, name: str, repo_url: str, digest: str
 
 
 def _source_of_slug(space: str, name: str) -> Source | None:
-    """Return where the skill of a slug would come from; None if the slug does not tell."""
+    """Return the source that a slug implies; None if it implies none."""
     with suppress(InvalidInput):
         if space.startswith("@"):
             return read_blocked_source(f"{space}/{name}", default_host=_host())

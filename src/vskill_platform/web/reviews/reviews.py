@@ -44,11 +44,11 @@ _RULINGS = {
 
 class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
-    #: Number, text, and whether a finding is about it.
+    #: Number, text, and whether it has a finding.
     lines: tuple[tuple[int, str, bool], ...] = ()
-    #: Why there are no lines, or not all of them.
+    #: Why lines are missing; empty if all are shown.
     note: str = ""
-    #: From which line on there is more; None after the last.
+    #: The first line of the next page; None after the last.
     following: int | None = None
 
 
@@ -57,7 +57,7 @@ async def reviews_page(request: WebRequest) -> Template:
 
 
 async def review_page(request: WebRequest, submission_id: FromPath[str]) -> Template:
-    """Show the report on one side and the very files that were checked on the other."""
+    """Show the report beside the files that were checked."""
     case = await get_case(submission_id)
     path = request.query_params.get("file") or _first_file(case)
     start = _whole_number(request.query_params.get("from", ""))
@@ -95,13 +95,13 @@ async def ruling_form(
 
 
 def _last_decision(case: Case) -> StateEvent | None:
-    """Return how it left the desk; None if it never lay there."""
+    """Return the event that ended the review; None if there was none."""
     waiting = SubmissionState.NEEDS_REVIEW
     return next((one for one in reversed(case.history) if one.from_state is waiting), None)
 
 
 def _first_file(case: Case) -> str:
-    """Return the file of the gravest finding, or the manifest."""
+    """Return the file of the most severe finding, else SKILL.md."""
     paths = {file.path for file in case.files}
     findings = case.report.findings if case.report else ()
     found = next((item.file for item in findings if item.file in paths), None)
@@ -120,7 +120,7 @@ def _marked(case: Case, path: str) -> frozenset[int]:
 async def _read_file(
     submission: Submission, path: str, marked: frozenset[int], start: int
 ) -> ShownFile:
-    """Read one of the files that are kept until it is decided."""
+    """Read one of the files that are stored until the decision."""
     try:
         async with reopened(submission) as snapshot:
             known = {file.path: file for file in snapshot.files}
@@ -149,7 +149,7 @@ class ReviewItem(Shape, frozen=True, kw_only=True):
     repo_url: str
     skill_path: str
     submitter: str
-    #: Since when it waits; for how long that is, the reader's clock says.
+    #: Waiting for review since.
     since: datetime
     decided: str
     rule: str | None
@@ -167,18 +167,18 @@ class ReviewDetail(Shape, frozen=True, kw_only=True):
     repo_url: str
     skill_path: str
     submitter: str
-    #: Names the content that was checked, "" if there is none; a ruling says which one it is about.
+    #: Digest of the checked content, "" if there is none; a decision must repeat it.
     digest: str
-    #: The version that is published now, if there is one.
+    #: The published version, if any.
     published: str | None
-    #: What it can do that the published one cannot.
+    #: Capabilities that the published version does not have.
     gained: dict[str, tuple[str, ...]]
     report: ScanItem | None
     files: list[FileItem]
 
 
 class RulingGiven(ReasonGiven, frozen=True, kw_only=True):
-    #: The digest of what was looked at; only `recheck` goes without it.
+    #: Digest of the reviewed content; optional for `recheck` only.
     digest: Text | None = None
 
 
@@ -190,7 +190,7 @@ class Ruled(Shape, frozen=True, kw_only=True):
 
 
 async def reviews_over_api() -> ReviewList:
-    """List what waits for a person, the longest waiting first."""
+    """List submissions that need review, the longest waiting first."""
     found = await list_reviews()
     return ReviewList(
         reviews=[
@@ -211,7 +211,7 @@ async def reviews_over_api() -> ReviewList:
 
 
 async def review_over_api(submission_id: FromPath[str]) -> ReviewDetail:
-    """Show all that a reviewer needs for a decision."""
+    """Show a submission that needs review."""
     case = await get_case(submission_id)
     submission = case.submission
     return ReviewDetail(
@@ -240,7 +240,7 @@ async def rule_over_api(
     ruling: FromPath[RulingKind],
     data: JSONBody[RulingGiven],
 ) -> Ruled:
-    """Approve and publish exactly what was checked, reject it, or have it checked again."""
+    """Approve and publish the checked content, reject it, or check it again."""
     said = Ruling(
         submission_id=submission_id,
         reviewer=visitor_of(request).name,

@@ -1,4 +1,4 @@
-"""A small picture that says how far a skill can be trusted, for a README."""
+"""The trust badge of a skill, an SVG for a README."""
 
 import hashlib
 from html import escape
@@ -22,14 +22,14 @@ _COLOURS = {
     TrustTier.CERTIFIED: "#0b6b53",
 }
 _UNKNOWN = "#5c636b"
-#: About what a letter of the font takes, and what stands at both ends.
+#: Approximate width of a character, and the padding.
 _LETTER, _EDGE = 6.6, 7
-#: Short, so that a skill that is taken down does not look fine for long.
+#: Short, so that the badge of a skill that is taken down changes soon.
 _CACHED = "max-age=300"
 
 
 async def skill_badge(request: WebRequest, skill: PublishedSkill | None) -> Response[Any]:
-    """Draw it; for what is not there too, because a broken picture says nothing."""
+    """Return the badge; also for unknown skills, because a broken image says nothing."""
     status = 200 if skill else HTTP_404_NOT_FOUND
     picture = await _picture(skill)
     tag = f'"{hashlib.sha256(picture.encode()).hexdigest()[:32]}"'
@@ -38,7 +38,7 @@ async def skill_badge(request: WebRequest, skill: PublishedSkill | None) -> Resp
         "ETag": tag,
         "Cache-Control": f"{scope}, {_CACHED}",
         "Content-Security-Policy": "default-src 'none'; sandbox",
-        # It is made to be shown on other pages.
+        # Badges are embedded in pages of other sites.
         "Cross-Origin-Resource-Policy": "cross-origin",
     }
     if skill and tag in request.headers.get("if-none-match", ""):
@@ -56,7 +56,7 @@ async def _picture(skill: PublishedSkill | None) -> str:
 
 
 def draw_badge(label: str, words: str, colour: str) -> str:
-    """Draw two boxes with words; nothing in them is taken for more than letters."""
+    """Draw two boxes with text, escaped."""
     first, second = (round(len(text) * _LETTER + 2 * _EDGE) for text in (label, words))
     said = escape(f"{label}: {words}")
     return (

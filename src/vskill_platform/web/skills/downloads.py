@@ -37,13 +37,13 @@ PIECE_BYTES = 64 * 1024
 DOWNLOADS = ConcurrencyQuota(
     in_all=100, each=10, what="downloads", retry_after=timedelta(seconds=5)
 )
-#: Each is in memory as a whole until it lies on the disk.
+#: Each is in memory until it is written to disk.
 _LOADS = CapacityLimiter(4)
-#: A version never changes, but it may be blocked: only the one who has it already may keep it.
+#: A version never changes, but it may be blocked, so shared caches must not keep it.
 _FOR_EVER = "private, max-age=31536000, immutable"
-#: The latest is another one tomorrow.
+#: The latest version changes.
 _ASK_AGAIN = "private, no-cache"
-#: Whatever is in the file, it is no page of ours.
+#: A file must not run as a page of this site.
 _SANDBOX = "default-src 'none'; sandbox"
 
 
@@ -53,7 +53,7 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 Load = Callable[[], Awaitable[Loaded]]
-#: What to do once all of it was sent.
+#: Called after everything was sent.
 Sent = Callable[[], Awaitable[None]]
 
 
@@ -62,7 +62,7 @@ async def _nothing() -> None:
 
 
 class Download(Response[None]):
-    """An answer whose content is read when it is this visitor's turn, and not before."""
+    """A response that loads its content when a download slot is free."""
 
     def __init__(
         self,
@@ -96,8 +96,8 @@ class _InPieces(ASGIResponse):
         self._holder = holder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
-        # Here, not before: what begins is sure to end, and until the head is sent, what is raised
-        # is still answered.
+        # Not earlier: from here on the slot is sure to be released, and errors before the headers
+        # are still answered.
         with DOWNLOADS.held_by(self._holder):
             async with _LOADS:
                 loaded = await self._load()
@@ -118,7 +118,7 @@ class _InPieces(ASGIResponse):
 
 
 def _put_down(content: bytes) -> IO[bytes]:
-    """Write to a file that has no name and is gone once it is closed."""
+    """Write to an unnamed temporary file, which is deleted on close."""
     file = tempfile.SpooledTemporaryFile(max_size=PIECE_BYTES)  # noqa: SIM115 - the caller does
     file.write(content)
     file.seek(0)
@@ -126,7 +126,7 @@ def _put_down(content: bytes) -> IO[bytes]:
 
 
 async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any]:
-    """Send the archive exactly as it was checked."""
+    """Send the archive, byte for byte as it was checked."""
     named = opened.version.version if opened.is_named else None
     version = (await find_version(opened.skill.slug, named)).version
     sealed = base64.b64encode(bytes.fromhex(version.archive_sha256)).decode()
@@ -147,7 +147,7 @@ async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any
     async def count() -> None:
         await count_download(request, opened.skill.slug)
 
-    # A part may be asked for many times until somebody has the whole.
+    # Range requests are not counted: one download may need many.
     is_whole = "range" not in request.headers
     if is_whole:
         return Download(request, load, headers, on_sent=count)
@@ -155,7 +155,7 @@ async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any
 
 
 async def skill_raw_file(request: WebRequest, opened: OpenSkill) -> Response[Any]:
-    """Send one file, as a download and as nothing that a browser would run."""
+    """Send one file as a download that a browser does not render."""
     if not opened.path:
         raise NotFound("the path of a file is missing: /skills/SLUG/raw/PATH")
     if all(file.path != opened.path for file in opened.version.files):
@@ -181,5 +181,5 @@ def archive_name(skill: PublishedSkill, version: SkillVersion) -> str:
 
 
 def plain_name(skill: PublishedSkill) -> str:
-    """Name a file or folder so that no header, shell or file system can mistake it."""
+    """Return a name that is safe in headers, shells and file systems."""
     return re.sub(r"[^a-z0-9-]+", "-", skill.name.lower()).strip("-") or "skill"

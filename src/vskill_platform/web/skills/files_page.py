@@ -1,4 +1,4 @@
-"""The files of a skill as they were checked: the tree, and one of them with its lines."""
+"""The files of a version: the tree, and one file with numbered lines."""
 
 from itertools import groupby
 from posixpath import dirname
@@ -13,7 +13,7 @@ from vskill_platform.web.html.numbered_lines import ShownLines, show_lines
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 
-#: A longer file is to be had as a download alone.
+#: Larger files can only be downloaded.
 MAX_BYTES = 1024 * 1024
 
 
@@ -65,7 +65,7 @@ async def _lines(opened: OpenSkill, file: SkillFile) -> ShownLines:
 
 
 def show_file(raw: bytes) -> ShownLines:
-    """Make a file fit to be shown; what is no text, or too long, says so."""
+    """Return the lines of a file, or a note if it is not text."""
     text = text_of(raw)
     if text is None:
         return ShownLines(note="The file is not text.")

@@ -1,4 +1,4 @@
-"""The honest page for a skill that is not offered: what happened, why, and what can be done."""
+"""The page of a skill that is not available: what happened, why, and what to do."""
 
 from datetime import datetime
 from typing import Any
@@ -23,11 +23,11 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.security import ShownFinding
 
 _S = SubmissionState
-#: So many of a name are looked at; who has more of them finds theirs by the queue page.
+#: Submissions of the same name that are looked at; the queue page has all.
 _MAX_NAMESAKES = 50
-#: Findings that are told here; the submission's own page has all of them.
+#: Findings that are shown here; the submission page has all.
 _MAX_FINDINGS = 5
-#: What the walk had come to, in the words of a visitor.
+#: What stopped the submission.
 _STAGES: dict[SubmissionState, str] = {
     _S.TIER1_FAILED: "the scanner",
     _S.REJECTED: "a decision",
@@ -45,13 +45,13 @@ _TITLES: dict[SubmissionState, str] = {
 
 
 class Gone(msgspec.Struct, frozen=True, kw_only=True):
-    """Why there is nothing to install."""
+    """Why a skill cannot be installed."""
 
     slug: str
-    #: Goes on after the name.
+    #: Follows the name of the skill in the heading.
     title: str
     reason: str
-    #: When it came to that; None if nobody wrote it down.
+    #: When it happened; None if unknown.
     at: datetime | None
     stage: str = ""
     tone: str = "bad"
@@ -66,7 +66,7 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def taken_down(skill: PublishedSkill, down: TakenDown) -> Response[Any]:
-    """Tell about a skill that was published once."""
+    """Return the page of a skill that was published and taken down."""
     stored = await get_submission(skill.submission_id)
     submission = stored.record if stored else None
     is_blocked = submission is not None and submission.state is _S.BLOCKED
@@ -83,7 +83,7 @@ async def taken_down(skill: PublishedSkill, down: TakenDown) -> Response[Any]:
 
 
 async def never_published(request: WebRequest, slug: str) -> Response[Any]:
-    """Tell about a name that was submitted only; of what nobody has heard there is nothing."""
+    """Return the page of a skill that was submitted but not published; NotFound if it never was."""
     submission = await _find_submission(request, slug)
     if submission is None:
         raise NotFound(f"there is no skill {slug!r}", look_for=slug.rsplit("/", 1)[-1])
@@ -101,7 +101,7 @@ async def never_published(request: WebRequest, slug: str) -> Response[Any]:
 
 
 def blocked_version(skill: PublishedSkill, version: str, reason: str) -> Response[Any]:
-    """Tell about one version that may not be had, though others may."""
+    """Return the page of a blocked version of an available skill."""
     return _page(
         Gone(
             slug=skill.slug,
@@ -116,7 +116,7 @@ def blocked_version(skill: PublishedSkill, version: str, reason: str) -> Respons
 
 
 async def _find_submission(request: WebRequest, slug: str) -> Submission | None:
-    """Return the latest submission that would have become this slug, if the visitor may see it."""
+    """Return the latest visible submission that would be published under this slug."""
     words = slug.split("/")
     visible = await visible_to(visitor_of(request))
     found: list[Submission] = []

@@ -35,7 +35,7 @@ from vskill_platform.web.skills.slugs import find_skill, slug_of
 
 log = get_logger(__name__)
 
-#: So many installs are remembered at the same time; the oldest are forgotten first.
+#: Most installs remembered at a time; the oldest are forgotten first.
 _MOST = 200_000
 _MARK_BYTES = 16
 _PARTS = ("major", "minor", "patch")
@@ -45,11 +45,11 @@ class CountedInstalls:
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
         self._day = date.min
-        #: Marks of visitor and skill, in the order in which they came; nobody can read them back.
+        #: Hashes of visitor and skill, in order of arrival.
         self._known: dict[bytes, None] = {}
 
     def take(self, who: str, slugs: Iterable[str], *, today: date) -> dict[str, int]:
-        """Return one install of each skill that this visitor has not been counted for today."""
+        """Return one install for each skill that this visitor was not counted for today."""
         if today != self._day:
             self._day, self._known = today, {}
         fresh: dict[str, int] = {}
@@ -64,14 +64,14 @@ class CountedInstalls:
 
 
 async def count_installs(connection: Connection, slugs: Iterable[str]) -> None:
-    """Count one install of each skill by this visitor, unless that was done today."""
+    """Count one install of each skill, at most once a day for each visitor."""
     counted: CountedInstalls = connection.app.state.counted_installs
     who = who_asks(visitor_of(connection))
     await add_installs(counted.take(who, slugs, today=get_now().date()))
 
 
 async def count_download(connection: Connection, slug: str) -> None:
-    """Count a download that was sent; one that cannot be counted is a download all the same."""
+    """Count a completed download; failing to count it is not an error of the download."""
     try:
         await count_installs(connection, [slug])
     except VskillError as error:
@@ -80,7 +80,7 @@ async def count_download(connection: Connection, slug: str) -> None:
 
 @operation(changes=False, is_listed=True)
 async def check_updates(request: WebRequest, data: JSONBody[CheckUpdates]) -> UpdatesAnswer:
-    """Say for up to 100 installed skills whether there is a newer version."""
+    """Check up to 100 installed skills for newer versions."""
     return UpdatesAnswer(results=[await _update(request, item) for item in data.skills])
 
 
@@ -90,7 +90,7 @@ async def report_install(
     slug: FromPath[str],
     data: JSONBody[InstallReport],  # noqa: ARG001 - it is checked; who installs what is not kept
 ) -> Ok:
-    """Count one install; the same skill counts once a day for each visitor."""
+    """Report one install; counted once a day for each skill and visitor."""
     skill = await find_skill(request, slug_of(slug))
     await _count(request, [skill])
     return Ok()
@@ -98,9 +98,9 @@ async def report_install(
 
 @operation(is_listed=True)
 async def report_installs(request: WebRequest, data: JSONBody[InstallReports]) -> Ok:
-    """Count up to 100 installs, each skill once a day for each visitor.
+    """Report up to 100 installs, counted once a day for each skill and visitor.
 
-    Those that nobody publishes here are left out.
+    Unknown skills are ignored.
     """
     found = [await _find(request, item.skill_name) for item in data.skills]
     await _count(request, [skill for skill in found if skill])

@@ -1,4 +1,4 @@
-"""Managing one published skill: its versions, who sees it, and the way to the blocklist."""
+"""The page to manage a published skill: versions, visibility, block."""
 
 from typing import Any
 

@@ -18,10 +18,10 @@ from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
 
 PAGE_SIZE = 25
-#: Nobody turns so many pages; and numbers must fit into a database.
+#: A bound, because offsets must fit into the database.
 _MAX_PAGE = 1_000_000
 _MAX_TEXT = 200
-#: More values of a filter are found by searching.
+#: Options shown for each filter.
 _MAX_OPTIONS = 10
 SORTS = {
     SkillSort.RELEVANCE: "Best match",
@@ -30,11 +30,11 @@ SORTS = {
     SkillSort.TRUST: "Most trusted",
     SkillSort.NAME: "Name",
 }
-#: In the order of the page.
+#: In the order in which they are shown.
 FILTERS = {"tier": "Trust", "namespace": "Publisher", "tag": "Tag", "agent": "Works with"}
 _S = SubmissionState
 _STOPPED = (_S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED)
-#: Nothing of these was checked to its end: on their way, or withdrawn.
+#: States without a completed check: in progress or withdrawn.
 _UNCHECKED = (_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.DEQUEUED)
 
 
@@ -49,12 +49,12 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def filters(self) -> dict[str, str]:
-        """The filters that are set."""
+        """The active filters."""
         return {name: value for name in FILTERS if (value := str(getattr(self, name)))}
 
     @property
     def is_plain(self) -> bool:
-        """Tell whether nothing is looked for in particular."""
+        """Tell whether there is neither a search text nor a filter."""
         return not self.text and not self.filters
 
     def query(self, visible: Visible) -> SkillQuery:
@@ -72,7 +72,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def address(self, **changes: str | int) -> str:
-        """Return where this search is found, changed; what is changed begins at page one."""
+        """Return the URL of this search with changes; a changed search starts at page 1."""
         new = msgspec.structs.replace(self, **({"page": 1} | changes))
         sort = "" if new.sort is SkillSort.RELEVANCE else new.sort
         page = new.page if new.page > 1 else ""
@@ -85,7 +85,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 class Option(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     count: int
-    #: Chooses it, or takes it back.
+    #: Toggles the option.
     address: str
     is_chosen: bool
 
@@ -97,7 +97,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_search(asked: Mapping[str, str]) -> Search:
-    """Read an address; what makes no sense in it is left out, so that old links still work."""
+    """Read the query; invalid values are ignored, so that old links still work."""
     try:
         sort = SkillSort(asked.get("sort", ""))
     except ValueError:
@@ -112,7 +112,7 @@ def read_search(asked: Mapping[str, str]) -> Search:
 
 
 def offered_filters(search: Search, facets: dict[str, list[tuple[str, int]]]) -> tuple[Filter, ...]:
-    """Return the filters that would change something, or that are set."""
+    """Return the filters that have several options or are active."""
     offered = []
     for name, label in FILTERS.items():
         values = facets.get(name, [])

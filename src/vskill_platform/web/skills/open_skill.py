@@ -1,4 +1,4 @@
-"""What all pages about a skill begin with: its name, how far it can be trusted, its parts."""
+"""The frame of all pages of a skill: name, trust and tabs."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ from vskill_platform.web.http.visitor import visitor_of
 
 
 class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill that a visitor may see, opened at one of its versions."""
+    """A visible skill at one of its versions."""
 
     found: FoundVersion
-    #: Whether the visitor asked for exactly this version.
+    #: Whether the request names this exact version.
     is_named: bool = False
     #: The path of a file; empty for none.
     path: str = ""
@@ -37,7 +37,7 @@ class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def version_in_links(self) -> str:
-        """What links to other parts carry along; empty where the latest is meant."""
+        """The version in links to other parts; empty for the latest."""
         return self.version.version if self.is_named else ""
 
     @property
@@ -46,14 +46,14 @@ class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_offered(self) -> bool:
-        """Tell whether to offer it for download: also if it is yanked, to who has named it."""
+        """Tell whether to show the download: yanked versions only if named exactly."""
         return self.is_named or self.yank is None
 
 
 async def skill_page(
     request: WebRequest, opened: OpenSkill, template: str, tab: str, **context: Any
 ) -> Template:
-    """Fill in a page about a skill."""
+    """Render a page of a skill."""
     return Template(
         template,
         context={

@@ -25,7 +25,7 @@ from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.skills.downloads import archive_name, plain_name
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 
-#: Where each client looks for skills of its user.
+#: The skill folder of each client.
 CLIENTS = {
     "Claude Code": "~/.claude/skills",
     "Codex": "~/.codex/skills",
@@ -35,11 +35,11 @@ CLIENTS = {
 }
 _HOST = re.compile(r"[A-Za-z0-9.\-\[\]:]{1,255}")
 _ROOM_CHARACTERS = 8 * 1024 * 1024
-#: These two stand at the head of the page already.
+#: Shown in the header of the page.
 _SHOWN_ELSEWHERE = frozenset({"name", "description"})
 _MISSING = "The files of this version are no longer stored."
 _NO_TEXT = "SKILL.md is not text."
-#: So many versions are listed for who needs one that is yanked; their own page has all.
+#: Yanked versions that are linked if no other is available.
 _MAX_NAMED = 5
 
 
@@ -47,13 +47,13 @@ class Install(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     download: str
     verify: str
-    #: By the name of the client.
+    #: By client.
     unpack: dict[str, str]
     badge: str
 
 
 def install_guide(request: WebRequest, skill: PublishedSkill, version: SkillVersion) -> Install:
-    """Write the commands. They are for separate lines: who verifies looks before going on."""
+    """Return the install commands, in steps, so that the user can verify before unpacking."""
     base = public_address(request)
     file = archive_name(skill, version)
     url = base + skill_url(skill.slug, "download", version=version.version)
@@ -72,12 +72,12 @@ def install_guide(request: WebRequest, skill: PublishedSkill, version: SkillVers
 
 
 def _unpack(file: str, folder: str) -> str:
-    """Replace the skill's own folder: over an older copy, what a version dropped would stay."""
+    """Return the commands that replace the skill's folder, so that no old files are left."""
     return f"rm -rf {folder}\nmkdir -p {folder}\ntar -xzf {file} -C {folder}"
 
 
 def public_address(request: WebRequest) -> str:
-    """Return where this registry is reached, by its settings or by what the browser asked for."""
+    """Return the base URL: the public URL, else the host of the request."""
     settings = get_settings()
     if settings.public_url:
         return settings.public_url.rstrip("/")
@@ -89,7 +89,7 @@ def public_address(request: WebRequest) -> str:
 
 
 class Readme(msgspec.Struct, frozen=True):
-    #: What the head of the file says, as names and values.
+    #: The front matter, as names and values.
     facts: tuple[tuple[str, str], ...]
     rendered: Rendered
 
@@ -116,13 +116,13 @@ async def skill_readme(request: WebRequest, opened: OpenSkill) -> Template:
 
 
 async def _to_be_named(skill: PublishedSkill) -> list[str]:
-    """Return the newest versions of a skill whose versions are yanked, every one of them."""
+    """Return the newest yanked versions."""
     rows = (await list_versions(skill.slug)).versions
     return [row.version.version for row in rows if row.standing is Standing.YANKED][:_MAX_NAMED]
 
 
 async def read_readme(opened: OpenSkill) -> Readme:
-    """Read and render the instructions, once for each content and place in the registry."""
+    """Return the rendered SKILL.md; cached by content, slug and version."""
     key = (opened.version.digest, opened.skill.slug, opened.version_in_links)
     kept = _recent.get(key)
     if kept:
@@ -144,7 +144,7 @@ def build_readme(raw: bytes, links: Links) -> Readme:
         return Readme((), Rendered(Markup(), _NO_TEXT))
     try:
         head = read_frontmatter(text)
-    except FrontmatterError:  # an older release let it pass; then all of it is text
+    except FrontmatterError:  # accepted by an older release; render everything as text
         return Readme((), render_markdown(text, links))
     facts = [
         fact
@@ -168,11 +168,11 @@ def _file_address(slug: str, version: str, path: str) -> str:
 
 
 def _source_url(opened: OpenSkill) -> str:
-    """Return the address of the repo; empty for files, whose folder is nobody's business."""
+    """Return the URL of the repository; empty for uploads and local folders."""
     url = opened.skill.repo_url
     return url if url.startswith(("https://", "http://")) else ""
 
 
 async def _health(opened: OpenSkill) -> RepoHealth | None:
-    """Say whether the repo is still there; None for what was handed in as files."""
+    """Return the health of the repository; None for uploads."""
     return await view_repo_health(opened.skill.slug) if _source_url(opened) else None

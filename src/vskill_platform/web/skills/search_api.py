@@ -1,4 +1,4 @@
-"""Finding skills over the API: the list, the search, and the skill behind a name."""
+"""Searching, listing and suggesting skills over the API."""
 
 from typing import Annotated
 
@@ -44,7 +44,7 @@ async def search_skills(
     category: Words = "",
     cursor: FromQuery[str | None] = None,
 ) -> Response[SearchAnswer]:
-    """Search; the best match first. At most 30 at once, and `X-Limit-Clamped` says when it cut."""
+    """Search skills, best match first. At most 30 at once; `X-Limit-Clamped` is set if limited."""
     size, headers = clamp(limit, MAX_RESULTS)
     start = read_offset(cursor, offset or (page - 1) * size)
     visible = await visible_to(visitor_of(request))
@@ -73,7 +73,7 @@ async def list_skills(
     limit: Limit = 25,
     cursor: FromQuery[str | None] = None,
 ) -> Response[SkillListAnswer]:
-    """List what is published, with filters and true totals; at most 100 at once."""
+    """List published skills, with filters and totals. At most 100 at once."""
     size, headers = clamp(limit, _MAX_PAGE_SIZE)
     start = read_offset(cursor, (page - 1) * size)
     query = SkillQuery(
@@ -100,7 +100,7 @@ async def list_skills(
 
 @operation(is_listed=True)
 async def suggest_skills(request: WebRequest, q: Words = "") -> Suggested:
-    """Say what somebody who types this may mean."""
+    """Suggest skills for a partial name."""
     visible = await visible_to(visitor_of(request))
     found = await catalogue_of(request).suggest(q, visible=visible)
     return Suggested(
@@ -139,7 +139,7 @@ def skill_item(hit: SkillHit) -> SkillItem:
 
 
 def split_slug(slug: str) -> tuple[str, str, str]:
-    """Return owner, repo and skill; what was handed in has no repo."""
+    """Return owner, repository and skill; uploads have no repository."""
     *owner, skill = slug.split("/")
     if slug.startswith("@") or len(owner) == 1:
         return owner[0] if owner else "", "", skill

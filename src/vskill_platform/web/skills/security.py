@@ -27,15 +27,15 @@ from vskill_platform.web.skills.shapes import HealthAnswer, ProviderItem, Securi
 from vskill_platform.web.skills.slugs import find_listed, find_skill, slug_of
 from vskill_platform.web.submissions.submission_json import scan_item
 
-#: Where the original's clients know another word, or none: one that broke will not answer either.
+#: Statuses for which existing clients use another name.
 _STATUS_NAMES = {ExternalScanStatus.RUNNING: "PENDING", ExternalScanStatus.ERROR: "TIMED_OUT"}
 
 
 class ShownFinding(msgspec.Struct, frozen=True):
     item: Finding
-    #: Number, text, and whether it is the line that is meant.
+    #: Number, text, and whether it is the line of the finding.
     lines: tuple[tuple[int, str, bool], ...]
-    #: Where its file can be read; empty if it cannot.
+    #: URL of the file; empty if it is not stored.
     link: str
 
 
@@ -67,12 +67,12 @@ async def show_security(
     slug: FromPath[str],
     version: Annotated[str | None, QueryParameter(max_length=100)] = None,
 ) -> SecurityAnswer:
-    """Say what every scanner says of a version; what is blocked has failed."""
+    """Show the results of all scanners for a version. Blocked versions have failed."""
     skill = await find_skill(request, slug_of(slug))
     try:
         opened = await open_version(skill, version)
     except NotAllowed as error:
-        # Not a refusal: a client that is told nothing might install what it has from elsewhere.
+        # Not an error: a client that gets no result might install a copy from elsewhere.
         return _blocked(skill, version or skill.version, str(error))
     found = await security_report(opened.version)
     providers = [_own_provider(found), *map(_provider, found.scans)]
@@ -87,7 +87,7 @@ async def show_security(
 
 
 async def show_repo_health(request: WebRequest, slug: FromPath[str]) -> HealthAnswer:
-    """Say whether the skill's source is still there; an outage is UNKNOWN, never GONE."""
+    """Show whether the source repository still exists. An outage is UNKNOWN, never GONE."""
     health = await view_repo_health((await find_listed(request, slug)).slug)
     return HealthAnswer(
         status=health.status,

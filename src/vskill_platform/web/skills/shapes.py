@@ -9,7 +9,7 @@ from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.http.api_types import Reason, Shape, Text
 from vskill_platform.web.submissions.shapes import ScanItem
 
-#: The first two are no words of the original: it had none for what it did not certify.
+#: The first two names are ours; existing clients know the others.
 _CERT_TIERS = {
     TrustTier.BLOCKED: "BLOCKED",
     TrustTier.UNVERIFIED: "UNVERIFIED",
@@ -24,7 +24,7 @@ def cert_tier(tier: TrustTier) -> str:
 
 
 def cert_method(tier: TrustTier, *, is_reviewed: bool) -> str:
-    """Say by what it got its tier; empty if by nothing."""
+    """Return how the tier was reached; empty for the lowest ones."""
     if tier in {TrustTier.BLOCKED, TrustTier.UNVERIFIED}:
         return ""
     if is_reviewed:
@@ -44,7 +44,7 @@ class SkillItem(Shape, frozen=True, kw_only=True):
     owner_slug: str
     repo_slug: str
     skill_slug: str
-    #: None if every version was yanked.
+    #: None if all versions are yanked.
     current_version: str | None
     yanked: bool
     cert_tier: str
@@ -92,10 +92,10 @@ class SkillDetail(Shape, frozen=True, kw_only=True):
     description: str
     repo_url: str
     skill_path: str
-    #: None if every version was yanked.
+    #: None if all versions are yanked.
     current_version: str | None
     version: str
-    #: Names the content of the version.
+    #: Digest of the content.
     sha: str
     archive_sha256: str
     commit_sha: str | None
@@ -114,7 +114,7 @@ class SkillDetail(Shape, frozen=True, kw_only=True):
     agents: tuple[str, ...]
     published_at: datetime
     updated_at: datetime
-    #: Why the version was yanked; None if it was not.
+    #: Reason if the version is yanked, else None.
     yanked: str | None = None
 
 
@@ -131,12 +131,12 @@ class VersionItem(Shape, frozen=True, kw_only=True):
     git_sha: str | None
     created_at: datetime
     cert_tier: str
-    #: Known of the version that is offered alone.
+    #: For the latest version only.
     cert_score: int | None
     cert_method: str
     #: The reviewer who approved this version; null if none did.
     approved_by: str | None
-    #: What it brought, against the version before it.
+    #: Changes since the previous version.
     diff_summary: str
     content: str | None = None
 
@@ -186,7 +186,7 @@ class FileContent(Shape, frozen=True, kw_only=True):
     path: str
     size: int
     sha256: str
-    #: `utf-8`, or `base64` for what is no text.
+    #: `utf-8`, or `base64` for binary files.
     encoding: str
     content: str
 
@@ -209,7 +209,7 @@ class SecurityAnswer(Shape, frozen=True, kw_only=True):
 
 class HealthAnswer(Shape, frozen=True, kw_only=True):
     status: str
-    #: None if nobody has looked yet.
+    #: None if not checked yet.
     checked_at: datetime | None
     last_commit_at: datetime | None
     has_moved: bool

@@ -1,4 +1,4 @@
-"""One skill over the API: what it is, its files, and what its owners change."""
+"""One skill over the API: details, files, download, yank and visibility."""
 
 import base64
 from typing import Annotated, Any
@@ -48,7 +48,7 @@ VersionName = Annotated[str | None, QueryParameter(max_length=100)]
 async def show_skill(
     request: WebRequest, slug: FromPath[str], version: VersionName = None
 ) -> SkillAnswer:
-    """Show a skill with the SKILL.md of its latest version, or of the one that is named."""
+    """Show a skill with the SKILL.md of its latest version, or of `version`."""
     skill = await find_listed(request, slug)
     return SkillAnswer(skill=await _detail(skill, await open_version(skill, version)))
 
@@ -87,7 +87,7 @@ async def show_files(
 async def download_skill(
     request: WebRequest, slug: FromPath[str], version: VersionName = None
 ) -> Response[Any]:
-    """Send the archive of a version exactly as it was checked."""
+    """Download the archive of a version, byte for byte as it was checked."""
     found = await open_version(await find_listed(request, slug), version)
     return await skill_download(
         request, OpenSkill(found=found, is_named=version is not None, path="")
@@ -103,7 +103,7 @@ async def download_skill(
     },
 )
 async def show_badge(request: WebRequest, slug: FromPath[str]) -> Response[Any]:
-    """Draw how far a skill can be trusted, for a README."""
+    """Show the trust badge of a skill."""
     try:
         skill: PublishedSkill | None = await find_skill(request, slug_of(slug))
     except NotFound:
@@ -114,7 +114,7 @@ async def show_badge(request: WebRequest, slug: FromPath[str]) -> Response[Any]:
 async def yank_over_api(
     request: WebRequest, slug: FromPath[str], data: JSONBody[YankRequest]
 ) -> VersionList:
-    """Offer a version no longer; who names it exactly still gets it."""
+    """Yank a version. It stays installable by exact version."""
     skill = await _own(request, slug)
     actor = visitor_of(request).name
     await yank_version(skill.slug, data.version, reason=data.reason, actor=actor)
@@ -124,7 +124,7 @@ async def yank_over_api(
 async def unyank_over_api(
     request: WebRequest, slug: FromPath[str], data: JSONBody[YankRequest]
 ) -> VersionList:
-    """Offer a yanked version again."""
+    """Make a yanked version available again."""
     skill = await _own(request, slug)
     actor = visitor_of(request).name
     await unyank_version(skill.slug, data.version, reason=data.reason, actor=actor)
@@ -134,7 +134,7 @@ async def unyank_over_api(
 async def change_visibility(
     request: WebRequest, slug: FromPath[str], data: JSONBody[VisibilityRequest]
 ) -> Visibility:
-    """Hide a skill from all but those of its namespace, or show it again."""
+    """Set the visibility of a skill: private (namespace members) or public."""
     skill = await _own(request, slug)
     changed = await set_visibility(
         skill.slug,

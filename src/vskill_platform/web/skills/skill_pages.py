@@ -1,4 +1,4 @@
-"""Everything below /skills: one handler, because a slug has as many parts as it likes."""
+"""All pages below /skills: one handler, because slugs have a variable number of segments."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -37,7 +37,7 @@ _PAGES: dict[str, Callable[[WebRequest, OpenSkill], Awaitable[Response[Any]]]] =
 
 
 async def skills_root(request: WebRequest) -> Redirect:
-    """Lead who cuts an address short to the list."""
+    """Redirect to the list of skills."""
     query = request.url.query
     return Redirect("/" + (f"?{query}" if query else ""), status_code=HTTP_302_FOUND)
 
@@ -62,7 +62,7 @@ async def skill_pages(request: WebRequest) -> Response[Any]:
 
 
 def _lead_on(request: WebRequest, path: SkillPath, slug: str) -> Redirect:
-    """Lead from an old name to the one of today; names come back, so nobody remembers this."""
+    """Redirect from an old slug; not permanently, because slugs can be reused."""
     address = skill_url(slug, path.part, path.path)
     query = request.url.query
     return Redirect(f"{address}?{query}" if query else address, status_code=HTTP_302_FOUND)

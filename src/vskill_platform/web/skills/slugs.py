@@ -44,11 +44,11 @@ API_PARTS = frozenset(
 #: API paths that are not slugs.
 _NOT_SLUGS = frozenset({"check-updates", "installs", "search", "suggest"})
 _LONGEST, _SHORTEST = 4, 2
-#: Longer texts cannot be a slug.
+#: Longest slug.
 _MAX_SLUG = 400
 #: Three numbers of up to thirty digits.
 _MAX_VERSION = 100
-#: How many skills of the same name are told apart.
+#: Skills of the same name that are looked at.
 _MAX_NAMESAKES = 30
 
 
@@ -113,7 +113,7 @@ def asked_version(request: WebRequest, name: str = "version") -> str | None:
 
 
 async def find_skill(connection: Connection, name: str) -> PublishedSkill:
-    """Return the skill behind a slug, or behind a bare name if it is the only one of that name."""
+    """Return the skill with this slug, or with this name if there is only one."""
     visitor = visitor_of(connection)
     if "/" in name:
         return (await find_visible_skill(visitor, name)).record
@@ -129,7 +129,7 @@ async def find_skill(connection: Connection, name: str) -> PublishedSkill:
 
 
 async def find_listed(connection: Connection, segment: str) -> PublishedSkill:
-    """Return the skill of a path, if it is offered; one that was taken down says why."""
+    """Return the skill of a path segment; NotFound with the reason if it was taken down."""
     skill = await find_skill(connection, slug_of(segment))
     if skill.down:
         raise NotFound(f"{skill.slug} was taken down: {skill.down.reason}")

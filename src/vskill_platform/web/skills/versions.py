@@ -45,7 +45,7 @@ from vskill_platform.web.skills.shapes import (
 )
 from vskill_platform.web.skills.slugs import asked_version, find_listed
 
-#: More changed lines of one file, or on one page, make no reader wiser, and a browser slow.
+#: Limits of a diff, for one file and for one page.
 MAX_FILE_ROWS = 500
 MAX_ROWS = 2_000
 MAX_CHARACTERS = 200_000
@@ -58,7 +58,7 @@ New = Annotated[str, QueryParameter(name="to", max_length=100)]
 
 
 class DiffRow(msgspec.Struct, frozen=True):
-    #: The line's number before and after; None where it is not there.
+    #: Line number before and after; None if absent.
     old: int | None
     new: int | None
     text: str
@@ -79,7 +79,7 @@ async def skill_versions(request: WebRequest, opened: OpenSkill) -> Template:
 
 
 async def skill_diff(request: WebRequest, opened: OpenSkill) -> Template:
-    """Compare two versions; unless told, the newest with the one before."""
+    """Compare two versions; by default the newest and the one before."""
     slug = opened.skill.slug
     old, new = asked_version(request, "from"), asked_version(request, "to")
     found = await diff_of_skill(slug, old, new)
@@ -96,7 +96,7 @@ async def skill_diff(request: WebRequest, opened: OpenSkill) -> Template:
 
 
 def shown_changes(files: tuple[FileChange, ...]) -> list[ShownChange]:
-    """Give every line its numbers, as many as one page takes."""
+    """Return the changed lines with their numbers, as many as fit on one page."""
     room, shown = MAX_ROWS, []
     characters = MAX_CHARACTERS
     for change in files:
@@ -139,7 +139,7 @@ async def show_versions(
     limit: Limit = 20,
     cursor: FromQuery[str | None] = None,
 ) -> Response[VersionList]:
-    """List the versions, the newest first; at most 100 at once."""
+    """List the versions, newest first. At most 100 at once."""
     skill = await find_listed(request, slug)
     size, headers = clamp(limit, _MAX_VERSIONS)
     answer = await versions_of(skill.slug, start=read_offset(cursor, 0), limit=size)
@@ -150,7 +150,7 @@ async def show_versions(
 async def show_diff(
     request: WebRequest, slug: FromPath[str], old: Old = "", new: New = ""
 ) -> DiffAnswer:
-    """Say what changed from one version to another, as one text."""
+    """Show the changes between two versions as one text."""
     diff = await _diff(request, slug, old, new)
     kinds = [file.kind for file in diff.files]
     return DiffAnswer(
@@ -166,7 +166,7 @@ async def show_diff(
 async def compare_versions(
     request: WebRequest, slug: FromPath[str], old: Old = "", new: New = ""
 ) -> CompareAnswer:
-    """Say what changed from one version to another, file by file."""
+    """Show the changes between two versions, file by file."""
     diff = await _diff(request, slug, old, new)
     return CompareAnswer(source="local-content", files=[_compared(file) for file in diff.files])
 
@@ -186,7 +186,7 @@ async def show_version(
 
 
 async def versions_of(slug: str, *, start: int = 0, limit: int = _MAX_VERSIONS) -> VersionList:
-    """Return some versions of a skill, the newest first, and how many there are."""
+    """Return a page of the versions of a skill, newest first, and their number."""
     listed = await list_versions(slug)
     total = len(listed.versions)
     chosen = range(start, min(start + limit, total))
@@ -203,7 +203,7 @@ async def read_manifest(version: SkillVersion) -> str:
 
 
 def _item(listed: SkillVersions, place: int) -> VersionItem:
-    """Say what is known of a version; how far it can be trusted, of the offered one alone."""
+    """Describe a version; trust is for the latest one only."""
     row = listed.versions[place]
     version = row.version
     before = listed.versions[place + 1].version if place + 1 < len(listed.versions) else None
@@ -229,7 +229,7 @@ def _item(listed: SkillVersions, place: int) -> VersionItem:
 
 
 def _sum_up(old: SkillVersion | None, new: SkillVersion) -> str:
-    """Say what a version brought, by the names and digests of its files alone."""
+    """Summarize the changed files of a version, by path and digest."""
     if old is None:
         return "first version"
     before = {file.path: file for file in old.files}
@@ -250,7 +250,7 @@ async def _diff(request: WebRequest, slug: str, old: str, new: str) -> VersionDi
         raise InvalidInput("set both versions, such as ?from=1.0.0&to=1.0.1")
     try:
         return await diff_of_skill(skill.slug, old, new)
-    except NotFound as error:  # the skill is there: it is the version that cannot be meant
+    except NotFound as error:  # the skill exists, so the version in the query is wrong
         raise InvalidInput(str(error)) from error
 
 

@@ -115,7 +115,7 @@ async def drop_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
 
 
 async def _with_names(letters: list[DeadLetter]) -> list[tuple[DeadLetter, str, str]]:
-    """Return each with the id and the name of its submission."""
+    """Return each dead letter with the id and the name of its submission."""
     ids = [letter.key or "" for letter in letters]
     names = {one.id: one.skill_name for one in await get_submissions_fresh(ids)}
     return [
@@ -148,12 +148,12 @@ class Paused(Shape, frozen=True, kw_only=True):
 
 
 class Resumed(Paused, frozen=True, kw_only=True):
-    #: False if there was no pause to end.
+    #: False if the queue was not paused.
     was_paused: bool
 
 
 class RequeueRequest(Shape, frozen=True, kw_only=True):
-    """Some by their ids, or `all` that stand still."""
+    """Submissions by id, or `all` stuck ones."""
 
     ids: Annotated[tuple[Text, ...], msgspec.Meta(max_length=1000)] = ()
     all: bool = False
@@ -161,7 +161,7 @@ class RequeueRequest(Shape, frozen=True, kw_only=True):
 
 class Requeued(Shape, frozen=True, kw_only=True):
     requeued: list[str]
-    #: Each with its id and why.
+    #: Id and reason of each.
     failed: list[str]
 
 
@@ -180,7 +180,7 @@ class LetterList(Shape, frozen=True, kw_only=True):
 
 @operation(cache_control=NEVER_THE_SAME)
 async def list_stuck() -> StuckList:
-    """List what stands still."""
+    """List stuck submissions."""
     found = await get_stuck_submissions(get_now())
     return StuckList(
         stuck=[
@@ -199,7 +199,7 @@ async def list_stuck() -> StuckList:
 
 
 async def requeue_over_api(request: WebRequest, data: JSONBody[RequeueRequest]) -> Requeued:
-    """Bring what stands still back to its beginning."""
+    """Requeue stuck submissions."""
     if data.all == bool(data.ids):
         raise InvalidInput("give ids, or all: true")
     actor = visitor_of(request).name
@@ -210,7 +210,7 @@ async def requeue_over_api(request: WebRequest, data: JSONBody[RequeueRequest]) 
 
 
 async def pause_over_api(request: WebRequest, data: JSONBody[PauseRequest]) -> Paused:
-    """Hand out no work for a while; it ends by itself."""
+    """Pause the queue for a limited time."""
     until = await pause_queue(
         timedelta(seconds=data.ttl_seconds), actor=visitor_of(request).name, reason=data.reason
     )
@@ -218,7 +218,7 @@ async def pause_over_api(request: WebRequest, data: JSONBody[PauseRequest]) -> P
 
 
 async def resume_over_api(request: WebRequest) -> Resumed:
-    """End a pause, if there is one."""
+    """Resume the queue."""
     was_paused = await resume_queue(actor=visitor_of(request).name)
     return Resumed(paused_until=None, was_paused=was_paused)
 
@@ -226,9 +226,9 @@ async def resume_over_api(request: WebRequest) -> Resumed:
 async def list_dead_letters(
     cursor: FromQuery[str | None] = None, limit: Limit = 50
 ) -> Response[LetterList]:
-    """List messages that were given up; at most 100 at once."""
+    """List failed messages (dead letters). At most 100 at once."""
     size, headers = clamp(limit, _MAX_LETTERS)
-    # One more than is shown tells whether there is another page.
+    # Read one more, to know whether there is another page.
     found = await get_queue().dead_letters(after=read_number(cursor), limit=size + 1)
     letters = found[:size]
     answer = LetterList(
@@ -250,7 +250,7 @@ async def list_dead_letters(
 async def revive_over_api(
     request: WebRequest, message_id: Annotated[int, PathParameter(ge=0, le=2**62)]
 ) -> Ok:
-    """Queue one again; its submission starts over."""
+    """Requeue a failed message; its submission starts over."""
     await revive_dead_letter(message_id, actor=visitor_of(request).name)
     return Ok()
 
@@ -258,7 +258,7 @@ async def revive_over_api(
 async def drop_over_api(
     request: WebRequest, message_id: Annotated[int, PathParameter(ge=0, le=2**62)]
 ) -> Ok:
-    """Throw one away; its submission keeps its end."""
+    """Delete a failed message; its submission stays as it is."""
     await drop_dead_letter(message_id, actor=visitor_of(request).name)
     return Ok()
 

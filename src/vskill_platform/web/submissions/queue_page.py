@@ -1,4 +1,4 @@
-"""The queue for everybody: what came in, where it is, what became of it; all of it in the URL."""
+"""The public queue page: all submissions, with filters and paging in the URL."""
 
 import asyncio
 from typing import Any
@@ -28,7 +28,7 @@ _S = SubmissionState
 PAGE_SIZES = (25, 50, 100)
 _MAX_PAGE = 10_000
 _MAX_TEXT = 200
-#: The cards: what each is called, which states it counts, and how its list is sorted by itself.
+#: The cards: label, states, default sort order and color.
 GROUPS: dict[str, tuple[str, frozenset[SubmissionState], SubmissionSort, str]] = {
     "all": ("Total", frozenset(), SubmissionSort.NEWEST, ""),
     "active": ("In progress", STUCK_STATES, SubmissionSort.OLDEST, "info"),
@@ -43,7 +43,7 @@ GROUPS: dict[str, tuple[str, frozenset[SubmissionState], SubmissionSort, str]] =
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the URL asks for."""
+    """The query of the page."""
 
     show: str = "all"
     q: str = ""
@@ -51,11 +51,11 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     page: int = 1
     size: int = PAGE_SIZES[0]
     set: str = ""
-    #: Rows to point out, by id with commas between.
+    #: Ids of rows to highlight, separated by commas.
     highlight: str = ""
 
     def url(self, **changed: Any) -> str:
-        """Return the address of this list with something changed; what is usual is left out."""
+        """Return the URL with changes, without default values."""
         asked = msgspec.structs.asdict(msgspec.structs.replace(self, **changed))
         usual = msgspec.structs.asdict(Asked())
         query = {name: value for name, value in asked.items() if value != usual[name]}
@@ -109,7 +109,7 @@ async def _query(asked: Asked, visible: Visible) -> SubmissionQuery:
 
 
 def read_query(request: WebRequest) -> Asked:
-    """Read the URL; a value that cannot be meant is an error, not a guess."""
+    """Read the query; invalid values are an error."""
     given = {name: value for name, value in request.query_params.items() if value != ""}
     known = {name: given[name] for name in Asked.__struct_fields__ if name in given}
     try:
@@ -129,7 +129,9 @@ def _cards(asked: Asked, counts: dict[SubmissionState, int]) -> list[dict[str, A
     cards = []
     for name, (words, states, _, tone) in GROUPS.items():
         figure = sum(counts[state] for state in (states or SubmissionState))
-        href = Asked(size=asked.size).url(show=name)  # as many as it says, so without a search
+        href = Asked(size=asked.size).url(
+            show=name
+        )  # without the search text, so that the list has as many rows as the card says
         is_shown = name == asked.show
         cards.append(
             {"figure": figure, "words": words, "tone": tone if figure else "", "href": href,

@@ -1,4 +1,4 @@
-"""What the API takes and gives, in the words of its clients."""
+"""JSON of submissions, with the field names that existing clients use."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -17,24 +17,24 @@ class ChosenSkill(Shape, frozen=True, kw_only=True):
 
 
 class Privacy(StrEnum):
-    #: As it was, else for everybody.
+    #: Unchanged; public for a new skill.
     UNSAID = ""
     PUBLIC = "public"
-    #: For those of its namespace alone.
+    #: Visible to namespace members only.
     PRIVATE = "private"
 
 
 class NewSubmission(Shape, frozen=True, kw_only=True):
-    """A git repo, perhaps one folder of it, perhaps several."""
+    """A git repository: all of it, one folder or several."""
 
     repo_url: Text
     skill_path: Text = ""
     skill_name: Text = ""
     ref: Text = ""
     privacy: Privacy = Privacy.UNSAID
-    #: Several at once, each a submission of its own.
+    #: Several skills, each a separate submission.
     skills: Annotated[tuple[ChosenSkill, ...], msgspec.Meta(max_length=1000)] = ()
-    #: What the client calls itself; not kept.
+    #: Name of the client; not stored.
     source: Text = ""
     email: Text = ""
     tenant_id: Text | None = None
@@ -44,13 +44,13 @@ class UploadForm(Shape, frozen=True, kw_only=True):
     """One archive, or each file of a folder with its path as its name."""
 
     files: list[UploadFile]
-    #: Empty for the caller's own, or `@local` for nobody's.
+    #: Empty for the caller's own namespace, or `@local` without an account.
     namespace: Text = ""
     privacy: Privacy = Privacy.UNSAID
 
 
 class SubmissionAnswer(Shape, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of it: created, or one of the flags says what else."""
+    """The result: created, or the reason in one of the flags."""
 
     id: str
     submission_id: str
@@ -58,9 +58,9 @@ class SubmissionAnswer(Shape, frozen=True, kw_only=True, omit_defaults=True):
     created_at: datetime
     skill_name: str
     skill_path: str
-    #: Its place in the queue: 1 is next.
+    #: Position in the queue: 1 is next.
     position: int | None = None
-    #: Whether it may be further behind: places are counted up to 1,000.
+    #: Whether the position may be higher: positions are counted up to 1,000.
     position_is_minimum: bool = False
     duplicate: bool = False
     already_verified: bool = False
@@ -107,9 +107,9 @@ class SubmissionList(Shape, frozen=True, kw_only=True):
 
 
 class Positions(Shape, frozen=True, kw_only=True):
-    #: By the ids of submissions.
+    #: By submission id.
     positions: dict[str, int]
-    #: How many messages are in the queue, whoever they are about.
+    #: Number of messages in the queue.
     total: int
 
 
@@ -123,7 +123,7 @@ class EventItem(Shape, frozen=True, kw_only=True):
 
 
 class FailureItem(Shape, frozen=True, kw_only=True):
-    """Why a check could not be made or finished."""
+    """Why a check did not finish."""
 
     code: str
     title: str
@@ -136,9 +136,9 @@ class FailureItem(Shape, frozen=True, kw_only=True):
 
 class ScanItem(Shape, frozen=True, kw_only=True):
     verdict: str
-    #: Null if a failure kept the check from a result.
+    #: Null if the check did not finish.
     score: int | None
-    #: Empty if the check was finished. Each is also among the findings, for older clients.
+    #: Empty if the check finished. Each is also in `findings`, for older clients.
     failures: tuple[FailureItem, ...]
     findings: tuple[Finding, ...]
     scanner: str
@@ -169,18 +169,18 @@ class SubmissionDetail(Shape, frozen=True, kw_only=True):
     published_skill_name: str | None
     set_id: str | None
     position: int | None
-    #: Whether it may be further behind: places are counted up to 1,000.
+    #: Whether the position may be higher: positions are counted up to 1,000.
     position_is_minimum: bool
     next_step: str
-    #: What the caller may do with it now.
+    #: What the caller may do now.
     may_retry: bool
     may_withdraw: bool
     attempts: int
     scan_result: ScanItem | None
-    #: There whenever it is blocked.
+    #: Present if blocked.
     block_info: BlockInfo | None
     state_history: list[EventItem]
-    #: When it came to each state, and for how long it was in each.
+    #: Time of each state change, and duration of each state.
     stage_timings: dict[str, Any]
     timings: dict[str, float]
 

@@ -73,7 +73,7 @@ async def list_submissions(
     offset: Offset = 0,
     cursor: FromQuery[str | None] = None,
 ) -> Response[SubmissionList]:
-    """List submissions with their true total, at most 100 at once; `nextCursor` leads on."""
+    """List submissions with their total. At most 100 at once; use `nextCursor` for more."""
     visitor = visitor_of(request)
     if mine and visitor.user is None:
         raise NotSignedIn("sign in to list your own submissions")
@@ -103,10 +103,10 @@ async def list_submissions(
 async def show_positions(
     request: WebRequest, ids: Annotated[str, QueryParameter(max_length=5000)] = ""
 ) -> Positions:
-    """Say the places in the queue of up to 100 submissions, by ids with commas between.
+    """Show the queue positions of up to 100 submissions, by ids separated by commas.
 
-    1 is next; 1,001 stands for any place behind 1,000. One that does not wait, or that the caller
-    may not see, is left out.
+    1 is next; 1,001 means more than 1,000. Submissions that are not queued, or not visible to the
+    caller, are left out.
     """
     asked = tuple(dict.fromkeys(one for one in ids.split(",") if one))
     if not 1 <= len(asked) <= _MAX_IDS:
@@ -122,14 +122,14 @@ async def show_positions(
 
 
 async def show_submission(request: WebRequest, submission_id: FromPath[str]) -> SubmissionDetail:
-    """Show one with its history, its timings and what was found."""
+    """Show a submission with its history, timings and findings."""
     visitor = visitor_of(request)
     submission = (await find_visible_submission(visitor, submission_id)).record
     return submission_detail(await view_submission(visitor, submission))
 
 
 async def retry_over_api(request: WebRequest, submission_id: FromPath[str]) -> SubmissionDetail:
-    """Start an ended submission again, with whatever its source holds now."""
+    """Retry a completed submission with the current content of its source."""
     visitor = visitor_of(request)
     opened = await retry_submission(visitor, submission_id)
     return submission_detail(await view_submission(visitor, opened))
@@ -138,7 +138,7 @@ async def retry_over_api(request: WebRequest, submission_id: FromPath[str]) -> S
 async def withdraw_over_api(
     request: WebRequest, submission_id: FromPath[str], data: JSONBody[ReasonGiven]
 ) -> SubmissionDetail:
-    """End a submission without a verdict."""
+    """Withdraw a submission."""
     visitor = visitor_of(request)
     withdrawn = await withdraw_submission(visitor, submission_id, reason=data.reason)
     return submission_detail(await view_submission(visitor, withdrawn))

@@ -1,4 +1,4 @@
-"""From records of submissions to what the API says of them."""
+"""Converts submission records to the JSON of the API."""
 
 from datetime import datetime
 from itertools import pairwise
@@ -27,7 +27,7 @@ from vskill_platform.web.submissions.shapes import (
 )
 from vskill_platform.web.submissions.submission_view import SubmissionView
 
-#: Spans of the original's clients, each with the states that it is made of.
+#: Durations that existing clients read, and the states that they sum up.
 _SPANS = {"msInScanning": ("Tier1Scanning", "Tier2Scanning")}
 
 
@@ -52,7 +52,7 @@ def submit_answer(result: SubmitResult) -> SubmissionAnswer:
 
 
 def set_answer(done: SubmittedSet, repo_url: str) -> SubmissionsAnswer:
-    """Say what was taken and what was not; if nothing was, that is an error."""
+    """Return what was submitted and what was refused; raise if nothing was submitted."""
     taken = [submit_answer(member.result) for member in done.members if member.result]
     skipped = [
         RefusedSkill(path=member.skill.path, error=member.error)
@@ -122,7 +122,7 @@ def submission_detail(view: SubmissionView) -> SubmissionDetail:
 
 
 def scan_item(report: Report) -> ScanItem:
-    """Say what was found, without the secrets that it may be about."""
+    """Return a report without secrets."""
     return ScanItem(
         verdict=report.verdict,
         score=score_in(report),
@@ -149,15 +149,15 @@ def _failure(finding: Finding) -> FailureItem:
 
 
 def stage_timings(history: list[StateEvent]) -> dict[str, Any]:
-    """Say when it last came to each state, and how long the present walk took; never < 0.
+    """Return the time of each state change, and the durations of the current run; never negative.
 
-    How long it lay at an end before it was opened again says nothing about the walk.
+    Time in a final state before a retry does not count.
     """
     timings: dict[str, Any] = {}
     for event in history:
         timings[f"{_camel(event.to_state)}At"] = event.at
         if event.to_state is SubmissionState.TIER1_FAILED:
-            timings["rejectedAt"] = event.at  # the original had no word for who rejects
+            timings["rejectedAt"] = event.at  # existing clients know no difference
     walk = _present_walk(history)
     spent: dict[str, float] = {}
     for event, following in pairwise(walk):
@@ -174,7 +174,7 @@ def stage_timings(history: list[StateEvent]) -> dict[str, Any]:
 
 
 def _present_walk(history: list[StateEvent]) -> list[StateEvent]:
-    """Return the events from the last time that it began, until it came to an end."""
+    """Return the events of the last run: from its start to its final state."""
     ends = [event.to_state in TERMINAL_STATES for event in history]
     begins = [
         place for place, is_end in enumerate(ends) if not is_end and (place == 0 or ends[place - 1])

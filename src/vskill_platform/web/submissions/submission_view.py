@@ -1,6 +1,6 @@
-"""All that is known of a submission, what a visitor may do with it, and doing it.
+"""Everything about a submission, what a visitor may do with it, and doing it.
 
-Pages and API show and do the same.
+The pages and the API share this.
 """
 
 import asyncio
@@ -39,12 +39,12 @@ from vskill_platform.web.submissions.submit_limits import check_may_publish_ref
 
 _S = SubmissionState
 _SIBLINGS_AT_ONCE = 20
-#: Triggers whose actor is a person, and those whose actor is a part of the platform by its name.
+#: Triggers whose actor is a user, and those whose actor is a part of the platform.
 _BY_PEOPLE = frozenset({"submit", "withdraw", "requeue", "revive", "review", "unblock", "rescan"})
 _BY_PARTS = frozenset({"recover", "external-scan"})
-#: Stands in public for the name of a node, which often holds a host name and a process id.
+#: Shown to the public instead of the node name, which may contain a host name.
 _WORKER = "worker"
-#: What somebody who sent it in should know and can do now.
+#: What the submitter should know and can do.
 _NEXT_STEPS: dict[SubmissionState, str] = {
     _S.RECEIVED: "It is in the queue. You can close this page and come back later.",
     _S.TIER1_SCANNING: "It is being scanned, which takes seconds.",
@@ -59,14 +59,14 @@ _NEXT_STEPS: dict[SubmissionState, str] = {
     _S.DEQUEUED: "It was withdrawn. You can retry at any time.",
 }
 
-#: Files that were handed in do not change by themselves: trying again checks the same ones.
+#: Uploaded files do not change, so a retry checks the same files.
 _UPLOAD_STEPS: dict[SubmissionState, str] = {
     _S.TIER1_FAILED: "Fix the findings below and upload the files again. The same submission "
     "continues. Retrying without a new upload checks the same files.",
     _S.REJECTED: "See the reason below. If it is in the files, fix them and upload them again. "
     "Retrying without a new upload checks the same files.",
 }
-#: A walk has begun and has not found anything yet.
+#: Being processed, without a report yet.
 _NOT_CHECKED_YET = frozenset({_S.RECEIVED, _S.TIER1_SCANNING})
 
 
@@ -75,15 +75,15 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
     history: list[StateEvent]
     report: Report | None
     external: list[ExternalScan]
-    #: Its place in the queue: 1 is next, None if it does not wait, MAX_POSITION + 1 if it is
-    #: further behind than is counted.
+    #: Position in the queue: 1 is next, None if not queued, MAX_POSITION + 1 if it is beyond the
+    #: counted positions.
     position: int | None
-    #: When the queue goes on in which it waits; None if it does not wait, or not for that.
+    #: When the paused queue resumes; None if it is not queued or not paused.
     paused_until: datetime | None
     next_step: str
     may_retry: bool
     may_withdraw: bool
-    #: Whether other skills came in with it.
+    #: Whether other skills were submitted with it.
     has_siblings: bool
 
     @property
@@ -92,18 +92,18 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_far_behind(self) -> bool:
-        """Tell whether it is further behind in the queue than places are counted."""
+        """Tell whether its position is beyond the counted ones."""
         return (self.position or 0) > MAX_POSITION
 
     @property
     def moves_soon(self) -> bool:
-        """Tell whether it is a matter of seconds: not of a person, a pause or others' scanners."""
+        """Tell whether it changes within seconds: no review, pause or scanner is pending."""
         is_on_its_way = self.submission.state in STUCK_STATES
         return is_on_its_way and not self.submission.waiting and self.paused_until is None
 
     @property
     def is_report_of_before(self) -> bool:
-        """Tell whether what was found was found by the check before the one that is due."""
+        """Tell whether the report is of the previous check."""
         return self.report is not None and self.submission.state in _NOT_CHECKED_YET
 
     @property
@@ -116,7 +116,7 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def view_submission(visitor: Visitor, submission: Submission) -> SubmissionView:
-    """Gather all that is known of a submission, and what this visitor may do with it."""
+    """Return everything about a submission, and what this visitor may do with it."""
     waits = submission.state is SubmissionState.RECEIVED
     may_act = visitor.may(Right.SUBMIT, get_settings()) and await may_act_in(
         visitor, namespace_of(submission.source)
@@ -153,7 +153,7 @@ def _next_step(submission: Submission) -> str:
 
 
 async def _has_siblings(visitor: Visitor, submission: Submission) -> bool:
-    """Tell whether others came in with it that this visitor may see."""
+    """Tell whether other submissions of its set are visible to this visitor."""
     together = await get_submission_set(submission.set_id) if submission.set_id else None
     ids = [one for one in together.submission_ids if one != submission.id] if together else []
     for start in range(0, len(ids), _SIBLINGS_AT_ONCE):
@@ -165,7 +165,7 @@ async def _has_siblings(visitor: Visitor, submission: Submission) -> bool:
 
 
 def _shown_history(visitor: Visitor, history: list[StateEvent]) -> list[StateEvent]:
-    """Return the history; on which machine a worker runs is told to operators alone."""
+    """Return the history; node names are for operators only."""
     if visitor.may(Right.OPERATE, get_settings()):
         return history
     before: StateEvent | None = None
@@ -178,16 +178,16 @@ def _shown_history(visitor: Visitor, history: list[StateEvent]) -> list[StateEve
 
 
 def _is_by_a_person(event: StateEvent, before: StateEvent | None) -> bool:
-    """Tell whether the actor is somebody who sent it in, retried it or decided about it."""
-    if event.trigger == "retry":  # a worker tries again what is still on its way
+    """Tell whether the actor of an event is a user."""
+    if event.trigger == "retry":  # workers retry submissions in progress
         return event.from_state in TERMINAL_STATES
-    if event.trigger == "publish":  # a reviewer's approval, or the end of a check
+    if event.trigger == "publish":  # after a review, or after a check
         return before is not None and before.trigger == "review"
     return event.trigger in _BY_PEOPLE
 
 
 async def _shown_report(submission_id: str) -> Report | None:
-    """Return what was found, without the secrets that it may be about."""
+    """Return the report without secrets."""
     report = await get_report(submission_id)
     if report is None:
         return None
@@ -196,7 +196,7 @@ async def _shown_report(submission_id: str) -> Report | None:
 
 
 async def retry_submission(visitor: Visitor, submission_id: str) -> Submission:
-    """Try again; whoever may submit the source may."""
+    """Retry a submission; allowed to anybody who may submit its source."""
     submission = (await find_visible_submission(visitor, submission_id)).record
     await check_may_act_in(visitor, namespace_of(submission.source))
     may_replace_ref = await check_may_publish_ref(visitor, submission.source)
@@ -211,10 +211,10 @@ async def withdraw_submission(visitor: Visitor, submission_id: str, *, reason: s
 
 
 async def _is_theirs(visitor: Visitor, submission: Submission) -> bool:
-    """Tell whether it is theirs to end: as an operator, an owner, or who has sent it in.
+    """Tell whether a visitor may withdraw a submission: operator, owner or submitter.
 
-    Where a namespace has owners, who sent something in before that has no say any more. Who had
-    not signed in cannot show that it is theirs.
+    If the namespace has owners, the submitter alone may not. An anonymous submitter cannot be
+    verified.
     """
     settings = get_settings()
     if visitor.may(Right.OPERATE, settings):
@@ -228,14 +228,14 @@ async def _is_theirs(visitor: Visitor, submission: Submission) -> bool:
 
 
 async def of_set(set_id: str) -> dict[str, Any]:
-    """Return what limits a list to a set: its members, also those that had come in before it."""
+    """Return the filter for a set: its members, including those submitted before."""
     found = await get_submission_set(set_id) if set_id else None
     ids = found.submission_ids if found else ()
     return {"ids": ids} if ids else {"set_id": set_id}
 
 
 async def positions_of(rows: list[SubmissionRow]) -> dict[str, int]:
-    """Return the places in the queue of those rows that wait in it; see MAX_POSITION."""
+    """Return the queue positions of the queued rows; see MAX_POSITION."""
     waiting = [row.id for row in rows if row.state is SubmissionState.RECEIVED]
     places = await asyncio.gather(*map(get_queue().position, waiting))
     return {row_id: place for row_id, place in zip(waiting, places, strict=True) if place}

@@ -60,7 +60,7 @@ _NOTHING_NEW = "Nothing new: the flags of each submission say why"
 async def create_submission(
     request: WebRequest, data: JSONBody[NewSubmission]
 ) -> Response[SubmissionAnswer | SubmissionsAnswer]:
-    """Submit a skill of a git repo, or several with `skills`; 200 if it was known already."""
+    """Submit a skill of a git repository, or several with `skills`. 200 if nothing is new."""
     visitor, is_private = visitor_of(request), data.privacy is Privacy.PRIVATE
     source = _read_source(data.repo_url, data.skill_path, data.ref)
     if data.skills:
@@ -88,9 +88,9 @@ async def upload_submission(
     request: WebRequest,
     data: Annotated[UploadForm, Body(media_type=RequestEncodingType.MULTI_PART)],
 ) -> Response[SubmissionsAnswer]:
-    """Submit files: one archive, or each file of a folder under its path in it.
+    """Upload files: one archive, or the files of a folder with their paths.
 
-    200 if nothing of it was new.
+    200 if nothing is new.
     """
     done = await submit_files(
         visitor_of(request),
@@ -103,7 +103,7 @@ async def upload_submission(
 
 @operation(also=(422, 424), changes=False)
 async def discover_skills(request: WebRequest, data: JSONBody[DiscoverRequest]) -> Discovered:
-    """Look which skills a repo holds; nothing is submitted."""
+    """List the skills of a repository without submitting them."""
     source = _read_source(data.repo_url, data.path, data.ref)
     async with looked_through(visitor_of(request), source) as discovery:
         found = [
@@ -120,7 +120,7 @@ async def discover_skills(request: WebRequest, data: JSONBody[DiscoverRequest]) 
 
 
 def _status_of_set(done: SubmittedSet) -> int:
-    """Return 201 if something new came of it."""
+    """Return 201 if anything was created."""
     made = [_status(member.result) for member in done.members if member.result]
     return max(made, default=HTTP_200_OK)
 
@@ -134,7 +134,7 @@ def _read_source(url: str, path: str, ref: str) -> Source:
 
 
 async def _only_skill(visitor: Visitor, source: Source, name: str) -> Source:
-    """Return the one skill of a repo, or the one of that name; else say what there is."""
+    """Return the only skill of a repository, or the one with this name; else raise."""
     async with looked_through(visitor, source) as discovery:
         skills = [skill for skill in discovery.skills if not name or skill.name == name]
     if not skills:
@@ -151,7 +151,7 @@ async def _only_skill(visitor: Visitor, source: Source, name: str) -> Source:
 
 @operation(max_body=MAX_CALLBACK_BYTES)
 async def external_scan_callback(request: WebRequest) -> Response[dict[str, str]]:
-    """Take a signed answer, once; docs/external-scanners.md says what it must look like."""
+    """Receive the signed result of a third-party scanner, once; see docs/external-scanners.md."""
     is_taken = await take_callback(
         str(request.path_params["scan_id"]),
         await request.body(),

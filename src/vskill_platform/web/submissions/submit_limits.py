@@ -22,14 +22,14 @@ from vskill_platform.stores.source_submissions import find_other_ref
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
 from vskill_platform.web.http.rate_limits import who_asks
 
-#: How many skills somebody who has not signed in sends in with one request.
+#: Skills in one request without an account.
 MOST_UNSIGNED = 50
 _DIGEST_BYTES = 12
 _ASK_AGAIN = timedelta(minutes=1)
 
 
 def check_count(visitor: Visitor, count: int) -> None:
-    """Refuse heaps from nobody: each skill costs a fetch and a scan."""
+    """Limit anonymous requests: each skill costs a fetch and a scan."""
     if visitor.user is None and count > MOST_UNSIGNED:
         raise NotAllowed(
             f"submitting {count} skills at once requires signing in; without, the limit is "
@@ -38,9 +38,9 @@ def check_count(visitor: Visitor, count: int) -> None:
 
 
 def group_of(visitor: Visitor) -> str:
-    """Return who takes turns in the queue: a user, or the address of somebody unknown.
+    """Return the fair-queueing group: the user, or the address without an account.
 
-    Of an address only a digest is kept, and only as long as the message.
+    Of an address only a digest is stored, and only as long as the message.
     """
     if visitor.user:
         return visitor.user.name
@@ -49,7 +49,7 @@ def group_of(visitor: Visitor) -> str:
 
 
 async def check_pending(visitor: Visitor, count: int) -> None:
-    """Refuse more than a share of the queue to one address without a sign-in."""
+    """Limit the queued submissions of one address without an account."""
     if visitor.user is not None:
         return
     most, pending = (
@@ -65,11 +65,11 @@ async def check_pending(visitor: Visitor, count: int) -> None:
 
 
 async def check_may_replace(visitor: Visitor, source: Source) -> bool:
-    """Refuse files for what somebody else has handed in and published, or is about to.
+    """Refuse an upload that would replace a skill of another submitter.
 
-    Where a namespace has owners, its rights decide. In one that belongs to nobody everybody may
-    begin something, but not go on with what is another's: who had not signed in cannot show that
-    it is theirs. Uploads have no refs that one could replace, so the answer is no.
+    If the namespace has owners, their rights decide. In one without owners anybody may start a
+    skill, but only its submitter may update it, and an anonymous submitter cannot be verified.
+    Returns False, because uploads have no ref to replace.
     """
     known = await _known(source)
     if known is None or visitor.may(Right.OPERATE, get_settings()):
@@ -87,12 +87,11 @@ async def check_may_replace(visitor: Visitor, source: Source) -> bool:
 
 
 async def check_may_publish_ref(visitor: Visitor, source: Source) -> bool:
-    """Refuse a ref of a published skill other than the one its latest version came from.
+    """Refuse another branch or tag than the one the latest version came from.
 
-    It would become the latest version, so a stranger could roll a skill back to an old branch or
-    tag. Owners of the namespace, where it has some, and reviewers may publish any ref: for them
-    the answer is yes. For others it is no, and another ref may be published before theirs is
-    checked, so the worker asks again.
+    It would become the latest version, so anybody could roll a skill back to an old ref. Owners of
+    the namespace and reviewers may publish any ref: returns True. For others it returns False, and
+    the worker checks again, because another ref may be published first.
     """
     if source.kind is not SourceKind.GIT or visitor.may(Right.OPERATE, get_settings()):
         return True
@@ -115,10 +114,9 @@ async def _known(source: Source) -> Submission | None:
 
 
 async def charge_upload(visitor: Visitor, namespace: str, size: int) -> None:
-    """Count an upload against the quotas of the day; raise TooMany if it does not fit.
+    """Count an upload against the daily quotas; raise TooMany if they are exceeded.
 
-    What somebody uploads to a namespace of their own, or of owners who let them, is their own
-    affair: the policy bounds that.
+    Namespaces with owners are exempt: the policy limits them.
     """
     settings = get_settings()
     is_own = visitor.user is not None and namespace == own_namespace(visitor.user.name)

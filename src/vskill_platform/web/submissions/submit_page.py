@@ -50,16 +50,16 @@ from vskill_platform.web.submissions.submit_skills import (
 )
 
 _K = SubmitKind
-#: So many of those that were not taken are told why.
+#: Refused skills that are listed with their reason.
 _MAX_REFUSED = 5
 _TAKEN = frozenset({_K.CREATED, _K.REQUEUED})
-#: What is said of those that there is nothing new to check of: of one, and of several.
+#: Messages for skipped skills: singular and plural.
 _SKIPPED: dict[SubmitKind, tuple[str, str]] = {
     _K.PENDING: ("is already in progress", "are already in progress"),
     _K.ALREADY_VERIFIED: ("is already published", "are already published"),
     _K.BLOCKED: ("is on the blocklist", "are on the blocklist"),
 }
-#: What the form can say about what went wrong; all else is not about what was typed.
+#: Errors that the form shows; others get an error page.
 _SHOWN_ERRORS = (InvalidInput, NotAllowed, SourceError, TooMany)
 _STATUSES = {
     TooMany: HTTP_429_TOO_MANY_REQUESTS,
@@ -70,7 +70,7 @@ _FIELDS = ("source", "path", "ref", "namespace", "private")
 
 
 def refused(submitted: SubmittedSet) -> str:
-    """Say why those that were not taken were not; empty if all were."""
+    """Return the reasons of refused skills; empty if none was refused."""
     reasons = [
         f"{member.skill.path or member.skill.name}: {member.error}"
         for member in submitted.members
@@ -81,7 +81,7 @@ def refused(submitted: SubmittedSet) -> str:
 
 
 def what_was_taken(submitted: SubmittedSet) -> tuple[str, str]:
-    """Say how many were taken and what was skipped; return the kind of news and the words."""
+    """Summarize a submitted set as the kind and the text of a flash message."""
     kinds = Counter(member.result.kind for member in submitted.members if member.result)
     taken = sum(kinds[kind] for kind in _TAKEN)
     skipped = [
@@ -106,7 +106,7 @@ async def submit_page(request: WebRequest) -> Template:
 
 @operation(max_body=MAX_FORM_BYTES, takes_files=True)
 async def submit_form(request: WebRequest) -> Response[Any]:
-    """Take what was typed or dropped; a repo with several skills leads to a choice."""
+    """Submit the form; a repository with several skills leads to a choice."""
     form = await request.form()
     typed = _typed(form)
     visitor, is_private = visitor_of(request), typed["private"] == "yes"
@@ -127,7 +127,7 @@ async def submit_form(request: WebRequest) -> Response[Any]:
 
 @operation(max_body=MAX_PATHS_BYTES)
 async def submit_chosen_form(request: WebRequest) -> Response[Any]:
-    """Take the skills that were ticked."""
+    """Submit the selected skills."""
     form = await request.form()
     typed = _typed(form)
     paths = [path for path in form.getall("paths", []) if isinstance(path, str)]
@@ -144,7 +144,7 @@ async def submit_chosen_form(request: WebRequest) -> Response[Any]:
 
 
 async def _submit_repo(request: WebRequest, source: Source, *, is_private: bool) -> Response[Any]:
-    """Submit the one skill of a repo; let the visitor choose if there are more."""
+    """Submit the only skill of a repository, or let the visitor choose."""
     skills = await _skills_of(visitor_of(request), source)
     if len(skills) == 1:
         submitted = await submit_chosen(
@@ -167,7 +167,7 @@ async def _skills_of(visitor: Visitor, source: Source) -> tuple[FoundSkill, ...]
 def _choice(
     source: Source, skills: tuple[FoundSkill, ...], *, is_private: bool, is_again: bool = False
 ) -> Template:
-    """Show what there is to choose from; *again* if nothing was ticked."""
+    """Show the skills to choose from; *is_again* if none was selected."""
     context = {
         "source": source,
         "skills": skills,
@@ -192,9 +192,9 @@ async def _form_page(
 
 
 async def _own_namespaces(request: WebRequest) -> list[str]:
-    """Return where this visitor's files may go: members see, and do not hand in.
+    """Return the namespaces that this visitor may upload to; members may not.
 
-    None at all for a visitor without a name where the place of the nameless belongs to somebody.
+    Empty without an account if `@local` has owners.
     """
     visitor = visitor_of(request)
     user = visitor.user
@@ -205,7 +205,7 @@ async def _own_namespaces(request: WebRequest) -> list[str]:
 
 
 async def _say(request: WebRequest, typed: dict[str, str], error: VskillError) -> Response[Any]:
-    """Show the form again as it was filled in, with what to do about it."""
+    """Show the form again with its values and the error."""
     page = await _form_page(request, typed, error)
     page.status_code = next(
         (code for kind, code in _STATUSES.items() if isinstance(error, kind)), HTTP_400_BAD_REQUEST
@@ -216,7 +216,7 @@ async def _say(request: WebRequest, typed: dict[str, str], error: VskillError) -
 
 
 def _lead_to(submitted: SubmittedSet) -> Redirect:
-    """Lead to the one submission, or to the list of those that came in together."""
+    """Redirect to the submission, or to the list of the set."""
     if not submitted.submission_ids:
         raise InvalidInput(refused(submitted))
     if len(submitted.members) == 1:
@@ -244,6 +244,6 @@ def _typed(form: FormMultiDict) -> dict[str, str]:
 
 
 def _uploads(form: FormMultiDict) -> list[UploadFile]:
-    """Return the files of a form; a browser sends an empty one if none was chosen."""
+    """Return the files of a form; browsers send an empty one if none was chosen."""
     parts = [part for part in form.getall("files", []) if isinstance(part, UploadFile)]
     return [part for part in parts if part.filename]

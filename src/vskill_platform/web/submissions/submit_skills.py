@@ -1,6 +1,6 @@
-"""What a visitor sends in, by address or by file: checked against their rights, then submitted.
+"""Submits repositories and uploads of a visitor after checking rights and quotas.
 
-Pages and API go the same way.
+The pages and the API share this.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -46,32 +46,32 @@ from vskill_platform.web.submissions.submit_limits import (
     group_of,
 )
 
-#: The largest that is taken, and a little for what stands between the files.
+#: The largest upload, plus multipart overhead.
 MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
 _LOOK_AGAIN = timedelta(seconds=5)
-#: Looking through a repo or an archive takes a process and a folder each. A host may answer as
-#: slowly as it likes, so that who waits for one keeps nobody from handing in files.
+#: Looking through a repository or an archive takes a process and a folder each. A Git host may be
+#: slow, so repositories and uploads have separate limits.
 _looks = ConcurrencyQuota(in_all=4, each=1, what="looking through a repo", retry_after=_LOOK_AGAIN)
 _uploads = ConcurrencyQuota(in_all=4, each=1, what="handing in files", retry_after=_LOOK_AGAIN)
 
 
 class UploadedFile(msgspec.Struct, frozen=True):
-    #: As the sender calls it; a path if it is one of a folder.
+    #: Name given by the sender; a path if it is in a folder.
     name: str
     content: bytes
 
 
 def skill_folder(path: str) -> str:
-    """Return the folder of a skill, also if its manifest was named."""
+    """Return the folder of a skill, also from the path of its SKILL.md."""
     folder, _, name = path.rpartition("/")
     return folder if name == MANIFEST else path
 
 
 @asynccontextmanager
 async def looked_through(visitor: Visitor, source: Source) -> AsyncIterator[Discovery]:
-    """Look which skills a repo holds; only some at once, the others come back later.
+    """Find the skills of a repository; limited in number at a time.
 
-    Whoever may not submit it does not learn what is in it, nor whether it is there.
+    Visitors who may not submit it do not learn whether it exists.
     """
     await check_may_act_in(visitor, namespace_of(source))
     if known := await find_block(source):
@@ -82,7 +82,7 @@ async def looked_through(visitor: Visitor, source: Source) -> AsyncIterator[Disc
 
 
 async def submit_source(visitor: Visitor, source: Source, *, is_private: bool) -> SubmitResult:
-    """Submit one skill of a repo."""
+    """Submit one skill of a repository."""
     await _check_namespace(visitor, namespace_of(source), is_private=is_private)
     may_replace_ref = await check_may_publish_ref(visitor, source)
     await check_pending(visitor, 1)
@@ -98,7 +98,7 @@ async def submit_source(visitor: Visitor, source: Source, *, is_private: bool) -
 async def submit_chosen(
     visitor: Visitor, source: Source, paths: Sequence[str], *, is_private: bool
 ) -> SubmittedSet:
-    """Submit several skills of a repo."""
+    """Submit several skills of a repository."""
     await _check_namespace(visitor, namespace_of(source), is_private=is_private)
     check_count(visitor, len(paths))
     await check_pending(visitor, len(paths))
@@ -115,7 +115,7 @@ async def submit_chosen(
 async def submit_files(
     visitor: Visitor, parts: Sequence[UploadFile], *, namespace: str = "", is_private: bool
 ) -> SubmittedSet:
-    """Submit every skill in an archive, or in the files of a folder."""
+    """Submit all skills of an archive or of an uploaded folder."""
     namespace = checked_namespace(namespace or _own_namespace(visitor))
     if not namespace.startswith("@"):
         raise InvalidInput(f"{namespace!r}: files are uploaded to a namespace such as @ada")
@@ -137,7 +137,7 @@ async def submit_files(
 
 @asynccontextmanager
 async def _read(visitor: Visitor, parts: Sequence[UploadFile]) -> AsyncIterator[list[UploadedFile]]:
-    """Read the files of a form once it is this visitor's turn: until then they lie on the disk."""
+    """Read the uploaded files when a slot is free; until then they are on disk."""
     try:
         with _uploads.held_by(who_asks(visitor)):
             yield [UploadedFile(part.filename, await part.read()) for part in parts]
