@@ -55,8 +55,8 @@ _PROBLEM_CONTENT = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Prob
 
 _ABOUT = (
     "Write slugs such as `ada/notes/tidy` with slashes or with %2F. Errors are problem+json with a "
-    "stable `code` and a `hint` that says what to do. Reads have an ETag. Authenticate with a "
-    "token: `Authorization: Bearer vsk_…`"
+    "stable `code` and a `hint` that says what to do. Reads have an ETag. Authenticate "
+    "with a token: `Authorization: Bearer vsk_…`"
 )
 
 
