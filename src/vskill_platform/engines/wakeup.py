@@ -10,6 +10,10 @@ class Doorbell:
         self._rings = 0
         self._waiting: set[asyncio.Future[None]] = set()
 
+    @property
+    def is_awaited(self) -> bool:
+        return bool(self._waiting)
+
     def ticket(self) -> int:
         return self._rings
 

@@ -181,6 +181,8 @@ class SqliteEngine:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
             if look % LOOKS_PER_FILE_CHECK == 0:
                 self._watch.look()
+            if not (self._doorbell.is_awaited or self._queue_doorbell.is_awaited):
+                continue  # a busy worker need not know; a change is still new at the next look
             # When the files are not ours any more, whoever waits looks itself and hears it.
             version = (_data_version(self._lookout), self._watch.problem)
             if version != seen:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import apsw
 
-from vskill_platform.engines.checks import check_key, check_keys
+from vskill_platform.engines.checks import check_keys
 from vskill_platform.engines.ports import (
     ABSENT,
     MAX_VALUE_BYTES,
@@ -44,26 +44,18 @@ def check_operations(operations: Sequence[Operation]) -> None:
     check_keys([each.key for each in operations if isinstance(each, _ON_RECORDS)])
     for operation in operations:
         if isinstance(operation, Put):
-            check_keys(operation.marks)
+            if operation.marks:
+                check_keys(operation.marks)
+            _check_size(operation.value)
         elif isinstance(operation, Send):
-            _check_send(operation)
-        content = (
-            operation.value
-            if isinstance(operation, Put)
-            else operation.body
-            if isinstance(operation, Send)
-            else b""
-        )
-        if len(content) > MAX_VALUE_BYTES:
-            raise InvalidInput(
-                f"{len(content):,} bytes are too many, {MAX_VALUE_BYTES:,} is the limit"
-            )
+            names = (operation.key, operation.group or None, operation.resource or None)
+            check_keys([name for name in names if name is not None])
+            _check_size(operation.body)
 
 
-def _check_send(send: Send) -> None:
-    for text in (send.key, send.group or None, send.resource or None):
-        if text is not None:
-            check_key(text)
+def _check_size(content: bytes) -> None:
+    if len(content) > MAX_VALUE_BYTES:
+        raise InvalidInput(f"{len(content):,} bytes are too many, {MAX_VALUE_BYTES:,} is the limit")
 
 
 def apply_operations(transaction: Transaction, operations: Sequence[Operation]) -> int:

@@ -1,13 +1,16 @@
 """Hearing of what other processes write goes on, whatever happens."""
 
 import asyncio
+from datetime import timedelta
 
 import apsw
 
 from tests.contracts.asking import GUARD_SECONDS, start_waiting
 from tests.unit.engines.sqlite.spied_connections import spied_connections
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Engine, Send
+from vskill_platform.engines.ports import Engine, Put, Send
+
+_LEASE = timedelta(minutes=1)
 
 
 class Blindfold:
@@ -20,8 +23,8 @@ class Blindfold:
 
     async def wait_for_failed_looks(self, engine: Engine) -> None:
         async with asyncio.timeout(GUARD_SECONDS):
-            while self._failed_looks < 3:
-                await engine.revision()
+            while self._failed_looks < 3:  # it looks only while somebody waits
+                await engine.queue.receive(1, lease=_LEASE, wait=timedelta(milliseconds=50))
 
     def take_off(self) -> None:
         self._connection.authorizer = None
@@ -76,3 +79,18 @@ async def test_an_engine_closes_even_if_looking_failed(url: str) -> None:
     again = await open_engine(url, create=False)
     assert await again.commit([Send(b"")]) == 1
     await again.close()
+
+
+async def test_a_change_that_came_while_nobody_waited_is_found_by_the_next_who_waits(
+    url: str,
+) -> None:
+    engine, other = await open_engine(url), await open_engine(url)
+    ticket = await engine.revision()
+    await other.commit([Put("sub:1", b"from afar")])
+
+    async with asyncio.timeout(GUARD_SECONDS):
+        change = await anext(aiter(engine.changes(after=ticket)))
+
+    assert change.keys == ("sub:1",)
+    await engine.close()
+    await other.close()
