@@ -43,6 +43,19 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
         "source code of the project",
         (r"git bundle create|git archive\b|zip -\w*r\w* \S+ \.(?=\s|$)", _UPLOAD),
     ),
+    (Act.REVERSE_SHELL, "awk", (r"/inet/tcp/\d+/[\w.-]{3,100}/\d+", r"getline")),
+    (
+        Act.REVERSE_SHELL,
+        "ssh",
+        (r"\bssh\b[^\n|;]{0,120}\s-\w{0,4}R\s{0,2}\d+:(?:localhost|127\.0\.0\.1|0\.0\.0\.0):22\b",),
+    ),
+    (
+        Act.DELETE,
+        "files of the user",
+        (
+            r"\bfind\s+[\"']?(?:/|~|\$HOME|\$\{HOME\})[\"']?\s[^\n;|]{0,200}(?:-delete\b|-exec\s+(?:rm|shred)\b)",
+        ),
+    ),
     (
         Act.READ_SECRET,
         "browser cookies",
@@ -50,7 +63,7 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     ),
     (
         Act.READ_SECRET,
-        "saved tokens",
+        "printed tokens",
         (
             _TOKENS,
             _UPLOAD,
@@ -62,7 +75,8 @@ _MAY = re2.compile(
     r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.|Fernet|AES\.new|\.encrypt\("
     r"|openssl enc|createCipheriv|git bundle|git archive|zip -|browser_?cookie|pycookiecheat"
     r"|chrome_cookies|gh auth token|kubectl get secret|gcloud auth print|aws configure export"
-    r"|op item get|vault kv get|docker-credential-"
+    r"|op item get|vault kv get|docker-credential-|/inet/tcp/|\bssh\b.{0,120}R"
+    r"|\bfind\b.{0,220}-(?:delete|exec)"
 )
 
 

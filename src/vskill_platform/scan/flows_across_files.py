@@ -15,16 +15,16 @@ from vskill_platform.scan.skill_files import Role
 
 _DONE = frozenset({Role.SCRIPT, Role.INSTRUCTION})
 _DOUBTFUL = ANONYMOUS | {HostClass.UNKNOWN, HostClass.FREE, HostClass.PLACEHOLDER}
-_READS = frozenset({Act.READ_SECRET, Act.READ_ALL_ENV, Act.TELL_SECRET})
+_READS = frozenset({Act.READ_SECRET, Act.READ_ALL_ENV})
 _SENDS = frozenset({Act.SEND, Act.TELL_SEND})
-#: What programs read for themselves and their own service.
-_OWN = ("env file", ".env", "skill", "agent", "memory", "metadata")
+#: Secrets that no program needs for its own service.
+_FOREIGN = ("ssh", "cloud", "browser", "wallet", "password store", "history", "system")
 
 
 def flows_across_files(facts: Iterable[Placed]) -> Iterator[Placed]:
     """Yield the first secret that is read once more for each other file that sends."""
     known = [one for one in facts if one.role in _DONE]
-    reads = [one for one in known if one.fact.act in _READS and not _is_own(one)]
+    reads = [one for one in known if one.fact.act in _READS and _is_foreign(one)]
     sends = [one for one in known if _is_doubtful(one)]
     if not reads or not sends:
         return
@@ -45,8 +45,10 @@ def flows_across_files(facts: Iterable[Placed]) -> Iterator[Placed]:
         yield Placed(fact=fact, path=path, role=send.role, row=send.row)
 
 
-def _is_own(placed: Placed) -> bool:
-    return any(word in placed.fact.detail.lower() for word in _OWN)
+def _is_foreign(placed: Placed) -> bool:
+    if placed.fact.act is Act.READ_ALL_ENV:
+        return True
+    return any(word in placed.fact.detail.lower() for word in _FOREIGN)
 
 
 def _is_doubtful(placed: Placed) -> bool:

@@ -33,27 +33,37 @@ _IS_LEET = re.compile(
 #: A digit may stand for two letters.
 _LETTERS = (str.maketrans(_DIGITS, "oieastbgsa"), str.maketrans(_DIGITS, "oleastbgsa"))
 _MIN_LEET = 3
-_MAY = re2.compile(
-    rf"[A-Za-z]{_SYMBOL}{{1,3}}[A-Za-z]|(?:\b[A-Za-z][.\-_*·•~| ]){{3}}[A-Za-z]\b"
-    rf"|[a-z]-\r?\n|[A-Za-z][{_DIGITS.replace('$', '')}$][A-Za-z]"
+#: Each says quickly whether a text could hold such a spelling.
+_MAY_HAVE_SYMBOLS = re2.compile(f"[A-Za-z]{_SYMBOL}{{1,3}}[A-Za-z]{_SYMBOL}{{1,3}}[A-Za-z]")
+_MAY_BE_APART = re2.compile(r"(?:\b[A-Za-z][.\-_*·•~| ]){3}[A-Za-z]\b")
+_MAY_BE_BROKEN = re2.compile(r"[a-z]-\r?\n")
+_MAY_BE_LEET = re2.compile(
+    rf"(?:[A-Za-z][{_DIGITS}]+[A-Za-z]\S*[ \t]+(?:\S+[ \t]+){{0,4}}){{2}}"
+    rf"\S*[A-Za-z][{_DIGITS}]+[A-Za-z]"
 )
 #: Items of a list, rows of a table and headings.
-_ITEM = re.compile(r"^[ \t>]*(?:[-*+•][ \t]+|\(?\d{1,3}[.)][ \t]+|#{1,6}[ \t]+|\|)(.*)$")
+_MARK = r"[ \t>]*(?:[-*+•][ \t]+|\(?\d{1,3}[.)][ \t]+|#{1,6}[ \t]+|\|)"
+_ITEM = re.compile(rf"^{_MARK}(.*)$")
+_RUN = re.compile(rf"(?m)(?:^{_MARK}[^\n]{{1,80}}(?:\n(?:[ \t]*\n)?|\Z)){{3,}}")
 _RULE = re.compile(r"^[ \t|:-]*$")
 _LABEL = re.compile(r"^(?:\d{1,3}|step|text|no|nr|#)$", re.IGNORECASE)
 _MAX_WORDS, _MIN_ITEMS = 6, 3
+#: Items of a list that is one are longer for the most part.
+_MAX_AVERAGE = 5
 
 
 def other_spellings(text: str) -> Iterator[str]:
     """Yield the text in plain spelling where it is written in another; lines stay lines."""
-    if _MAY.search(text.encode(errors="replace")):
-        plain = _joined_letters(text)
-        for letters in _LETTERS:
-            spelled = _without_leet(plain, letters)
-            if spelled != text:
-                yield spelled
-            if spelled == plain:
-                break
+    raw = text.encode(errors="replace")
+    plain = text
+    if _MAY_HAVE_SYMBOLS.search(raw) or _MAY_BE_APART.search(raw):
+        plain = _joined_letters(plain)
+    if _MAY_BE_BROKEN.search(raw):
+        plain = _BROKEN.sub(_unbroken, plain)
+    if _MAY_BE_LEET.search(raw):
+        yield from {_without_leet(plain, letters): None for letters in _LETTERS}
+    elif plain != text:
+        yield plain
     if joined := _joined_items(text):
         yield joined
 
@@ -62,12 +72,10 @@ def _joined_letters(text: str) -> str:
     lines = text.split("\n")
     for number, line in enumerate(lines):
         is_marked = not line.isascii() and _WITH_SYMBOLS.search(line)
-        if is_marked:
-            line = _MARKED.sub("", line)  # noqa: PLW2901 - the next step goes on with it
-        if is_marked or _APART.search(line):
-            lines[number] = _APART_SHORT.sub(lambda found: _NOT_LETTER.sub("", found[0]), line)
-    text = "\n".join(lines)
-    return _BROKEN.sub(_unbroken, text) if "-\n" in text or "-\r" in text else text
+        bare = _MARKED.sub("", line) if is_marked else line
+        if is_marked or _APART.search(bare):
+            lines[number] = _APART_SHORT.sub(lambda found: _NOT_LETTER.sub("", found[0]), bare)
+    return "\n".join(lines)
 
 
 def _unbroken(found: re.Match[str]) -> str:
@@ -92,23 +100,37 @@ def _spell(word: str, letters: dict[int, int]) -> str:
 
 def _joined_items(text: str) -> str:
     """Put the words of many short items in a row on the line of the first one."""
-    lines = text.split("\n")
-    joined = [""] * len(lines)
-    has_any = False
+    joined: dict[int, str] = {}
+    at, number = 0, 0
+    for found in _RUN.finditer(text):
+        number += text.count("\n", at, found.start())
+        at = found.start()
+        joined |= _sentences(found[0].split("\n"), number)
+    if not joined:
+        return ""
+    lines = [""] * (max(joined) + 1)
+    for line, words in joined.items():
+        lines[line] = words
+    return "\n".join(lines)
+
+
+def _sentences(lines: list[str], first: int) -> dict[int, str]:
+    """Return the words of each run of short items, by the line that it begins in."""
+    found: dict[int, str] = {}
     run: list[tuple[int, str]] = []
-    for number, line in enumerate([*lines, "."]):
+    for number, line in enumerate([*lines, "."], first):
         if not line or line.isspace() or (run and _RULE.match(line)):
             continue
-        item = _ITEM.match(line) if number < len(lines) else None
+        item = _ITEM.match(line)
         words = _words_of(item[1]) if item else ""
         if item and words.count(" ") < _MAX_WORDS:
             run.append((number, words))
             continue
-        if len(run) >= _MIN_ITEMS:
-            joined[run[0][0]] = " ".join(words for _, words in run if words)
-            has_any = True
+        sentence = " ".join(words for _, words in run if words)
+        if len(run) >= _MIN_ITEMS and sentence.count(" ") < _MAX_AVERAGE * len(run):
+            found[run[0][0]] = sentence
         run = []
-    return "\n".join(joined) if has_any else ""
+    return found
 
 
 def _words_of(item: str) -> str:

@@ -185,6 +185,12 @@ def read_told_in_code(text: str, first_line: int) -> list[Fact]:
     return read_prose(Paragraphs(words, first_line)) if words.strip() else []
 
 
+def not_said_again(told: list[Fact], shown: list[Fact]) -> list[Fact]:
+    """Leave out what was read as shown words already: a rule may count how often it is said."""
+    known = {(fact.act, fact.line) for fact in shown}
+    return [fact for fact in told if (fact.act, fact.line) not in known]
+
+
 def _find(text: str, only: frozenset[Act] | None) -> list[tuple[Act, int, int]]:
     acts, patterns = _lexicon()
     places = None if only is None else _places_of(only)
@@ -272,14 +278,15 @@ def _links_in(part: Paragraphs, paragraph: str, words: str, start: int) -> list[
     facts: dict[tuple[int, str, str], Fact] = {}
     for link in _LINK.finditer(paragraph):
         path = link[0].find("/", len("https://"))
-        artefact = _ARTEFACT.search(link[0], path) if path > 0 else None
+        is_file = path > 0 and _ARTEFACT.search(link[0], path) is not None
         host = next(iter(hosts_in(link[0])), None)
-        if host is None or not (is_told or artefact):
+        host_class = classify_host(host) if host else None
+        is_file |= host_class is HostClass.DROP and path > 0
+        if host is None or not (is_told or is_file):
             continue
-        host_class = classify_host(host)
         if host_class is HostClass.LOCAL:
             continue
-        detail = "file" if artefact else "setup" if is_setup else "page"
+        detail = "file" if is_file else "setup" if is_setup else "page"
         line = part.line_at(part.shown, start + link.start())
         if (line, host, detail) not in facts:
             lines = part.lines_between(part.shown, start + link.start(), start + link.end())

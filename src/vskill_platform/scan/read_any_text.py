@@ -33,7 +33,7 @@ _TRIGGER = re2.compile(
     rb"\bnc\b|ncat|netcat|socat|\bbash\b|\bsh\b|\bzsh\b|osascript|certutil|mshta|bitsadmin|rundll32|"
     rb"regsvr32|schtasks|crontab|launchctl|authorized_keys|rm -rf|xattr|spctl|do shell script|"
     rb"system\s?\(|popen|getruntime|process\.start|os\.execute|command::new|loadstring|\bscp\b|rsync|"
-    rb"shell_exec|passthru|proc_open|launchpath|setenforce|\bufw\b|xmrig|\bpip3? install|"
+    rb"shell_exec|passthru|proc_open|launchpath|setenforce|\bufw\b|\bpip3? install|"
     rb"\bnpm (?:i|install)\b|nslookup|\bdig\b|claude |execcmd|execute_process|local-exec|pbpaste|"
     rb"xclip|kubectl|\bgit push|"
     rb"socket|createobject|xmlhttp|id_rsa|id_ed25519|\.aws|\.ssh"
@@ -89,14 +89,18 @@ _FETCH = (
 )
 _RUN_FETCHED = re.compile(
     rf"(?:{_EVALUATE}|\binclude(?:_once)?\b|\brequire(?:_once)?\b)[^\n]{{0,80}}{_FETCH}[^\n]{{0,80}}https?://"
-    r"|\b(?:include|require)(?:_once)?\s?\(?\s?[\"']https?://",
+    r"|\b(?:include|require)(?:_once)?\s?\(?\s?[\"']https?://"
+    r"|\bexecute(?:global)?\s\(?\w{1,40}\.responsetext",
     re.IGNORECASE,
 )
 _FETCHED_NAME = re.compile(
     rf"([$@]?[A-Za-z_]\w{{0,40}})\s?:?=\s?[^|\n]{{0,60}}{_FETCH}[^\n]{{0,80}}https?://[^\n]{{0,200}}",
     re.IGNORECASE,
 )
-_MAY_RUN_FETCHED = re2.compile(f"(?i){_FETCH}".encode())
+_MAY_RUN_FETCHED = re2.compile(f"(?i){_RUN_FETCHED.pattern}".encode())
+_MAY_NAME_FETCHED = re2.compile(
+    rf"(?i)[A-Za-z_]\w*\s?:?=\s?[^|\n]*{_FETCH}[^\n]*https?://".encode()
+)
 _ALL_VARIABLES = re.compile(
     r"ENV\.to_h|ENV\.to_a|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b|\$_SERVER\b|"
     r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|std::env::vars\(|getenv\(\)"
@@ -121,7 +125,7 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
     runs_others = is_code and _RUNS_OTHERS.search(raw) is not None
     if runs_others or _TRIGGER.search(raw):
         facts += _commands(text, _ANY_STRING if runs_others else _TRIGGER)
-        if _MAY_RUN_FETCHED.search(raw):
+        if _MAY_RUN_FETCHED.search(raw) or (is_code and _MAY_NAME_FETCHED.search(raw)):
             facts += islice(_fetched_and_run(text), _MAX_LINES)
         if _MAY_RUN_DECODED.search(raw):
             facts += islice(_decoded_and_run(text), _MAX_LINES)
@@ -223,6 +227,7 @@ def _fact(act: Act, text: str, found: re.Match[str]) -> Fact:
 
 def _secret_and_address(text: str) -> list[Fact]:
     """Return a place of secrets and an address that is no vendor's, if a program names both."""
+    text = _LISTED.sub("/", text)  # File.join(home, ".aws", "credentials")
     places = secrets_in(text)
     variables = _ALL_VARIABLES.search(text)
     if not places and not variables:

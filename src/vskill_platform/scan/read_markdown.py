@@ -24,6 +24,7 @@ from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.paragraphs import Paragraphs
 from vskill_platform.scan.prose import (
     TOLD_BY_CODE,
+    not_said_again,
     read_prose,
     read_told_in_code,
     read_words_in_code,
@@ -99,6 +100,7 @@ class Markdown:
             whole = self._only(code)
             self._told_by_code = read_words_in_code(whole, 1, TOLD_BY_CODE)
             self._shown_by_code = read_told_in_code(whole, 1)
+            self._told_by_code = not_said_again(self._told_by_code, self._shown_by_code)
 
     def facts(self) -> list[Placed]:
         """Return everything that the text does and says."""

@@ -16,6 +16,7 @@ from vskill_platform.scan.masked_hosts import read_masked_hosts
 from vskill_platform.scan.paragraphs import Paragraphs
 from vskill_platform.scan.prose import (
     TOLD_BY_CODE,
+    not_said_again,
     read_prose,
     read_told_in_code,
     read_words_in_code,
@@ -98,6 +99,7 @@ class _AnyText:
         if self._is_code:
             self._told = read_words_in_code(self._text, 1, TOLD_BY_CODE)
             self._shown = read_told_in_code(self._text, 1)
+            self._told = not_said_again(self._told, self._shown)
         elif suffix_of(self._file.path) not in FORMATS:
             self._told = read_prose(Paragraphs(self._text, 1))
 
@@ -126,6 +128,7 @@ class _Code:
     def read_words(self) -> None:
         self._told = read_words_in_code(self._text, 1, TOLD_BY_CODE)
         self._shown = read_told_in_code(self._text, 1)
+        self._told = not_said_again(self._told, self._shown)
 
     def facts(self) -> list[Placed]:
         file = self._file

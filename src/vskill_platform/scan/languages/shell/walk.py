@@ -186,9 +186,9 @@ def _assign(state: State, word: Word) -> bool:
     return True
 
 
-#: A program's name with letters left out, in a folder of programs or by itself.
+#: A program's name with letters left out, in a folder of programs.
 _PATTERN_NAME = re.compile(
-    r"(?:/(?:[\w?*\[\]]+/){1,3})?(?=[^/]*[a-z])(?=[^/]*[?*\[])([a-z0-9?*\[\]]{2,20})"
+    r"/(?:[\w?*\[\]]+/){1,3}(?=[^/]*[a-z])(?=[^/]*[?*\[])([a-z0-9?*\[\]]{2,20})"
 )
 
 
