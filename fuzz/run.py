@@ -45,7 +45,7 @@ def main() -> int:
     for name in names:
         outcomes.append(_fuzz(name, options.seconds))
         _print(outcomes[-1])
-    return 1 if any(outcome.found for outcome in outcomes) else 0
+    return 1 if any(outcome.found or not outcome.executions for outcome in outcomes) else 0
 
 
 def _options() -> argparse.Namespace:

@@ -9,7 +9,8 @@ import re
 import shlex
 import tomllib
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -28,6 +29,11 @@ FENCES = {"json": "json", "jsonc": "json", "yaml": "yaml", "yml": "yaml", "toml"
 #: A YAML parser takes a second for a megabyte; a file of settings is far smaller.
 _MAX_YAML = 200_000
 _MAX_DEPTH = 40
+#: For each sign, the YAML parser looks at every bracket that is open; and it calls itself for each
+#: level, so that very many of them end the process.
+_MAX_OPEN = 500
+_ITEMS_IN_ITEMS = re.compile(r"(?:[-?:][^\S\n]+){500}")
+_BRACKETS = re.compile(r"[][{}]")
 _MAX_VALUES = 20_000
 _MAX_TEXT = 400_000
 _MAX_COMMANDS = 2_000
@@ -75,7 +81,7 @@ def read_settings(text: str, kind: str) -> Settings:
     try:
         tree = _PARSERS[kind](text)
     except (ValueError, RecursionError, yaml.YAMLError):
-        tree = dict(_lines(text)) if kind != "json" else None
+        tree = _lines(text) if kind != "json" else None
     _Walk(text, found).walk(tree)
     return found
 
@@ -89,10 +95,19 @@ def _json(text: str) -> Any:
 
 
 def _yaml(text: str) -> Any:
-    if len(text) > _MAX_YAML:
-        return list(_lines(text))
+    if len(text) > _MAX_YAML or _is_nested_deeply(text):
+        return _lines(text)
     documents = yaml.compose_all(text, Loader=yaml.CSafeLoader)
     return [_plain(document, {}, 0) for document in documents]
+
+
+def _is_nested_deeply(text: str) -> bool:
+    if _ITEMS_IN_ITEMS.search(text):
+        return True
+    if text.count("[") + text.count("{") <= _MAX_OPEN:
+        return False
+    steps = (1 if bracket in "[{" else -1 for bracket in _BRACKETS.findall(text))
+    return max(accumulate(steps), default=0) > _MAX_OPEN
 
 
 def _plain(node: yaml.Node, known: dict[int, Any], depth: int) -> Any:
@@ -119,9 +134,9 @@ def _ini(text: str) -> Any:
     return [{key: value} for key, value in _INI.findall(text)]
 
 
-def _lines(text: str) -> Iterator[tuple[str, str]]:
-    for key, value in _YAML_LINE.findall(text):
-        yield key, value.strip("'\"")
+def _lines(text: str) -> list[dict[str, str]]:
+    """Read line by line; lines with the same key, or with none, do not replace each other."""
+    return [{key: value.strip("'\"")} for key, value in _YAML_LINE.findall(text)]
 
 
 _PARSERS: dict[str, Callable[[str], Any]] = {

@@ -93,6 +93,9 @@ GROWING = {
     "escaped quotes": ("a.json", '"' + '\\"' * 200_000),
     "blank lines of settings": ("a.ini", "\n" * 500_000),
     "blank lines of broken settings": ("a.yaml", "k: [\n" + "\n" * 190_000),
+    "open brackets of settings": ("a.yaml", "[" * 190_000),
+    "items in items of settings": ("a.yaml", "- " * 95_000),
+    "keys in keys of settings": ("a.yaml", "? " * 95_000),
     "escaped values": (
         "a.json", json.dumps([f"\u00fc value number {at} of it" for at in range(20_000)], indent=0),
     ),

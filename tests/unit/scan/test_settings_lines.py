@@ -26,3 +26,18 @@ def test_very_many_values_that_are_not_found_are_not_searched_in_the_whole_file_
         walk._line_of(f"value number {number} of it")
 
     assert walk._searched < settings_files._MAX_SEARCHED + len(text)
+
+
+def test_each_line_of_broken_settings_is_read() -> None:
+    text = "run: [\nrun: curl https://a.acme.dev\n- first text of these\n- second text of these\n"
+
+    found = read_settings(text, "yaml")
+
+    assert (2, "curl https://a.acme.dev") in found.commands
+    assert [text for _, text in found.texts][-2:] == ["first text of these", "second text of these"]
+
+
+def test_settings_that_are_too_long_for_the_parser_are_read_line_by_line() -> None:
+    text = "run: curl https://a.acme.dev\n" + "#" * settings_files._MAX_YAML
+
+    assert read_settings(text, "yaml").commands == [(1, "curl https://a.acme.dev")]
