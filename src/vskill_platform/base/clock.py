@@ -1,4 +1,4 @@
-"""What time it is, as something that can be handed in."""
+"""The clock, as an object that can be replaced in tests."""
 
 from datetime import UTC, datetime
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Limits of a process: ours, but never above those that the operator or the system has set.
+"""Resource limits of processes, never above those that the operator or the system has set.
 
 Only root may raise a hard limit, so nothing here tries to. A limit that is already lower than ours
 (`ulimit -v`, `LimitAS=` of systemd, `prlimit`) stays in force.
@@ -10,10 +10,10 @@ from pathlib import Path
 from vskill_platform.errors import ConfigError
 
 _MIB = 1024 * 1024
-#: More are of no use, and slow down programs that close them one by one.
+#: More are of no use, and slow down programs that close all descriptors one by one.
 _MANY_FILES = 65_536
 _OPEN_FILES = Path("/dev/fd")
-#: An ordinary skill takes a fifth of this address space, the largest honest ones nearly all of it.
+#: A typical skill needs a fifth of this address space, the largest legitimate ones nearly all.
 MIN_CHECK_MEMORY_BYTES = 256 * _MIB
 
 
@@ -23,7 +23,7 @@ def effective_limit(kind: int, wanted: int) -> int:
 
 
 def limit_memory(memory_bytes: int) -> None:
-    """Bound the address space of this process for good, but for raising the soft limit again."""
+    """Limit the address space of this process (the soft limit)."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(
         resource.RLIMIT_AS, (effective_limit(resource.RLIMIT_AS, memory_bytes), hard)
@@ -33,8 +33,7 @@ def limit_memory(memory_bytes: int) -> None:
 def limit_cpu(seconds: int) -> None:
     """End this process once it has used so much processor time, counted from its start.
 
-    Unlike memory, a later call may raise it: a process that does one piece of work after the other
-    gets time for each.
+    A later call may raise it: a long-lived process gets new time for each piece of work.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (_lowest(seconds, hard), hard))
@@ -47,7 +46,7 @@ def forbid_core_dumps() -> None:
 def limit_child(
     pid: int, *, file_bytes: int | None = None, memory_bytes: int | None = None
 ) -> None:
-    """Bound a program that was just started, and all that it starts; it cannot undo it."""
+    """Limit a program that was just started and everything it starts, for good."""
     if not hasattr(resource, "prlimit"):  # pragma: no cover - not on Linux
         return
     wanted = {
@@ -66,7 +65,7 @@ def limit_child(
 
 
 def raise_file_limit() -> int:
-    """Use the open files that the hard limit allows; return how many more can be opened."""
+    """Raise the limit of open files to the hard limit; return how many more can be opened."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _lowest(_MANY_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -78,7 +77,7 @@ def raise_file_limit() -> int:
 def check_memory_limit() -> None:
     """Refuse to start under a memory limit that fails every check: good skills would be rejected.
 
-    Each check is a process of its own with the same limit, so that of this process tells.
+    Each check is a process with the same limit as this one.
     """
     limit = effective_limit(resource.RLIMIT_AS, MIN_CHECK_MEMORY_BYTES)
     if limit < MIN_CHECK_MEMORY_BYTES:

@@ -1,4 +1,4 @@
-"""Many awaits at once, none of which spoils another."""
+"""Run many awaitables concurrently; one that fails does not affect the others."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -18,9 +18,9 @@ async def settle(
     *,
     at_once: int = READS_AT_ONCE,
 ) -> list[Result | Exception]:
-    """Run *work* on all items side by side; return each result or error, in order.
+    """Run *work* on all items concurrently; return each result or error, in order.
 
-    Cancellation is not an error here: it ends every run and travels on.
+    Cancellation is not treated as an error: it cancels every run and propagates.
     """
     outcomes: list[Result | Exception] = []
     runs: list[asyncio.Future[Result]] = []

@@ -1,4 +1,4 @@
-"""Errors of a machine that has run out of something: no fault of a request or of a skill."""
+"""Errors of a machine that is out of disk space, descriptors or memory: not a skill's fault."""
 
 import errno
 import os
@@ -8,30 +8,30 @@ _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE})
 _NO_MEMORY = frozenset({errno.ENOMEM})
 _SHORTAGES = _NO_SPACE | _NO_DESCRIPTORS | _NO_MEMORY
-#: How other programs say the same.
+#: How other programs report the same.
 _NO_SPACE_IN_WORDS = tuple(os.strerror(number) for number in _NO_SPACE)
-#: One skill with its archive takes no more: who fails with so much room has itself to blame.
+#: No skill with its archive needs more: with so much free, the skill is at fault.
 ROOM_BYTES = 96 * 1024 * 1024
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Tell whether the system refused something for want of space, descriptors or memory."""
+    """Tell whether the system is out of disk space, descriptors or memory."""
     return isinstance(error, OSError) and error.errno in _SHORTAGES
 
 
 def says_no_space(complaint: str) -> bool:
-    """Tell whether a program complains about a full disk, and that may be true.
+    """Tell whether a program reports a full disk, and the disk really is full.
 
-    A complaint can hold the words of a stranger's host, so that the disk is asked too.
+    The message can contain text of a remote host, so it alone proves nothing.
     """
     return any(words in complaint for words in _NO_SPACE_IN_WORDS) and not has_room()
 
 
 def is_machine_short(error: BaseException) -> bool:
-    """Tell whether trying the same again, later, is the only remedy.
+    """Tell whether the machine is at fault, so that only a later retry can help.
 
-    A skill that fills a disk which has room without it is not the machine's fault. Ask once the
-    files of the failed work are gone.
+    A skill that fills a disk which otherwise has room is not the machine's fault. Call this after
+    the files of the failed work were removed.
     """
     is_space = isinstance(error, OSError) and error.errno in _NO_SPACE
     return is_shortage(error) and not (is_space and has_room())

@@ -1,12 +1,12 @@
-"""Hostile text made fit to be shown: what a terminal or a browser would obey is spelled out."""
+"""Untrusted text made safe to show: control and bidi characters are escaped."""
 
 import re
 import unicodedata
 from collections.abc import Callable
 
-#: Look like nothing at all, though they count as printable.
+#: Invisible, although Unicode calls them printable.
 _BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
-#: Stands for a character that would change how others are shown, or not be seen.
+#: Replaces a character that is invisible or would change how others are shown.
 _SPELLED = "⟨U+{:04X}⟩"
 SPELLED_OUT = re.compile(r"⟨U\+[0-9A-F]{4,6}⟩")
 _SELECTORS = range(0xE0100, 0xE01F0)
@@ -15,13 +15,13 @@ _MOST_REMEMBERED = 10_000
 
 
 def show(text: str, *, limit: int = 0) -> str:
-    """Return *text* on one line with nothing in it that acts; cut it after *limit* characters."""
+    """Return *text* on one line, with control characters escaped, cut after *limit* characters."""
     shown = text if is_harmless(text) else text.translate(_shown_as)
     return f"{shown[: limit - 1]}…" if limit and len(shown) > limit else shown
 
 
 def show_lines(text: str) -> str:
-    """Return *text* with its line ends, and nothing else in it that acts."""
+    """Return *text* with its line breaks and all other control characters escaped."""
     return "\n".join(map(show, text.split("\n")))
 
 
@@ -30,7 +30,7 @@ def is_harmless(text: str) -> bool:
 
 
 def quiet_json(encoded: bytes) -> bytes:
-    """Escape in JSON what would act on whoever prints it; the values stay the same."""
+    """Escape control characters in JSON text; the values stay the same."""
     if encoded.isascii() and b"\x7f" not in encoded:
         return encoded
     return encoded.decode().translate(_json_as).encode()
@@ -45,7 +45,7 @@ def _show_character(char: str) -> str:
 
 
 def _is_seen(char: str) -> bool:
-    """Tell whether a character is shown as what it is and changes nothing around it."""
+    """Tell whether a character is visible and does not change how others are shown."""
     return char.isprintable() and char not in _BLANKS and ord(char) not in _SELECTORS
 
 
@@ -58,7 +58,7 @@ def _escape_in_json(char: str) -> str:
 
 
 class _Remembered(dict[int, str]):
-    """How each character is shown, remembered: a text has few that differ, and many in all."""
+    """A cache of how each character is shown: a text has few different characters."""
 
     def __init__(self, show_one: Callable[[str], str]) -> None:
         super().__init__()

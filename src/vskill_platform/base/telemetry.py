@@ -1,4 +1,4 @@
-"""Logs: one line an event, for people on a terminal and as JSON for machines."""
+"""Logging: one line per event, as text for people and as JSON for machines."""
 
 import logging
 import sys
@@ -11,9 +11,9 @@ import structlog
 from vskill_platform.base.safe_stderr import guard_stderr
 from vskill_platform.base.show_text import show, show_lines
 
-#: They tell of every request, and at their most talkative what is in it; we say what matters.
+#: These log every request, and at DEBUG its content; we log what matters ourselves.
 _TALKATIVE = ("httpx2", "httpcore2")
-#: What takes more than a line to tell.
+#: Values that take more than one line.
 _NOT_FOR_ONE_LINE = frozenset({"exc_info", "exception", "stack"})
 _PARTS_WORDS = frozenset(" =\"'")
 
@@ -23,7 +23,7 @@ def get_logger(name: str) -> structlog.stdlib.BoundLogger:
 
 
 def set_up_logs(*, level: str, as_json: bool) -> None:
-    """Send every log line, ours and the libraries', to stderr in one form."""
+    """Send every log line, ours and the libraries', to stderr in one format."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -33,7 +33,7 @@ def set_up_logs(*, level: str, as_json: bool) -> None:
     renderer = _choose_renderer(as_json=as_json)
     if safe:
         safe.say_dropped = lambda lines: str(renderer(None, "warning", _dropped_event(lines)))
-    # Ours go straight to stderr: the way through the standard library costs more than the line.
+    # Ours go straight to stderr: the standard library would cost more than the line itself.
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
@@ -75,7 +75,7 @@ def _choose_renderer(*, as_json: bool) -> structlog.typing.Processor:
 
 
 def _quiet_traceback(out: TextIO, failure: structlog.typing.ExcInfo) -> None:
-    """Write a traceback; the error in it may quote what somebody else wrote."""
+    """Write a traceback with untrusted text escaped."""
     written = StringIO()
     structlog.dev.plain_traceback(written, failure)
     out.write(show_lines(written.getvalue()))
@@ -84,7 +84,7 @@ def _quiet_traceback(out: TextIO, failure: structlog.typing.ExcInfo) -> None:
 def quiet_values(
     _logger: structlog.typing.WrappedLogger, _method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
-    """Spell out in an event what a terminal would obey; the renderer adds colours afterwards."""
+    """Escape control characters in an event; the renderer adds colours afterwards."""
     return {
         key: (show_lines if key in _NOT_FOR_ONE_LINE else show)(value)
         if isinstance(value, str)
@@ -99,7 +99,7 @@ _WITH_TRACEBACK = structlog.dev.ConsoleRenderer(colors=False, exception_formatte
 def render_line(
     logger: structlog.typing.WrappedLogger, method: str, event: structlog.typing.EventDict
 ) -> str:
-    """Write an event as the renderer for terminals does, without its colours, in half the time."""
+    """Format an event like structlog's console renderer without colours, in half the time."""
     if not _NOT_FOR_ONE_LINE.isdisjoint(event):
         return _WITH_TRACEBACK(logger, method, quiet_values(logger, method, event))
     at, level, what = (event.pop(key) for key in ("timestamp", "level", "event"))
@@ -115,6 +115,6 @@ def _in_words(found: object) -> str:
 
 
 def _in_a_line(text: object) -> str:
-    """Let nothing that somebody else has written look like a line of ours, or colour it."""
+    """Keep untrusted text from forging a log line or its colour."""
     words = str(text)
     return words if words.isprintable() else repr(words)

@@ -1,8 +1,9 @@
-"""Work on hostile data in processes that can be killed: one that breaks spoils nothing but its own.
+"""Run many pieces of work on hostile data in forked processes that can be killed.
 
-A worker that hangs is killed, one that eats memory or processor time is ended by the system, and
-one that fails tells why and ends. Each is replaced by a fresh one, so that the outcome of a piece
-of work never depends on what was done before it.
+For commands without event loop and threads; `base/off_loop.py` says when to use this. A worker that
+hangs is killed, one that uses too much memory or processor time is ended by the system, and one
+that fails reports why and ends. Each is replaced by a new one, so that the result of a piece of
+work never depends on the work before it.
 """
 
 import gc
@@ -26,13 +27,13 @@ Item = TypeVar("Item")
 #: hostile data must not be able to make us build objects of its choice, as a pickle would.
 Work = Callable[[Item], bytes]
 
-#: How many pieces of work wait inside of a worker, so that it never waits for us.
+#: How many pieces of work a worker has queued, so that it never waits for the parent.
 _AHEAD = 4
-#: A worker is replaced after so many, so that nothing adds up.
+#: A worker is replaced after so many, so that leaks do not add up.
 _MAX_PIECES = 500
 #: How many bytes a number has: that of a piece of work, or the length of an answer before it.
 _NUMBER = 8
-#: What is longer is no answer.
+#: A longer answer is an error.
 _MAX_ANSWER_BYTES = 256 * 1024 * 1024
 #: What a pipe holds.
 _CHUNK = 64 * 1024
@@ -40,7 +41,7 @@ _DONE, _BROKEN, _GONE = b"+", b"-", b""
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What one piece of work may cost."""
+    """The limits of one piece of work."""
 
     seconds: float = 30.0
     memory_bytes: int = 1024 * 1024 * 1024
@@ -57,7 +58,7 @@ def run_in_workers(
     work: Work[Item], items: Sequence[Item], *, processes: int, bounds: Bounds
 ) -> Generator[Outcome, None, None]:
     """Yield the outcome of each piece of work, in the order of *items*, as soon as it is known."""
-    gc.freeze()  # what the workers share with us stays shared
+    gc.freeze()  # the collector would touch, and so copy, pages that the workers share with us
     pool = _Pool(work, items, bounds)
     outcomes: dict[int, Outcome] = {}
     try:
@@ -103,7 +104,7 @@ class _Pool(Generic[Item]):
                 self._replace(worker)
 
     def _wait(self, seconds: float) -> set[int]:
-        """Return the ends of the workers that have said something or have gone."""
+        """Return the descriptors of the workers that have answered or ended."""
         poll = select.poll()
         for worker in self._workers:
             poll.register(worker.answers, select.POLLIN)
@@ -120,16 +121,16 @@ class _Pool(Generic[Item]):
 
     def _lose(self, worker: "_Worker", message: bytes) -> Iterator[tuple[int, Outcome]]:
         worker.kill()
-        # A worker that had done other work may have broken because of that: it is tried afresh.
+        # If the worker did other work before, that may be the reason: try again in a new one.
         if worker.pending and not worker.pieces:
             reason = message[1:].decode(errors="replace") or worker.how_it_ended()
             yield worker.pending.popleft(), Failure(reason)
         self._replace(worker)
 
     def _supply(self, worker: "_Worker") -> None:
-        """Give the worker more to do, or let it go when it has done enough."""
+        """Give the worker more to do, or end it when it has done enough."""
         is_old = worker.pieces + len(worker.pending) >= _MAX_PIECES
-        # The last ones are shared out, else some workers would be idle while others have a queue.
+        # The last pieces are spread, so that no worker is idle while another has a queue.
         while self._todo and not is_old and len(worker.pending) < self._share():
             worker.tell(self._todo.popleft())
         if not worker.pending:
@@ -155,7 +156,7 @@ class _Pool(Generic[Item]):
         if not process:
             try:
                 self._serve(their_orders, their_answers, [our_orders, our_answers, *foreign])
-            finally:  # whatever happens, a worker never goes on with what we do
+            finally:  # whatever happens, a worker never continues with the parent's code
                 os._exit(1)
         os.close(their_orders)
         os.close(their_answers)
@@ -167,7 +168,7 @@ class _Pool(Generic[Item]):
         """Answer until the other end is closed; runs in the worker."""
         with _LastWords(answers):
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for us, and we kill them
-            for other in foreign:  # else the worker would not notice that we have gone
+            for other in foreign:  # else the worker would not notice that the parent has ended
                 os.close(other)
             bounds = self._bounds
             forbid_core_dumps()
@@ -178,7 +179,7 @@ class _Pool(Generic[Item]):
 
 
 class _Worker:
-    """Our end of a process that answers what it is told, in order."""
+    """The parent's side of a worker process, which answers its requests in order."""
 
     def __init__(self, process: int, orders: int, answers: int) -> None:
         self.orders, self.answers = orders, answers
@@ -193,13 +194,13 @@ class _Worker:
         if not self.pending:
             self.busy_since = time.monotonic()
         self.pending.append(number)
-        with suppress(OSError):  # it has died: that is heard in a moment
+        with suppress(OSError):  # it has died, which the next read reports
             os.write(self.orders, number.to_bytes(_NUMBER))
 
     def hear(self) -> list[bytes]:
-        """Return what it has said to the end; if nothing can follow, that is the last message."""
+        """Return its complete answers; if it has ended, the last one says so."""
         chunk = os.read(self.answers, _CHUNK)
-        is_first = not self._heard  # for the rest of an answer it has as long as for the work
+        is_first = not self._heard  # the rest of an answer may take as long as the work
         self._heard += chunk
         messages = list(self._messages())
         if messages or is_first:
@@ -223,7 +224,7 @@ class _Worker:
             return
         os.kill(self._process, signal.SIGKILL)
         _, status = os.waitpid(self._process, 0)
-        self._process = 0  # from here on, the number may be that of another process
+        self._process = 0  # from here on, the system may reuse the process id
         self._exit_code = os.waitstatus_to_exitcode(status)
         os.close(self.orders)
         os.close(self.answers)
@@ -242,7 +243,7 @@ def _say(answers: int, message: bytes) -> None:
 
 
 class _LastWords:
-    """Whatever ends a worker, it says why first; there is nothing to go on with afterwards."""
+    """Reports whatever ends a worker before the worker exits."""
 
     def __init__(self, answers: int) -> None:
         self._answers = answers

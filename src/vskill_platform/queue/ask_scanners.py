@@ -1,7 +1,7 @@
-"""Tier 2 of the walk, first half: the scanners of other makers that the policy names.
+"""Tier 2, first half: run the third-party scanners that the policy names.
 
-Programs of this machine run here, each on a copy of its own. Scanners elsewhere are sent the
-archive; if one of them must pass, the walk ends without a message and its answer begins the next.
+Local programs run here, each on its own copy. Remote scanners are sent the archive; if one of them
+is required, processing stops here without a message, and its answer queues the submission again.
 docs/decisions/0010 says why.
 """
 
@@ -27,14 +27,14 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     submission: Stored[Submission]
     #: What tier 1 and the scanners found.
     scanned: ScanResult
-    #: Scans elsewhere without which nothing can be concluded.
+    #: Required remote scans that have not been answered yet.
     unanswered: tuple[Stored[ExternalScan], ...] = ()
 
 
 async def ask_scanners(
     claimed: Stored[Submission], snapshot: Snapshot, scanned: ScanResult, stopwatch: Stopwatch
 ) -> Examined:
-    """Let the scanners look at it; without any, or when tier 1 stops it, nothing happens here."""
+    """Run the scanners; do nothing without any, or if tier 1 has rejected the skill."""
     used = bound_env().scanners
     if not used or not is_publishable(claimed.record, scanned):
         return Examined(submission=claimed, scanned=scanned)
@@ -56,7 +56,7 @@ async def _weigh(
     scanned: ScanResult,
     scans: list[tuple[ScannerInUse, ExternalScan]],
 ) -> Examined:
-    """Add what they said; a required one without a result is an outage, never a pass."""
+    """Add their findings; a required scanner without a result is an outage, never a pass."""
     required = [(one, scan) for one, scan in scans if one.rule.required]
     findings = [finding for _, scan in scans for finding in scan.findings]
     findings += [_failed(one, scan) for one, scan in required if scan.status == "FAIL"]
@@ -77,7 +77,7 @@ async def _weigh(
 
 
 async def _unchanged(scan: ExternalScan) -> Stored[ExternalScan]:
-    """Return it with its revision; the commit that begins to wait holds only if it stays so."""
+    """Return the scan with its revision; the commit that starts waiting expects it."""
     stored = await get_external_scan(scan.subject, scan.provider)
     if stored is None or stored.record != scan:
         raise Overtaken(f"{scan.provider} has just answered")
@@ -89,7 +89,7 @@ def _failed(one: ScannerInUse, scan: ExternalScan) -> Finding:
     return Finding(
         rule="EXT-001",
         severity=Severity.CRITICAL if is_rejected else Severity.MEDIUM,
-        kind=FindingKind.OPAQUE,  # neither a policy nor a judge may take its weight away
+        kind=FindingKind.OPAQUE,  # neither a policy nor the judge may lower it
         message=f"The scanner {one.name} must pass and does not: {scan.note or 'it says no'}.",
         fix="Look at what it found, and change that or tell the reviewer why it is harmless.",
         why="The operator asks that this scanner passes every skill before it is published.",

@@ -1,7 +1,7 @@
-"""Which submission a message is about, and claiming it for the check.
+"""Find the submission of a message, and claim it for its check.
 
-A submission is claimed when its check begins, not when its message is received: a worker that dies
-then has died with this skill, and only that counts as a try. docs/decisions/0018 says why.
+A submission is claimed when its check begins, not when its message is received: only a worker that
+dies during the check counts as a failed try of this skill. docs/decisions/0018 says why.
 """
 
 import msgspec
@@ -23,11 +23,11 @@ from vskill_platform.stores.submission_store import get_submission, read_message
 
 log = get_logger(__name__)
 
-#: How many more tries a suspect gets, each with no other check beside it. More than one, because
-#: whatever else kills workers may do so again in that moment.
+#: How many more tries a suspect gets, each with no other check running. More than one, because
+#: something else that kills workers may do so again at the same moment.
 TRIES_ALONE = 3
-#: After so many deliveries that ended with their worker before the check began, a skill is a
-#: suspect, and after so many it ends. They say little about the skill, so these are many.
+#: After so many deliveries whose worker died before the check began, a skill becomes a suspect, and
+#: after so many it is rejected. Such deaths say little about the skill, so the numbers are high.
 SUSPECT_AFTER_LOST, END_AFTER_LOST = 10, 40
 
 
@@ -40,7 +40,7 @@ async def find_submission(delivery: Delivery) -> Stored[Submission] | None:
         return None
     if stored.record.state not in STUCK_STATES:
         return None
-    if blocked := await end_if_blocked(stored):  # nothing of it is fetched
+    if blocked := await end_if_blocked(stored):  # before anything is fetched
         _, operations = blocked
         if await commit(operations) is None:
             raise Overtaken(f"{submission_id} was changed by somebody else")
@@ -49,9 +49,9 @@ async def find_submission(delivery: Delivery) -> Stored[Submission] | None:
 
 
 def is_suspect(submission: Submission, delivery: Delivery) -> bool:
-    """Tell whether it may be what kills its workers; then it is checked with no other beside it.
+    """Tell whether this skill may be killing its workers; such a skill is checked alone.
 
-    Raises WorkerDied if a worker died with it even so.
+    Raises WorkerDied if a worker died with it even then.
     """
     too_many = get_settings().max_retries + 1
     lost = delivery.attempt - 1 - submission.tries
@@ -64,7 +64,7 @@ def is_suspect(submission: Submission, delivery: Delivery) -> bool:
 
 
 async def claim_submission(stored: Stored[Submission], delivery: Delivery) -> Stored[Submission]:
-    """Move the submission to TIER1_SCANNING, which counts as a try until its check has ended."""
+    """Move the submission to TIER1_SCANNING; this counts as a try until its check has ended."""
     now, node = get_now(), get_settings().node
     submission = msgspec.structs.replace(
         stored.record,
@@ -92,7 +92,7 @@ def is_counted(submission: Submission, delivery: Delivery) -> bool:
 
 
 async def release_submission(delivery: Delivery) -> None:
-    """Hand a message back without a result; a claimed submission gets its try back."""
+    """Return a message to the queue without a result; the try does not count."""
     operations: list[Operation] = [Release(delivery)]
     stored = await get_submission(read_message(delivery.body).submission_id)
     if stored and is_counted(stored.record, delivery) and stored.record.state in STUCK_STATES:

@@ -1,4 +1,4 @@
-"""How a walk ends: what to write when the check passed, and when it did not."""
+"""The end of processing: publish, reject, or hold for review, and what to write for each."""
 
 import asyncio
 
@@ -49,7 +49,7 @@ class Conclusion(msgspec.Struct, frozen=True):
 async def conclude_submission(
     judged: Judged, snapshot: Snapshot, stopwatch: Stopwatch
 ) -> Conclusion:
-    """Decide by what was found; say where that leads and everything that has to be written."""
+    """Decide by the findings; return the new state and everything that has to be written."""
     scanned = judged.scanned
     described = describe(judged.submission.record, snapshot, scanned)
     submission = msgspec.structs.replace(described, timings=stopwatch.laps)
@@ -73,7 +73,7 @@ async def conclude_submission(
 
 
 class _Passed(msgspec.Struct, frozen=True):
-    """A submission that may be published, with all that its publication is made of."""
+    """A submission that may be published, with everything needed to publish it."""
 
     current: Stored[Submission]
     report: Report
@@ -84,7 +84,7 @@ class _Passed(msgspec.Struct, frozen=True):
 
 
 async def _publish_unless_blocked(passed: _Passed, stopwatch: Stopwatch) -> Conclusion:
-    """Publish what passed. All records that this needs are read in one query."""
+    """Publish a skill that passed. All records needed for this are read together."""
     current, report, submission = passed.current, passed.report, passed.current.record
     blocked, publication, held = await asyncio.gather(
         end_if_blocked(current, report=report),
@@ -97,7 +97,7 @@ async def _publish_unless_blocked(passed: _Passed, stopwatch: Stopwatch) -> Conc
     )  # fmt: skip
     if isinstance(blocked, BaseException):
         raise blocked
-    if blocked:  # whatever else kept it from being published
+    if blocked:  # takes precedence over any other problem
         return Conclusion(*blocked)
     if isinstance(publication, BaseException):
         raise publication
@@ -120,7 +120,7 @@ async def _hold(waits: Conclusion, submission: Submission, snapshot: Snapshot) -
 
 
 async def _other_ref(submission: Submission) -> str:
-    """Name the ref that this would replace without the right to; "" if there is none.
+    """Return the published ref that this submission may not replace; "" if there is none.
 
     It may have been published since this was submitted. Asked after the publication is prepared:
     its commit expects the skill as it was then, so a ref that is published later fails it.
@@ -141,7 +141,7 @@ def _leave_to_review(current: Stored[Submission], report: Report, other: str) ->
 def _stop(
     current: Stored[Submission], report: Report, decision: Decision, state: SubmissionState
 ) -> Conclusion:
-    """End the walk, or hand it to a person, with the gravest finding as the reason."""
+    """Reject the submission or hold it for review, with the most severe finding as the reason."""
     grave = [item for item in report.findings if item.severity in BLOCKING and not item.is_aside]
     first = in_order((*decision.deciding, *grave) or report.findings)[0]
     others = len(grave) - (first in grave)
@@ -156,9 +156,9 @@ def _stop(
 def _wait(
     current: Stored[Submission], report: Report, scans: tuple[Stored[ExternalScan], ...]
 ) -> Conclusion:
-    """Rest without a message until they have answered; one that just did makes this void."""
+    """Wait without a message until the scanners answer; an answer meanwhile fails the commit."""
     names = tuple(scan.record.provider for scan in scans)
-    # Recovery comes later than the job that ends dead scans: it is the net below that one.
+    # Later than the job that ends overdue scans: recovery is the fallback for that job.
     until = max(scan.record.deadline for scan in scans) + get_settings().stuck_threshold
     reason = f"waits for {', '.join(names)}, until {until:%H:%M} UTC at the latest"
     waiting = Waiting(scanners=names, until=until)
@@ -180,7 +180,7 @@ def _publish(passed: _Passed, report: Report, publication: Publication) -> Concl
 
 
 def _but(report: Report) -> str:
-    """A pass that owes something to the policy says so."""
+    """Explain in the reason if the skill passed only because of the policy."""
     suppressed = sum(finding.is_suppressed for finding in report.findings)
     return f" but {suppressed} that the policy suppresses" if suppressed else ""
 

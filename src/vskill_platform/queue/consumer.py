@@ -1,4 +1,4 @@
-"""One batch of messages, in an env of its own, each message settled on its own."""
+"""Handle one batch of messages; each message succeeds or fails independently."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ log = get_logger(__name__)
 
 
 async def handle_submission_queue(batch: Sequence[Delivery], env: WorkerEnv) -> None:
-    """Handle all messages of a batch side by side; what one does, no other feels."""
+    """Handle all messages of a batch concurrently; a failure affects only its own message."""
 
     async def handle_batch() -> None:
         outcomes = await settle(_handle_message, batch, at_once=len(batch))
         for delivery, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, Exception):
-                # Not even the failure could be written down, so the store is in trouble. The
-                # lease runs out by itself and the message is delivered again.
+                # Not even the failure could be stored, so the database is in trouble. The lease
+                # expires by itself and the message is delivered again.
                 log.error("message left to its lease", message=delivery.key, error=str(outcome))
 
     await run_with_worker_env(env, handle_batch)
@@ -37,11 +37,11 @@ async def _handle_message(delivery: Delivery) -> None:
     try:
         await _process_in_time(delivery)
     except asyncio.CancelledError:
-        # The worker stops: somebody else goes on at once, and this attempt does not count.
+        # The worker stops: another one continues at once, and this attempt does not count.
         await asyncio.shield(release_submission(delivery))
         raise
     except NoRoom as error:
-        # Nothing was done for it yet: it keeps its place, and the attempt does not count.
+        # Nothing was done yet: the message keeps its position, and the attempt does not count.
         log.info("handed back", submission=delivery.key, error=str(error))
         await release_submission(delivery)
     except Exception as error:
@@ -56,9 +56,9 @@ async def _handle_message(delivery: Delivery) -> None:
 
 
 async def _hand_back_later(delivery: Delivery, error: Exception) -> None:
-    """Wait a little, then hand the message back: no skill is rejected because a disk is full.
+    """Wait a little, then return the message: no skill is rejected because a disk is full.
 
-    The message is kept meanwhile, so that the worker takes fewer others.
+    Meanwhile the message keeps its slot, so the worker receives fewer others.
     """
     log.error("machine is out of resources", submission=delivery.key, error=str(error))
     try:

@@ -1,4 +1,4 @@
-"""Entering tier 2: where others than tier 1 look at a submission, the judge and their scanners."""
+"""Enter tier 2, in which third-party scanners and the judge look at a submission."""
 
 import msgspec
 
@@ -17,20 +17,20 @@ from vskill_platform.stores.submission_store import write_submission
 async def enter_tier2(
     current: Stored[Submission], snapshot: Snapshot, scanned: ScanResult, *, asked: str
 ) -> Stored[Submission]:
-    """Say so before the long wait, and keep what was found for whoever has to go on from it."""
+    """Store the state and the report before the long wait, so that processing can resume."""
     if current.record.state is SubmissionState.TIER2_SCANNING:
         submission, events, held = current.record, [], []
     else:
         reason = f"tier 1 did not stop it ({scanned.verdict}); {asked} is asked"
         cause = Cause(trigger="check", actor=get_settings().node, reason=reason)
-        # The check has ended: a worker that dies while others are asked did not die of it.
+        # The check has ended: a worker that dies from here on is not the skill's fault.
         ended = msgspec.structs.replace(
             current.record, tries=current.record.tries - 1, counted=None
         )
         described = describe(ended, snapshot, scanned)
         submission, event = move(described, SubmissionState.TIER2_SCANNING, cause, now=get_now())
         events = [event]
-        # If nobody answers, a person decides, about these files.
+        # If nobody answers, a reviewer decides about these files.
         held = await hold_skill(submission, snapshot)
     operations = write_submission(submission, events, expected=current.revision)
     report = build_report(submission, snapshot, scanned)

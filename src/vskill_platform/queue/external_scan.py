@@ -1,4 +1,4 @@
-"""One scan of one skill by one scanner of another maker: a result of just now, or a new one."""
+"""One scan of one skill by one third-party scanner: reuse a recent result or start a new scan."""
 
 import asyncio
 import hashlib
@@ -37,17 +37,17 @@ from vskill_platform.stores.external_scan_store import (
 
 log = get_logger(__name__)
 
-#: A result counts for walks that follow soon; later the scanner may know more.
+#: How long a result is reused; later the scanner may know more.
 GOOD_FOR = timedelta(hours=2)
-#: How often a submission may wait for scanners elsewhere since it was opened.
+#: How often a submission may wait for remote scanners.
 MAX_WAITS = 3
-#: What is left of a message's time for writing down how a program ended.
+#: Time reserved for storing how a program ended.
 _MARGIN_SECONDS = 4.0
 _NO_TIME = "the walk had no time left for it"
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """What is to be scanned, and the walk that it is on."""
+    """What is to be scanned, and for which submission."""
 
     submission: Submission
     snapshot: Snapshot
@@ -55,17 +55,17 @@ class Subject(msgspec.Struct, frozen=True):
 
     @property
     def seconds_left(self) -> float:
-        """How long a scanner may take before it would cost the walk and not only its result."""
+        """How long a scanner may take without exceeding the deadline of the whole message."""
         whole = get_settings().message_deadline.total_seconds()
         return whole - self.stopwatch.total_seconds - _MARGIN_SECONDS
 
 
 async def get_or_begin_scan(one: ScannerInUse, subject: Subject) -> ExternalScan:
-    """Return a scan of this content: one of just now, or one that was begun."""
+    """Return a scan of this content: a recent one, or a new one."""
     stored = await get_external_scan(subject.submission.id, one.name)
     known = stored.record if stored and stored.record.digest == subject.snapshot.digest else None
     if known and known.completed_at and get_now() - known.completed_at < GOOD_FOR:
-        is_enough = not one.rule.required  # who only informs is asked once
+        is_enough = not one.rule.required  # an optional scanner is asked once
         if known.status in ANSWERED or is_enough:
             return known
     if isinstance(one.scanner, LocalScanner):
@@ -76,7 +76,7 @@ async def get_or_begin_scan(one: ScannerInUse, subject: Subject) -> ExternalScan
 async def _reach(
     one: ScannerInUse, scanner: RemoteScanner, subject: Subject, known: ExternalScan | None
 ) -> ExternalScan:
-    """Go on with what a scanner elsewhere was sent, or send it; but not for ever."""
+    """Continue with what a remote scanner was sent, or send it, a limited number of times."""
     if known and known.status in IN_FLIGHT and known.deadline > get_now():
         is_taken = known.status is ExternalScanStatus.RUNNING
         return known if is_taken else await _send(scanner, known, subject)
@@ -96,7 +96,7 @@ async def _reach(
 
 
 async def _run(scanner: LocalScanner, subject: Subject) -> ExternalScan:
-    """Run a program in what is left of the message's time, the wait for a place included."""
+    """Run a program in the time that the message has left, including the wait for a scan slot."""
     settings, snapshot = get_settings(), subject.snapshot
     begun = await begin_external_scan(
         subject.submission.id,
@@ -144,7 +144,7 @@ async def _send(scanner: RemoteScanner, scan: ExternalScan, subject: Subject) ->
     )
     if claimed:
         return claimed
-    # It was so quick that its answer is there already.
+    # The answer may already be there.
     stored = await get_external_scan(scan.subject, scan.provider)
     if stored is None or stored.record.scan_id != scan.scan_id:
         raise Overtaken(f"the scan of {scan.subject} by {scan.provider} was begun anew")
@@ -162,7 +162,7 @@ async def _end(scan: ExternalScan, answer: ExternalScanResult) -> ExternalScan:
 
 
 def _find_changed(snapshot: Snapshot) -> str | None:
-    """Name a file that is not what it was: what is published must be what was scanned."""
+    """Return a file that has changed: the published files must be the scanned ones."""
     for file in snapshot.files:
         try:
             with (snapshot.folder / file.path).open("rb") as reading:

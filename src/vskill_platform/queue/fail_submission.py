@@ -1,4 +1,4 @@
-"""What becomes of a submission whose walk broke off: another try, or an end with a reason."""
+"""Handle a submission whose processing failed: retry it, or end it with a reason."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -39,7 +39,7 @@ log = get_logger(__name__)
 
 
 class ErrorClass(StrEnum):
-    """What kind of thing went wrong: the rule of the finding that tells the submitter."""
+    """The kind of failure: the rule of the finding that tells the submitter."""
 
     TIMEOUT = "RUN-TIMEOUT"
     SOURCE = "RUN-SOURCE"
@@ -64,14 +64,14 @@ _CLASSES: tuple[tuple[type[Exception], ErrorClass, str], ...] = (
 
 
 async def fail_submission(delivery: Delivery, error: Exception) -> None:
-    """Put message and submission where they belong after *error*, in one commit."""
+    """Retry or end the message and its submission after *error*, in one commit."""
     found = await get_submission(read_message(delivery.body).submission_id)
     if found is None or found.record.state not in STUCK_STATES:
         operations: list[Operation] = [Acknowledge(delivery)]
     else:
         stored = _count(found, delivery)
         if isinstance(error, Overtaken):
-            # Another worker had it too, after a stop or a clock jump: nothing is wrong with it.
+            # Another worker had it too, after a stop or a clock jump: the skill is fine.
             operations = _try_again(found, delivery, error)
         elif is_retryable(error) and stored.record.tries <= get_settings().max_retries:
             operations = _try_again(stored, delivery, error)
@@ -80,17 +80,17 @@ async def fail_submission(delivery: Delivery, error: Exception) -> None:
         else:
             operations = _end(stored, delivery, error)
     if await commit(operations) is None:
-        # Another worker has the message, or somebody moved the submission: theirs counts.
+        # Another worker has the message, or somebody changed the submission: that wins.
         log.info("failure overtaken", message=delivery.message_id, error=str(error))
 
 
 def is_retryable(error: Exception) -> bool:
-    """Ask the error; what we did not foresee may be a passing fault, so it is tried again."""
+    """Ask the error whether to retry; an unexpected one may be temporary, so it is retried."""
     return error.retryable if isinstance(error, VskillError) else True
 
 
 def _is_given_up(error: Exception) -> bool:
-    """Tell whether another try might have helped; an operator can give it one."""
+    """Tell whether another try might have helped; an operator can requeue it."""
     return is_retryable(error) or isinstance(error, WorkerDied)
 
 
@@ -99,7 +99,7 @@ def _count(stored: Stored[Submission], delivery: Delivery) -> Stored[Submission]
     submission = stored.record
     if is_counted(submission, delivery):
         return stored
-    # An attempt is counted by the claim; in tier 2 there was one.
+    # The claim counts an attempt; in tier 2 there was one.
     is_unclaimed = submission.state is SubmissionState.RECEIVED
     counted = msgspec.structs.replace(
         submission, tries=submission.tries + 1, attempts=submission.attempts + is_unclaimed
@@ -144,7 +144,7 @@ def _end(stored: Stored[Submission], delivery: Delivery, error: Exception) -> li
 async def _leave_to_a_person(
     stored: Stored[Submission], delivery: Delivery, error: Exception
 ) -> list[Operation]:
-    """End tier 2 without a verdict: tier 1 did not stop it, and others have not spoken."""
+    """End tier 2 without a verdict: tier 1 passed, and the scanners or the judge did not answer."""
     error_class, fix = classify(error)
     what = "not scanned" if isinstance(error, ScannerFailed) else "not judged"
     why = _describe(error, stored.record.source)
@@ -171,7 +171,7 @@ async def _leave_to_a_person(
 
 
 def _describe(error: Exception, source: Source) -> str:
-    """Say what happened; everybody may read it, so details of this machine go to the log alone."""
+    """Explain what happened. This is public, so details of this machine go only to the log."""
     if isinstance(error, EngineError):
         return "the database failed"
     if isinstance(error, VskillError):

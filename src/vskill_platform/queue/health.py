@@ -1,4 +1,4 @@
-"""Whether work gets done: alive is not enough."""
+"""Queue health: whether submissions are being processed."""
 
 from datetime import datetime, timedelta
 
@@ -20,7 +20,7 @@ class WaitingReviews(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     #: Whether there are more than that.
     is_more: bool
-    #: Since when the oldest waits; None when none does.
+    #: When the oldest began to wait; None if there is none.
     oldest: datetime | None
 
     @property
@@ -29,7 +29,7 @@ class WaitingReviews(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    #: What is wrong, in words; nothing when all is well.
+    #: What is wrong; empty if the queue is healthy.
     problems: tuple[str, ...]
     queue: QueueStats
     workers: tuple[Heartbeat, ...]
@@ -37,9 +37,9 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def check_health() -> Health:
-    """Look at the queue and the heartbeats. A database that does not answer raises.
+    """Check the queue and the heartbeats; raises if the database does not answer.
 
-    It costs the same however much is pending.
+    The cost does not depend on how much is pending.
     """
     stats = await get_queue().stats()
     workers = tuple(await get_heartbeats())

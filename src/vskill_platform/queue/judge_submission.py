@@ -1,4 +1,4 @@
-"""Tier 2 of the walk, second half: ask the judge, if there is one, about what was not stopped."""
+"""Tier 2, second half: ask the judge, if one is configured, about skills that passed so far."""
 
 import msgspec
 
@@ -36,16 +36,16 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     submission: Stored[Submission]
     #: What both tiers and the scanners found.
     scanned: ScanResult
-    #: None where no judge was asked.
+    #: None if no judge was asked.
     judgement: Judgement | None = None
-    #: Scans elsewhere without which nothing can be concluded.
+    #: Required remote scans that have not been answered yet.
     unanswered: tuple[Stored[ExternalScan], ...] = ()
 
 
 async def judge_submission(examined: Examined, snapshot: Snapshot, stopwatch: Stopwatch) -> Judged:
-    """Let the judge look at it; without one, or when it ends or waits here, nothing happens."""
+    """Ask the judge; do nothing without one, or if the submission ends or waits before this."""
     settings, scanned = get_settings(), examined.scanned
-    if examined.unanswered:  # the judge is asked once, when all others have spoken
+    if examined.unanswered:  # the judge is asked once, after all scanners have answered
         return Judged(
             submission=examined.submission, scanned=scanned, unanswered=examined.unanswered
         )
@@ -70,7 +70,7 @@ async def judge_submission(examined: Examined, snapshot: Snapshot, stopwatch: St
 
 
 async def _ask(endpoint: Endpoint, snapshot: Snapshot) -> Judgement | None:
-    """Return what the judge says, or None if the budget of the day does not allow to ask."""
+    """Return the judge's answer, or None if today's budget is spent."""
     settings = get_settings()
     question = await prepare_question(
         snapshot.folder, max_chars=settings.judge_max_chars, slots=bound_env().scan_slots

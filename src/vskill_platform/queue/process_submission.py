@@ -18,13 +18,13 @@ log = get_logger(__name__)
 
 
 async def process_submission(delivery: Delivery) -> None:
-    """Walk with a submission from the queue to its end.
+    """Process a submission from the queue to its final state, or until it has to wait.
 
     The last commit holds the new state, the published version with its archive, the report and
-    the acknowledgement of the message: all of them happen, once, or none does.
+    the acknowledgement of the message: all of them happen once, or none does.
     """
     found = await find_submission(delivery)
-    if found is None:  # it has ended already; only the message is left to be put away
+    if found is None:  # already final; only the message has to be removed
         await commit([Acknowledge(delivery)])
         return
     stopwatch = Stopwatch()

@@ -1,4 +1,4 @@
-"""Waiting for scan slots: neither the deadline nor the lease of a message runs out meanwhile."""
+"""Wait for scan slots; neither the deadline nor the lease of the message expires meanwhile."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -13,11 +13,11 @@ from vskill_platform.engines.ports import Delivery, Extend
 from vskill_platform.errors import Overtaken
 from vskill_platform.stores.db import bound_env, commit
 
-#: The time limit of the message that is being handled here; waiting for a slot stops its clock.
+#: The deadline of the message that is being handled; it is paused while waiting for a slot.
 message_limit: ContextVar[asyncio.Timeout | None] = ContextVar("message_limit", default=None)
 #: Which part of a lease may pass before it is extended.
 PART_OF_LEASE = 1 / 3
-#: After a shorter wait there is still as good as the whole lease.
+#: After a shorter wait nearly the full lease is left.
 _SHORT_WAIT_SECONDS = 1.0
 
 
@@ -34,13 +34,13 @@ async def scan_slot(delivery: Delivery, stopwatch: Stopwatch) -> AsyncIterator[N
 
 @asynccontextmanager
 async def all_other_slots(delivery: Delivery, *, wanted: bool) -> AsyncIterator[None]:
-    """Hold all scan slots but one if *wanted*: whoever takes the last one is checked alone."""
+    """Hold all scan slots but one if *wanted*, so that the last one is used alone."""
     env, lease = bound_env(), _Lease(delivery)
     others = int(env.scan_slots.total_tokens) - 1
     if not wanted or not others:
         yield
         return
-    await lease.wait(env.one_alone.acquire)  # two that hold some slots each would never end
+    await lease.wait(env.one_alone.acquire)  # two that each hold some slots would deadlock
     try:
         async with _slots(others, lease):
             yield
@@ -67,7 +67,7 @@ async def _slots(count: int, lease: "_Lease") -> AsyncIterator[None]:
 
 
 class _Lease:
-    """The lease of a message, kept while the message waits."""
+    """The lease of a message, extended while the message waits."""
 
     def __init__(self, delivery: Delivery) -> None:
         self._delivery = delivery
@@ -75,7 +75,7 @@ class _Lease:
         self._extended_at = self._time()
 
     async def wait(self, acquire: Callable[[], Awaitable[object]]) -> None:
-        """Acquire something, however long it takes; the message's own time does not pass."""
+        """Acquire something, however long it takes, with the message's deadline paused."""
         part = bound_env().settings.lease.total_seconds() * PART_OF_LEASE
         with _clock_stopped():
             while True:
@@ -86,7 +86,7 @@ class _Lease:
                 await self._extend()
 
     async def renew(self) -> None:
-        """Begin with a whole lease after a wait."""
+        """Start with a full lease after a wait."""
         if self._time() - self._extended_at > _SHORT_WAIT_SECONDS:
             await self._extend()
 

@@ -1,7 +1,7 @@
-"""The worker: messages in flight up to its bounds, a heartbeat, and an orderly stop.
+"""The worker: receives messages up to its limits, sends a heartbeat, and stops in an orderly way.
 
 It holds at most twice as many messages as can be checked at once: while one is checked, the next is
-fetched. More would only wait here instead of in the queue, where others could take them.
+fetched. More would only wait here instead of in the queue, where other workers could take them.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
 
 log = get_logger(__name__)
 
-#: How long one look into the queue waits, and so how long a stop may go unheard.
+#: How long one receive waits, and so how long a stop may go unnoticed.
 RECEIVE_WAIT = timedelta(seconds=1)
-#: While a host or a submitter is at its limit: how soon to look whether others have sent something.
+#: While a host or a submitter is at its limit: how soon to check for messages of others.
 LOOK_AGAIN_SECONDS = 0.1
-#: How long a free slot waits for a second one: two messages cost one transaction, as one does.
+#: How long a free slot waits for a second one: receiving two messages takes one transaction too.
 GATHER_SLOTS_SECONDS = 0.005
 HEARTBEAT_EVERY_SECONDS = 10.0
-#: How long to leave a database alone that failed.
+#: How long to wait after a database error.
 PAUSE_AFTER_ERROR_SECONDS = 1.0
 
 
@@ -33,7 +33,7 @@ class Worker:
     def __init__(self, env: WorkerEnv) -> None:
         self._env = env
         self._started_at = env.clock.now()
-        #: A task for each message, so that one that hangs holds its own slot only.
+        #: One task per message, so that one that hangs blocks only its own slot.
         self._in_flight: set[asyncio.Task[None]] = set()
         self._slots = message_slots(env.settings, scan_slots=int(env.scan_slots.total_tokens))
         self._handled = 0
@@ -55,7 +55,7 @@ class Worker:
                     await self._hand_back(batch)
                 elif batch:
                     self._start(batch)
-                elif busy != NOTHING_BUSY:  # others may be in line that could not be begun
+                elif busy != NOTHING_BUSY:  # messages of busy hosts or submitters may be queued
                     await limits.wait_until_freed(timeout_seconds=LOOK_AGAIN_SECONDS)
                 elif drain:
                     if not self._in_flight:
@@ -68,7 +68,7 @@ class Worker:
             await asyncio.gather(heartbeat, stopping, return_exceptions=True)
 
     async def _has_free_slots(self, stopping: asyncio.Task[bool]) -> bool:
-        """Tell whether to receive now. Few slots wait for others, to receive for all at once."""
+        """Tell whether to receive now; a few free slots wait briefly for more."""
         free = self._slots - len(self._in_flight)
         if free < 1:
             await self._wait_for_one(stopping)
@@ -85,7 +85,7 @@ class Worker:
         )
 
     async def _receive(self, free: int, busy: Busy, *, drain: bool) -> list[Delivery]:
-        """Take messages that can be begun now; others stay in line."""
+        """Receive messages that can start now; the others stay in the queue."""
         settings = self._env.settings
         can_wait = busy == NOTHING_BUSY and not drain
         try:
@@ -96,7 +96,7 @@ class Worker:
                 busy=busy,
             )
         except EngineError as error:
-            if drain:  # a queue that does not answer is not one that is empty
+            if drain:  # a queue that does not answer is not empty
                 raise
             log.error("queue does not answer", error=str(error))
             await asyncio.sleep(PAUSE_AFTER_ERROR_SECONDS)
@@ -104,7 +104,7 @@ class Worker:
 
     def _start(self, batch: list[Delivery]) -> None:
         for delivery in batch:
-            # A task of its own has a context of its own, which ends with it.
+            # Each task has its own context, which ends with it.
             task = asyncio.create_task(handle_submission_queue([delivery], self._env))
             self._in_flight.add(task)
             task.add_done_callback(self._end)
@@ -121,7 +121,7 @@ class Worker:
             )
 
     async def _finish(self) -> None:
-        """Let what is in flight come to its end; after the grace it is handed back."""
+        """Finish what is in flight; after the stop grace it is returned to the queue."""
         if not self._in_flight:
             return
         grace = self._env.settings.stop_grace.total_seconds()

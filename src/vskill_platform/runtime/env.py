@@ -1,4 +1,4 @@
-"""What running work has in reach: its database, settings, clock and places to scan."""
+"""The environment of running work: database, settings, clock and limits."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ class WorkerEnv:
     engine: Engine
     settings: Settings
     clock: Clock
-    #: Bounds how many skills are checked at once.
+    #: Limits how many skills are checked at once.
     scan_slots: CapacityLimiter
-    #: Held by the one submission that is checked with no other beside it.
+    #: Held by the one submission that is being checked alone.
     one_alone: asyncio.Lock = field(default_factory=asyncio.Lock)
-    #: Bounds how much is fetched at once from one host and for one submitter.
+    #: Limits how much is fetched at once from one host and for one submitter.
     fetch_limits: FetchLimits = field(default_factory=FetchLimits)
-    #: What the operator has decided; who walks with submissions reads it at the start.
+    #: The operator's policy, read when the worker starts.
     policy: Policy = field(default_factory=Policy)
-    #: The scanners of other makers that the policy names.
+    #: The third-party scanners that the policy names.
     scanners: tuple[ScannerInUse, ...] = ()

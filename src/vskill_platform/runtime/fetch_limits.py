@@ -1,7 +1,7 @@
-"""Limits on fetching: so much at once from one host and for one group, and none from a dead host.
+"""Limits on fetching, per host and per group, and a circuit breaker for hosts that do not answer.
 
-Counted in memory, by each process for itself. A host that does not answer must not hold all slots
-of a worker: two requests with fifty paths each once did.
+Counted in memory by each process. A host that does not answer must not occupy all slots of a
+worker: two requests with fifty paths each once did.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from vskill_platform.engines.ports import Busy
 from vskill_platform.errors import HostUnresponsive, NoRoom, SourceRefused, SourceUnavailable
 from vskill_platform.settings import Settings
 
-#: So many failures in a row, without one answer between them, and a host is left alone.
+#: After so many failures in a row nothing is fetched from a host for a while.
 FAILURES_TO_OPEN = 2
-#: For how long at first; it doubles with each further failure.
+#: How long at first; it doubles with each further failure.
 FIRST_BACKOFF_SECONDS = 30.0
 MAX_BACKOFF_SECONDS = 300.0
-#: Hosts that are remembered; the ones that failed longest ago are forgotten first.
+#: How many failing hosts are remembered; the oldest failures are dropped first.
 _MAX_HOSTS = 1_000
 
 
@@ -32,10 +32,10 @@ def message_slots(settings: Settings, *, scan_slots: int) -> int:
 
 
 class _Failing(msgspec.Struct):
-    """A host that does not answer: a circuit breaker."""
+    """The circuit breaker of a host that does not answer."""
 
     failures: int = 0
-    #: Nothing is fetched from it before this moment; after it, one fetch at a time tries.
+    #: Nothing is fetched from it before this moment; afterwards one fetch at a time.
     closed_until: float = 0.0
 
 
@@ -56,7 +56,7 @@ class FetchLimits:
         self._freed = asyncio.Event()
 
     def busy(self) -> Busy:
-        """Return what no further fetch may be begun for now."""
+        """Return the groups and hosts for which no further fetch may start now."""
         return Busy(
             groups=tuple(g for g, count in self._groups.items() if count >= self._per_group),
             resources=tuple(h for h, count in self._hosts.items() if count >= self._limit_of(h)),
@@ -71,10 +71,10 @@ class FetchLimits:
 
     @contextmanager
     def turn(self, host: str, group: str) -> Iterator[None]:
-        """Fetch from *host* inside of this; raise at once if that may not begin now.
+        """Count a fetch from *host*; raise at once if it may not start now.
 
-        NoRoom means that others are at it, SourceUnavailable that the host was found dead. With
-        no host nothing is limited.
+        NoRoom means that a limit is reached, SourceUnavailable that the host does not answer.
+        Without a host nothing is limited.
         """
         if not host:
             yield
@@ -87,7 +87,7 @@ class FetchLimits:
         except HostUnresponsive:
             self._note_failure(host)
             raise
-        except SourceRefused:  # an answer too
+        except SourceRefused:  # the host has answered
             self._failing.pop(host, None)
             raise
         else:

@@ -1,4 +1,4 @@
-"""Opening and closing all that running work needs."""
+"""Open and close everything that running work needs."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -41,7 +41,7 @@ async def open_worker_env(
 async def open_reading_env(
     settings: Settings, *, policy: Policy | None = None
 ) -> AsyncIterator[WorkerEnv]:
-    """Open the database for who only looks: one that cannot be written will do."""
+    """Open the database for reading only, also if it cannot be written."""
     clock = SystemClock()
     engine = await open_engine_to_read(settings.database_url, clock=clock)
     try:

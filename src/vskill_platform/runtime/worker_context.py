@@ -1,4 +1,4 @@
-"""The env of the work that is running here.
+"""The environment of the running work.
 
 A ContextVar, not a module variable: every task has its own, so one batch that ends
 cannot take the env away from another that is still in flight.
@@ -21,7 +21,7 @@ def get_worker_env() -> WorkerEnv | None:
 
 
 async def run_with_worker_env(env: WorkerEnv, work: Callable[[], Awaitable[Result]]) -> Result:
-    """Run *work* with *env* in reach; what was there before is back afterwards."""
+    """Run *work* with *env* bound; the previous env is restored afterwards."""
     token = worker_env_storage.set(env)
     try:
         return await work()
