@@ -37,19 +37,19 @@ def _letters(platform: Platform) -> list[dict[str, object]]:
     return letters
 
 
-def test_a_source_that_never_answers_is_given_up_after_its_retries(
+def test_a_source_that_never_answers_is_dead_letter_after_its_retries(
     platform: Platform, url: str
 ) -> None:
     watched = platform.run("submit", url, "--watch")
 
     assert watched.code == 1
     listed = platform.run("dead-letters", "list")
-    assert "given up after 2 attempts: the host 127.0.0.1 does not answer" in listed.out
+    assert "failed after 2 attempts: the host 127.0.0.1 does not answer" in listed.out
     (letter,) = _letters(platform)
     status = platform.status(str(letter["submission"]))
     assert status.submission.state is SubmissionState.REJECTED
     assert status.submission.reason.startswith(
-        "given up after 2 attempts: the host 127.0.0.1 does not answer"
+        "failed after 2 attempts: the host 127.0.0.1 does not answer"
     )
     assert status.steps.count("retry RECEIVED") == 1
     assert status.report
@@ -67,7 +67,7 @@ def test_a_revived_letter_is_tried_again_from_the_start(platform: Platform, url:
 
     assert revived.out == f"Revived: {letter['submission']}\n"
     status = platform.status(str(letter["submission"]))
-    assert status.submission.reason.startswith("given up after 2 attempts: the host 127.0.0.1")
+    assert status.submission.reason.startswith("failed after 2 attempts: the host 127.0.0.1")
     assert status.steps.count("retry RECEIVED") == 2
     (again,) = _letters(platform)
     assert again["submission"] == letter["submission"]

@@ -163,9 +163,7 @@ async def test_doubts_of_the_judge_wait_for_a_person(
     ended = await walk_judged(folder)
 
     assert ended.state is S.NEEDS_REVIEW
-    assert ended.reason == (
-        "a person has to look at it: The judge has doubts: It never says where the notes go."
-    )
+    assert ended.reason == ("needs review: The judge has doubts: It never says where the notes go.")
     (finding,) = (await report_of(ended)).findings
     assert (finding.rule, finding.file, finding.line) == ("JUDGE-002", "SKILL.md", 6)
     assert (await states_of(ended))[-2:] == [S.TIER2_SCANNING, S.NEEDS_REVIEW]
@@ -256,7 +254,7 @@ async def test_an_outage_through_all_attempts_is_left_to_a_person_and_nothing_is
     ended = await walk_judged(folder)
 
     assert (ended.state, len(judge.requests)) == (S.NEEDS_REVIEW, 4)
-    assert ended.reason.startswith("a person has to look at it: not judged, given up after 4 att")
+    assert ended.reason.startswith("needs review: not judged, failed after 4 att")
     report = await report_of(ended)
     assert report.verdict is Verdict.REVIEW
     assert report.findings[0].rule == "RUN-JUDGE"

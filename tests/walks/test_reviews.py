@@ -443,6 +443,6 @@ async def test_what_the_judge_could_not_look_at_is_kept_for_a_person(
         Ruling(submission_id=result.submission.id, reviewer="cyd", reason="read it all", seen=seen)
     )
 
-    assert review.decided.startswith("not judged, given up after 4 attempts")
+    assert review.decided.startswith("not judged, failed after 4 attempts")
     assert approved.state is SubmissionState.PUBLISHED
     assert await get_held(approved.id) is None

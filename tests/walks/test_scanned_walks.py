@@ -255,8 +255,7 @@ async def test_a_required_scanner_without_a_result_is_an_outage_and_never_a_pass
 
     assert ended.state is S.NEEDS_REVIEW
     assert ended.reason == (
-        f"a person has to look at it: not scanned, given up after 4 attempts: "
-        f"probe gave no result: {why}"
+        f"needs review: not scanned, failed after 4 attempts: probe gave no result: {why}"
     )
     report = await report_of(ended)
     assert (report.verdict, report.findings[0].rule) == (Verdict.REVIEW, "RUN-EXTERNAL")
@@ -322,7 +321,7 @@ async def test_a_slow_scanner_costs_its_result_and_not_the_walk(
 
     assert (ended.state, ended.attempts) == (S.PUBLISHED, 1)
     scan = await scan_of(ended, "probe")
-    assert (scan.status, scan.note) == ("TIMED_OUT", "the walk had no time left for it")
+    assert (scan.status, scan.note) == ("TIMED_OUT", "no time was left for it before the deadline")
 
 
 async def test_who_waits_for_a_place_to_scan_does_not_wait_for_ever(
@@ -346,7 +345,7 @@ async def test_who_waits_for_a_place_to_scan_does_not_wait_for_ever(
     ended = await here.walk(folder)
 
     assert ended.state is S.PUBLISHED
-    assert (await scan_of(ended, "probe")).note == "the walk had no time left for it"
+    assert (await scan_of(ended, "probe")).note == "no time was left for it before the deadline"
 
 
 # Scanners elsewhere
@@ -529,7 +528,7 @@ async def test_a_required_scanner_that_cannot_be_reached_is_an_outage(
     ended = await registry.using(used(scanner)).walk(folder)
 
     assert ended.state is S.NEEDS_REVIEW
-    assert "not scanned, given up after 4 attempts: acme gave no result: it " in ended.reason
+    assert "not scanned, failed after 4 attempts: acme gave no result: it " in ended.reason
     assert len(service.requests) == (4 if status else 0)
 
 

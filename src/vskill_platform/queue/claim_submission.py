@@ -57,7 +57,7 @@ def is_suspect(submission: Submission, delivery: Delivery) -> bool:
     lost = delivery.attempt - 1 - submission.tries
     if submission.tries >= too_many + TRIES_ALONE or lost > END_AFTER_LOST:
         raise WorkerDied(
-            f"the worker died {delivery.attempt - 1} times while processing it, also when it "
+            f"the worker died {delivery.attempt - 1} times while processing it, even when it "
             f"checked nothing else"
         )
     return submission.tries >= too_many or lost > SUSPECT_AFTER_LOST

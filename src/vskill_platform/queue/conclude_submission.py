@@ -146,7 +146,7 @@ def _stop(
     first = in_order((*decision.deciding, *grave) or report.findings)[0]
     others = len(grave) - (first in grave)
     more = f" (and {others} more)" if others else ""
-    waits = "a person has to look at it: " if state is SubmissionState.NEEDS_REVIEW else ""
+    waits = "needs review: " if state is SubmissionState.NEEDS_REVIEW else ""
     cause = _by_this_node("check", f"{waits}{first.message}{more}", current.record.timings)
     stopped, event = move(current.record, state, cause, now=report.checked_at)
     operations = write_submission(stopped, [event], expected=current.revision)

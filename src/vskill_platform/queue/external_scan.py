@@ -43,7 +43,7 @@ GOOD_FOR = timedelta(hours=2)
 MAX_WAITS = 3
 #: Time reserved for storing how a program ended.
 _MARGIN_SECONDS = 4.0
-_NO_TIME = "the walk had no time left for it"
+_NO_TIME = "no time was left for it before the deadline"
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -147,7 +147,7 @@ async def _send(scanner: RemoteScanner, scan: ExternalScan, subject: Subject) ->
     # The answer may already be there.
     stored = await get_external_scan(scan.subject, scan.provider)
     if stored is None or stored.record.scan_id != scan.scan_id:
-        raise Overtaken(f"the scan of {scan.subject} by {scan.provider} was begun anew")
+        raise Overtaken(f"the scan of {scan.subject} by {scan.provider} was restarted")
     return stored.record
 
 

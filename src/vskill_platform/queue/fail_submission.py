@@ -75,8 +75,8 @@ async def fail_submission(delivery: Delivery, error: Exception) -> None:
             operations = _try_again(found, delivery, error)
         elif is_retryable(error) and stored.record.tries <= get_settings().max_retries:
             operations = _try_again(stored, delivery, error)
-        elif _is_given_up(error) and stored.record.state is SubmissionState.TIER2_SCANNING:
-            operations = await _leave_to_a_person(stored, delivery, error)
+        elif _is_dead_letter(error) and stored.record.state is SubmissionState.TIER2_SCANNING:
+            operations = await _hold_for_review(stored, delivery, error)
         else:
             operations = _end(stored, delivery, error)
     if await commit(operations) is None:
@@ -89,7 +89,7 @@ def is_retryable(error: Exception) -> bool:
     return error.retryable if isinstance(error, VskillError) else True
 
 
-def _is_given_up(error: Exception) -> bool:
+def _is_dead_letter(error: Exception) -> bool:
     """Tell whether another try might have helped; an operator can requeue it."""
     return is_retryable(error) or isinstance(error, WorkerDied)
 
@@ -132,28 +132,28 @@ def _end(stored: Stored[Submission], delivery: Delivery, error: Exception) -> li
     error_class, fix = classify(error)
     reason = _describe(error, stored.record.source)
     if is_retryable(error):
-        reason = f"given up after {stored.record.tries} attempts: {reason}"
+        reason = f"failed after {stored.record.tries} attempts: {reason}"
     finding = unverified(rule=error_class, message=reason, fix=fix)
     cause = Cause(trigger="fail", actor=get_settings().node, reason=reason)
     return [
         *reject_submission(stored, cause, finding),
-        Bury(delivery, reason) if _is_given_up(error) else Acknowledge(delivery),
+        Bury(delivery, reason) if _is_dead_letter(error) else Acknowledge(delivery),
     ]
 
 
-async def _leave_to_a_person(
+async def _hold_for_review(
     stored: Stored[Submission], delivery: Delivery, error: Exception
 ) -> list[Operation]:
     """End tier 2 without a verdict: tier 1 passed, and the scanners or the judge did not answer."""
     error_class, fix = classify(error)
     what = "not scanned" if isinstance(error, ScannerFailed) else "not judged"
     why = _describe(error, stored.record.source)
-    reason = f"{what}, given up after {stored.record.tries} attempts: {why}"
+    reason = f"{what}, failed after {stored.record.tries} attempts: {why}"
     finding = unverified(rule=error_class, message=reason, fix=fix)
     cause = Cause(
         trigger="fail",
         actor=get_settings().node,
-        reason=f"a person has to look at it: {reason}",
+        reason=f"needs review: {reason}",
     )
     waiting, event = move(stored.record, SubmissionState.NEEDS_REVIEW, cause, now=get_now())
     operations = write_submission(waiting, [event], expected=stored.revision)

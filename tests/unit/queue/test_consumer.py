@@ -161,7 +161,7 @@ async def test_a_passing_fault_is_tried_again_with_growing_delay(
 
     rejected = await current(submission)
     assert rejected.state is SubmissionState.REJECTED
-    assert rejected.reason == "given up after 4 attempts: no net"
+    assert rejected.reason == "failed after 4 attempts: no net"
     (letter,) = await bound.engine.queue.dead_letters()
     assert (letter.key, letter.reason) == (submission.id, rejected.reason)
 

@@ -119,7 +119,7 @@ async def test_a_skill_that_kills_its_worker_alone_too_ends_as_a_dead_letter(
     rejected = await current(submission)
     assert rejected.state is SubmissionState.REJECTED
     assert rejected.reason == (
-        "the worker died 7 times while processing it, also when it checked nothing else"
+        "the worker died 7 times while processing it, even when it checked nothing else"
     )
     (letter,) = await bound.engine.queue.dead_letters()
     assert letter.key == submission.id
