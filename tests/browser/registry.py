@@ -69,7 +69,7 @@ class Registry(msgspec.Struct, frozen=True):
 
 def wait_for_state(page: Page, words: str) -> None:
     """Wait until the page of a submission shows a state; it follows by itself, or by its link."""
-    badge = page.locator("#walk header .badge")
+    badge = page.locator("#progress header .badge")
     look_again = page.get_by_role("link", name="Refresh")
     patience = time.monotonic() + _PUBLISH_MS / 1000
     while look_again.is_visible() and time.monotonic() < patience:

@@ -81,7 +81,7 @@ def test_nothing_of_a_hostile_skill_in_review_runs_on_any_page(
     cyd: Page, registry: Registry
 ) -> None:
     submission_id = _submit_hostile(cyd, registry, "odd-letters", _HOSTILE + _DECEIVES)
-    expect(cyd.locator("#walk header .badge")).to_have_class(
+    expect(cyd.locator("#progress header .badge")).to_have_class(
         re.compile(r"\bwarn\b"), timeout=40_000
     )
 

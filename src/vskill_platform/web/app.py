@@ -21,7 +21,7 @@ from vskill_platform.web.http.rate_limits import RateLimits
 from vskill_platform.web.http.search_index import warn_if_stale
 from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.openapi import api_router, describe_api
-from vskill_platform.web.registry.probes import KnownHealth, KnownReadiness
+from vskill_platform.web.registry.probes import CachedHealth, CachedReadiness
 from vskill_platform.web.routes import page_handlers
 from vskill_platform.web.skills.installs import CountedInstalls
 from vskill_platform.web.skills.slugs import SlugPaths
@@ -40,8 +40,8 @@ def build_state(
             "limits": limits,
             "catalogue": catalogue,
             "broadcast": broadcast,
-            "health": KnownHealth(),
-            "readiness": KnownReadiness(),
+            "health": CachedHealth(),
+            "readiness": CachedReadiness(),
             "counted_installs": CountedInstalls(),
             "describe_api": describe_api,
         }

@@ -109,9 +109,9 @@ PAGES = [Route(*row) for row in (
     ("GET", "/admin/audit", ADMINISTER, users_page.audit_page),
     ("GET", "/admin/people", ADMINISTER, users_page.people_page),
     ("POST", "/admin/people/add", ADMINISTER, users_page.add_user_form),
-    ("POST", "/admin/people/{name:str}/{deed:str}", ADMINISTER, users_page.user_form),
+    ("POST", "/admin/people/{name:str}/{action:str}", ADMINISTER, users_page.user_form),
     ("POST", "/admin/tokens/{token_id:str}/revoke", ADMINISTER, users_page.revoke_token_form),
-    ("POST", "/admin/namespaces/{deed:str}", ADMINISTER, users_page.namespace_form),
+    ("POST", "/admin/namespaces/{action:str}", ADMINISTER, users_page.namespace_form),
     # API documentation, third-party scanners and probes
     ("GET", "/api/openapi.json", ANYONE, api_page.openapi_document),
     ("POST", "/api/v1/external-scans/{scan_id:str}/callback", ANYONE, submit_api.external_scan_callback),

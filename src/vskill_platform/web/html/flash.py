@@ -22,7 +22,7 @@ from vskill_platform.errors import (
     SlugTaken,
 )
 from vskill_platform.stores.db import get_settings
-from vskill_platform.web.http.headers import NOT_KEPT
+from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
 
 DONE, PROBLEM = "done", "problem"
@@ -103,5 +103,5 @@ def admin_page(
 ) -> Template:
     """Render an admin page with the message of the last action."""
     messages, cookies = read_flash(request, on=_ADMIN)
-    headers = {} if is_kept else NOT_KEPT
+    headers = {} if is_kept else NO_STORE_HEADER
     return Template(template, context=messages | context, cookies=cookies, headers=headers)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from litestar.types import Scope
 
 from vskill_platform.errors import TooMany
-from vskill_platform.web.http.rate_limits import who_asks
+from vskill_platform.web.http.rate_limits import quota_key
 from vskill_platform.web.http.requests import Connection
 from vskill_platform.web.http.visitor import visitor_of
 
@@ -52,7 +52,7 @@ class ConcurrencyQuota:
 
 
 @contextmanager
-def held_until_answered(scope: Scope) -> Iterator[None]:
+def release_after_answer(scope: Scope) -> Iterator[None]:
     """Release what a request holds once it is answered."""
     with ExitStack() as held:
         scope["state"][_HELD] = held
@@ -61,4 +61,4 @@ def held_until_answered(scope: Scope) -> Iterator[None]:
 
 def hold_until_answered(connection: Connection, shares: ConcurrencyQuota) -> None:
     held: ExitStack = connection.scope["state"][_HELD]
-    held.enter_context(shares.held_by(who_asks(visitor_of(connection))))
+    held.enter_context(shares.held_by(quota_key(visitor_of(connection))))

@@ -28,9 +28,9 @@ async def check_csrf(connection: Connection) -> None:
     _check_site(connection)
     if visitor.via != "session" and is_api(connection):
         return
-    given = connection.headers.get(CSRF_HEADER) or await _in_form(connection)
+    given = connection.headers.get(CSRF_HEADER) or await _form_token(connection)
     if not visitor.csrf or not hmac.compare_digest(given.encode(), visitor.csrf.encode()):
-        await _let_go(connection)
+        await _close_files(connection)
         raise RequestForged("this form has expired, or is not from this registry")
 
 
@@ -49,14 +49,14 @@ def _check_site(connection: Connection) -> None:
         raise RequestForged("this request was sent by another site")
 
 
-async def _in_form(connection: Connection) -> str:
+async def _form_token(connection: Connection) -> str:
     if not isinstance(connection, Request) or not _is_form(connection):
         return ""
     value = (await connection.form()).get(CSRF_FIELD)
     return value if isinstance(value, str) else ""
 
 
-async def _let_go(connection: Connection) -> None:
+async def _close_files(connection: Connection) -> None:
     """Close the files of a refused form."""
     if isinstance(connection, Request) and _is_form(connection):
         await (await connection.form()).close()

@@ -27,7 +27,7 @@ _NEEDS = {
 
 async def check_right(connection: Connection, handler: BaseRouteHandler) -> None:
     """Raise unless the visitor has the right of the route and the request is not forged."""
-    if is_about_options(handler):
+    if is_options_handler(handler):
         return
     right: Right = handler.opt[RIGHT]
     visitor = visitor_of(connection)
@@ -50,10 +50,10 @@ def check_every_handler(app: Litestar) -> None:
     for route in app.routes:
         handlers = route.route_handlers if isinstance(route, HTTPRoute) else [route.route_handler]
         for handler in handlers:
-            if not is_about_options(handler) and not isinstance(handler.opt.get(RIGHT), Right):
+            if not is_options_handler(handler) and not isinstance(handler.opt.get(RIGHT), Right):
                 raise ConfigError(f"{route.path}: {handler} has no right")
 
 
-def is_about_options(handler: BaseRouteHandler) -> bool:
+def is_options_handler(handler: BaseRouteHandler) -> bool:
     """Tell whether it is one of the OPTIONS handlers that Litestar adds."""
     return isinstance(handler, HTTPRouteHandler) and handler.http_methods == {HttpMethod.OPTIONS}

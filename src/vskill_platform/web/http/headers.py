@@ -16,9 +16,9 @@ CONTENT_SECURITY_POLICY = (
     "frame-ancestors 'none'"
 )
 #: Pages that show secrets must not be cached, not even by the browser.
-NOT_KEPT = {"Cache-Control": "no-store"}
+NO_STORE_HEADER = {"Cache-Control": "no-store"}
 #: For answers that contain the current time: their ETag would never match.
-NEVER_THE_SAME = CacheControlHeader(no_store=True)
+NO_STORE = CacheControlHeader(no_store=True)
 #: Defaults; a handler can set its own.
 _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,

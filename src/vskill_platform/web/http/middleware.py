@@ -16,17 +16,17 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import Settings, allowed_hosts, is_loopback, variable
 from vskill_platform.stores.db import get_now, get_settings
-from vskill_platform.web.http.concurrency_quota import held_until_answered
+from vskill_platform.web.http.concurrency_quota import release_after_answer
 from vskill_platform.web.http.headers import NEW_VISIT
 from vskill_platform.web.http.problems import answer_problem
-from vskill_platform.web.http.rate_limits import RateLimits, household, who_asks
+from vskill_platform.web.http.rate_limits import RateLimits, address_key, quota_key
 from vskill_platform.web.http.requests import (
     SAFE_METHODS,
     WebRequest,
+    cannot_exist,
     is_health,
-    is_plain,
-    leads_nowhere,
     request_id_of,
+    skips_identity,
 )
 from vskill_platform.web.http.visitor import VISITOR, address_of, identify
 
@@ -187,10 +187,10 @@ class AccessMiddleware:
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with bound_contextvars(request_id=request_id_of(scope)), held_until_answered(scope):
+        with bound_contextvars(request_id=request_id_of(scope)), release_after_answer(scope):
             request: WebRequest = Request(scope, receive, send)
             try:
-                await self._let_in(request)
+                await self._identify(request)
                 await self._app(scope, receive, send)
             except (
                 VskillError
@@ -198,22 +198,22 @@ class AccessMiddleware:
                 answer = answer_problem(request, error).to_asgi_response(app=None, request=request)
                 await answer(scope, receive, send)
 
-    async def _let_in(self, request: WebRequest) -> None:
+    async def _identify(self, request: WebRequest) -> None:
         path = request.scope["path"]
         if is_health(path):
             return
         try:
             check_host(request.scope, get_settings())
-            if is_plain(path):
+            if skips_identity(path):
                 return
             found = await identify(request)
         except (NotSignedIn, WrongHost):
-            self._count(request, household(address_of(request)))  # so that guessing is limited
+            self._count(request, address_key(address_of(request)))  # so that guessing is limited
             raise
         request.scope["state"][VISITOR] = found.visitor
         request.scope["state"][NEW_VISIT] = found.new_visit
-        self._count(request, who_asks(found.visitor))
-        if leads_nowhere(path):
+        self._count(request, quota_key(found.visitor))
+        if cannot_exist(path):
             raise NotFound("no page has this address")
 
     def _count(self, request: WebRequest, who: str) -> None:

@@ -29,7 +29,7 @@ from vskill_platform.errors import (
 )
 
 _SERVER_ERROR = 500
-_LOOK_IT_UP = "Correct the request and send it again. /api describes every operation."
+_CORRECT_IT = "Correct the request and send it again. /api describes every operation."
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ UNEXPECTED = Kind(
 )
 #: The first match counts, so subclasses come before their base class.
 KINDS: dict[type[Exception], Kind] = {
-    InvalidInput: Kind(400, "invalid_input", "Invalid request", _LOOK_IT_UP),
+    InvalidInput: Kind(400, "invalid_input", "Invalid request", _CORRECT_IT),
     NotSignedIn: Kind(
         401,
         "not_signed_in",
@@ -155,6 +155,6 @@ def kind_of(error: Exception) -> Kind:
         return OUT_OF_RESOURCES
     if isinstance(error, HTTPException) and error.status_code < _SERVER_ERROR:
         status = error.status_code
-        odd = Kind(status, "refused", "Request refused", _LOOK_IT_UP)
+        odd = Kind(status, "refused", "Request refused", _CORRECT_IT)
         return REFUSALS.get(status, odd)
     return UNEXPECTED

@@ -41,7 +41,7 @@ RETRY_AFTER_SECONDS = 5
 PROBLEM_TYPE = "application/problem+json"
 
 
-def words_of_refusal(request: WebRequest, error: HTTPException) -> str:
+def framework_message(request: WebRequest, error: HTTPException) -> str:
     """Return a message for an error of Litestar, with the names the client used."""
     handler = request.scope.get("route_handler")
     if error.status_code == HTTP_404_NOT_FOUND:
@@ -58,7 +58,7 @@ def words_of_refusal(request: WebRequest, error: HTTPException) -> str:
     return f"{_IN_THE_BODY} cannot be read: {error.detail}" if is_unreadable else error.detail
 
 
-def headers_of_refusal(request: WebRequest, error: HTTPException) -> dict[str, str]:
+def framework_headers(request: WebRequest, error: HTTPException) -> dict[str, str]:
     """Return the headers of Litestar's error; HEAD is added to Allow, since it works like GET."""
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     allowed = set(headers.get("allow", "").split(", "))
@@ -126,7 +126,7 @@ def answer_problem(request: WebRequest, error: Exception) -> Response[Any]:
         request_id=request_id_of(request.scope),
         error=kind.title,
     )
-    _write_down(request, error, kind)
+    _log_error(request, error, kind)
     headers = _headers_of(request, error, kind)
     if is_page:
         context = {"problem": problem, "look_for": getattr(error, "look_for", "")}
@@ -137,11 +137,11 @@ def answer_problem(request: WebRequest, error: Exception) -> Response[Any]:
 def _detail_of(request: WebRequest, error: Exception, kind: Kind) -> str:
     if kind.detail:
         return kind.detail
-    return words_of_refusal(request, error) if isinstance(error, HTTPException) else str(error)
+    return framework_message(request, error) if isinstance(error, HTTPException) else str(error)
 
 
 def _headers_of(request: WebRequest, error: Exception, kind: Kind) -> dict[str, str]:
-    headers = headers_of_refusal(request, error) if isinstance(error, HTTPException) else {}
+    headers = framework_headers(request, error) if isinstance(error, HTTPException) else {}
     if isinstance(error, NotSignedIn):
         headers["WWW-Authenticate"] = 'Bearer realm="vskill-platform"'
     wait = getattr(error, "retry_after", None)
@@ -152,7 +152,7 @@ def _headers_of(request: WebRequest, error: Exception, kind: Kind) -> dict[str, 
     return headers
 
 
-def _write_down(request: WebRequest, error: Exception, kind: Kind) -> None:
+def _log_error(request: WebRequest, error: Exception, kind: Kind) -> None:
     path = request.scope["path"]
     if kind is UNEXPECTED:
         log.error("request failed", path=path, exc_info=error)

@@ -54,16 +54,16 @@ def limits_of(connection: Connection) -> RateLimits:
     return limits
 
 
-def who_asks(visitor: Visitor) -> str:
+def quota_key(visitor: Visitor) -> str:
     """Return whose quota counts: the user's, or that of the address without an account.
 
     Not one for each token: more tokens would mean a higher quota.
     """
-    return f"user {visitor.user.name}" if visitor.user else household(visitor.address)
+    return f"user {visitor.user.name}" if visitor.user else address_key(visitor.address)
 
 
 @lru_cache(_REMEMBERED)
-def household(address: str) -> str:
+def address_key(address: str) -> str:
     """Return the key of an address: an IPv4 address, or the /64 network of an IPv6 address."""
     found = read_address(address)
     if found is None:

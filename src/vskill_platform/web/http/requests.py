@@ -26,12 +26,12 @@ def is_health(path: str) -> bool:
     return path in _HEALTH
 
 
-def is_plain(path: str) -> bool:
+def skips_identity(path: str) -> bool:
     """Tell whether a path skips identification and rate limits: probes and static files."""
     return is_health(path) or path in _STATIC_FILES
 
 
-def leads_nowhere(path: str) -> bool:
+def cannot_exist(path: str) -> bool:
     """Tell whether a path cannot exist: unprintable characters, unknown static files."""
     return not path.isprintable() or (path.startswith(_STATIC) and path not in _STATIC_FILES)
 

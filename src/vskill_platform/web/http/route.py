@@ -65,6 +65,7 @@ def build_handler(row: Route, *, tag: str = "") -> HTTPRouteHandler:
         http_method=row.method,
         opt=opt,
         tags=[tag] if tag else None,
+        summary=(row.handler.__doc__ or row.handler.__name__).partition("\n")[0].rstrip("."),
         include_in_schema=bool(tag),
         **options,
     )

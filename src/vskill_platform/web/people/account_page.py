@@ -19,11 +19,11 @@ from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.web.http.bodies import read_choices, read_fields
-from vskill_platform.web.http.headers import NOT_KEPT
+from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import SIGN_IN
 from vskill_platform.web.http.visitor import ended_session_cookie, session_cookie, visitor_of
-from vskill_platform.web.people.sign_in_page import count_try, twice_the_same
+from vskill_platform.web.people.sign_in_page import confirmed_password, count_attempt
 
 #: Messages after an action, by key; text in the URL is never shown.
 _DONE = {
@@ -77,9 +77,9 @@ async def account_page(request: WebRequest) -> Template:
 async def change_password(request: WebRequest) -> Response[Any]:
     """Change the password; all other sessions end, and this one gets a new secret."""
     user, fields = _user(request), await read_fields(request)
-    count_try(request, user.name)
+    count_attempt(request, user.name)
     try:
-        new = twice_the_same(fields)
+        new = confirmed_password(fields)
         changed = await change_own_password(user, fields.get("old_password", ""), new)
     except InvalidInput as error:
         return await _show(request, Notes(problem=str(error)), status=400)
@@ -158,7 +158,9 @@ async def _show(request: WebRequest, notes: Notes, *, status: int = 200) -> Temp
         "browser_name": browser_name,
         "section": "account",
     }
-    return Template("pages/account.html", context=context, status_code=status, headers=NOT_KEPT)
+    return Template(
+        "pages/account.html", context=context, status_code=status, headers=NO_STORE_HEADER
+    )
 
 
 def browser_name(said: str) -> str:

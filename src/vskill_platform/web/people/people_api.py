@@ -25,7 +25,7 @@ from vskill_platform.stores.namespace_store import get_namespace, list_namespace
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.stores.user_store import list_users
 from vskill_platform.web.http.api_types import Limit, Ok, Shape, Text, clamp, key_cursor, read_key
-from vskill_platform.web.http.headers import NOT_KEPT
+from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
@@ -158,7 +158,7 @@ async def list_own_tokens(request: WebRequest) -> TokenList:
     return TokenList(tokens=[_token(one) for one in await list_tokens(_user(request).name)])
 
 
-@operation(status=HTTP_201_CREATED, response_headers=NOT_KEPT)
+@operation(status=HTTP_201_CREATED, response_headers=NO_STORE_HEADER)
 async def make_token(request: WebRequest, data: JSONBody[NewToken]) -> TokenMade:
     """Create a token. It is shown only in this response."""
     name = _user(request).name
@@ -180,7 +180,7 @@ async def users_over_api() -> UserList:
     return UserList(users=[_user_item(one) for one in await list_users()])
 
 
-@operation(status=HTTP_201_CREATED, response_headers=NOT_KEPT)
+@operation(status=HTTP_201_CREATED, response_headers=NO_STORE_HEADER)
 async def add_user_over_api(request: WebRequest, data: JSONBody[NewUser]) -> UserMade:
     """Invite a user; the link is for choosing a password."""
     actor = visitor_of(request).name

@@ -14,8 +14,8 @@ from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn, TooMany
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.one_time_link_store import Welcome
 from vskill_platform.web.http.bodies import read_fields
-from vskill_platform.web.http.headers import NOT_KEPT
-from vskill_platform.web.http.rate_limits import household, limits_of
+from vskill_platform.web.http.headers import NO_STORE_HEADER
+from vskill_platform.web.http.rate_limits import address_key, limits_of
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import safe_path
 from vskill_platform.web.http.visitor import ended_session_cookie, session_cookie, visitor_of
@@ -35,7 +35,7 @@ async def sign_in_form(request: WebRequest) -> Response[Any]:
     fields = await read_fields(request)
     back, name = safe_path(fields.get("next", "/")), fields.get("name", "")[:_MAX_NAME_LENGTH]
     try:
-        count_try(request, name)
+        count_attempt(request, name)
         opened = await sign_in(
             name,
             fields.get("password", ""),
@@ -49,7 +49,7 @@ async def sign_in_form(request: WebRequest) -> Response[Any]:
     except NotSignedIn as error:
         return _sign_in_form(back, name=name, problem=str(error), status=401)
     cookie = session_cookie(opened.secret, get_settings())
-    return Redirect(back, status_code=303, cookies=[cookie], headers=NOT_KEPT)
+    return Redirect(back, status_code=303, cookies=[cookie], headers=NO_STORE_HEADER)
 
 
 async def sign_out(request: WebRequest) -> Redirect:
@@ -60,10 +60,10 @@ async def sign_out(request: WebRequest) -> Redirect:
     return Redirect("/", status_code=303, cookies=[ended_session_cookie(get_settings())])
 
 
-def count_try(request: WebRequest, name: str) -> None:
+def count_attempt(request: WebRequest, name: str) -> None:
     """Count an attempt for the address and for the name, before the password is checked."""
     limits, rate, now = limits_of(request), get_settings().sign_ins_per_minute, get_now()
-    limits.take("sign-in", household(visitor_of(request).address), per_minute=rate, now=now)
+    limits.take("sign-in", address_key(visitor_of(request).address), per_minute=rate, now=now)
     if name:
         limits.take("sign-in", f"name {name.strip().lower()}", per_minute=rate, now=now)
 
@@ -71,7 +71,9 @@ def count_try(request: WebRequest, name: str) -> None:
 def _sign_in_form(
     back: str, *, name: str = "", problem: str = "", status: int = 200, retry_after: int = 0
 ) -> Template:
-    headers = {**NOT_KEPT, "Retry-After": str(retry_after)} if retry_after else NOT_KEPT
+    headers = (
+        {**NO_STORE_HEADER, "Retry-After": str(retry_after)} if retry_after else NO_STORE_HEADER
+    )
     context = {"next": back, "name": name, "problem": problem}
     return Template("pages/sign_in.html", context=context, status_code=status, headers=headers)
 
@@ -84,12 +86,12 @@ async def welcome_page(request: WebRequest) -> Template:
 
 async def welcome_form(request: WebRequest) -> Response[Any]:
     """Use the link and start a session."""
-    count_try(request, "")
+    count_attempt(request, "")
     fields = await read_fields(request)
     key, name = fields.get("key", ""), fields.get("name", "")
     welcome = await look_at_welcome(key)
     try:
-        password = twice_the_same(fields)
+        password = confirmed_password(fields)
         user = await accept_welcome(key, name=name, password=password)
     except InvalidInput as error:
         return _welcome_form(key, welcome, name=name, problem=str(error), status=400)
@@ -101,10 +103,12 @@ async def welcome_form(request: WebRequest) -> Response[Any]:
         browser=request.headers.get("user-agent", ""),
     )
     cookie = session_cookie(opened.secret, get_settings())
-    return Redirect("/account?done=welcome", status_code=303, cookies=[cookie], headers=NOT_KEPT)
+    return Redirect(
+        "/account?done=welcome", status_code=303, cookies=[cookie], headers=NO_STORE_HEADER
+    )
 
 
-def twice_the_same(fields: dict[str, str]) -> str:
+def confirmed_password(fields: dict[str, str]) -> str:
     password = fields.get("password", "")
     if password != fields.get("password_again", ""):
         raise InvalidInput("the passwords do not match")
@@ -115,4 +119,6 @@ def _welcome_form(
     key: str, welcome: Welcome, *, name: str = "", problem: str = "", status: int = 200
 ) -> Template:
     context = {"key": key, "welcome": welcome, "name": name, "problem": problem}
-    return Template("pages/welcome.html", context=context, status_code=status, headers=NOT_KEPT)
+    return Template(
+        "pages/welcome.html", context=context, status_code=status, headers=NO_STORE_HEADER
+    )

@@ -61,7 +61,9 @@ async def add_user_form(request: WebRequest) -> Response[Any]:
     return await act_and_show(_HERE, work)
 
 
-async def user_form(request: WebRequest, name: FromPath[str], deed: FromPath[str]) -> Response[Any]:
+async def user_form(
+    request: WebRequest, name: FromPath[str], action: FromPath[str]
+) -> Response[Any]:
     fields, actor = await read_fields(request), visitor_of(request).name
     reason = fields.get("reason", "")
 
@@ -78,14 +80,14 @@ async def user_form(request: WebRequest, name: FromPath[str], deed: FromPath[str
     async def invite() -> Template:
         return await _show(request, await _invite(name, actor))
 
-    if deed == "invite":
+    if action == "invite":
         return await act_and_show(_HERE, invite)
-    deeds: dict[str, Callable[[], Awaitable[str]]] = {
+    actions: dict[str, Callable[[], Awaitable[str]]] = {
         "role": role, "disable": disable, "enable": enable,
     }  # fmt: skip
-    if deed not in deeds:
-        raise NotFound(f"unknown action {deed!r}")
-    return await act(_HERE, deeds[deed])
+    if action not in actions:
+        raise NotFound(f"unknown action {action!r}")
+    return await act(_HERE, actions[action])
 
 
 async def revoke_token_form(request: WebRequest, token_id: FromPath[str]) -> Redirect:
@@ -100,15 +102,17 @@ async def revoke_token_form(request: WebRequest, token_id: FromPath[str]) -> Red
     return await act(_HERE, work)
 
 
-async def namespace_form(request: WebRequest, deed: FromPath[str]) -> Redirect:
+async def namespace_form(request: WebRequest, action: FromPath[str]) -> Redirect:
     """Add or remove an owner of a namespace."""
     fields, actor = await read_fields(request), visitor_of(request).name
-    deeds = {"add-owner": add_owner, "remove-owner": remove_owner}
-    if deed not in deeds:
-        raise NotFound(f"unknown action {deed!r}")
+    actions = {"add-owner": add_owner, "remove-owner": remove_owner}
+    if action not in actions:
+        raise NotFound(f"unknown action {action!r}")
 
     async def work() -> str:
-        found = await deeds[deed](fields.get("namespace", ""), fields.get("user", ""), actor=actor)
+        found = await actions[action](
+            fields.get("namespace", ""), fields.get("user", ""), actor=actor
+        )
         return f"Owners of {found.name}: {', '.join(found.owners) or 'none'}."
 
     return await act(_HERE, work)

@@ -26,7 +26,7 @@ _LATE_AFTER = 3
 _RECENT = timedelta(minutes=15)
 
 
-class JobSign(msgspec.Struct, frozen=True, kw_only=True):
+class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
     """A scheduled job: its last run and whether there is a problem."""
 
     name: str
@@ -45,7 +45,7 @@ async def dashboard_page(request: WebRequest) -> Template:
         catalogue.activity(since, Bucket.HOUR, visible=EVERYTHING),
         get_cron_runs(),
     )
-    jobs = _job_signs(runs, now)
+    jobs = _job_statuses(runs, now)
     context = {
         "health": health,
         "counts": counts,
@@ -62,7 +62,7 @@ async def dashboard_page(request: WebRequest) -> Template:
 
 
 def _alarms(
-    health: Health, freshness: Freshness, jobs: list[JobSign], *, stuck: int
+    health: Health, freshness: Freshness, jobs: list[JobStatus], *, stuck: int
 ) -> list[tuple[str, str]]:
     """Return the problems that need action, with links."""
     alarms = [
@@ -88,10 +88,10 @@ def _alarms(
     return alarms
 
 
-def _job_signs(runs: list[CronRun], now: datetime) -> list[JobSign]:
+def _job_statuses(runs: list[CronRun], now: datetime) -> list[JobStatus]:
     known = {run.job: run for run in runs}
     return [
-        JobSign(
+        JobStatus(
             name=job.name,
             every=job.every,
             run=known.get(job.name),

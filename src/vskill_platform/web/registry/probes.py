@@ -38,7 +38,7 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
-class KnownReadiness:
+class CachedReadiness:
     """Whether this node can serve, cached for a few seconds.
 
     Probes are not rate limited, so they share one check of the database, and a check that hangs is
@@ -85,13 +85,13 @@ async def _find_problem(engine: Engine) -> str:
 
 async def readyz(request: WebRequest) -> Response[Readiness]:
     """Report whether this node can serve: database writable, search index built."""
-    known: KnownReadiness = request.app.state.readiness
+    known: CachedReadiness = request.app.state.readiness
     readiness = await known.look(bound_env().engine, request.app.state.catalogue)
     status = HTTP_503_SERVICE_UNAVAILABLE if readiness.problems else HTTP_200_OK
     return Response(readiness, status_code=status)
 
 
-class KnownHealth:
+class CachedHealth:
     """The health of the queue, cached for a second, because probes are not rate limited."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class KnownHealth:
 
 async def queue_healthz(request: WebRequest) -> Response[Health]:
     """Report whether queued work is processed by any node, and if not, why."""
-    known: KnownHealth = request.app.state.health
+    known: CachedHealth = request.app.state.health
     health = await known.look()
     status = HTTP_503_SERVICE_UNAVAILABLE if health.problems else HTTP_200_OK
     if not await _is_operator(request):

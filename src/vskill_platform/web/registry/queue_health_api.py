@@ -25,7 +25,7 @@ from vskill_platform.stores.submission_store import (
     read_submissions,
 )
 from vskill_platform.web.http.api_types import Shape
-from vskill_platform.web.http.headers import NEVER_THE_SAME
+from vskill_platform.web.http.headers import NO_STORE
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
@@ -115,7 +115,7 @@ class QueueHealth(Shape, frozen=True, kw_only=True):
     cached: bool = False
 
 
-@operation(is_listed=True, cache_control=NEVER_THE_SAME)
+@operation(is_listed=True, cache_control=NO_STORE)
 async def queue_stats(request: WebRequest) -> QueueNumbers:
     """Show the number of submissions and messages."""
     catalogue, visible = catalogue_of(request), await visible_to(visitor_of(request))
@@ -146,7 +146,7 @@ async def queue_stats(request: WebRequest) -> QueueNumbers:
     )
 
 
-@operation(is_listed=True, cache_control=NEVER_THE_SAME)
+@operation(is_listed=True, cache_control=NO_STORE)
 async def queue_health(request: WebRequest) -> QueueHealth:
     """Show whether submissions are being processed."""
     catalogue, visitor, now = catalogue_of(request), visitor_of(request), get_now()

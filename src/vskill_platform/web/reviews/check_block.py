@@ -55,7 +55,7 @@ class BlockCheck(Shape, frozen=True, kw_only=True):
     submission_id: str | None = None
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _Query(msgspec.Struct, frozen=True, kw_only=True):
     """The skill in question."""
 
     name: str
@@ -91,7 +91,7 @@ async def check_blocklist(
     )
 
 
-async def _find_block(request: WebRequest, asked: _Asked) -> Block | None:
+async def _find_block(request: WebRequest, asked: _Query) -> Block | None:
     subjects: list[BlockSubject] = []
     if asked.digest:
         subjects.append(digest_subject(asked.digest))
@@ -123,7 +123,7 @@ def _is_upload(one: Block, name: str) -> bool:
 
 
 async def _block_of_ended(
-    request: WebRequest, asked: _Asked, states: tuple[SubmissionState, ...]
+    request: WebRequest, asked: _Query, states: tuple[SubmissionState, ...]
 ) -> Block | None:
     """Return the block of a completed submission: by folder, content or publisher."""
     for submission in await get_submissions_fresh(
@@ -137,7 +137,7 @@ async def _block_of_ended(
     return None
 
 
-async def _find_rejection(request: WebRequest, asked: _Asked) -> SubmissionRow | None:
+async def _find_rejection(request: WebRequest, asked: _Query) -> SubmissionRow | None:
     """Return the latest rejected or blocked submission of this name.
 
     A name alone is not enough if a skill is published under it: otherwise anybody could cause
@@ -150,7 +150,7 @@ async def _find_rejection(request: WebRequest, asked: _Asked) -> SubmissionRow |
 
 
 async def _ended(
-    request: WebRequest, asked: _Asked, states: tuple[SubmissionState, ...]
+    request: WebRequest, asked: _Query, states: tuple[SubmissionState, ...]
 ) -> list[SubmissionRow]:
     """Return the submissions of exactly this name in one of these states.
 
@@ -182,22 +182,22 @@ async def _is_published(request: WebRequest, name: str) -> bool:
     return any(hit.name == name for hit in found.hits)
 
 
-async def _read_asked(request: WebRequest, name: str, repo_url: str, digest: str) -> _Asked:
+async def _read_asked(request: WebRequest, name: str, repo_url: str, digest: str) -> _Query:
     """Read the query: a name, a slug, or a remote source."""
     source = read_blocked_source(repo_url, default_host=_host()) if repo_url else None
     if source and not public_source(source.url):
         raise InvalidInput(f"{repo_url!r} is neither owner/repo nor https://host/owner/repo")
     if "/" not in name:
-        return _Asked(name=name, source=source, digest=digest)
+        return _Query(name=name, source=source, digest=digest)
     space, _, last = name.rpartition("/")
     if source:
-        return _Asked(name=last, source=source, digest=digest)
+        return _Query(name=last, source=source, digest=digest)
     with suppress(NotFound):
         skill = (await find_visible_skill(visitor_of(request), name)).record
         source = read_blocked_source(skill.repo_url, skill.skill_path, default_host=_host())
-        return _Asked(name=skill.name, source=source, digest=digest)
+        return _Query(name=skill.name, source=source, digest=digest)
     source = _source_of_slug(space.lower(), last)
-    return _Asked(name=last, source=source, digest=digest, space=space.lower() or "/")
+    return _Query(name=last, source=source, digest=digest, space=space.lower() or "/")
 
 
 def _source_of_slug(space: str, name: str) -> Source | None:

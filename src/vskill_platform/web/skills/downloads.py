@@ -27,7 +27,7 @@ from vskill_platform.publish.versions.find_version import find_archive, find_ver
 from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 from vskill_platform.web.http.middleware import IS_HEAD
-from vskill_platform.web.http.rate_limits import who_asks
+from vskill_platform.web.http.rate_limits import quota_key
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.installs import count_download
@@ -75,10 +75,10 @@ class Download(Response[None]):
         super().__init__(None, headers=headers)
         self._load = load
         self._on_sent = on_sent
-        self._holder = who_asks(visitor_of(request))
+        self._holder = quota_key(visitor_of(request))
 
     def to_asgi_response(self, app: Any, request: Any, **given: Any) -> ASGIResponse:  # noqa: ARG002 - the framework's
-        return _InPieces(
+        return _StreamedFile(
             self._load,
             self._holder,
             self._on_sent,
@@ -88,7 +88,7 @@ class Download(Response[None]):
         )
 
 
-class _InPieces(ASGIResponse):
+class _StreamedFile(ASGIResponse):
     def __init__(self, load: Load, holder: str, on_sent: Sent, **given: Any) -> None:
         super().__init__(**given)
         self._load = load
@@ -101,7 +101,7 @@ class _InPieces(ASGIResponse):
         with DOWNLOADS.held_by(self._holder):
             async with _LOADS:
                 loaded = await self._load()
-                file = await asyncio.to_thread(_put_down, loaded.content)
+                file = await asyncio.to_thread(_write_temporary, loaded.content)
             with file:
                 self.headers["content-type"] = loaded.media_type
                 self.headers["content-length"] = str(len(loaded.content))
@@ -117,7 +117,7 @@ class _InPieces(ASGIResponse):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _put_down(content: bytes) -> IO[bytes]:
+def _write_temporary(content: bytes) -> IO[bytes]:
     """Write to an unnamed temporary file, which is deleted on close."""
     file = tempfile.SpooledTemporaryFile(max_size=PIECE_BYTES)  # noqa: SIM115 - the caller does
     file.write(content)

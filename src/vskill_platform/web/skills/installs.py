@@ -18,7 +18,7 @@ from vskill_platform.stores.db import get_now
 from vskill_platform.stores.install_store import add_installs
 from vskill_platform.stores.skill_store import get_latest_version
 from vskill_platform.web.http.api_types import Ok
-from vskill_platform.web.http.rate_limits import who_asks
+from vskill_platform.web.http.rate_limits import quota_key
 from vskill_platform.web.http.requests import Connection, WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
@@ -66,7 +66,7 @@ class CountedInstalls:
 async def count_installs(connection: Connection, slugs: Iterable[str]) -> None:
     """Count one install of each skill, at most once a day for each visitor."""
     counted: CountedInstalls = connection.app.state.counted_installs
-    who = who_asks(visitor_of(connection))
+    who = quota_key(visitor_of(connection))
     await add_installs(counted.take(who, slugs, today=get_now().date()))
 
 

@@ -49,7 +49,7 @@ async def skill_pages(request: WebRequest) -> Response[Any]:
     if skill is None:
         return await never_published(request, path.slug)
     if skill.slug != path.slug:
-        return _lead_on(request, path, skill.slug)
+        return _redirect_renamed(request, path, skill.slug)
     if skill.down:
         return await taken_down(skill, skill.down)
     named = asked_version(request)
@@ -61,7 +61,7 @@ async def skill_pages(request: WebRequest) -> Response[Any]:
     return await _PAGES[path.part](request, opened)
 
 
-def _lead_on(request: WebRequest, path: SkillPath, slug: str) -> Redirect:
+def _redirect_renamed(request: WebRequest, path: SkillPath, slug: str) -> Redirect:
     """Redirect from an old slug; not permanently, because slugs can be reused."""
     address = skill_url(slug, path.part, path.path)
     query = request.url.query

@@ -33,7 +33,7 @@ from vskill_platform.web.http.api_types import (
     read_number,
 )
 from vskill_platform.web.http.bodies import read_fields
-from vskill_platform.web.http.headers import NEVER_THE_SAME
+from vskill_platform.web.http.headers import NO_STORE
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
@@ -178,7 +178,7 @@ class LetterList(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-@operation(cache_control=NEVER_THE_SAME)
+@operation(cache_control=NO_STORE)
 async def list_stuck() -> StuckList:
     """List stuck submissions."""
     found = await get_stuck_submissions(get_now())

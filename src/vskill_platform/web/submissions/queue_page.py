@@ -42,7 +42,7 @@ GROUPS: dict[str, tuple[str, frozenset[SubmissionState], SubmissionSort, str]] =
 }  # fmt: skip
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class QueueQuery(msgspec.Struct, frozen=True, kw_only=True):
     """The query of the page."""
 
     show: str = "all"
@@ -57,7 +57,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     def url(self, **changed: Any) -> str:
         """Return the URL with changes, without default values."""
         asked = msgspec.structs.asdict(msgspec.structs.replace(self, **changed))
-        usual = msgspec.structs.asdict(Asked())
+        usual = msgspec.structs.asdict(QueueQuery())
         query = {name: value for name, value in asked.items() if value != usual[name]}
         return f"/queue?{urlencode(query)}" if query else "/queue"
 
@@ -95,7 +95,7 @@ async def queue_page(request: WebRequest) -> Response[Any]:
     return Template("pages/queue.html", context=context, cookies=cookies)
 
 
-async def _query(asked: Asked, visible: Visible) -> SubmissionQuery:
+async def _query(asked: QueueQuery, visible: Visible) -> SubmissionQuery:
     _, states, usual_sort, _ = GROUPS[asked.show]
     return SubmissionQuery(
         text=asked.q,
@@ -108,12 +108,12 @@ async def _query(asked: Asked, visible: Visible) -> SubmissionQuery:
     )
 
 
-def read_query(request: WebRequest) -> Asked:
+def read_query(request: WebRequest) -> QueueQuery:
     """Read the query; invalid values are an error."""
     given = {name: value for name, value in request.query_params.items() if value != ""}
-    known = {name: given[name] for name in Asked.__struct_fields__ if name in given}
+    known = {name: given[name] for name in QueueQuery.__struct_fields__ if name in given}
     try:
-        asked = msgspec.convert(known, Asked, strict=False)
+        asked = msgspec.convert(known, QueueQuery, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidInput(f"invalid query: {error}") from error
     if asked.show not in GROUPS:
@@ -125,11 +125,11 @@ def read_query(request: WebRequest) -> Asked:
     return msgspec.structs.replace(asked, q=asked.q[:_MAX_TEXT])
 
 
-def _cards(asked: Asked, counts: dict[SubmissionState, int]) -> list[dict[str, Any]]:
+def _cards(asked: QueueQuery, counts: dict[SubmissionState, int]) -> list[dict[str, Any]]:
     cards = []
     for name, (words, states, _, tone) in GROUPS.items():
         figure = sum(counts[state] for state in (states or SubmissionState))
-        href = Asked(size=asked.size).url(
+        href = QueueQuery(size=asked.size).url(
             show=name
         )  # without the search text, so that the list has as many rows as the card says
         is_shown = name == asked.show

@@ -158,9 +158,9 @@ def stage_timings(history: list[StateEvent]) -> dict[str, Any]:
         timings[f"{_camel(event.to_state)}At"] = event.at
         if event.to_state is SubmissionState.TIER1_FAILED:
             timings["rejectedAt"] = event.at  # existing clients know no difference
-    walk = _present_walk(history)
+    run = _last_run(history)
     spent: dict[str, float] = {}
-    for event, following in pairwise(walk):
+    for event, following in pairwise(run):
         name = _camel(event.to_state)
         state = name[:1].upper() + name[1:]
         spent[state] = spent.get(state, 0) + _milliseconds(event.at, following.at)
@@ -168,12 +168,12 @@ def stage_timings(history: list[StateEvent]) -> dict[str, Any]:
     for span, states in _SPANS.items():
         if parts := [spent[state] for state in states if state in spent]:
             timings[span] = round(sum(parts))
-    if walk:
-        timings["totalMs"] = round(_milliseconds(walk[0].at, walk[-1].at))
+    if run:
+        timings["totalMs"] = round(_milliseconds(run[0].at, run[-1].at))
     return timings
 
 
-def _present_walk(history: list[StateEvent]) -> list[StateEvent]:
+def _last_run(history: list[StateEvent]) -> list[StateEvent]:
     """Return the events of the last run: from its start to its final state."""
     ends = [event.to_state in TERMINAL_STATES for event in history]
     begins = [

@@ -35,7 +35,7 @@ from vskill_platform.web.submissions.shapes import (
 from vskill_platform.web.submissions.submission_json import set_answer, submit_answer
 from vskill_platform.web.submissions.submit_skills import (
     MAX_FORM_BYTES,
-    looked_through,
+    find_skills_in,
     skill_folder,
     submit_chosen,
     submit_files,
@@ -105,7 +105,7 @@ async def upload_submission(
 async def discover_skills(request: WebRequest, data: JSONBody[DiscoverRequest]) -> Discovered:
     """List the skills of a repository without submitting them."""
     source = _read_source(data.repo_url, data.path, data.ref)
-    async with looked_through(visitor_of(request), source) as discovery:
+    async with find_skills_in(visitor_of(request), source) as discovery:
         found = [
             FoundItem(
                 name=skill.name,
@@ -135,7 +135,7 @@ def _read_source(url: str, path: str, ref: str) -> Source:
 
 async def _only_skill(visitor: Visitor, source: Source, name: str) -> Source:
     """Return the only skill of a repository, or the one with this name; else raise."""
-    async with looked_through(visitor, source) as discovery:
+    async with find_skills_in(visitor, source) as discovery:
         skills = [skill for skill in discovery.skills if not name or skill.name == name]
     if not skills:
         what = f"skill {name!r}" if name else "SKILL.md"

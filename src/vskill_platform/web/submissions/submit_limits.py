@@ -20,20 +20,20 @@ from vskill_platform.stores.quota_store import Quota, get_quota, write_quota
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.source_submissions import find_other_ref
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
-from vskill_platform.web.http.rate_limits import who_asks
+from vskill_platform.web.http.rate_limits import quota_key
 
 #: Skills in one request without an account.
-MOST_UNSIGNED = 50
+MAX_ANONYMOUS_SKILLS = 50
 _DIGEST_BYTES = 12
 _ASK_AGAIN = timedelta(minutes=1)
 
 
 def check_count(visitor: Visitor, count: int) -> None:
     """Limit anonymous requests: each skill costs a fetch and a scan."""
-    if visitor.user is None and count > MOST_UNSIGNED:
+    if visitor.user is None and count > MAX_ANONYMOUS_SKILLS:
         raise NotAllowed(
             f"submitting {count} skills at once requires signing in; without, the limit is "
-            f"{MOST_UNSIGNED}"
+            f"{MAX_ANONYMOUS_SKILLS}"
         )
 
 
@@ -44,7 +44,7 @@ def group_of(visitor: Visitor) -> str:
     """
     if visitor.user:
         return visitor.user.name
-    address = who_asks(visitor).encode()
+    address = quota_key(visitor).encode()
     return f"anonymous {blake2b(address, digest_size=_DIGEST_BYTES).hexdigest()}"
 
 
@@ -127,7 +127,7 @@ async def charge_upload(visitor: Visitor, namespace: str, size: int) -> None:
     today = get_now().date()
 
     async def plan() -> PlannedChange[None]:
-        theirs = await get_quota(f"uploads of {who_asks(visitor)}", today)
+        theirs = await get_quota(f"uploads of {quota_key(visitor)}", today)
         everyones = await get_quota(f"uploads to {namespace}", today)
         _check(theirs.record, everyones.record, namespace, size)
         put = [_added(stored, size) for stored in (theirs, everyones)]

@@ -42,7 +42,7 @@ from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.submissions.submit_skills import (
     MAX_FORM_BYTES,
-    looked_through,
+    find_skills_in,
     skill_folder,
     submit_chosen,
     submit_files,
@@ -80,7 +80,7 @@ def refused(submitted: SubmittedSet) -> str:
     return "; ".join(reasons[:_MAX_REFUSED]) + (f"; and {more} more" if more > 0 else "")
 
 
-def what_was_taken(submitted: SubmittedSet) -> tuple[str, str]:
+def summarize_set(submitted: SubmittedSet) -> tuple[str, str]:
     """Summarize a submitted set as the kind and the text of a flash message."""
     kinds = Counter(member.result.kind for member in submitted.members if member.result)
     taken = sum(kinds[kind] for kind in _TAKEN)
@@ -115,14 +115,14 @@ async def submit_form(request: WebRequest) -> Response[Any]:
             submitted = await submit_files(
                 visitor, files, namespace=typed["namespace"], is_private=is_private
             )
-            return _lead_to(submitted)
+            return _redirect_to_set(submitted)
         source = _source(typed)
         if source.path:
             result = await submit_source(visitor, source, is_private=is_private)
             return _see(f"/submissions/{result.submission.id}")
         return await _submit_repo(request, source, is_private=is_private)
     except _SHOWN_ERRORS as error:
-        return await _say(request, typed, error)
+        return await _show_error(request, typed, error)
 
 
 @operation(max_body=MAX_PATHS_BYTES)
@@ -139,8 +139,8 @@ async def submit_chosen_form(request: WebRequest) -> Response[Any]:
             return _choice(source, skills, is_private=is_private, is_again=True)
         submitted = await submit_chosen(visitor, source, paths, is_private=is_private)
     except _SHOWN_ERRORS as error:
-        return await _say(request, typed, error)
-    return _lead_to(submitted)
+        return await _show_error(request, typed, error)
+    return _redirect_to_set(submitted)
 
 
 async def _submit_repo(request: WebRequest, source: Source, *, is_private: bool) -> Response[Any]:
@@ -150,12 +150,12 @@ async def _submit_repo(request: WebRequest, source: Source, *, is_private: bool)
         submitted = await submit_chosen(
             visitor_of(request), source, [skills[0].path], is_private=is_private
         )
-        return _lead_to(submitted)
+        return _redirect_to_set(submitted)
     return _choice(source, skills, is_private=is_private)
 
 
 async def _skills_of(visitor: Visitor, source: Source) -> tuple[FoundSkill, ...]:
-    async with looked_through(visitor, source) as discovery:
+    async with find_skills_in(visitor, source) as discovery:
         skills = discovery.skills
     if not skills:
         raise InvalidInput(
@@ -204,7 +204,9 @@ async def _own_namespaces(request: WebRequest) -> list[str]:
     return [one.name for one in found if one.name.startswith("@") and one.is_owner(user.name)]
 
 
-async def _say(request: WebRequest, typed: dict[str, str], error: VskillError) -> Response[Any]:
+async def _show_error(
+    request: WebRequest, typed: dict[str, str], error: VskillError
+) -> Response[Any]:
     """Show the form again with its values and the error."""
     page = await _form_page(request, typed, error)
     page.status_code = next(
@@ -215,13 +217,13 @@ async def _say(request: WebRequest, typed: dict[str, str], error: VskillError) -
     return page
 
 
-def _lead_to(submitted: SubmittedSet) -> Redirect:
+def _redirect_to_set(submitted: SubmittedSet) -> Redirect:
     """Redirect to the submission, or to the list of the set."""
     if not submitted.submission_ids:
         raise InvalidInput(refused(submitted))
     if len(submitted.members) == 1:
         return _see(f"/submissions/{submitted.submission_ids[0]}")
-    kind, words = what_was_taken(submitted)
+    kind, words = summarize_set(submitted)
     return _see(f"/queue?set={submitted.set_id}", [flash(kind, words, on="/queue")])
 
 

@@ -36,7 +36,7 @@ from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.end_submission import why_blocked
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
-from vskill_platform.web.http.rate_limits import who_asks
+from vskill_platform.web.http.rate_limits import quota_key
 from vskill_platform.web.submissions.submit_limits import (
     charge_upload,
     check_count,
@@ -68,7 +68,7 @@ def skill_folder(path: str) -> str:
 
 
 @asynccontextmanager
-async def looked_through(visitor: Visitor, source: Source) -> AsyncIterator[Discovery]:
+async def find_skills_in(visitor: Visitor, source: Source) -> AsyncIterator[Discovery]:
     """Find the skills of a repository; limited in number at a time.
 
     Visitors who may not submit it do not learn whether it exists.
@@ -76,7 +76,7 @@ async def looked_through(visitor: Visitor, source: Source) -> AsyncIterator[Disc
     await check_may_act_in(visitor, namespace_of(source))
     if known := await find_block(source):
         raise SourceRefused(why_blocked(known.record))
-    with _looks.held_by(who_asks(visitor)):
+    with _looks.held_by(quota_key(visitor)):
         async with discovered(source, reach_of(get_settings())) as discovery:
             yield discovery
 
@@ -139,7 +139,7 @@ async def submit_files(
 async def _read(visitor: Visitor, parts: Sequence[UploadFile]) -> AsyncIterator[list[UploadedFile]]:
     """Read the uploaded files when a slot is free; until then they are on disk."""
     try:
-        with _uploads.held_by(who_asks(visitor)):
+        with _uploads.held_by(quota_key(visitor)):
             yield [UploadedFile(part.filename, await part.read()) for part in parts]
     finally:
         for part in parts:

@@ -7,7 +7,7 @@ import pytest
 from vskill_platform.errors import TooMany
 from vskill_platform.model.rights import Visitor
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
-from vskill_platform.web.http.rate_limits import who_asks
+from vskill_platform.web.http.rate_limits import quota_key
 
 
 def some(in_all: int, each: int) -> ConcurrencyQuota:
@@ -43,7 +43,7 @@ def test_what_is_given_back_is_there_for_others_and_nobody_is_remembered() -> No
 
 def test_a_household_is_one_holder() -> None:
     holders = {
-        who_asks(Visitor(address=address)) for address in ("2001:db8:1:2::1", "2001:db8:1:2::9")
+        quota_key(Visitor(address=address)) for address in ("2001:db8:1:2::1", "2001:db8:1:2::9")
     }
 
     assert len(holders) == 1

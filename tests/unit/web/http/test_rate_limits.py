@@ -18,7 +18,7 @@ from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.http import rate_limits
-from vskill_platform.web.http.rate_limits import RateLimits, household
+from vskill_platform.web.http.rate_limits import RateLimits, address_key
 
 
 @post("/api/v1/a-write", opt={"right": Right.ANYONE}, status_code=200)
@@ -169,9 +169,9 @@ def test_it_remembers_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_an_older_address_in_the_clothes_of_a_newer_one_is_the_older_one() -> None:
-    assert household("::ffff:203.0.113.7") == household("203.0.113.7")
-    assert household("::ffff:203.0.113.7") != household("::ffff:198.51.100.1")
+    assert address_key("::ffff:203.0.113.7") == address_key("203.0.113.7")
+    assert address_key("::ffff:203.0.113.7") != address_key("::ffff:198.51.100.1")
 
 
 def test_addresses_that_are_none_are_one_visitor() -> None:
-    assert household("") == household("not an address")
+    assert address_key("") == address_key("not an address")

@@ -18,7 +18,7 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.web.registry.probes import KnownReadiness
+from vskill_platform.web.registry.probes import CachedReadiness
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ async def test_however_many_ask_there_is_one_write_in_three_seconds(
 async def test_a_database_that_hangs_is_waited_for_once_and_not_for_long(
     client: AsyncClient, app: Litestar, probe: ProbingEngine
 ) -> None:
-    app.state.readiness = KnownReadiness(patience_seconds=0.01)
+    app.state.readiness = CachedReadiness(patience_seconds=0.01)
     goes_on = asyncio.Event()
 
     async def hang() -> None:

@@ -26,7 +26,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.submission_store import get_submission, write_submission
 from vskill_platform.web.submissions import submit_skills
-from vskill_platform.web.submissions.submit_limits import MOST_UNSIGNED
+from vskill_platform.web.submissions.submit_limits import MAX_ANONYMOUS_SKILLS
 
 SUBMISSIONS = "/api/v1/submissions"
 UPLOAD = f"{SUBMISSIONS}/upload"
@@ -178,7 +178,7 @@ async def test_nobody_goes_on_with_what_another_has_handed_in_where_nobody_owns_
 
 
 async def test_heaps_of_skills_need_a_sign_in(registry: Registry, tmp_path: Path) -> None:
-    for number in range(MOST_UNSIGNED + 1):
+    for number in range(MAX_ANONYMOUS_SKILLS + 1):
         a_skill_folder(tmp_path / "all", f"skill-{number}")
     files = [("files", ("all.tar.gz", tar_of(tmp_path / "all", under="all")))]
 
@@ -187,7 +187,7 @@ async def test_heaps_of_skills_need_a_sign_in(registry: Registry, tmp_path: Path
 
     assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed")
     assert "submitting 51 skills at once requires signing in" in refused.json()["detail"]
-    assert taken.json()["count"] == MOST_UNSIGNED + 1
+    assert taken.json()["count"] == MAX_ANONYMOUS_SKILLS + 1
 
 
 async def test_another_branch_of_what_is_published_takes_an_owner_or_a_reviewer(
