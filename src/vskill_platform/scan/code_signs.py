@@ -16,7 +16,7 @@ _UPLOAD = (
     r"urlopen\([^\n]{0,80}data|method[\"']?:\s?[\"'](?:POST|PUT)"
 )
 _TOKENS = (
-    r"gh auth token|kubectl get secrets?\b|gcloud auth print-\w+|aws configure export|"
+    r"gh auth token|kubectl get secrets?\b|aws configure export|"
     r"op item get|vault kv get|docker-credential-\w+ get"
 )
 #: What must be in one program, the part that is shown first, and what that makes it.
@@ -74,7 +74,7 @@ _PATTERNS = [(act, detail, [re.compile(part) for part in parts]) for act, detail
 _MAY = re2.compile(
     r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.|Fernet|AES\.new|\.encrypt\("
     r"|openssl enc|createCipheriv|git bundle|git archive|zip -|browser_?cookie|pycookiecheat"
-    r"|chrome_cookies|gh auth token|kubectl get secret|gcloud auth print|aws configure export"
+    r"|chrome_cookies|gh auth token|kubectl get secret|aws configure export"
     r"|op item get|vault kv get|docker-credential-|/inet/tcp/|\bssh\b.{0,120}R"
     r"|\bfind\b.{0,220}-(?:delete|exec)"
 )

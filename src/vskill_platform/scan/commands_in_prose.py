@@ -22,6 +22,7 @@ _PROGRAM = (
     r"|(?:pip3?|pipx|npm|pnpm|yarn|bun|uv|gem|cargo)[ \t]{1,3}(?:install|add|i)[ \t]{1,3}[@\w]"
     r"|(?:sudo[ \t]+)?(?:setenforce|ufw|xmrig|mshta|nslookup|mkfifo|claude mcp|kubectl|cast send|"
     r"git push|git clone|systemctl|netsh|Set-MpPreference|nohup|find|for|while|gh|aws|rclone|"
+    r"docker run|podman run|"
     r"defaults|sqlite3|tee|mkfs\S*|shred|tar|git bundle|pbpaste)[ \t]{1,3}[^\s,.;:]"
 )
 _PIPED = (
@@ -32,7 +33,7 @@ _BARE = re.compile(rf"(?:^|[\s:>(*_\"'“])((?:{_PIPED}|{_PROGRAM})[^`\n]{{0,800
 _ANY_BARE = re2.compile(f"{_PROGRAM}|{_PIPED}".encode())
 #: Without one of these a command does nothing that matters here.
 _MATTERS = re2.compile(
-    rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|pool|"
+    rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|--privileged|pool|"
     rb"mcp|0x[0-9a-f]{40}|-delete|mshta|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
     rb"|<\("
 )

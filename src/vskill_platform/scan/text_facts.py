@@ -42,6 +42,10 @@ _PRINTED = re.compile(rb"[\x20-\x7e\t]{12,4000}")
 _MAX_PRINTED = 2_000
 #: Formats of settings, whose words are read with their structure.
 FORMATS = frozenset({".json", ".jsonc", ".json5", ".ipynb", ".yaml", ".yml", ".toml"})
+#: Control characters stay as they are, so that lines stay lines.
+_ESCAPED = re.compile(
+    r"\\u(00[2-9a-fA-F][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9a-cA-C][0-9a-fA-F]{3})"
+)
 _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
 
 
@@ -101,7 +105,10 @@ class _AnyText:
             self._shown = read_told_in_code(self._text, 1)
             self._told = not_said_again(self._told, self._shown)
         elif suffix_of(self._file.path) not in FORMATS:
-            self._told = read_prose(Paragraphs(self._text, 1))
+            text = self._text
+            if "\\u" in text:  # as a table writes letters that are not ASCII
+                text = visible(_ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
+            self._told = read_prose(Paragraphs(text, 1))
 
     def facts(self) -> list[Placed]:
         file = self._file

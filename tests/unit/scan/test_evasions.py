@@ -14,8 +14,6 @@ from benchmarks.scan_evasion import (
 from vskill_platform.model.verdict import Verdict
 
 BEHAVIOURS = load_behaviours()
-#: Nobody joins the items of a list yet.
-MISSED = frozenset({"one word an item"})
 #: The same few of each behaviour every time.
 EVERY = 401
 
@@ -58,11 +56,7 @@ def test_every_behaviour_is_flagged_when_it_is_told_plainly(variant: Variant) ->
 
 @pytest.mark.parametrize(
     "variant",
-    [
-        variant
-        for variant in told_in_the_manual(behaviour="credential-theft")
-        if variant.wrapping not in MISSED
-    ],
+    list(told_in_the_manual(behaviour="credential-theft")),
     ids=lambda variant: variant.name,
 )
 def test_no_wrapping_hides_the_theft_of_credentials(variant: Variant) -> None:
