@@ -98,7 +98,7 @@ def test_a_namespace_gets_owners_and_members(platform: Platform) -> None:
     assert last.out == "team: owned by ben; members: ben.\n"
     assert (listed["name"], listed["owners"], listed["members"]) == ("team", ["ben"], ["ben"])
     assert left.out == "@local: nobody owns it; members: none.\n"
-    assert own.out == "@ada: owned by nobody but its user; members: none.\n"
+    assert own.out == "@ada: owned by its user only; members: none.\n"
     assert unknown.code == 1
     assert "there is no user 'zoe'" in unknown.err
 

@@ -22,10 +22,10 @@ def test_a_walk_is_ended_and_started_again_by_hand(platform: Platform) -> None:
     (record,) = msgspec.json.decode(withdrawn.out)
     assert (record["state"], record["reason"]) == ("DEQUEUED", "wrong repo")
     assert not_stuck.code == 1
-    assert f"not requeued: {submission_id}: it does not stand still" in not_stuck.err
+    assert f"not requeued: {submission_id}: it is not stuck" in not_stuck.err
     assert "not requeued: sub_0" in not_stuck.err
     assert (retried.code, submission_id in retried.out) == (0, True)
     assert too_soon.code == 1
-    assert "on its way already" in too_soon.err
-    assert (none_stuck.code, none_stuck.out.strip()) == (0, "Nothing stood still.")
+    assert "it is already in progress" in too_soon.err
+    assert (none_stuck.code, none_stuck.out.strip()) == (0, "Nothing is stuck.")
     assert unclear.code == 2

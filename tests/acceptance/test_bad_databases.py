@@ -47,7 +47,7 @@ async def test_a_read_only_file_is_explained_and_works_once_it_can_be_written(
         refused, str(platform.database), "the file cannot be written; check its owner"
     )
     assert accepted.code == 0
-    assert accepted.out.startswith("Already on its way")
+    assert accepted.out.startswith("Already in progress")
 
 
 @needs_setpriv
@@ -131,7 +131,7 @@ async def test_a_database_of_a_newer_release_is_explained_and_kept(
     accepted = platform.run("submit", skill)
 
     _assert_explained(refused, "schema version 99", "Install the release that wrote it")
-    assert accepted.out.startswith("Already on its way")
+    assert accepted.out.startswith("Already in progress")
 
 
 def test_a_database_of_another_program_is_explained_and_kept(platform: Platform) -> None:

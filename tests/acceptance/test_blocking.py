@@ -130,12 +130,12 @@ async def test_a_life_on_the_blocklist(platform: Platform, tmp_path: Path, publi
     assert platform.run("work", "--drain").code == 0
 
     assert (free.code, added.code, held.code, removed.code) == (0, 0, 1, 0)
-    assert "Blocked already" in again.out
+    assert "Already blocked" in again.out
     assert "steals keys" in held.out
     assert (submitted.code, every.code) == (1, 1)
     assert "Blocked" in submitted.out
     assert "steals keys" in submitted.out
-    assert f"queued for a fresh check: {published}" in removed.out
+    assert f"requeued: {published}" in removed.out
     assert await listed(platform) == [SLUG]
     actions = [record["action"] for record in printed(platform, "audit")["records"]]
     assert actions == ["block remove", "block add"]

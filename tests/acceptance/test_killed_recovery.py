@@ -31,7 +31,7 @@ async def test_killed_before_its_commit_the_next_one_brings_it_back(
     (status,) = await read_statuses(platform, submission_id)
 
     assert killed.steps == ["submit RECEIVED"]
-    assert "recover-stuck: 1 stuck, 0 still queued, 1 brought back" in ticked.out
+    assert "recover-stuck: 1 stuck, 0 still queued, 1 requeued" in ticked.out
     assert status.steps == ["submit RECEIVED", "recover RECEIVED", *_WALK]
     assert await read_version_counts(platform, ["@local/tidy-notes"]) == [1]
 
@@ -48,7 +48,7 @@ async def test_killed_after_its_commit_it_is_queued_once(
     (status,) = await read_statuses(platform, submission_id)
 
     assert queued == 1
-    assert "recover-stuck: 1 stuck, 1 still queued, 0 brought back" in ticked.out
+    assert "recover-stuck: 1 stuck, 1 still queued, 0 requeued" in ticked.out
     assert status.steps == ["submit RECEIVED", "recover RECEIVED", *_WALK]
     assert await read_version_counts(platform, ["@local/tidy-notes"]) == [1]
 

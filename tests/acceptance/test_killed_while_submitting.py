@@ -36,7 +36,7 @@ async def test_killed_after_the_commit_it_is_stored_and_queued(
 
     (submission_id,) = await _list_ids(platform)
     assert (await read_queue(platform)).ready == 1
-    assert platform.run("submit", skill).out.startswith("Already on its way: ")
+    assert platform.run("submit", skill).out.startswith("Already in progress: ")
     platform.run("work", "--drain")
     (status,) = await read_statuses(platform, submission_id)
     assert status.steps[-1] == "publish PUBLISHED"

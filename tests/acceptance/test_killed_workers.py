@@ -142,7 +142,7 @@ async def test_a_lease_that_still_runs_is_waited_for(platform: Platform, tmp_pat
     (status,) = await read_statuses(platform, submission_id)
     assert status.steps == _FIRST_TRY
     assert (await read_queue(platform)).leased == 1
-    assert "0 brought back" in ticked.out
+    assert "0 requeued" in ticked.out
 
 
 async def test_a_skill_that_kills_every_worker_is_put_away(

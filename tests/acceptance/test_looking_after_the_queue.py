@@ -34,7 +34,7 @@ async def test_a_waiting_worker_goes_on_when_the_pause_is_ended(
 
     resumed = platform.run("resume")
 
-    assert resumed.out == "The queue hands out work again.\n"
+    assert resumed.out == "The queue is running again.\n"
     assert platform.run("resume").out == "The queue was not paused.\n"
     assert watcher.wait() == 0
     assert worker.end() == 0
@@ -102,7 +102,7 @@ async def test_tick_leaves_alone_what_only_waits_for_a_worker(
 
     ticked = platform.run("tick")
 
-    assert "recover-stuck: 1 stuck, 1 still queued, 0 brought back" in ticked.out
+    assert "recover-stuck: 1 stuck, 1 still queued, 0 requeued" in ticked.out
     (status,) = await read_statuses(platform, submission_id)
     assert status.steps == ["submit RECEIVED"]
 

@@ -32,7 +32,7 @@ def test_a_policy_is_said_in_words(platform: Platform, tmp_path: Path) -> None:
     done = platform.run("policy", "check", "policy.toml")
 
     assert (done.code, done.err) == (0, "")
-    assert "policy.toml can be used." in done.out
+    assert "policy.toml is valid." in done.out
     assert "SKR-RUN-001 in run.sh of skills that match ada/tools/* is shown but does not count" in (
         done.out
     )
@@ -138,17 +138,17 @@ def test_every_decision_is_said_in_words(platform: Platform, tmp_path: Path) -> 
     none = platform.run("policy", "show")
 
     for sentence in (
-        "Findings: from medium on a person decides, from medium on it is rejected.",
+        "Findings: medium and above needs review, medium and above is rejected.",
         "Trusted: git.example/acme. Of theirs, findings that are risky up to medium only inform",
         "At most 5 files in a skill.",
-        "A reviewer may not approve what they have submitted themselves.",
-        "For acme/* (on github.com) it is otherwise:",
-        "  Findings: from info on a person decides, from medium on it is rejected.",
+        "A reviewer may not approve their own submissions.",
+        "For acme/* (on github.com) other rules apply:",
+        "  Findings: info and above needs review, medium and above is rejected.",
     ):
         assert sentence in checked.out
         assert sentence in shown.out
     assert shown.out.startswith("policy.toml is in force, ")
-    assert none.out.startswith("There is no policy (VSKILL_POLICY is not set).")
+    assert none.out.startswith("No policy is set (VSKILL_POLICY is empty).")
     assert "Nobody is trusted." in none.out
 
 
@@ -162,7 +162,7 @@ def test_a_dry_run_lists_what_would_change(platform: Platform, tmp_path: Path) -
     as_json = platform.run("policy", "dry-run", "policy.toml", "--json")
 
     assert (done.code, done.err) == (0, "")
-    assert "1 published and 1 in review, decided anew: 1 would change." in done.out
+    assert "1 published and 1 in review, decided again: 1 would change." in done.out
     assert "reaches reject_at = medium" in done.out
     assert "review to reject: 1" in done.out
     result = msgspec.json.decode(as_json.out)

@@ -39,7 +39,7 @@ async def _assert_each_was_queued_once(platform: Platform, submission_ids: Seque
 
 
 def _brought_back(outcome: str) -> int:
-    return int(re.findall(r"(\d+) brought back", outcome)[0])
+    return int(re.findall(r"(\d+) requeued", outcome)[0])
 
 
 async def test_running_it_twice_changes_nothing_more(platform: Platform, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_what_is_stranded_again_and_again_is_rejected_with_a_reason(
 
     assert outcomes == [1, 1, 1, 0]
     shown = platform.run("status", submission_id)
-    assert "it was brought back 3 times and stood still in RECEIVED again" in shown.out
+    assert "it was requeued 3 times and got stuck in RECEIVED again" in shown.out
     assert "fix: Submit it again" in shown.out
     (status,) = await read_statuses(platform, submission_id)
     assert status.submission.state is SubmissionState.REJECTED
@@ -124,4 +124,4 @@ async def test_recovery_waits_longer_after_each_time(platform: Platform, tmp_pat
         await platform.inside(lose_messages, clock=clock)
 
     assert [_brought_back(outcome) for outcome in outcomes] == [1, 1, 0, 1, 0, 0]
-    assert "1 given up" in outcomes[-1]
+    assert "1 rejected" in outcomes[-1]

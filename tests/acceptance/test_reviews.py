@@ -49,7 +49,7 @@ async def test_what_waits_is_listed_shown_and_approved(platform: Platform, tmp_p
     assert "file run.sh" in approved.out
     assert "PUBLISHED" in approved.out
     assert platform.status(submission_id).steps[-2:] == _APPROVED
-    assert "Nothing waits for a person." in platform.run("reviews").out
+    assert "Nothing needs review." in platform.run("reviews").out
 
 
 async def test_a_rejection_and_what_comes_too_late(platform: Platform, tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ def test_a_hostile_archive_is_not_verified_and_writes_nothing(
     ("arguments", "message"),
     [
         ((), "Name at least one PATH"),
-        (("gone",), "'gone' is not there; a PATH is a folder, an archive"),
+        (("gone",), "'gone' does not exist; PATH must be a folder, an archive"),
         (("notes.txt",), "'notes.txt' is neither a folder, an archive"),
         (("http://git.example/ada/notes",), "a git URL starts with https://"),
         (("--explain", "SKR-NONE-999"), "There is no rule 'SKR-NONE-999'; `--explain all`"),

@@ -42,6 +42,6 @@ def test_what_is_like_nothing_is_said(platform: Platform, tmp_path: Path) -> Non
     alone = platform.run("similar", a_skill_folder(tmp_path, "weather"))
     gone = platform.run("similar", "ada/box/gone")
 
-    assert (alone.code, alone.out) == (0, "No published skill is like it.\n")
+    assert (alone.code, alone.out) == (0, "No similar skill is published.\n")
     assert gone.code == 1
     assert "is neither a folder nor the slug of a published skill" in gone.err

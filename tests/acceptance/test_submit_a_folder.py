@@ -94,7 +94,7 @@ def test_an_empty_list_says_how_to_begin(platform: Platform) -> None:
 
     listed = platform.run("list")
 
-    assert listed.out == ("No submissions yet. Make one with: vskill-platform submit SOURCE\n")
+    assert listed.out == ("No submissions yet. Submit one with: vskill-platform submit SOURCE\n")
 
 
 def test_submitting_the_same_again_is_one_submission(platform: Platform, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_submitting_the_same_again_is_one_submission(platform: Platform, tmp_pat
     third = platform.run("submit", skill)
 
     assert first.out.startswith("Submitted: ")
-    assert second.out.startswith("Already on its way: ")
+    assert second.out.startswith("Already in progress: ")
     assert third.out.startswith("Already verified, nothing has changed: ")
     assert len(msgspec.json.decode(platform.run("list", "--json").out)["submissions"]) == 1
 

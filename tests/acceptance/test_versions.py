@@ -61,7 +61,7 @@ def test_a_diff_shows_lines_and_new_capabilities(platform: Platform, published: 
     assert "+echo two" in shown.out
     assert "It can do what it could not before" in shown.out
     assert "api.example" in shown.out
-    assert "It can do nothing that it could not before." in back.out
+    assert "No new capabilities." in back.out
     assert "The files are the same." in same.out
     assert first.out == shown.out
     assert "has no version 9.9.9" in wrong.err
@@ -132,6 +132,6 @@ def test_a_yank_that_is_killed_is_whole_or_none(
 
 
 def test_an_empty_audit_and_an_unknown_skill_are_said(platform: Platform, published: Path) -> None:
-    assert platform.run("audit").out == "Nobody has done anything yet.\n"
+    assert platform.run("audit").out == "The audit log is empty.\n"
     unknown = platform.run("versions", "nobody/none")
     assert (unknown.code, "there is no published skill" in unknown.err) == (1, True)

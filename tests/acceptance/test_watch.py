@@ -48,7 +48,7 @@ def test_submit_watch_says_last_what_it_came_to(platform: Platform, tmp_path: Pa
     assert why
     assert "in the queue" not in watched.out
     assert "--watch" not in watched.out
-    assert more.startswith("What was found: vskill-platform status sub_")
+    assert more.startswith("Findings: vskill-platform status sub_")
     assert watched.code == 1
 
 

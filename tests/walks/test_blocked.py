@@ -99,7 +99,7 @@ async def test_a_block_takes_down_what_is_published_and_keeps_the_evidence(
     assert await enumerate_published_skills() == []
     assert await get_likeness(SLUG) is None
     assert await find_by_marks(name_marks("tidy-notes")) == []
-    with pytest.raises(NotAllowed, match=r"not offered any more: blocked .* steals keys"):
+    with pytest.raises(NotAllowed, match=r"no longer available: blocked .* steals keys"):
         await find_version(SLUG)
     stored = await get_submission(journey.submission.id)
     assert stored

@@ -93,7 +93,7 @@ async def check_again(submission_id: str) -> None:
     """Open a published skill again, as a rescan does: its content is what it was."""
     stored = await get_submission(submission_id)
     assert stored
-    cause = Cause(trigger="rescan", actor="cron", reason="to be checked anew")
+    cause = Cause(trigger="rescan", actor="cron", reason="check again")
     reopened, event = reopen(stored.record, cause, now=get_now())
     operations = write_submission(reopened, [event], expected=stored.revision)
     assert await commit([*operations, queue_submission(reopened)])

@@ -75,7 +75,7 @@ async def test_nothing_is_rescanned_while_rules_and_policy_stay(
     second = await within(lenient(bound), rescan_published)
 
     assert first == "0 rescanned, 0 got worse, 0 left"
-    assert second == "rules and policy are those of the last rescan"
+    assert second == "rules and policy have not changed since the last rescan"
 
 
 async def test_another_policy_is_reported_and_nothing_is_taken_down(
@@ -92,7 +92,7 @@ async def test_another_policy_is_reported_and_nothing_is_taken_down(
     stored = await get_submission(published)
     assert stored
     assert stored.record.state is SubmissionState.PUBLISHED
-    assert await rescan_published() == "rules and policy are those of the last rescan"
+    assert await rescan_published() == "rules and policy have not changed since the last rescan"
 
 
 async def test_who_asks_for_a_rescan_gets_one_though_nothing_has_changed(
@@ -122,7 +122,7 @@ async def test_who_asks_for_a_rescan_gets_one_though_nothing_has_changed(
     assert run.outcome == "2 rescanned, 0 got worse, 0 left"
     assert done
     assert done.at == run.started_at
-    assert next_run.outcome == "rules and policy are those of the last rescan"
+    assert next_run.outcome == "rules and policy have not changed since the last rescan"
     assert [(one.actor, one.action) for one in (await list_audit()).records] == [("cyd", "rescan")]
 
 
@@ -138,7 +138,7 @@ async def test_a_rescan_that_was_asked_for_goes_on_where_it_was(
     outcomes = [await within(lenient(bound), rescan_published) for _ in range(3)]
 
     assert [outcome.rsplit(",", 1)[-1] for outcome in outcomes[:2]] == [" 1 left", " 0 left"]
-    assert outcomes[2] == "rules and policy are those of the last rescan"
+    assert outcomes[2] == "rules and policy have not changed since the last rescan"
 
 
 async def test_what_was_published_after_somebody_asked_was_checked_already(
@@ -193,7 +193,7 @@ async def test_a_run_does_a_part_and_the_next_goes_on(
     outcomes = [await rescan_published() for _ in range(3)]
 
     assert [outcome.rsplit(",", 1)[-1] for outcome in outcomes[:2]] == [" 1 left", " 0 left"]
-    assert outcomes[2] == "rules and policy are those of the last rescan"
+    assert outcomes[2] == "rules and policy have not changed since the last rescan"
 
 
 async def test_a_run_that_takes_long_ends_before_its_lease_and_the_next_goes_on(
@@ -209,7 +209,7 @@ async def test_a_run_that_takes_long_ends_before_its_lease_and_the_next_goes_on(
     outcomes = [await within(replace(bound, settings=one), rescan_published) for _ in range(3)]
 
     assert [outcome.rsplit(",", 1)[-1] for outcome in outcomes[:2]] == [" 1 left", " 0 left"]
-    assert outcomes[2] == "rules and policy are those of the last rescan"
+    assert outcomes[2] == "rules and policy have not changed since the last rescan"
 
 
 async def test_two_nodes_at_once_find_the_same_once(bound: WorkerEnv, published: str) -> None:
@@ -374,7 +374,7 @@ async def test_a_rescan_by_hand_does_not_wait_for_the_clock(
     second = await run_job_now(RESCAN)
 
     assert first.outcome == "2 rescanned, 1 got worse (see `rescan --report`), 0 left"
-    assert second.outcome == "rules and policy are those of the last rescan"
+    assert second.outcome == "rules and policy have not changed since the last rescan"
 
 
 async def test_a_rescan_by_hand_leaves_a_running_one_alone_until_it_must_have_ended(
@@ -454,5 +454,5 @@ async def test_a_rescan_that_is_asked_for_after_the_clock_went_back_is_done(
     assert outcome == "2 rescanned, 0 got worse, 0 left"
     assert (
         await within(lenient(bound), rescan_published)
-        == "rules and policy are those of the last rescan"
+        == "rules and policy have not changed since the last rescan"
     )

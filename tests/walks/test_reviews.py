@@ -252,7 +252,7 @@ async def test_a_decision_needs_a_reason_and_something_that_waits(
     with pytest.raises(NotFound, match="there is no submission 'sub_x'"):
         await deed(Ruling(submission_id="sub_x", reviewer="cyd", reason="r"))
     await reject(says(waiting))
-    with pytest.raises(InvalidTransition, match="does not wait for a person: it is REJECTED"):
+    with pytest.raises(InvalidTransition, match="does not need review: it is REJECTED"):
         await deed(says(waiting))
 
 
@@ -337,7 +337,7 @@ async def test_files_that_are_not_kept_must_be_checked_anew(
 ) -> None:
     waiting = await one_waits(walk, folder)
     await bound.engine.commit(await let_go(waiting.submission.id))
-    with pytest.raises(NotFound, match="not kept; have it checked anew"):
+    with pytest.raises(NotFound, match="are no longer stored; run the checks again"):
         await approve(says(waiting))
 
     again = await recheck(says(waiting))

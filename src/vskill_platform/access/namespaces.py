@@ -31,7 +31,7 @@ async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespa
 
     def change(found: Namespace) -> Namespace:
         if user_name not in found.owners:
-            raise NotFound(f"{user_name} was not made an owner of {found.name}")
+            raise NotFound(f"{user_name} is not an owner of {found.name}")
         return msgspec.structs.replace(found, owners=_without(found.owners, user_name))
 
     return await _change("namespace remove-owner", namespace, user_name, change, actor=actor)
@@ -50,7 +50,7 @@ async def add_member(namespace: str, user_name: str, *, actor: str) -> Namespace
 async def remove_member(namespace: str, user_name: str, *, actor: str) -> Namespace:
     def change(found: Namespace) -> Namespace:
         if user_name not in found.members:
-            raise NotFound(f"{user_name} is no member of {found.name}")
+            raise NotFound(f"{user_name} is not a member of {found.name}")
         return msgspec.structs.replace(found, members=_without(found.members, user_name))
 
     return await _change("namespace remove-member", namespace, user_name, change, actor=actor)

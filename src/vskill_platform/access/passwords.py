@@ -28,17 +28,17 @@ DUMMY_DIGEST = (
 _AT_ONCE = 2
 _THREADS = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="password")
 #: Whoever comes in numbers waits, for a few seconds at most: longer nobody would.
-_TURNS = BoundedTurns(at_once=_AT_ONCE, waiting=20, busy="many sign in at this moment")
+_TURNS = BoundedTurns(at_once=_AT_ONCE, waiting=20, busy="too many people are signing in")
 
 
 def check_password(password: str, *, name: str) -> None:
     """Refuse what is guessed first; length is what makes a password hard."""
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
-        raise InvalidInput(f"a password has {MIN_LENGTH} to {MAX_LENGTH} characters")
+        raise InvalidInput(f"a password must have {MIN_LENGTH} to {MAX_LENGTH} characters")
     if len(set(password)) < MIN_LENGTH // 3:
-        raise InvalidInput("a password is more than a few characters over and over again")
+        raise InvalidInput("this password repeats only a few characters")
     if repeats_a_piece(password, shorter_than=MIN_LENGTH):
-        raise InvalidInput("a password is more than one short piece over and over again")
+        raise InvalidInput("this password repeats one short piece")
     if count_guesses(password, names=frozenset(_pieces(name))) < MIN_LENGTH // 2:
         raise InvalidInput(
             "this password is easily guessed: a common word, your name, a year or a run of keys "

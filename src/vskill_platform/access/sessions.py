@@ -45,7 +45,7 @@ async def begin_session(user: User, *, address: str = "", browser: str = "") -> 
         browser=browser[:_MAX_BROWSER_LENGTH],
     )
     if await commit(write_new_session(digest_of(secret), session)) is None:
-        raise Overtaken("the session could not be begun; try again")
+        raise Overtaken("the session could not be started; try again")
     return OpenSession(secret=secret, session=session, user=user)
 
 

@@ -78,11 +78,11 @@ def _draft(user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta)
     wanted = sorted(set(scopes), key=list(Scope).index)
     label = label.strip()
     if not label or len(label) > MAX_LABEL_LENGTH or not label.isprintable():
-        raise InvalidInput(f"say what the token is for, in up to {MAX_LABEL_LENGTH} characters")
+        raise InvalidInput(f"name the token, in up to {MAX_LABEL_LENGTH} characters")
     if not wanted:
-        raise InvalidInput("choose at least one thing that the token is for")
+        raise InvalidInput("choose at least one scope")
     if not timedelta(0) < lifetime <= MAX_LIFETIME:
-        raise InvalidInput(f"a token is good for {MAX_LIFETIME.days} days at most")
+        raise InvalidInput(f"a token is valid for {MAX_LIFETIME.days} days at most")
     beyond = [scope for scope in wanted if scope not in SCOPES_OF[user.role]]
     if beyond:
         raise NotAllowed(f"{user.name} is {user.role}: no token for {', '.join(beyond)}")
@@ -125,5 +125,5 @@ async def revoke_token(
     audit = write_audit("token revoke", subject, actor=actor, reason=reason or token.label)
     deletions = await delete_token(token)
     if deletions and await commit([*deletions, audit]) is None:
-        raise NotFound(f"there is no token {token_id!r}; somebody has revoked it just now")
+        raise NotFound(f"there is no token {token_id!r}; it has just been revoked")
     return token

@@ -39,7 +39,7 @@ async def add_user(name: str, role: Role, *, actor: str, password: str | None = 
     """Add somebody; without a password nobody can sign in until one is set."""
     operations, user = await prepare_user(name, role, actor=actor, password=password)
     if await commit(operations) is None:
-        raise InvalidInput(f"there is a user {user.name!r} already")
+        raise InvalidInput(f"the user {user.name!r} already exists")
     return user
 
 
@@ -119,7 +119,7 @@ async def set_password(name: str, password: str, *, actor: str, reason: str = ""
 async def change_own_password(user: User, old: str, new: str) -> User:
     """Let somebody choose a new password who knows the old one; every session ends."""
     if await check_credentials(user.name, old) is None:
-        raise InvalidInput("the present password is wrong")
+        raise InvalidInput("the current password is wrong")
     return await set_password(user.name, new, actor=user.name, reason="own choice")
 
 
@@ -185,5 +185,5 @@ async def _keep_an_admin(stored: Stored[User], changed: User) -> list[Operation]
     mark = await get_admins_mark()  # before the look at the others: who comes between is noticed
     others = [user for user in await list_users() if user.name != changed.name]
     if not any(user.role is Role.ADMIN and not user.is_disabled for user in others):
-        raise NotAllowed(f"{changed.name} is the last admin; make somebody else one first")
+        raise NotAllowed(f"{changed.name} is the last admin; make another user an admin first")
     return [write_admins_mark(changed.name, expected=mark)]

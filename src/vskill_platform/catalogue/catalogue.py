@@ -171,7 +171,7 @@ class Catalogue:
             return await shelf.connections.read(question)
         except Damaged as error:
             self._keeper.report_damage(error)
-            raise NotReady("the catalogue is being built anew") from error
+            raise NotReady("the search index is being rebuilt") from error
 
 
 @asynccontextmanager

@@ -77,7 +77,7 @@ class Keeper:
 
     def ready_shelf(self) -> Shelf:
         if not self.is_ready:
-            raise NotReady("the catalogue is being built; try again in a moment")
+            raise NotReady("the search index is being built; try again in a moment")
         return self._opened
 
     def report_damage(self, error: Damaged) -> None:

@@ -10,7 +10,7 @@ from vskill_platform.stores.audit_store import AuditPage, AuditRecord, list_audi
 
 @click.command()
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
-@click.option("--after", help="Go on behind this cursor, from the last line of a full page.")
+@click.option("--after", help="Continue after this cursor (printed below a full page).")
 @json_option
 def audit(*, limit: int, after: str | None, as_json: bool) -> None:
     """List what operators and reviewers did, the newest first."""
@@ -22,7 +22,7 @@ def audit(*, limit: int, after: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"records": page.records, "cursor": page.cursor})
     elif not page.records:
-        echo("Nobody has done anything yet.")
+        echo("The audit log is empty.")
     else:
         _show(page.records)
         if page.cursor:

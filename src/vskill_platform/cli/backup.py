@@ -42,14 +42,14 @@ def restore(*, file: Path, yes: bool) -> None:
     url = current_settings().database_url
     if not yes:
         if not is_interactive():
-            raise click.UsageError("nobody can be asked here; say --yes to replace the database")
-        echo(f"{file} is a backup and passes its checks.")
+            raise click.UsageError("no terminal to confirm on; pass --yes to replace the database")
+        echo(f"{file} is a valid backup.")
         _show(inspect_backup(file))
-        confirm(f"Replace the database {url} by it?")
+        confirm(f"Replace the database {url} with it?")
     kept = restore_database(url, file)
-    echo(f"Restored {file}. The search index is built again at the next start.")
+    echo(f"Restored {file}. The search index is rebuilt at the next start.")
     if kept:
-        echo(f"The database that was there before is kept as {kept}.")
+        echo(f"The previous database is kept as {kept}.")
 
 
 def _show(contents: Contents) -> None:

@@ -25,11 +25,11 @@ def block_group() -> None:
 def _subject_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command name what a block is about, in one of four ways."""
     options = (
-        click.option("--digest", help="This very content, wherever it comes from."),
+        click.option("--digest", help="Exactly this content, from any source."),
         click.option("--source", help="A git URL, owner/repo, folder, or @space/name."),
         click.option("--path", default="", help="Only this folder of the source."),
         click.option("--name", help="Only the skill of this name in the source."),
-        click.option("--publisher", help="All of somebody's, such as git.example/ada or @local."),
+        click.option("--publisher", help="All skills of a publisher: git.example/ada, @local."),
     )
     for option in reversed(options):
         command = option(command)
@@ -51,7 +51,7 @@ def add(*, reason: str, as_json: bool, **about: str | None) -> None:
     if as_json:
         print_json(done)
         return
-    echo(f"{'Blocked' if done.is_new else 'Blocked already'}: {subject.in_words()}")
+    echo(f"{'Blocked' if done.is_new else 'Already blocked'}: {subject.in_words()}")
     for slug in done.taken_down:
         echo(f"  taken down: {slug}")
     for submission_id in done.ended:
@@ -77,9 +77,9 @@ def remove(*, reason: str, as_json: bool, **about: str | None) -> None:
         return
     echo(f"Unblocked: {subject.in_words()}")
     for submission_id in done.reopened:
-        echo(f"  queued for a fresh check: {submission_id}")
+        echo(f"  requeued: {submission_id}")
     for submission_id in done.still_blocked:
-        echo(f"  held by another block: {submission_id}")
+        echo(f"  still blocked by another entry: {submission_id}")
 
 
 @block_group.command("list")

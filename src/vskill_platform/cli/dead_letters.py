@@ -24,7 +24,7 @@ _PAGE = 100
 
 @click.group("dead-letters")
 def dead_letters() -> None:
-    """Messages that were given up: list, revive or drop them."""
+    """Failed messages (dead letters): list, revive or drop them."""
 
 
 @dead_letters.command("list")
@@ -86,9 +86,9 @@ def revive(*, message_id: int) -> None:
 @click.argument("message_id", metavar="ID", type=int)
 @yes_option
 def drop(*, message_id: int, yes: bool) -> None:
-    """Throw a dead letter away; its submission keeps its end and the reason."""
+    """Delete a dead letter; its submission keeps its state and reason."""
     if not yes and is_interactive():
-        confirm(f"Drop dead letter {message_id} for good?")
+        confirm(f"Drop dead letter {message_id} permanently?")
 
     async def work() -> None:
         await drop_dead_letter(message_id, actor=getpass.getuser())

@@ -14,7 +14,7 @@ from vskill_platform.intake.read_source import read_source
 
 @click.command()
 @click.argument("source")
-@click.option("--path", default="", metavar="DIR", help="Look only in this folder of it.")
+@click.option("--path", default="", metavar="DIR", help="Search only this folder.")
 @click.option("--ref", default="", metavar="REF", help="A branch or tag of the repo.")
 @json_option
 @click.pass_context

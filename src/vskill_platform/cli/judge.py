@@ -39,7 +39,7 @@ class _Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--prompt", "only_prompt", is_flag=True, help="Print the question; ask nobody.")
+@click.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt without sending it.")
 @json_option
 def judge(*, path: Path, only_prompt: bool, as_json: bool) -> None:
     """Ask the judge about the skill in a folder: what is sent, said and paid.
@@ -68,7 +68,7 @@ async def _question(folder: Path, settings: Settings) -> Question:
 async def _try(folder: Path, name: str, settings: Settings) -> _Trial:
     endpoint = endpoint_of(settings)
     if endpoint is None:
-        raise ConfigError("there is no judge: set VSKILL_JUDGE_URL and VSKILL_JUDGE_MODEL")
+        raise ConfigError("no judge is configured: set VSKILL_JUDGE_URL and VSKILL_JUDGE_MODEL")
     scanned = await check_skill(folder, folder_name=name, slots=CapacityLimiter(1))
     question = await _question(folder, settings)
     judgement = await ask_judge(endpoint, question, now=SystemClock().now())
@@ -91,7 +91,7 @@ def _show(trial: _Trial) -> None:
     tokens = f"{said.tokens_in:,} in, {said.tokens_out:,} out"
     rows = {
         "question": f"{trial.characters:,} characters, {trial.files} files, {trial.facts} facts",
-        "model": f"{said.model} (answered by {said.answered_by or 'an unnamed one'})",
+        "model": f"{said.model} (answered by {said.answered_by or 'an unnamed model'})",
         "prompt": said.prompt,
         "judge": f"{said.opinion}, {said.confidence:.0%} sure",
         "summary": said.summary,

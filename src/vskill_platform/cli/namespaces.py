@@ -86,4 +86,4 @@ def _change(work: Callable[[], Awaitable[Namespace]], *, as_json: bool) -> None:
 def _owned(namespace: Namespace) -> str:
     if not namespace.is_owned:
         return "nobody owns it"
-    return f"owned by {', '.join(namespace.owners) or 'nobody but its user'}"
+    return f"owned by {', '.join(namespace.owners) or 'its user only'}"

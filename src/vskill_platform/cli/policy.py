@@ -37,7 +37,7 @@ def check(*, file: Path) -> None:
     The exit code is 0 if it can be used and 2 if not.
     """
     found = _load(file)
-    echo(f"{file} can be used.", *describe_policy(found, _today()))
+    echo(f"{file} is valid.", *describe_policy(found, _today()))
 
 
 @policy.command()
@@ -49,8 +49,8 @@ def show(*, as_json: bool) -> None:
     if as_json:
         print_json({"file": settings.policy, "digest": digest_of(found), "policy": found})
         return
-    head = f"{settings.policy} is in force, {digest_of(found) or 'and decides nothing'}."
-    echo(head if settings.policy else "There is no policy (VSKILL_POLICY is not set).")
+    head = f"{settings.policy} is in force, {digest_of(found) or 'and changes nothing'}."
+    echo(head if settings.policy else "No policy is set (VSKILL_POLICY is empty).")
     echo(*describe_policy(found, _today()))
 
 
@@ -76,7 +76,7 @@ def dry_run(*, file: Path, as_json: bool) -> None:
 
 def _show_dry_run(result: DryRun) -> None:
     echo(
-        f"{result.published} published and {result.in_review} in review, decided anew: "
+        f"{result.published} published and {result.in_review} in review, decided again: "
         f"{len(result.changes)} would change."
     )
     if result.changes:
@@ -90,7 +90,7 @@ def _show_dry_run(result: DryRun) -> None:
         for way, count in sorted(result.counts().items()):
             echo(f"{way}: {count}")
     for name in result.unknown:
-        echo(f"not known: {name} (no stored report of what is there now)")
+        echo(f"unknown: {name} (no stored report on its current content)")
 
 
 _STANDS = {"publish": "published", "review": "in review", "reject": "rejected"}

@@ -38,7 +38,7 @@ class Duration(click.ParamType[timedelta]):
 @click.command()
 @json_option
 def queue(*, as_json: bool) -> None:
-    """Show what waits: for a worker, for a person, and what is wrong."""
+    """Show the queue: waiting messages, waiting reviews and problems."""
 
     async def work() -> None:
         health = await check_health()
@@ -58,7 +58,7 @@ def _show_health(health: Health) -> None:
         "in work": str(stats.leased),
         "later": str(stats.delayed),
         "dead letters": str(stats.dead),
-        "waits for a person": f"{waiting.shown}{oldest}",
+        "needs review": f"{waiting.shown}{oldest}",
         "workers": ", ".join(worker.node for worker in health.workers) or "none",
         "paused until": f"{stats.paused_until:%Y-%m-%d %H:%M} UTC" if stats.paused_until else "-",
         "problems": "; ".join(health.problems) or "none",
@@ -72,7 +72,7 @@ def _show_health(health: Health) -> None:
 @click.command()
 @json_option
 def stuck(*, as_json: bool) -> None:
-    """List submissions that stand still; `tick` brings them back."""
+    """List stuck submissions; `tick` requeues them."""
 
     async def work() -> None:
         found = await get_stuck_submissions(get_now())
@@ -99,10 +99,10 @@ def stuck(*, as_json: bool) -> None:
 @click.command()
 @click.option("--for", "duration", type=Duration(), default="1h", show_default=True,
               help="How long, such as 10m or 1h30m.")  # fmt: skip
-@click.option("--reason", default="", help="Why; kept in the audit.")
+@click.option("--reason", default="", help="Reason, kept in the audit log.")
 @json_option
 def pause(*, duration: timedelta, reason: str, as_json: bool) -> None:
-    """Hand out no work for a while; what is running goes on, and it ends by itself."""
+    """Pause the queue for a while. Running checks continue, and the pause ends by itself."""
 
     async def work() -> None:
         await pause_queue(duration, actor=getpass.getuser(), reason=reason)
@@ -123,7 +123,7 @@ def resume(*, as_json: bool) -> None:
     if as_json:
         print_json({"paused_until": None, "was_paused": was_paused})
     else:
-        echo("The queue hands out work again." if was_paused else "The queue was not paused.")
+        echo("The queue is running again." if was_paused else "The queue was not paused.")
 
 
 async def _show_pause(*, as_json: bool) -> None:

@@ -27,7 +27,7 @@ def outside_origin(text: str, place: Path) -> Origin:
     path = Path(text).expanduser()
     if path.is_file() and is_archive(path):
         return Origin(text=text, folder=place, archive=path)
-    what = "is neither" if path.is_file() else "is not there; a PATH is"
+    what = "is neither" if path.is_file() else "does not exist; PATH must be"
     raise InvalidInput(
         f"{text!r} {what} a folder, an archive (.zip, .tar.gz, .tgz) or a git URL such as "
         "https://host/owner/repo"

@@ -48,7 +48,7 @@ class Rescanned(msgspec.Struct, frozen=True, kw_only=True):
 @click.option(
     "--report",
     is_flag=True,
-    help="Check only what was never held to the rules and the policy of today.",
+    help="Check only skills that were not checked by the current rules and policy yet.",
 )
 @click.option(
     "--apply",
@@ -57,9 +57,9 @@ class Rescanned(msgspec.Struct, frozen=True, kw_only=True):
     flag_value=Consequence.REVIEW.value,
     default=None,
     type=click.Choice([item.value for item in Consequence]),
-    help="Take down what got worse: until a person has looked (review), or for good (reject).",
+    help="Take down skills with a worse result: until a review, or permanently (reject).",
 )
-@click.option("--skill", "slugs", multiple=True, metavar="SLUG", help="Apply only to this one.")
+@click.option("--skill", "slugs", multiple=True, metavar="SLUG", help="Apply only to this skill.")
 @yes_option
 @json_option
 @click.pass_context
@@ -80,7 +80,7 @@ def rescan(
     if report and consequence:
         raise click.UsageError("give --report or --apply, not both")
     if slugs and not consequence:
-        raise click.UsageError("--skill stands with --apply")
+        raise click.UsageError("--skill needs --apply")
 
     async def work() -> Rescanned:
         run = await _rescan_all(quiet=as_json, is_whole=not (report or consequence))
@@ -125,7 +125,7 @@ async def _rescan_all(*, quiet: bool, is_whole: bool) -> RescanRun:
             before = total
             ended = await run_job_now(dataclasses.replace(RESCAN, run=one_round))
             if ended.is_failure:
-                raise ScanError(f"the rescan broke off: {ended.outcome}")
+                raise ScanError(f"the rescan failed: {ended.outcome}")
             if not total.left or total.checked == before.checked:
                 return total
 

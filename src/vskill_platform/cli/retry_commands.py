@@ -18,7 +18,7 @@ from vskill_platform.model.submission import Submission
 @click.argument("submission_id", metavar="ID")
 @json_option
 def retry(*, submission_id: str, as_json: bool) -> None:
-    """Start an ended submission again, with whatever its source holds now."""
+    """Retry a finished submission with the current content of its source."""
     actor = getpass.getuser()
 
     async def work() -> Submission:
@@ -29,12 +29,12 @@ def retry(*, submission_id: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("submission_ids", metavar="ID…", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="Everything that stands still.")
+@click.option("--all", "every", is_flag=True, help="All stuck submissions.")
 @json_option
 def requeue(*, submission_ids: tuple[str, ...], every: bool, as_json: bool) -> None:
-    """Bring submissions that stand still back to their beginning, with a whole budget."""
+    """Requeue stuck submissions with a fresh retry budget."""
     if every == bool(submission_ids):
-        raise click.UsageError("name submissions, or all that stand still with --all")
+        raise click.UsageError("name submissions, or pass --all for all stuck ones")
     actor = getpass.getuser()
 
     async def work() -> tuple[list[Submission], list[str]]:
@@ -43,7 +43,7 @@ def requeue(*, submission_ids: tuple[str, ...], every: bool, as_json: bool) -> N
         return await requeue_each(submission_ids, actor=actor)
 
     done, failed = run_command(work)
-    _show(done, as_json=as_json, nothing="Nothing stood still." if not failed else "")
+    _show(done, as_json=as_json, nothing="Nothing is stuck." if not failed else "")
     for reason in failed:
         echo(f"not requeued: {reason}", err=True)
     if failed:
@@ -52,10 +52,10 @@ def requeue(*, submission_ids: tuple[str, ...], every: bool, as_json: bool) -> N
 
 @click.command()
 @click.argument("submission_id", metavar="ID")
-@click.option("--reason", required=True, help="Why, for whoever looks for it later.")
+@click.option("--reason", required=True, help="Reason, kept in the history.")
 @json_option
 def withdraw(*, submission_id: str, reason: str, as_json: bool) -> None:
-    """End a submission without a verdict; it can be submitted again."""
+    """Withdraw a submission; it can be submitted again."""
     actor = getpass.getuser()
     _show(
         [run_command(lambda: withdraw_one(submission_id, actor=actor, reason=reason))],

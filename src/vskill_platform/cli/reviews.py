@@ -34,17 +34,17 @@ _id = click.argument("submission_id", metavar="ID")
 _digest = click.option(
     "--digest",
     metavar="DIGEST",
-    help="The content you looked at, as `reviews show` names it. Without it, you are shown the "
+    help="The digest you reviewed, as `reviews show` prints it. Without it, you are shown the "
     "content and asked.",
 )
-_reason = click.option("--reason", required=True, metavar="TEXT", help="Why; kept for ever.")
+_reason = click.option("--reason", required=True, metavar="TEXT", help="Reason, kept permanently.")
 
 
 @click.group(invoke_without_command=True)
 @json_option
 @click.pass_context
 def reviews(context: click.Context, *, as_json: bool) -> None:
-    """What waits for a person: list it, look at one, approve, reject or check it anew."""
+    """Submissions that need review: list, show, approve, reject or recheck them."""
     if context.invoked_subcommand:
         return
 
@@ -62,7 +62,7 @@ def reviews(context: click.Context, *, as_json: bool) -> None:
 @_id
 @json_option
 def show(*, submission_id: str, as_json: bool) -> None:
-    """Show one: history, findings, files, and what is other than in the published version."""
+    """Show one: history, findings, files, and changes to the published version."""
 
     async def work() -> Case:
         return await get_case(submission_id)
@@ -83,7 +83,7 @@ def show(*, submission_id: str, as_json: bool) -> None:
 def approve_one(
     *, submission_id: str, reason: str, digest: str | None, yes: bool, as_json: bool
 ) -> None:
-    """Publish exactly what was checked, unless it would be rejected now."""
+    """Publish exactly the checked files, unless the current rules reject them."""
     seen = _look(submission_id, "Approve", yes=yes, as_json=as_json) if digest is None else digest
     _rule(approve, _ruling(submission_id, reason, seen=seen), as_json=as_json)
 
@@ -104,10 +104,10 @@ def reject_one(
 
 @reviews.command("recheck")
 @_id
-@click.option("--reason", default="to be checked anew", metavar="TEXT", help="Why.")
+@click.option("--reason", default="check again", metavar="TEXT", help="Why.")
 @json_option
 def recheck_one(*, submission_id: str, reason: str, as_json: bool) -> None:
-    """Send it through the whole walk again, with whatever its source holds now."""
+    """Run the whole pipeline again with the current content of its source."""
     _rule(recheck, _ruling(submission_id, reason, seen=""), as_json=as_json)
 
 
@@ -147,7 +147,7 @@ def _look(submission_id: str, verb: str, *, yes: bool, as_json: bool) -> str:
         return digest
     if as_json or not is_interactive():
         raise click.UsageError(
-            f"{verb} needs your confirmation, and nobody can be asked here. Look at it "
+            f"{verb} needs confirmation, and there is no terminal to ask. Look at it "
             f"with `reviews show {submission_id}`, then pass its --digest, or pass --yes"
         )
     confirm(f"{verb}?")
@@ -156,7 +156,7 @@ def _look(submission_id: str, verb: str, *, yes: bool, as_json: bool) -> str:
 
 def _show_list(found: list[Review]) -> None:
     if not found:
-        echo("Nothing waits for a person.")
+        echo("Nothing needs review.")
         return
     table = Table(
         Column("id", no_wrap=True), "skill", Column("waits", no_wrap=True), "by", "source", "why"
@@ -171,7 +171,7 @@ def _show_list(found: list[Review]) -> None:
             escape(review.finding.message if review.finding else review.decided),
         )
     Console().print(table)
-    echo("Look at one with: vskill-platform reviews show ID")
+    echo("Show one with: vskill-platform reviews show ID")
 
 
 def _show_case(case: Case) -> None:
@@ -180,7 +180,7 @@ def _show_case(case: Case) -> None:
     if case.submission.digest:
         console.print(f"[dim]digest[/] {case.submission.digest}", highlight=False, soft_wrap=True)
     if case.published:
-        console.print(f"[dim]published is[/] {escape(case.published)}", highlight=False)
+        console.print(f"[dim]published[/] {escape(case.published)}", highlight=False)
         if case.difference:
             console.print(f"[dim]files:[/] {escape(case.difference.in_words())}", highlight=False)
             for line in case.difference.lines:
@@ -190,7 +190,7 @@ def _show_case(case: Case) -> None:
     elif case.report:
         _show_capabilities(console, "can", case.report.capabilities)
     if not case.files:
-        echo("The files that were checked are not kept.")
+        echo("The checked files are no longer stored.")
     for file in case.files[:_MAX_FILES]:
         console.print(f"[dim]file[/] {escape(file.path)} ({file.size:,} bytes)", highlight=False)
     if len(case.files) > _MAX_FILES:

@@ -58,18 +58,20 @@ class _Tally(msgspec.Struct):
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="PATH...")
-@click.option("--recursive", "-r", is_flag=True, help="Every folder below that holds a SKILL.md.")
+@click.option(
+    "--recursive", "-r", is_flag=True, help="Every folder below that contains a SKILL.md."
+)
 @click.option("--format", "form", type=click.Choice(list(_WRITERS)), default="text",
-              show_default=True, help="How the report looks.")  # fmt: skip
+              show_default=True, help="Report format.")  # fmt: skip
 @click.option("--output", "-o", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
-              help="Write the report there.")  # fmt: skip
+              help="Write the report to this file.")  # fmt: skip
 @click.option("--fail-on", type=click.Choice(["review", "block"]),
-              help="Exit with 1 if a verdict is that or worse.")  # fmt: skip
+              help="Exit with code 1 if a verdict is this bad or worse.")  # fmt: skip
 @click.option("--policy", "policy_file", metavar="FILE", type=click.Path(path_type=Path),
-              help="Suppress what this policy says.")  # fmt: skip
-@click.option("--explain", metavar="RULE", help="Say what a rule means; `all` lists them.")
+              help="Apply the suppressions of this policy.")  # fmt: skip
+@click.option("--explain", metavar="RULE", help="Explain a rule; `all` lists all rules.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 256), default=os.cpu_count() or 1, metavar="N",
-              help="How many processes; as many as processors unless told.")  # fmt: skip
+              help="Number of processes (default: one per processor).")  # fmt: skip
 @click.pass_context
 def scan(  # noqa: PLR0913 - one for each option
     context: click.Context,

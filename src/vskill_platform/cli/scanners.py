@@ -90,7 +90,7 @@ def _named(name: str) -> Scanner:
 
 async def _try(scanner: Scanner, path: Path) -> ExternalScanResult:
     if isinstance(scanner, RemoteScanner):
-        raise InvalidInput(f"{scanner.name} is elsewhere and calls back: submit a skill to try it")
+        raise InvalidInput(f"{scanner.name} is a remote service; submit a skill to try it")
     async with open_workspace() as kept, open_workspace() as workspace:
         # What would be submitted: no links, nothing of git.
         snapshot = take_snapshot(path, kept / "skill", folder_name=None)

@@ -51,7 +51,7 @@ _MAX_HEAD_BYTES = 32 * 1024
     "--submit-all",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Submit every skill in this folder that is not known yet.",
+    help="Submit every skill in this folder that was not submitted yet.",
 )
 def serve(*, folder: Path | None) -> None:
     """Run the platform: web pages, worker and cron in one process."""
@@ -140,11 +140,14 @@ async def _invite_first_admin(settings: Settings) -> None:
     try:
         url = await invite_first_admin(settings)
     except EngineError as error:  # pages and health say so too; a server that is up can say it
-        echo(f"Nobody could look whether there is an admin: {error}", err=True)
+        echo(f"Could not check whether there is an admin: {error}", err=True)
         return
     if url:
         kept = f", also kept in {path}" if (path := link_file(settings)) else ""
-        echo(f"There is no admin yet. Become it here (good once, for 24 hours{kept}):", err=True)
+        echo(
+            f"There is no admin yet. Open this link to become the admin (valid once, for 24 hours{kept}):",
+            err=True,
+        )
         echo(f"  {url}", err=True)
 
 

@@ -25,7 +25,7 @@ _BAD = frozenset(
 )
 _KINDS = {
     SubmitKind.CREATED: "Submitted",
-    SubmitKind.PENDING: "Already on its way",
+    SubmitKind.PENDING: "Already in progress",
     SubmitKind.ALREADY_VERIFIED: "Already verified, nothing has changed",
     SubmitKind.REQUEUED: "Submitted again",
     SubmitKind.BLOCKED: "Blocked",
@@ -87,7 +87,7 @@ def show_end(submission: Submission) -> None:
         console.print(f"Published as {escape(submission.slug)}")
         return
     console.print(escape(submission.reason), highlight=False)
-    console.print(f"What was found: vskill-platform status {submission.id}", highlight=False)
+    console.print(f"Findings: vskill-platform status {submission.id}", highlight=False)
 
 
 def show_submission(
@@ -137,7 +137,7 @@ def show_failures(console: Console, failures: tuple[Finding, ...]) -> None:
 
 def judge_line(said: Judgement) -> str:
     """Say in one line what the judge thinks and what that cost."""
-    again = ", said before" if said.is_cached else ""
+    again = ", cached" if said.is_cached else ""
     sure = f"{said.opinion} ({said.confidence:.0%} sure{again})"
     return f"{said.model}: {sure}: {said.summary} Cost {said.cost:g}."
 

@@ -47,7 +47,7 @@ def similar(*, slug_or_path: str, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     elif not rows:
-        echo("No published skill is like it.")
+        echo("No similar skill is published.")
     else:
         _show(rows)
 

@@ -40,7 +40,7 @@ _WIDTH_WITH_REASONS = _WIDTH_OF_OTHERS + 20
 
 @click.command()
 @click.argument("submission_id", metavar="ID")
-@click.option("--watch", is_flag=True, help="Follow it until it has ended.")
+@click.option("--watch", is_flag=True, help="Follow it until it is finished.")
 @json_option
 def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
     """Show a submission: its state and why, its history, and what was found."""
@@ -76,10 +76,8 @@ def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
 
 @click.command("list")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
-@click.option("--after", help="Go on behind this cursor, from the last line of a full page.")
-@click.option(
-    "--set", "set_id", metavar="ID", help="Only those that came in together, all of them."
-)
+@click.option("--after", help="Continue after this cursor (printed below a full page).")
+@click.option("--set", "set_id", metavar="ID", help="Only the submissions of this set.")
 @json_option
 def list_submissions(*, limit: int, after: str | None, set_id: str | None, as_json: bool) -> None:
     """List submissions, the newest first."""
@@ -109,7 +107,7 @@ async def _read_set(set_id: str) -> SubmissionPage:
 
 def _show_table(submissions: list[Submission]) -> None:
     if not submissions:
-        echo("No submissions yet. Make one with: vskill-platform submit SOURCE")
+        echo("No submissions yet. Submit one with: vskill-platform submit SOURCE")
         return
     console = Console()
     columns = [

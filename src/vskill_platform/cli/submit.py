@@ -22,9 +22,9 @@ _ENDED_AT_ONCE = frozenset({SubmitKind.BLOCKED, SubmitKind.ALREADY_VERIFIED})
 
 @click.command()
 @click.argument("source")
-@click.option("--path", default="", metavar="DIR", help="The skill's folder inside of it.")
+@click.option("--path", default="", metavar="DIR", help="The path of the skill in the source.")
 @click.option("--ref", default="", metavar="REF", help="A branch or tag of the repo.")
-@click.option("--all", "every", is_flag=True, help="Submit every skill that is in it.")
+@click.option("--all", "every", is_flag=True, help="Submit every skill in the source.")
 @click.option("--watch", is_flag=True, help="Wait until it is published or rejected.")
 @json_option
 @click.pass_context

@@ -28,7 +28,7 @@ def tokens() -> None:
     default=[Scope.READ.value],
     show_default=True,
     type=click.Choice([scope.value for scope in Scope]),
-    help="What it may; can be given several times.",
+    help="A scope; repeat it for more.",
 )
 @click.option("--days", default=90, show_default=True, type=click.IntRange(1, 366))
 @json_option
@@ -50,7 +50,7 @@ def add(*, user: str, label: str, scopes: tuple[str, ...], days: int, as_json: b
     else:
         echo(token.text)
         end = f"{token.record.expires_at:%Y-%m-%d}"
-        echo(f"{token.record.id}, good until {end}; it is never shown again.", err=True)
+        echo(f"{token.record.id}, valid until {end}; it is not shown again.", err=True)
 
 
 @tokens.command("list")
@@ -78,7 +78,7 @@ def list_command(*, user: str | None, as_json: bool) -> None:
 
 @tokens.command()
 @click.argument("token_id", metavar="ID")
-@click.option("--reason", default="", metavar="TEXT", help="Why; kept in the audit.")
+@click.option("--reason", default="", metavar="TEXT", help="Reason, kept in the audit log.")
 @json_option
 def revoke(*, token_id: str, reason: str, as_json: bool) -> None:
     """Make a token good for nothing, from the next request on."""

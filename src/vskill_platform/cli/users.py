@@ -22,7 +22,9 @@ from vskill_platform.model.user import Role, User
 from vskill_platform.stores.user_store import list_users
 
 _name = click.argument("name")
-_reason = click.option("--reason", default="", metavar="TEXT", help="Why; kept in the audit.")
+_reason = click.option(
+    "--reason", default="", metavar="TEXT", help="Reason, kept in the audit log."
+)
 _roles = click.Choice([role.value for role in Role])
 
 
@@ -61,7 +63,7 @@ def add(*, name: str, role: str, as_json: bool) -> None:
     if as_json:
         print_json({"user": user, "link": url})
     else:
-        echo(f"{user.name} is {user.role}. Hand over this link (good once, for 24 hours):")
+        echo(f"{user.name} is {user.role}. Send them this link (valid once, for 24 hours):")
         echo(f"  {url}")
 
 

@@ -29,7 +29,7 @@ _LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 _slug = click.argument("slug")
 _version = click.argument("version")
 reason_option = click.option(
-    "--reason", required=True, metavar="TEXT", help="Why; kept for ever in the audit."
+    "--reason", required=True, metavar="TEXT", help="Reason, kept permanently in the audit log."
 )
 
 
@@ -37,7 +37,7 @@ reason_option = click.option(
 @_slug
 @json_option
 def versions(*, slug: str, as_json: bool) -> None:
-    """List the versions of a skill, which of them are offered, and how far it can be trusted."""
+    """List the versions of a skill, which are available, and its trust score."""
 
     async def work() -> SkillVersions:
         return await list_versions(slug)
@@ -76,7 +76,7 @@ def diff(*, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
 @reason_option
 @json_option
 def yank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
-    """Offer a version no longer; who names it exactly still gets it."""
+    """Yank a version: it is no longer offered, but still installable by exact version."""
 
     async def work() -> Yanked:
         return await yank_version(slug, version, reason=reason, actor=getpass.getuser())
@@ -90,7 +90,7 @@ def yank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
 @reason_option
 @json_option
 def unyank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
-    """Offer a yanked version again."""
+    """Make a yanked version available again."""
 
     async def work() -> Yanked:
         return await unyank_version(slug, version, reason=reason, actor=getpass.getuser())
@@ -140,13 +140,13 @@ def _show_diff(found: VersionDiff) -> None:
     for change in found.files:
         _show_change(console, change)
     if found.gained is None:
-        console.print("What they can do was not written down by the release that published them.")
+        console.print("Their capabilities are unknown: an older release published them.")
     elif found.gained:
-        console.print("[bold red]It can do what it could not before:[/]")
+        console.print("[bold red]New capabilities:[/]")
         for kind, values in found.gained.items():
             console.print(f"  {kind}: {escape(', '.join(values))}", highlight=False)
     else:
-        console.print("It can do nothing that it could not before.")
+        console.print("No new capabilities.")
 
 
 def _show_change(console: Console, change: FileChange) -> None:

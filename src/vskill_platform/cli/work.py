@@ -13,7 +13,7 @@ from vskill_platform.stores.db import bound_env
 
 
 @click.command()
-@click.option("--drain", is_flag=True, help="End when nothing is ready any more.")
+@click.option("--drain", is_flag=True, help="Exit when the queue is empty.")
 def work(*, drain: bool) -> None:
     """Check what is queued, until stopped with Ctrl-C."""
 

@@ -65,7 +65,7 @@ async def check_repos() -> str:
         if isinstance(outcome, Exception):
             errors += 1
             log.error("repo not checked", error=repr(outcome))
-    return f"{looked_at} of {len(repos)} repos looked at, {errors} failed"
+    return f"{looked_at} of {len(repos)} repos checked, {errors} failed"
 
 
 async def _published(slug: str) -> _Checked | None:

@@ -45,8 +45,8 @@ async def recover_stuck_submissions() -> str:
     given_up = outcomes.count(SubmissionState.REJECTED)
     stuck = len(moving) + len(stranded)
     return (
-        f"{stuck} stuck, {len(moving)} still queued, {brought_back} brought back, "
-        f"{given_up} given up, {len(errors)} failed"
+        f"{stuck} stuck, {len(moving)} still queued, {brought_back} requeued, "
+        f"{given_up} rejected, {len(errors)} failed"
     )
 
 
@@ -81,7 +81,7 @@ def _bring_back(stored: Stored[Submission], now: datetime) -> list[Operation]:
         recover_after=now + RECOVERY_BACKOFF[submission.recoveries],
     )
     times = f"{recovered.recoveries} of {len(RECOVERY_BACKOFF)}"
-    reason = f"stood still in {submission.state} since {submission.updated_at:%H:%M} UTC ({times})"
+    reason = f"stuck in {submission.state} since {submission.updated_at:%H:%M} UTC ({times})"
     cause = Cause(trigger="recover", actor="cron", reason=reason)
     moved, event = move(recovered, SubmissionState.RECEIVED, cause, now=now)
     return [
@@ -92,12 +92,12 @@ def _bring_back(stored: Stored[Submission], now: datetime) -> list[Operation]:
 
 def _give_up(stored: Stored[Submission]) -> list[Operation]:
     reason = (
-        f"it was brought back {stored.record.recoveries} times and stood still in "
-        f"{stored.record.state} again; nothing about the skill itself was decided"
+        f"it was requeued {stored.record.recoveries} times and got stuck in "
+        f"{stored.record.state} again; nothing was decided about the skill itself"
     )
     finding = unverified(
         rule="RUN-STUCK",
-        message=f"The check never came to an end: {reason}.",
+        message=f"The check never finished: {reason}.",
         fix="Submit it again; if that does not help, tell the operator.",
     )
     return reject_submission(stored, Cause(trigger="recover", actor="cron", reason=reason), finding)

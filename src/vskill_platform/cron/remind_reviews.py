@@ -32,7 +32,7 @@ async def remind_reviews() -> str:
     patience, today = get_settings().review_reminder, get_now().date()
     late = [review for review in await list_reviews() if review.waits_for >= patience]
     if not late:
-        return "nobody waits for too long"
+        return "no review is overdue"
     last = await get_reminder(_TOPIC)
     if last and last.record.day == today:
         return f"{len(late)} wait, somebody was reminded today"

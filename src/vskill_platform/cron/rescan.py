@@ -13,6 +13,6 @@ A_RUN = 1_000
 async def rescan_published() -> str:
     """Check again what was never held to the rules and the policy of today, and only report."""
     if await is_rescanned():
-        return "rules and policy are those of the last rescan"
+        return "rules and policy have not changed since the last rescan"
     run = await rescan_skills(await list_due_skills(), limit=A_RUN)
     return run.in_words()

@@ -104,7 +104,7 @@ def _zip_members(archive: Path) -> Iterator[_Member]:
             if info.flag_bits & 1:
                 raise SourceRefused(f"{info.filename!r} is encrypted")
             if info.compress_type not in _ZIP_METHODS:
-                raise SourceRefused(f"{info.filename!r} is packed in a way that is not taken")
+                raise SourceRefused(f"{info.filename!r} uses an unsupported compression")
             if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
                 raise SourceRefused(f"{info.filename!r} is a link or a special file")
             if info.is_dir():
@@ -147,7 +147,9 @@ def _write(member: _Member, target: Path, room: int) -> int:
         while chunk := member.content.read(_CHUNK):
             size += len(chunk)
             if size > room:
-                raise SourceRefused("the archive holds far more than its size says, or too much")
+                raise SourceRefused(
+                    "the archive expands to far more than its size suggests, or to too much"
+                )
             writer.write(chunk)
     if member.is_executable:
         target.chmod(0o755)

@@ -106,7 +106,7 @@ async def _fetch_repo(source: Source, workspace: Path, reach: Reach) -> _Origin:
 async def _fetch_upload(source: Source, workspace: Path) -> _Origin:
     content = await get_upload(source.upload_sha256)
     if content is None:
-        raise SourceRefused("the upload is no longer kept; hand the files in again")
+        raise SourceRefused("the upload is no longer stored; upload the files again")
     archive, folder = workspace / "upload.tar.gz", workspace / "tree"
     await work_in_thread(archive.write_bytes, content)
     await work_in_thread(unpack, archive, folder)

@@ -50,7 +50,9 @@ class _Patience:
     """
 
     def __init__(self, host: str, seconds: float) -> None:
-        self.complaint = f"the host {host} took the call and said nothing for {seconds:g} s"
+        self.complaint = (
+            f"the host {host} accepted the connection but sent nothing for {seconds:g} s"
+        )
         self._seconds = seconds
         self._time = asyncio.get_running_loop().time
         self._asked_at: float | None = None
@@ -129,7 +131,7 @@ class GuardedProxy:
         host = request.host
         if request.origin != self._origin:
             raise SourceRefused(
-                f"the repo's host leads on to {request.origin}; submit that address"
+                f"the repo's host redirects to {request.origin}; submit that address"
             )
         try:
             found = await ip_addresses.resolve(host, request.port)
@@ -146,7 +148,9 @@ class GuardedProxy:
 
     def _check(self, request: _Request, found: list[ip_addresses.Address]) -> None:
         if request.scheme != "https":
-            raise SourceRefused(f"{request.host} was to be asked without TLS, which is not done")
+            raise SourceRefused(
+                f"{request.host} would be contacted without TLS, which is not allowed"
+            )
         private = [address for address in found if not ip_addresses.is_public(address)]
         if private:
             # Not said to the submitter: nobody learns from us what our network looks like, nor
@@ -229,7 +233,7 @@ def _read_request(head: bytes) -> _Request:
     if method == "CONNECT":
         return _Request("https", host, port or 443, b"")
     if parts.scheme != "http" or not host:
-        raise SourceRefused(f"git was led to {parts.scheme}://, which is not done")
+        raise SourceRefused(f"git was led to {parts.scheme}://, which is not allowed")
     # One request a connection: the next one may be for another host, which we must look at.
     kept = [
         field

@@ -22,7 +22,7 @@ async def count_submission(source: Source) -> list[Operation]:
     used = stored.record.used
     if used >= limit:
         raise NotAllowed(
-            f"{source.publisher} has sent in {used} skills today, and the policy of this registry "
+            f"{source.publisher} has submitted {used} skills today, and the policy of this registry "
             f"allows {limit}; try again tomorrow (UTC)"
         )
     counted = msgspec.structs.replace(stored.record, used=used + 1)

@@ -29,7 +29,7 @@ async def revive_dead_letter(message_id: int, *, actor: str) -> Submission | Non
 
 
 async def drop_dead_letter(message_id: int, *, actor: str) -> None:
-    """Throw a dead letter away; its submission keeps its end and the reason."""
+    """Delete a dead letter; its submission keeps its state and reason."""
     subject = read_message((await _dead_letter(message_id)).body).submission_id
     audit = write_audit("dead-letters drop", subject, actor=actor, reason="")
     await _act(message_id, [Drop(message_id), audit])

@@ -232,7 +232,7 @@ async def discovered_files(
 
 def _check(files: Sequence[tuple[str, bytes]]) -> None:
     if not files:
-        raise SourceRefused("no file was handed in")
+        raise SourceRefused("no file was uploaded")
     if len(files) > MAX_FILES:
         raise SourceRefused(f"there are more than {MAX_FILES:,} files in it")
     if sum(len(content) for _, content in files) > MAX_TOTAL_BYTES:

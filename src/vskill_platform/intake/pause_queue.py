@@ -13,7 +13,7 @@ MAX_PAUSE = timedelta(hours=24)
 async def pause_queue(duration: timedelta, *, actor: str, reason: str = "") -> datetime | None:
     """Hand out no work for a while; return until when."""
     if not timedelta(0) < duration <= MAX_PAUSE:
-        raise InvalidInput("a pause is longer than nothing and at most 24 hours")
+        raise InvalidInput("a pause must be longer than 0 seconds and at most 24 hours")
     await get_queue().pause(duration)
     until = (await get_queue().stats()).paused_until
     outcome = f"until {until:%Y-%m-%d %H:%M} UTC" if until else ""

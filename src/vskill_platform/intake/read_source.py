@@ -24,7 +24,7 @@ class LocalFiles(msgspec.Struct, frozen=True):
     """A folder or an archive on this machine, to be handed in as it is now."""
 
     place: Path
-    #: The skill's folder inside of it.
+    #: The path of the skill in the source.
     path: str = ""
 
 
@@ -46,7 +46,7 @@ def read_source(
             "https://host/owner/repo"
         )
     if ref:
-        raise InvalidInput(f"only a git repo has a branch or tag {ref!r}; {text!r} lies here")
+        raise InvalidInput(f"only a git repo has a branch or tag {ref!r}; {text!r} is a local path")
     return _read_place(text, place, path, settings)
 
 

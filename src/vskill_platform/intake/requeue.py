@@ -52,7 +52,7 @@ async def requeue(submission_id: str, *, actor: str) -> Submission:
     """Bring a submission that stands still back to its beginning, with a whole budget."""
     stored = await _find(submission_id)
     if stored.record.state not in STUCK_STATES:
-        raise InvalidTransition(f"it does not stand still: it is {stored.record.state}")
+        raise InvalidTransition(f"it is not stuck: it is {stored.record.state}")
     audit = write_audit("requeue", submission_id, actor=actor, reason="it stood still")
     return await _start(stored, "requeue", actor=actor, reason="queued again", also=[audit])
 
@@ -93,17 +93,17 @@ async def _find(submission_id: str) -> Stored[Submission]:
 
 async def _check_files(submission: Submission) -> None:
     if await get_upload(submission.source.upload_sha256) is None:
-        raise NotFound("the files that were handed in are no longer kept; hand them in again")
+        raise NotFound("the uploaded files are no longer stored; upload them again")
 
 
 def _why_not(submission: Submission) -> str:
     if submission.state is SubmissionState.BLOCKED:
-        return "it is blocked; only an operator who takes it off the blocklist opens it again"
+        return "it is blocked; only an operator can remove it from the blocklist"
     if submission.state is SubmissionState.PUBLISHED:
         return "it is published; submit its source again to have new content checked"
     if submission.state is SubmissionState.NEEDS_REVIEW:
-        return "it waits for a person; a reviewer can have it checked again"
-    return f"it is on its way already: {submission.state}"
+        return "it needs review; a reviewer can have it checked again"
+    return f"it is already in progress: {submission.state}"
 
 
 async def _start(
@@ -117,5 +117,5 @@ async def _start(
         queue_submission(opened),
     ]
     if await commit(operations) is None:
-        raise Overtaken("it has just moved; look at it again")
+        raise Overtaken("its state has just changed; look at it again")
     return opened

@@ -63,12 +63,12 @@ async def take_callback(scan_id: str, body: bytes, *, moment: str, signature: st
     until = check_callback(body, moment=moment, signature=signature, key=scanner.key, now=get_now())
     callback = _decode(body)
     if callback.scan != scan_id:
-        raise InvalidInput("the answer names another scan than its address")
+        raise InvalidInput("the answer names a different scan than its URL")
     scan = await _scan(scan_id)
     if scan.status not in IN_FLIGHT:
         return False
     if callback.digest != scan.digest:
-        raise InvalidInput("the answer is about other content than was sent")
+        raise InvalidInput("the answer is about different content than was sent")
     heard = Heard(signature=f"{scan_id} {moment} {signature}", until=until)
     return await end_external_scan(scan, _answer(scanner.name, callback), heard=heard)
 

@@ -27,12 +27,12 @@ async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission
     Its message may still wait in the queue: whoever receives it sees that there is nothing to do.
     """
     if not reason.strip():
-        raise InvalidInput("say why it is withdrawn: whoever looks for it will want to know")
+        raise InvalidInput("give a reason for the withdrawal")
     stored = await get_submission(submission_id)
     if stored is None:
         raise NotFound(f"there is no submission {submission_id!r}")
     if stored.record.state in TERMINAL_STATES:
-        raise InvalidTransition(f"it has ended already: {stored.record.state}")
+        raise InvalidTransition(f"it is already finished: {stored.record.state}")
     cause = Cause(trigger="withdraw", actor=actor, reason=reason)
     withdrawn, event = move(stored.record, SubmissionState.DEQUEUED, cause, now=get_now())
     operations: list[Operation] = [
@@ -42,7 +42,7 @@ async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission
         write_audit("withdraw", submission_id, actor=actor, reason=reason),
     ]
     if await commit(operations) is None:
-        raise Overtaken("it has just moved; look at it again before you withdraw it")
+        raise Overtaken("its state has just changed; look at it again before you withdraw it")
     return withdrawn
 
 

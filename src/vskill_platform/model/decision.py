@@ -155,7 +155,10 @@ def _rejected(findings: Sequence[Finding], thresholds: Thresholds) -> Decision |
     ]
     if not grave and thresholds.two_grave_reject:
         grave = _two_grave(findings)
-        reasons = [f"{_named(item)} is one of two grave ones (two_grave_reject)" for item in grave]
+        reasons = [
+            f"{_named(item)} is one of two high malicious findings (two_grave_reject)"
+            for item in grave
+        ]
     return _decision(Outcome.REJECT, grave, reasons) if grave else None
 
 
@@ -179,7 +182,7 @@ def _doubts(findings: Sequence[Finding], thresholds: Thresholds) -> list[Finding
 
 def _why_review(finding: Finding, thresholds: Thresholds) -> str:
     if finding.kind is FindingKind.UNVERIFIED:
-        return f"{_named(finding)}: a check came to no end"
+        return f"{_named(finding)}: a check did not finish"
     return f"{_named(finding)} reaches review_at = {thresholds.levels(finding.kind).review_at}"
 
 

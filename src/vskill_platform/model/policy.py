@@ -151,7 +151,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewRules(msgspec.Struct, frozen=True, kw_only=True):
-    #: Whether a reviewer may approve what they have submitted themselves.
+    #: Whether a reviewer may approve their own submissions.
     own: bool = False
 
 

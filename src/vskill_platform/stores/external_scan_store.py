@@ -175,7 +175,7 @@ async def _wake(scan: ExternalScan) -> list[Operation]:
         rest = msgspec.structs.replace(waiting, scanners=others)
         waits = msgspec.structs.replace(stored.record, waiting=rest)
         return write_submission(waits, [], expected=stored.revision)
-    reason = f"{scan.provider} was the last to answer ({scan.status}); the walk goes on"
+    reason = f"{scan.provider} was the last to answer ({scan.status}); processing continues"
     cause = Cause(trigger="external-scan", actor=scan.provider, reason=reason)
     moved, event = move(stored.record, SubmissionState.RECEIVED, cause, now=get_now())
     return [

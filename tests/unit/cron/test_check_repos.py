@@ -150,7 +150,7 @@ async def test_one_look_serves_all_skills_of_a_repo(git_server: GitServer, repo:
 
     said = await check_repos.check_repos()
 
-    assert said == "1 of 1 repos looked at, 0 failed"
+    assert said == "1 of 1 repos checked, 0 failed"
     first_line = [path for path in git_server.asked if path.endswith("service=git-upload-pack")]
     assert len(first_line) == 1
 
@@ -330,7 +330,7 @@ async def test_what_has_no_repo_is_unknown_and_not_looked_for(
 
     health = await get_repo_health("@local/tidy-notes")
     assert (health.status, health.note) == (UNKNOWN, "it was handed in as files")
-    assert said[1] == "0 of 0 repos looked at, 0 failed"
+    assert said[1] == "0 of 0 repos checked, 0 failed"
 
 
 async def test_a_repo_of_this_machine_that_is_not_there_may_be_unplugged(
@@ -359,7 +359,7 @@ async def test_one_repo_that_breaks_the_check_spoils_no_other(
 
     said = await check_repos.check_repos()
 
-    assert said == "2 of 2 repos looked at, 1 failed"
+    assert said == "2 of 2 repos checked, 1 failed"
     assert (await get_repo_health("ada/notes/tidy-notes")).status is ONLINE
     assert any(event["event"] == "repo not checked" for event in logs)
 
@@ -384,7 +384,7 @@ async def test_what_one_run_has_no_time_for_is_still_due_in_the_next(
     url = git_server.serve_repo(repo, "ada/notes")
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"))
     monkeypatch.setattr(check_repos, "_SECONDS_A_RUN", 0)
-    assert await check_repos.check_repos() == "0 of 1 repos looked at, 0 failed"
+    assert await check_repos.check_repos() == "0 of 1 repos checked, 0 failed"
 
     monkeypatch.undo()
 

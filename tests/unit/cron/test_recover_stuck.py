@@ -46,7 +46,7 @@ async def test_every_stuck_state_is_brought_back_and_queued(
 
     outcome = await recover_stuck_submissions()
 
-    assert outcome == "5 stuck, 0 still queued, 5 brought back, 0 given up, 0 failed"
+    assert outcome == "5 stuck, 0 still queued, 5 requeued, 0 rejected, 0 failed"
     ids = {submission.id for submission in submissions}
     assert await bound.engine.queue.pending(ids) == ids
     assert {(await current(item)).state for item in submissions} == {SubmissionState.RECEIVED}
@@ -71,7 +71,7 @@ async def test_a_message_that_waits_or_is_leased_is_left_alone(
 
     leased = await recover_stuck_submissions()
 
-    assert waiting == leased == "1 stuck, 1 still queued, 0 brought back, 0 given up, 0 failed"
+    assert waiting == leased == "1 stuck, 1 still queued, 0 requeued, 0 rejected, 0 failed"
     assert await current(submission) == submission
 
 
@@ -84,7 +84,7 @@ async def test_the_budget_is_three_with_growing_back_off_then_a_reasoned_end(
 
     for _ in range(60):
         clock.advance(minutes=1)
-        if "1 brought back" in await recover_stuck_submissions():
+        if "1 requeued" in await recover_stuck_submissions():
             recovered_at.append(clock.now() - start)
             await lose_message(bound)
 
@@ -92,7 +92,7 @@ async def test_the_budget_is_three_with_growing_back_off_then_a_reasoned_end(
     assert minutes == [5, 10, 20]  # at the threshold, then 5 (not less than it) and 10 later
     rejected = await current(submission)
     assert rejected.state is SubmissionState.REJECTED
-    assert "brought back 3 times" in rejected.reason
+    assert "it was requeued 3 times" in rejected.reason
     report = await get_report(submission.id)
     assert report
     assert report.findings[0].rule == "RUN-STUCK"

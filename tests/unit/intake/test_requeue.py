@@ -41,7 +41,7 @@ async def test_an_ended_submission_is_queued_again_under_its_id(bound: WorkerEnv
 async def test_what_is_on_its_way_is_not_tried_again(bound: WorkerEnv) -> None:
     submission = (await submit(SOURCE, submitter="ada")).submission
 
-    with pytest.raises(InvalidTransition, match="on its way"):
+    with pytest.raises(InvalidTransition, match="it is already in progress"):
         await retry(submission.id, actor="ada")
     with pytest.raises(NotFound):
         await retry("sub_0", actor="ada")
@@ -52,7 +52,7 @@ async def test_what_is_on_its_way_is_not_tried_again(bound: WorkerEnv) -> None:
     [
         (SubmissionState.BLOCKED, "it is blocked"),
         (SubmissionState.PUBLISHED, "it is published"),
-        (SubmissionState.NEEDS_REVIEW, "it waits for a person"),
+        (SubmissionState.NEEDS_REVIEW, "it needs review"),
     ],
     ids=["blocked", "published", "in review"],
 )

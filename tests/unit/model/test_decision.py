@@ -155,7 +155,7 @@ def test_a_check_that_came_to_no_end_is_for_a_person() -> None:
     unverified = a_finding(Severity.INFO, FindingKind.UNVERIFIED, rule="RUN-JUDGE")
 
     assert decided(unverified).outcome is Outcome.REVIEW
-    assert "a check came to no end" in decided(unverified).clause
+    assert "a check did not finish" in decided(unverified).clause
 
 
 def test_a_manifest_that_cannot_be_used_is_rejected_under_any_policy() -> None:

@@ -52,12 +52,12 @@ def _read_page(
         if checkpoint and checkpoint != _checkpoint(connection, after):
             raise HistoryChanged(
                 f"the database is not the one that was read up to revision {after}: it was "
-                "restored or replaced; read everything anew"
+                "restored or replaced; read everything again"
             )
         if after < trimmed_through:
             raise FeedTrimmed(
                 f"the change feed begins behind revision {trimmed_through}, not at {after}: "
-                "read everything anew and follow it from there"
+                "read everything again and follow it from there"
             )
         rows, through = _read_rows(connection, after, revision)
         return rows, through, through == revision, _checkpoint(connection, through)

@@ -67,7 +67,7 @@ async def _consequences(
         checked = await check_version(submission.record, snapshot)
         if checked.decision.outcome is Outcome.PUBLISH:  # the rules are others by now
             return []
-        reason = f"checked again, by the rules of today: {_why(checked)}"
+        reason = f"rescanned with the current rules: {_why(checked)}"
         operations = await take_down(skill, reason=reason, actor=actor)
         if submission.record.state is SubmissionState.PUBLISHED:
             cause = Cause(trigger="rescan", actor=actor, reason=reason)

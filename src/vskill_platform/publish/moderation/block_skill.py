@@ -63,11 +63,11 @@ class Blocked(msgspec.Struct, frozen=True, kw_only=True):
             return f"{_count(len(self.taken_down), 'skill')} taken down{ended}."
         if self.block.subject.kind is BlockKind.DIGEST:
             nothing = (
-                "It is the latest version of nothing published; an older version with this content "
-                "cannot be had any more, and nothing with it is published from now on."
+                "No published skill has this content as its latest version. Older versions with it "
+                "can no longer be installed, and it cannot be published again."
             )
         else:
-            nothing = "Nothing published is concerned; what comes of it from now on is refused."
+            nothing = "No published skill is affected; new submissions of it are refused."
         ended = f" {_count(len(self.ended), 'submission')} ended." if self.ended else ""
         return f"{nothing}{ended}"
 
@@ -110,7 +110,7 @@ async def _refuse_wrong_slug(subject: BlockSubject) -> None:
     skill = await get_skill(slug)
     if skill and skill.record.down is None and not _may_concern(subject, skill.record):
         source = skill.record.source_key.removesuffix("#")
-        raise InvalidInput(f"{slug} was not handed in: block its source, {source}")
+        raise InvalidInput(f"{slug} was not uploaded: block its source, {source}")
 
 
 async def _plan_block(subject: BlockSubject, *, reason: str, actor: str) -> PlannedChange[Blocked]:

@@ -30,7 +30,7 @@ def read_subject(
     if sum(bool(item) for item in (digest, source, publisher)) != 1:
         raise InvalidInput("give a digest, a source (with a path or a name), or a publisher")
     if not source and (name or path):
-        raise InvalidInput("a name and a path stand with a source")
+        raise InvalidInput("a name or a path needs a source")
     if name and path:
         raise InvalidInput("give a name or a path, not both")
     if digest:

@@ -79,7 +79,7 @@ def _unverified(
     submission: Submission, snapshot: Snapshot, known: Report | None, error: ScanError
 ) -> CheckedVersion:
     finding = unverified(
-        rule="RUN-SCANNER", message=f"Not verified: {error}.", fix="Have a person look at it."
+        rule="RUN-SCANNER", message=f"Not verified: {error}.", fix="Have a reviewer look at it."
     )
     decision = Decision(outcome=Outcome.REVIEW, clause=str(error), deciding=(finding,))
     report = Report(

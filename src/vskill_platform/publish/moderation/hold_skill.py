@@ -46,7 +46,7 @@ async def reopened(submission: Submission) -> AsyncIterator[Snapshot]:
 
 
 class _Archive(msgspec.Struct, frozen=True):
-    #: None if it is not kept any more.
+    #: None if it is no longer stored.
     content: bytes | None
     commit_sha: str | None
 
@@ -64,6 +64,6 @@ async def _find(submission: Submission) -> _Archive:
 
 def _not_kept(submission: Submission) -> NotFound:
     return NotFound(
-        f"the files of {submission.id} that were checked are not kept; have it checked anew: "
+        f"the files of {submission.id} that were checked are no longer stored; run the checks again: "
         f"vskill-platform reviews recheck {submission.id}"
     )

@@ -96,7 +96,7 @@ async def reject(said: Ruling) -> Submission:
 
 
 async def recheck(said: Ruling) -> Submission:
-    """Send it through the whole walk again, with whatever its source holds now."""
+    """Run the whole pipeline again with the current content of its source."""
     stored = await _waiting(said)
     again, event = reopen(stored.record, _cause(said, said.reason), now=get_now())
     operations = write_submission(again, [event], expected=stored.revision)
@@ -125,11 +125,11 @@ async def _seen(said: Ruling) -> Stored[Submission]:
     """
     stored = await _waiting(said)
     if said.seen is None:
-        raise InvalidInput("a decision names what was looked at: the digest of what waits")
+        raise InvalidInput("a decision must name the digest of the content that was reviewed")
     if said.seen != (stored.record.digest or ""):
         raise ChangedSinceSeen(
-            f"what waits now under {said.submission_id} is not what you have looked at: other "
-            "files came in meanwhile. Nothing was decided; look at it again"
+            f"the content of {said.submission_id} has changed since you looked at it. "
+            "Nothing was decided; look at it again"
         )
     return stored
 
@@ -142,8 +142,8 @@ async def _check_who(submission: Submission, reviewer: str) -> None:
     again = {event.actor for event in history if event.trigger == "submit"}
     if reviewer in {submission.submitter, *again}:
         raise NotAllowed(
-            f"{reviewer} has submitted it, so somebody else must approve it; a registry of one "
-            "person sets own = true under [review] in its policy"
+            f"{reviewer} submitted it, so another reviewer must approve it; to allow this, set "
+            "own = true under [review] in the policy"
         )
 
 
@@ -170,13 +170,13 @@ async def _commit(submission: Submission, operations: list[Operation]) -> Submis
     if stored and stored.record.state is not SubmissionState.NEEDS_REVIEW:
         raise decided_already(stored.record)
     raise InvalidTransition(
-        "something that it depends on has changed at this moment, and nothing was done; try again"
+        "something that it depends on has just changed, and nothing was done; try again"
     )
 
 
 def decided_already(submission: Submission) -> InvalidTransition:
     return InvalidTransition(
-        f"{submission.id} does not wait for a person: it is {submission.state} "
+        f"{submission.id} does not need review: it is {submission.state} "
         f"since {submission.updated_at:%Y-%m-%d %H:%M} UTC ({submission.reason})"
     )
 
@@ -187,7 +187,7 @@ async def _refused(submission: Submission, why: str) -> NotAllowed | InvalidTran
     if stored and stored.record.state is not SubmissionState.NEEDS_REVIEW:
         return decided_already(stored.record)
     return NotAllowed(
-        f"it would be rejected now: {why}. If that has changed, have it checked anew: "
+        f"the current rules reject it: {why}. To run the checks again: "
         f"vskill-platform reviews recheck {submission.id}"
     )
 
@@ -197,7 +197,7 @@ def _objection(said: Ruling) -> Finding:
         rule=REVIEWED,
         severity=Severity.HIGH,
         kind=FindingKind.QUALITY,
-        message=f"A reviewer has rejected it: {said.reason}",
+        message=f"A reviewer rejected it: {said.reason}",
         fix="Change what the reviewer names, then submit it again.",
     )
 

@@ -162,7 +162,7 @@ def _decide(one: _Known, policy: Policy, subject: Subject) -> Decision:
 
 
 _LIMITS = {
-    "submissions_per_day": "skills a publisher may send in on a day",
+    "submissions_per_day": "skills that a publisher may submit per day",
     "max_files": "files in a skill",
     "max_file_bytes": "bytes in a file",
     "max_total_bytes": "bytes in a skill",
@@ -185,7 +185,7 @@ def _decisions(found: Policy) -> list[str]:
         *_thresholds(found.thresholds),
         _trust(found.trust),
         *_limits(found.limits),
-        f"A reviewer {own} approve what they have submitted themselves.",
+        f"A reviewer {own} approve their own submissions.",
     ]
 
 
@@ -196,9 +196,9 @@ def _namespace(namespace: Namespace, everywhere: Policy) -> list[str]:
     usual = set(_decisions(everywhere))
     other = [line for line in _decisions(namespace.policy) if line not in usual]
     head = (
-        f"For {namespace.match}{where} it is otherwise:"
+        f"For {namespace.match}{where} other rules apply:"
         if other
-        else (f"For {namespace.match}{where} nothing is otherwise.")
+        else (f"For {namespace.match}{where} nothing differs.")
     )
     return [head, *(f"  {line}" for line in other)]
 
@@ -221,11 +221,9 @@ def _thresholds(thresholds: Thresholds) -> list[str]:
 
 def _levels(review_at: Level, reject_at: Level) -> str:
     review = (
-        "none waits for a person"
-        if review_at is Level.NEVER
-        else (f"from {review_at} on a person decides")
+        "none needs review" if review_at is Level.NEVER else (f"{review_at} and above needs review")
     )
-    reject = "none rejects" if reject_at is Level.NEVER else f"from {reject_at} on it is rejected"
+    reject = "none rejects" if reject_at is Level.NEVER else f"{reject_at} and above is rejected"
     return f"{review}, {reject}"
 
 
@@ -249,7 +247,7 @@ def _limits(limits: Limits) -> list[str]:
 
 def _scanner_sentence(rule: ScannerRule) -> str:
     if not rule.required:
-        return f"The scanner {rule.name} is asked and only informs."
+        return f"The scanner {rule.name} only informs."
     then = "is rejected" if rule.on_fail is OnFail.REJECT else "waits for a person"
     return f"The scanner {rule.name} must pass before publication; a skill that it fails {then}."
 

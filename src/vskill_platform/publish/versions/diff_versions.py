@@ -133,7 +133,7 @@ async def _compare_elsewhere(
 async def _archive(version: SkillVersion) -> bytes:
     archive = await get_archive(version.archive_sha256)
     if archive is None:
-        raise NotFound(f"the archive of {version.slug} {version.version} is not kept any more")
+        raise NotFound(f"the archive of {version.slug} {version.version} is no longer stored")
     return archive
 
 

@@ -30,7 +30,7 @@ async def find_version(slug: str, version: str | None = None) -> FoundVersion:
         raise NotFound(f"there is no published skill {slug!r}")
     skill = stored.record
     if skill.down:
-        raise NotAllowed(f"{skill.slug} is not offered any more: {skill.down.reason}")
+        raise NotAllowed(f"{skill.slug} is no longer available: {skill.down.reason}")
     found = await (_named(skill, version) if version else _latest(skill))
     blocks = await get_blocks([BlockSubject(BlockKind.DIGEST, found.digest)])
     if blocks:  # an older version: blocking the content of the latest takes the skill down
@@ -43,19 +43,18 @@ async def find_archive(slug: str, version: str | None = None) -> bytes:
     found = (await find_version(slug, version)).version
     archive = await get_archive(found.archive_sha256)
     if archive is None:
-        raise NotFound(f"the archive of {found.slug} {found.version} is not kept any more")
+        raise NotFound(f"the archive of {found.slug} {found.version} is no longer stored")
     return archive
 
 
 async def _latest(skill: PublishedSkill) -> SkillVersion:
     if skill.offered is None:
         raise NotFound(
-            f"every version of {skill.slug} is yanked, so there is nothing to install; "
-            "who needs one all the same can name it exactly"
+            f"every version of {skill.slug} is yanked; to install one anyway, name its exact version"
         )
     latest = await get_version(skill.slug, skill.offered)
     if latest is None:
-        raise NotFound(f"version {skill.version} of {skill.slug} is not kept any more")
+        raise NotFound(f"version {skill.version} of {skill.slug} is no longer stored")
     return latest
 
 

@@ -40,7 +40,7 @@ async def read_files(version: SkillVersion, paths: Iterable[str]) -> dict[str, b
     if missing:
         archive = await get_archive(version.archive_sha256)
         if archive is None:
-            raise NotFound(f"the archive of {version.slug} {version.version} is not kept any more")
+            raise NotFound(f"the archive of {version.slug} {version.version} is no longer stored")
         fresh = await in_few_threads(unpack_some, archive, missing)
         for path, content in fresh.items():
             _recent.keep((version.archive_sha256, path), content)

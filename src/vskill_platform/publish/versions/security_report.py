@@ -28,7 +28,7 @@ class FindingInContext(msgspec.Struct, frozen=True, kw_only=True):
 
 class SecurityReport(msgspec.Struct, frozen=True, kw_only=True):
     version: SkillVersion
-    #: What the check of exactly this content said; None if that is not kept any more.
+    #: What the check of exactly this content said; None if that is no longer stored.
     report: Report | None
     #: What speaks about danger, the gravest first, and apart from it what is about form only.
     findings: tuple[FindingInContext, ...] = ()

@@ -70,7 +70,7 @@ async def _change(
 async def _check_somebody_sees(skill: PublishedSkill) -> None:
     namespace = namespace_of_skill(skill)
     if not (await get_namespace(namespace)).record.is_owned:
-        raise NotAllowed(f"{namespace} belongs to nobody: nobody could see what is private in it")
+        raise NotAllowed(f"{namespace} has no owner, so nobody could see its private skills")
 
 
 #: So many in one commit; who has more comes again.

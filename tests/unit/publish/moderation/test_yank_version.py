@@ -148,7 +148,7 @@ async def test_what_was_taken_down_cannot_be_had(
     assert stored
     await bound.engine.commit(await take_down(stored, reason="an attack", actor="cyd"))
 
-    with pytest.raises(NotAllowed, match="is not offered any more: an attack"):
+    with pytest.raises(NotAllowed, match="is no longer available: an attack"):
         await find_version(SLUG, version)
 
 

@@ -246,7 +246,7 @@ async def test_a_block_by_the_slug_that_pages_show_is_about_that_skill(
     assert done.json()["message"] == "1 skill taken down, 1 submission ended."
     assert (none.status_code, none.json()["takenDown"]) == (201, [])
     assert none.json()["message"] == (
-        "Nothing published is concerned; what comes of it from now on is refused."
+        "No published skill is affected; new submissions of it are refused."
     )
     assert "the latest version of nothing published" in content.json()["message"]
     assert odd.status_code == 400
