@@ -189,4 +189,4 @@ def test_the_limit_of_a_day_holds_for_whoever_runs_the_registry(
     second = platform.run("submit", a_skill_folder(tmp_path, "more"), policy="policy.toml")
 
     assert (first.code, second.code) == (0, 1)
-    assert "@local has sent in 1 skills today" in second.err
+    assert "@local has submitted 1 skills today" in second.err

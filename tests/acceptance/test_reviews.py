@@ -117,7 +117,7 @@ async def test_who_submitted_it_may_not_approve_it_but_a_policy_may_allow_it(
     refused, allowed = platform.run(*arguments), platform.run(*arguments, policy="policy.toml")
 
     assert (refused.code, allowed.code) == (1, 0)
-    assert "somebody else must approve it" in refused.err
+    assert "another reviewer must approve it" in refused.err
 
 
 @pytest.mark.parametrize(

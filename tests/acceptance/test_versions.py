@@ -59,7 +59,7 @@ def test_a_diff_shows_lines_and_new_capabilities(platform: Platform, published: 
     assert "1.0.0 → 1.0.1" in shown.out
     assert "changed run.sh" in shown.out
     assert "+echo two" in shown.out
-    assert "It can do what it could not before" in shown.out
+    assert "New capabilities:" in shown.out
     assert "api.example" in shown.out
     assert "No new capabilities." in back.out
     assert "The files are the same." in same.out

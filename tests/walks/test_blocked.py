@@ -359,7 +359,7 @@ async def test_a_slug_that_was_not_handed_in_is_refused_with_what_to_block(
     await walk(folder_source(str(folder)))
     handed_in = read_blocked_source(SLUG, default_host="github.com")
 
-    with pytest.raises(InvalidInput, match="was not handed in") as told:
+    with pytest.raises(InvalidInput, match="was not uploaded") as told:
         await block(source_subject(handed_in), reason="x", actor="cyd")
 
     assert str(folder) in str(told.value)

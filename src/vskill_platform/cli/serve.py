@@ -145,7 +145,8 @@ async def _invite_first_admin(settings: Settings) -> None:
     if url:
         kept = f", also kept in {path}" if (path := link_file(settings)) else ""
         echo(
-            f"There is no admin yet. Open this link to become the admin (valid once, for 24 hours{kept}):",
+            "There is no admin yet. Open this link to become the admin "
+            f"(valid once, for 24 hours{kept}):",
             err=True,
         )
         echo(f"  {url}", err=True)

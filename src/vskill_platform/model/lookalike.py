@@ -108,8 +108,9 @@ def name_marks(name: str) -> tuple[str, ...]:
 
 def skeleton(name: str) -> str:
     """Return how a name looks, whatever its letters are."""
-    # Before and after casefolding: a capital may look like a letter that its small form does not.
-    plain = unicodedata.normalize("NFKC", name).translate(CONFUSABLES)
+    # Before and after each step: a lunate sigma looks like a c, but NFKC makes it a final sigma,
+    # and a capital may look like a letter that its small form does not.
+    plain = unicodedata.normalize("NFKC", name.translate(CONFUSABLES)).translate(CONFUSABLES)
     plain = plain.casefold().translate(CONFUSABLES)
     for shape, same in _SHAPES:
         plain = plain.replace(shape, same)

@@ -86,7 +86,7 @@ def test_a_digest_of_other_costs_is_outdated() -> None:
 async def test_only_some_wait_for_their_password_to_be_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(passwords._TURNS, "_room", 3)
+    monkeypatch.setattr(passwords._TURNS, "_limit", 3)
     tries = [verify_password(None, "x" * 12) for _ in range(6)]
 
     found = await asyncio.gather(*tries, return_exceptions=True)

@@ -138,7 +138,7 @@ def test_a_zip_packed_in_a_rare_way_is_refused(tmp_path: Path, method: int) -> N
     with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as archive:
         archive.writestr("SKILL.md", b"x")
 
-    with pytest.raises(SourceRefused, match="packed in a way that is not taken"):
+    with pytest.raises(SourceRefused, match="uses an unsupported compression"):
         unpack(tmp_path / "a.zip", tmp_path / "out")
 
 
@@ -165,7 +165,7 @@ def test_a_bomb_is_refused_before_it_has_unfolded(
 ) -> None:
     archive = make(tmp_path / ("a.zip" if make is a_zip else "a.tgz"), ("zeros", bytes(30_000_000)))
 
-    with pytest.raises(SourceRefused, match="far more than its size says"):
+    with pytest.raises(SourceRefused, match="far more than its size suggests"):
         unpack(archive, tmp_path / "out", max_ratio=MAX_RATIO)
 
     assert (tmp_path / "out/zeros").stat().st_size < 5_000_000
@@ -189,7 +189,7 @@ def test_what_we_packed_ourselves_is_bounded_all_the_same(
     monkeypatch.setattr(module, "MAX_TOTAL_BYTES", 1_000_000)
     archive = make(tmp_path / ("a.zip" if make is a_zip else "a.tgz"), ("zeros", bytes(1_000_001)))
 
-    with pytest.raises(SourceRefused, match="or too much"):
+    with pytest.raises(SourceRefused, match="or to too much"):
         unpack(archive, tmp_path / "out")
 
 

@@ -33,7 +33,7 @@ async def test_the_limit_of_a_day_holds_and_the_next_day_begins_anew(
     await submitted(bound, a_source("one"))
     await submitted(bound, a_source("two"))
 
-    with pytest.raises(NotAllowed, match=r"git.example/ada has sent in 2 skills today.*tomorrow"):
+    with pytest.raises(NotAllowed, match=r"git.example/ada has submitted 2 skills today.*tomorrow"):
         await submitted(bound, a_source("three"))
 
     assert (await submitted(bound, a_source("one", "ben"))).kind is SubmitKind.CREATED

@@ -75,7 +75,7 @@ async def test_files_that_are_gone_are_asked_for_again(
     await withdraw(submission.id, actor="ada", reason="wrong")
     clock.advance(days=KEPT_FOR.days, seconds=1)
 
-    with pytest.raises(NotFound, match="hand them in again"):
+    with pytest.raises(NotFound, match="upload them again"):
         await retry(submission.id, actor="ada")
 
 

@@ -162,7 +162,7 @@ async def test_what_was_published_is_there_for_ever_and_the_rest_for_a_week(
 
     assert await get_upload(good.source.upload_sha256) == good.content
     assert await get_upload(bad.source.upload_sha256) is None
-    with pytest.raises(SourceRefused, match="hand the files in again"):
+    with pytest.raises(SourceRefused, match="upload the files again"):
         async with fetched(bad.source):
             pass
 

@@ -109,3 +109,7 @@ def test_likeness_is_mutual(name: str, other: str) -> None:
 @given(st.text(max_size=80))
 def test_any_text_has_marks_that_a_key_can_hold(name: str) -> None:
     assert all(mark.isascii() and ":" not in mark for mark in name_marks(name))
+
+
+def test_a_letter_that_normalising_would_turn_into_another_one_is_found() -> None:
+    assert compare_names("abcdeg", "ab\u03f2deg") is HOMOGLYPH

@@ -50,7 +50,8 @@ async def find_archive(slug: str, version: str | None = None) -> bytes:
 async def _latest(skill: PublishedSkill) -> SkillVersion:
     if skill.offered is None:
         raise NotFound(
-            f"every version of {skill.slug} is yanked; to install one anyway, name its exact version"
+            f"every version of {skill.slug} is yanked; to install one anyway, "
+            "name its exact version"
         )
     latest = await get_version(skill.slug, skill.offered)
     if latest is None:

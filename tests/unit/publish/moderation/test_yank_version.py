@@ -71,7 +71,7 @@ async def test_with_all_yanked_there_is_nothing_to_install_and_it_is_said(folder
     done = await yank_version(SLUG, "1.0.1", reason="loses notes", actor="cyd")
 
     assert (done.skill.version, done.skill.digest) == ("", "")
-    with pytest.raises(NotFound, match=r"every version of .* is yanked, so there is nothing"):
+    with pytest.raises(NotFound, match=r"every version of .* is yanked; to install one anyway"):
         await find_version(SLUG)
     assert (await find_version(SLUG, "1.0.0")).yank
 

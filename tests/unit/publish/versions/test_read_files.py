@@ -42,7 +42,7 @@ async def test_an_archive_that_is_gone_is_said_to_be(bound: WorkerEnv, tmp_path:
     assert version
     await bound.engine.commit([Delete(f"blob:{version.archive_sha256}")])
 
-    with pytest.raises(NotFound, match="not kept any more"):
+    with pytest.raises(NotFound, match="is no longer stored"):
         await read_file(version, "only-here.txt")
 
 

@@ -248,7 +248,7 @@ async def test_a_block_by_the_slug_that_pages_show_is_about_that_skill(
     assert none.json()["message"] == (
         "No published skill is affected; new submissions of it are refused."
     )
-    assert "the latest version of nothing published" in content.json()["message"]
+    assert "No published skill has this content as its latest version" in content.json()["message"]
     assert odd.status_code == 400
     assert "@space/name" in odd.json()["detail"]
 
