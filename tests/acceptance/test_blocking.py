@@ -179,7 +179,7 @@ def test_everything_can_be_blocked_before_it_comes(
     assert added.code == 0
     first, second = added.out.splitlines()
     assert first == f"Blocked: {said}"
-    assert "othing" in second
+    assert "No published skill" in second
 
 
 async def test_a_rescan_reports_then_takes_down_what_the_operator_wants(

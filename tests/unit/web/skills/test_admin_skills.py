@@ -214,7 +214,7 @@ async def test_something_is_blocked_and_unblocked_with_a_reason(
     assert unblocked[0] == "done"
     assert again == ("problem", "this is no longer blocked")
     assert nothing[0] == "done"
-    assert "Blocked: source upload:@local/none. Nothing published is concerned" in nothing[1]
+    assert "Blocked: source upload:@local/none. No published skill is affected" in nothing[1]
     assert odd[0] == "problem"
     assert "@space/name" in odd[1]
     assert sorted((who, what) for who, what, _ in await audited()) == [

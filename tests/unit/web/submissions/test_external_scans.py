@@ -228,7 +228,7 @@ async def test_an_answer_fits_its_own_scan_and_content_only(
     )
 
     assert (moved.status_code, clean_version.status_code) == (400, 400)
-    assert "other content" in clean_version.json()["detail"]
+    assert "different content" in clean_version.json()["detail"]
     assert await status_of() is S.PENDING
 
 
