@@ -59,7 +59,7 @@ def _formal(rule: str) -> str:
 
 def _explained(rule: Rule | RegistryRule, where: list[str]) -> str:
     parts = [
-        f"{rule.id}  {rule.title}\n{rule.severity} · {rule.kind}",
+        f"{rule.id}  {rule.title}\n{rule.severity} · {rule.category} · {rule.kind}",
         _section("Why", _wrapped(rule.why)),
         _section("Fix", _wrapped(rule.fix)),
         *where,

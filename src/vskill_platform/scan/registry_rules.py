@@ -15,6 +15,7 @@ from vskill_platform.scan.manifest import MANIFEST
 class RegistryRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     title: str
+    category: str
     kind: FindingKind
     severity: Severity
     why: str

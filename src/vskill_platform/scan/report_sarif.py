@@ -1,5 +1,6 @@
 """The report in SARIF 2.1.0, which code hosts and editors read."""
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, TextIO
@@ -34,6 +35,12 @@ _SECURITY_SEVERITIES = {
     Severity.INFO: "0.0",
 }
 _MAX_EVIDENCE = 5
+_REFERENCE_TAGS = (
+    (re.compile(r"attack\.mitre\.org/techniques/(T\d+)(?:/(\d+))?"), "external/mitre/{}.{}"),
+    (re.compile(r"atlas\.mitre\.org/techniques/(AML\.T\d+)"), "external/atlas/{}"),
+    (re.compile(r"cwe\.mitre\.org/data/definitions/(\d+)"), "external/cwe/cwe-{:0>3}"),
+    (re.compile(r"genai\.owasp\.org/llmrisk/(llm\d\d)"), "external/owasp/{}"),
+)
 
 
 def write_sarif(scanned: Iterable[Scanned], out: TextIO) -> None:
@@ -91,7 +98,7 @@ def _known_rule(rule: Rule) -> dict[str, Any]:
             "markdown": f"{rule.why}\n\n**Fix:** {rule.fix}\n{links}",
         },
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
-        "properties": _properties(rule.kind, rule.severity),
+        "properties": _properties(rule.kind, rule.severity, _rule_tags(rule)),
     }
     return described | ({"helpUri": rule.references[0]} if rule.references else {})
 
@@ -109,12 +116,22 @@ def _formal_rule(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _properties(kind: FindingKind, severity: Severity) -> dict[str, Any]:
+def _rule_tags(rule: Rule) -> list[str]:
+    """Return the category and the public references, in the form that code hosts group by."""
+    tags = [rule.category]
+    for link in rule.references:
+        for pattern, tag in _REFERENCE_TAGS:
+            if found := pattern.search(link):
+                tags.append(tag.format(*found.groups("")).rstrip(".").lower())
+    return tags
+
+
+def _properties(kind: FindingKind, severity: Severity, tags: Iterable[str] = ()) -> dict[str, Any]:
     if kind is FindingKind.QUALITY:
-        return {"tags": ["agent-skill", "quality"]}
+        return {"tags": ["agent-skill", "quality", *tags]}
     return {
         "security-severity": _SECURITY_SEVERITIES[severity],
-        "tags": ["security", "agent-skill", kind],
+        "tags": ["security", "agent-skill", kind, *tags],
     }
 
 

@@ -39,6 +39,8 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     title: str
+    #: What it is called in the field, such as "prompt injection" or "persistence".
+    category: str
     kind: FindingKind
     severity: Severity
     needs: list[Need]

@@ -119,7 +119,7 @@ def test_it_is_for_the_author_to_mend_and_no_danger(tmp_path: Path) -> None:
 
     (finding,) = result.findings
     assert (finding.rule, finding.line) == ("SKR-EXPOSED-001", 6)
-    assert finding.message == "A key of a service lies open in the skill (a GitHub token)."
+    assert finding.message == "Leaked API key (a GitHub token)."
     assert (finding.kind, finding.severity) == (FindingKind.EXPOSURE, Severity.MEDIUM)
     assert (result.verdict, result.score) == (Verdict.PASS, 0)
 

@@ -79,7 +79,7 @@ async def test_a_name_that_was_only_submitted_has_an_honest_page(
     site: Site, env: WorkerEnv, state: SubmissionState, words: tuple[str, ...]
 ) -> None:
     grave = a_finding(
-        severity=Severity.CRITICAL, kind=FindingKind.MALICIOUS, message="A secret is sent away."
+        severity=Severity.CRITICAL, kind=FindingKind.MALICIOUS, message="Sends credentials to a third party."
     )
     sent = await put_submission(env, state, findings=(grave,), reason="leaks <i>secrets</i>")
 
@@ -89,7 +89,7 @@ async def test_a_name_that_was_only_submitted_has_an_honest_page(
     for word in words:
         assert word in page.text
     assert "Leaks &lt;i&gt;secrets&lt;/i&gt;" in page.text
-    assert "A secret is sent away." in page.text
+    assert "Sends credentials to a third party." in page.text
     assert f"/submissions/{sent.id}" in page.text
 
 
