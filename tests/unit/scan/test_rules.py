@@ -71,7 +71,8 @@ def test_ids_are_unique_and_well_formed() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_says_why_and_how_to_fix_it(rule: Rule) -> None:
-    assert rule.title
+    assert 2 <= len(rule.title.split()) <= 8
+    assert rule.category.islower()
     assert len(rule.why) > 20
     assert len(rule.fix) > 8
     assert all(reference.startswith("https://") for reference in rule.references)
