@@ -48,7 +48,7 @@ def test_lines_are_numbered_and_names_are_quoted(tmp_path: Path) -> None:
 
     assert "\n     2| name: tidy-notes\n" in prompt.user
     assert f'[{prompt.fence} FILE "run.py" script]\n     1| import os\n' in prompt.user
-    assert 'S1 "run.py" line 2 (script): reads a variable: ' in prompt.user
+    assert 'S1 "run.py" line 2 (script): reads an environment variable: ' in prompt.user
     assert prompt.size == len(prompt.system) + len(prompt.user)
 
 

@@ -82,8 +82,6 @@ async def test_a_name_that_was_only_submitted_has_an_honest_page(
         severity=Severity.CRITICAL,
         kind=FindingKind.MALICIOUS,
         message="Sends credentials to a third party.",
-        kind=FindingKind.MALICIOUS,
-        message="Sends credentials to a third party.",
     )
     sent = await put_submission(env, state, findings=(grave,), reason="leaks <i>secrets</i>")
 
