@@ -6,7 +6,6 @@ that fails reports why and ends. Each is replaced by a new one, so that the resu
 work never depends on the work before it.
 """
 
-import gc
 import os
 import select
 import signal
@@ -58,7 +57,6 @@ def run_in_workers(
     work: Work[Item], items: Sequence[Item], *, processes: int, bounds: Bounds
 ) -> Generator[Outcome, None, None]:
     """Yield the outcome of each piece of work, in the order of *items*, as soon as it is known."""
-    gc.freeze()  # the collector would touch, and so copy, pages that the workers share with us
     pool = _Pool(work, items, bounds)
     outcomes: dict[int, Outcome] = {}
     try:
@@ -69,7 +67,6 @@ def run_in_workers(
             yield outcomes.pop(number)
     finally:
         pool.end()
-        gc.unfreeze()
 
 
 class _Pool(Generic[Item]):
