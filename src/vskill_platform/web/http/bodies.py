@@ -107,7 +107,7 @@ def _fields(body: bytes) -> list[tuple[str, Any]]:
 
 
 def _too_large(most: int) -> TooLarge:
-    return TooLarge(f"at most {most // _KIB:,} KiB are read here")
+    return TooLarge(f"at most {most // _KIB:,} KiB are accepted here")
 
 
 async def read_fields(request: WebRequest) -> dict[str, str]:

@@ -19,7 +19,7 @@ _NEEDS = {
     Right.SUBMIT: "submitting",
     Right.ACCOUNT: "an account",
     Right.REVIEW: "reviewing",
-    Right.OPERATE: "operating the queue",
+    Right.OPERATE: "managing the queue",
     Right.BLOCK: "changing the blocklist",
     Right.ADMINISTER: "administering",
 }

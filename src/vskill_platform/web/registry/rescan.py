@@ -76,7 +76,7 @@ async def apply_rescan_form(request: WebRequest) -> Redirect:
             for slug in sorted(slugs)
             if await apply_rescan(worse[slug], consequence, actor=actor)
         ]
-        return f"Taken down: {', '.join(applied) or 'nothing, it has changed meanwhile'}."
+        return f"Taken down: {', '.join(applied) or 'nothing, because it has changed'}."
 
     return await act(_HERE, work)
 

@@ -169,7 +169,7 @@ async def remove_block(
     """Remove a block. Submissions that it stopped are checked again before publishing."""
     subject = next((one.subject for one in await list_blocks() if one.subject.id == block_id), None)
     if subject is None:
-        raise NotFound(f"nothing is blocked under {block_id!r}")
+        raise NotFound(f"there is no block {block_id!r}")
     done = await unblock(subject, reason=reason, actor=visitor_of(request).name)
     return UnblockDone(
         entry=block_item(done.block), reopened=done.reopened, still_blocked=done.still_blocked

@@ -125,19 +125,19 @@ async def _read_file(
         async with reopened(submission) as snapshot:
             known = {file.path: file for file in snapshot.files}
             if path not in known:
-                return ShownFile(path=path, note="there is no such file in it")
+                return ShownFile(path=path, note="there is no such file")
             if known[path].size > _MAX_SHOWN_BYTES:
-                return ShownFile(path=path, note="it is too large to be shown")
+                return ShownFile(path=path, note="the file is too large to be shown")
             raw = await work_in_thread((snapshot.folder / path).read_bytes)
     except NotFound:
-        return ShownFile(path=path, note="its files are not kept any more")
+        return ShownFile(path=path, note="the files are no longer stored")
     return await in_few_threads(_show_file, path, raw, marked, start)
 
 
 def _show_file(path: str, raw: bytes, marked: frozenset[int], start: int) -> ShownFile:
     text = text_of(raw)
     if text is None:
-        return ShownFile(path=path, note="it is no text")
+        return ShownFile(path=path, note="the file is not text")
     found = show_lines(text, marked, start=start)
     note = found.note.removesuffix(".")
     return ShownFile(path=path, lines=found.lines, note=note, following=found.following)

@@ -36,12 +36,12 @@ async def manage_page(request: WebRequest, slug: FromPath[str]) -> Template:
 async def yank_form(request: WebRequest, slug: FromPath[str]) -> Redirect:
     skill, fields = await _own_skill(request, slug), await read_fields(request)
     change = unyank_version if fields.get("act") == "unyank" else yank_version
-    words = "is offered again" if fields.get("act") == "unyank" else "is offered no longer"
+    words = "is available again" if fields.get("act") == "unyank" else "was yanked"
 
     async def work() -> str:
         reason = fields.get("reason", "").strip()
         if not reason:
-            raise InvalidInput("say why: whoever uses the version will want to know")
+            raise InvalidInput("a reason is required; users of the version can read it")
         done = await change(
             skill.slug, fields.get("version", ""), reason=reason, actor=visitor_of(request).name
         )
@@ -60,7 +60,7 @@ async def visibility_form(request: WebRequest, slug: FromPath[str]) -> Redirect:
             actor=visitor_of(request).name,
             reason=fields.get("reason", ""),
         )
-        return f"It is {'private' if changed.is_private else 'public'} now."
+        return f"The skill is now {'private' if changed.is_private else 'public'}."
 
     return await act(f"/admin/skills/{skill.slug}", work)
 

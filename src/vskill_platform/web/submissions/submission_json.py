@@ -60,7 +60,7 @@ def set_answer(done: SubmittedSet, repo_url: str) -> SubmissionsAnswer:
         if member.result is None
     ]
     if not taken:
-        raise SourceRefused("; ".join(item.error for item in skipped[:3]) or "no skill is in it")
+        raise SourceRefused("; ".join(item.error for item in skipped[:3]) or "no skill found")
     return SubmissionsAnswer(
         submissions=taken,
         count=len(taken),

@@ -139,21 +139,21 @@ async def charge_upload(visitor: Visitor, namespace: str, size: int) -> None:
 def _check(theirs: Quota, everyones: Quota, namespace: str, size: int) -> None:
     settings = get_settings()
     if theirs.used >= settings.unowned_uploads_per_day:
-        raise _full(f"{settings.unowned_uploads_per_day:,} uploads of one visitor", namespace)
+        raise _full(f"{settings.unowned_uploads_per_day:,} uploads for each visitor", namespace)
     most = settings.unowned_upload_bytes_per_day
     if theirs.bytes + size > most:
-        raise _full(f"{most:,} bytes of one visitor", namespace)
+        raise _full(f"{most:,} bytes for each visitor", namespace)
     most = settings.unowned_namespace_bytes_per_day
     if everyones.bytes + size > most:
-        raise _full(f"{most:,} bytes of all visitors together", namespace)
+        raise _full(f"{most:,} bytes in total", namespace)
 
 
 def _full(quota: str, namespace: str) -> TooMany:
     now = get_now()
     midnight = datetime.combine(now.date() + timedelta(days=1), time(), UTC)
     return TooMany(
-        f"{namespace} takes {quota} on a day, and this upload would exceed that; sign in and "
-        "upload to a namespace of your own, or try again tomorrow (UTC)",
+        f"the daily limit of {namespace} is {quota}, and this upload would exceed it; sign in "
+        "and upload to your own namespace, or try again tomorrow (UTC)",
         retry_after=midnight - now,
     )
 

@@ -51,8 +51,8 @@ MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
 _LOOK_AGAIN = timedelta(seconds=5)
 #: Looking through a repository or an archive takes a process and a folder each. A Git host may be
 #: slow, so repositories and uploads have separate limits.
-_looks = ConcurrencyQuota(in_all=4, each=1, what="looking through a repo", retry_after=_LOOK_AGAIN)
-_uploads = ConcurrencyQuota(in_all=4, each=1, what="handing in files", retry_after=_LOOK_AGAIN)
+_looks = ConcurrencyQuota(in_all=4, each=1, what="reading repositories", retry_after=_LOOK_AGAIN)
+_uploads = ConcurrencyQuota(in_all=4, each=1, what="uploads", retry_after=_LOOK_AGAIN)
 
 
 class UploadedFile(msgspec.Struct, frozen=True):

@@ -401,9 +401,9 @@ async def test_one_visitor_looks_at_one_repo_at_a_time_and_keeps_nobody_from_han
 @pytest.mark.parametrize(
     ("limit", "words"),
     [
-        ({"unowned_uploads_per_day": 2}, "2 uploads of one visitor"),
-        ({"unowned_upload_bytes_per_day": 2 * len(MANIFEST) + 10}, "bytes of one visitor"),
-        ({"unowned_namespace_bytes_per_day": 2 * len(MANIFEST) + 10}, "bytes of all visitors"),
+        ({"unowned_uploads_per_day": 2}, "2 uploads for each visitor"),
+        ({"unowned_upload_bytes_per_day": 2 * len(MANIFEST) + 10}, "bytes for each visitor"),
+        ({"unowned_namespace_bytes_per_day": 2 * len(MANIFEST) + 10}, "bytes in total"),
     ],
     ids=["uploads", "bytes of one", "bytes of all"],
 )
@@ -427,7 +427,7 @@ async def test_uploads_to_a_namespace_of_nobody_have_a_daily_quota(
     assert [answer.status_code for answer in taken] == [201, 200]
     assert refused.status_code == 429
     assert words in refused.json()["detail"]
-    assert "sign in and upload to a namespace of your own" in refused.json()["detail"]
+    assert "sign in and upload to your own namespace" in refused.json()["detail"]
     assert 0 < int(refused.headers["retry-after"]) <= 24 * 3600
     assert own.status_code == 201
     assert operator.status_code == 200
