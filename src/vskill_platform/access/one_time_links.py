@@ -1,4 +1,4 @@
-"""Links that are good once: for the first admin, and for whoever has to choose a password."""
+"""One-time links: for the first admin, and for users who have to choose a password."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Passwords: what one must be like, its digest with argon2id, and checking without an oracle."""
+"""Password rules, hashing with argon2id, and checks that take equally long for unknown users."""
 
 import asyncio
 import re

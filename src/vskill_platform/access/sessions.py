@@ -1,4 +1,4 @@
-"""Sessions of people in browsers: begun, found by their secret, ended one by one or all at once."""
+"""Browser sessions: started, found by their secret, ended one by one or all at once."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Signing in with a name and a password; whoever does not exist is refused in the same way."""
+"""Signing in with name and password; unknown users are refused in the same way."""
 
 import asyncio
 from contextlib import suppress

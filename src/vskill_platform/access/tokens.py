@@ -1,4 +1,4 @@
-"""Tokens of programs: made once, shown once, found by their digest, revoked at any time."""
+"""API tokens: created once, shown once, found by digest, revoked at any time."""
 
 from collections.abc import Iterable
 from datetime import timedelta

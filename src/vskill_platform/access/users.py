@@ -1,4 +1,4 @@
-"""Users: added, given roles and passwords, disabled and enabled; each deed with its record."""
+"""Users: added, disabled, enabled, with roles and passwords; every change is audited."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Passwords that are easily guessed: common words, runs of keys and repetition, in any spelling."""
+"""Weak passwords: common words, keyboard runs and repetition, in any spelling."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""The read model of a node: search, lists and counts, always with how current they are."""
+"""The search index of a node: search, lists and counts, always with how current they are."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -11,7 +11,7 @@ import apsw
 import msgspec
 
 from vskill_platform.catalogue.index_file import READERS, Damaged
-from vskill_platform.catalogue.index_follower import Keeper
+from vskill_platform.catalogue.index_follower import IndexFollower
 from vskill_platform.catalogue.list_submissions import (
     ActivityQuery,
     count_all,
@@ -54,8 +54,8 @@ _TOGETHER = 4
 class Catalogue:
     """Every question raises NotReady while the catalogue is built for the first time."""
 
-    def __init__(self, keeper: Keeper, now: Callable[[], datetime]) -> None:
-        self._keeper = keeper
+    def __init__(self, keeper: IndexFollower, now: Callable[[], datetime]) -> None:
+        self._follower = keeper
         self._now = now
         self._searches: Batcher[Question, tuple[SkillResults, Known]] = Batcher(
             self._search_some, max_batch=_TOGETHER, at_once=READERS * 2
@@ -67,24 +67,24 @@ class Catalogue:
     @property
     def revision(self) -> int:
         """How far the change feed was read; what was committed up to here is in the answers."""
-        return self._keeper.revision
+        return self._follower.revision
 
     @property
     def is_ready(self) -> bool:
-        return self._keeper.is_ready
+        return self._follower.is_ready
 
     @property
     def age(self) -> timedelta | None:
         """How long ago the answers were known to be current; None before the first time."""
-        return self._keeper.freshness.age
+        return self._follower.freshness.age
 
     @property
     def freshness(self) -> Freshness:
-        return self._keeper.freshness
+        return self._follower.freshness
 
     async def search_skills(self, query: SkillQuery) -> SkillResults:
-        shelf = self._keeper.ready_shelf()
-        changed, written = shelf.skills_changed, shelf.skills_written
+        index = self._follower.ready_index()
+        changed, written = index.skills_changed, index.skills_written
         if remembered := self._answers.get(query, written):
             return remembered
         # However it is sorted and whichever page is shown, there are as many.
@@ -127,7 +127,7 @@ class Catalogue:
         return await self._ask(partial(count_by_state, visible=visible))
 
     async def count_all(self, *, visible: Visible = PUBLIC) -> Counts:
-        version = self._keeper.ready_shelf().skills_written
+        version = self._follower.ready_index().skills_written
         known = self._counts.get(visible, version)
         counts = await self._ask(partial(count_all, visible=visible, known=known))
         self._counts.keep(visible, counts, version)
@@ -154,23 +154,23 @@ class Catalogue:
         """
         try:
             async with asyncio.timeout(within.total_seconds()):
-                await self._keeper.wait_for(revision)
+                await self._follower.wait_for(revision)
         except TimeoutError:
             return False
         return True
 
     async def wait_until_ready(self) -> None:
-        await self._keeper.wait_for(0)
+        await self._follower.wait_for(0)
 
     async def _search_some(self, questions: Sequence[Question]) -> list[tuple[SkillResults, Known]]:
         return await self._ask(partial(search_some, questions=questions))
 
     async def _ask(self, question: Callable[[apsw.Connection], Result]) -> Result:
-        shelf = self._keeper.ready_shelf()
+        index = self._follower.ready_index()
         try:
-            return await shelf.connections.read(question)
+            return await index.connections.read(question)
         except Damaged as error:
-            self._keeper.report_damage(error)
+            self._follower.report_damage(error)
             raise NotReady("the search index is being rebuilt") from error
 
 
@@ -180,7 +180,7 @@ async def open_catalogue(env: WorkerEnv) -> AsyncIterator[Catalogue]:
 
     While it is built for the first time it answers NotReady.
     """
-    keeper = Keeper(env)
+    keeper = IndexFollower(env)
     try:
         # If keeping it fails in a way that nobody has thought of, whoever uses it ends too: a
         # registry that lists the skills of last week is worse than one that is down.

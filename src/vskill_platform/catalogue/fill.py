@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.catalogue.index_file import Shelf
+from vskill_platform.catalogue.index_file import IndexFile
 from vskill_platform.catalogue.read_records import read_skill_changes, read_submission_changes
 from vskill_platform.catalogue.write_skills import SkillChanges
 from vskill_platform.catalogue.write_submissions import SubmissionChanges
@@ -32,39 +32,41 @@ class Compared(msgspec.Struct, frozen=True):
     ghosts: list[str]
 
 
-async def fill(shelf: Shelf) -> None:
+async def fill(index: IndexFile) -> None:
     """Read everything. What was committed before this began is in the catalogue when it ends."""
-    if not shelf.progress.is_built:
-        await shelf.gather()
-    await _write_all(shelf, _all_submissions(shelf))
-    await shelf.forget_events()
-    await _write_all(shelf, _all_events())
-    await _write_all(shelf, _all_skills(shelf))
-    await shelf.join()
+    if not index.progress.is_built:
+        await index.gather()
+    await _write_all(index, _all_submissions(index))
+    await index.forget_events()
+    await _write_all(index, _all_events())
+    await _write_all(index, _all_skills(index))
+    await index.join()
 
 
-async def _write_all(shelf: Shelf, pieces: AsyncIterator[SkillChanges | SubmissionChanges]) -> None:
+async def _write_all(
+    index: IndexFile, pieces: AsyncIterator[SkillChanges | SubmissionChanges]
+) -> None:
     """Write piece by piece; while one is written, the next is read."""
     writing: asyncio.Task[None] | None = None
     try:
         async for piece in pieces:
             if writing:
                 await writing
-            writing = asyncio.create_task(_write(shelf, piece))
+            writing = asyncio.create_task(_write(index, piece))
     finally:
         if writing:
             await writing
 
 
-async def _write(shelf: Shelf, piece: SkillChanges | SubmissionChanges) -> None:
+async def _write(index: IndexFile, piece: SkillChanges | SubmissionChanges) -> None:
     if isinstance(piece, SkillChanges):
-        await shelf.write(skills=piece)
+        await index.write(skills=piece)
     else:
-        await shelf.write(submissions=piece)
+        await index.write(submissions=piece)
 
 
-async def _all_submissions(shelf: Shelf) -> AsyncIterator[SubmissionChanges]:
-    async for page in compare(iterate_submission_ids(), shelf.submissions_between):
+async def _all_submissions(index: IndexFile) -> AsyncIterator[SubmissionChanges]:
+    async for page in compare(iterate_submission_ids(), index.submissions_between):
         yield SubmissionChanges(gone=page.ghosts)
         for some in _slices(page.names):
             yield await read_submission_changes(some, ())
@@ -76,8 +78,8 @@ async def _all_events() -> AsyncIterator[SubmissionChanges]:
             yield await read_submission_changes((), some)
 
 
-async def _all_skills(shelf: Shelf) -> AsyncIterator[SkillChanges]:
-    async for page in compare(iterate_slugs(), shelf.slugs_between):
+async def _all_skills(index: IndexFile) -> AsyncIterator[SkillChanges]:
+    async for page in compare(iterate_slugs(), index.slugs_between):
         yield SkillChanges(gone=page.ghosts)
         for some in _slices(page.names):
             yield await read_skill_changes(some)
@@ -113,41 +115,41 @@ _MAX_NAMED = 10
 CatchUp = Callable[[], Awaitable[None]]
 
 
-async def check(shelf: Shelf, catch_up: CatchUp, *, again_after: str) -> AsyncIterator[str]:
+async def check(index: IndexFile, catch_up: CatchUp, *, again_after: str) -> AsyncIterator[str]:
     """Check in small steps, between which the feed is followed; yield where to go on next time."""
-    async for page in compare(iterate_slugs(), shelf.slugs_between):
+    async for page in compare(iterate_slugs(), index.slugs_between):
         if page.missing or page.ghosts:
             await catch_up()
-            await _repair_skills(shelf, {*page.missing, *page.ghosts})
+            await _repair_skills(index, {*page.missing, *page.ghosts})
         yield again_after
-    async for page in compare(iterate_submission_ids(), shelf.submissions_between):
+    async for page in compare(iterate_submission_ids(), index.submissions_between):
         if page.missing or page.ghosts:
             await catch_up()
-            await _repair_submissions(shelf, {*page.missing, *page.ghosts})
+            await _repair_submissions(index, {*page.missing, *page.ghosts})
         yield again_after
-    slugs = await shelf.some_slugs(after=again_after, limit=READ_AGAIN)
+    slugs = await index.some_slugs(after=again_after, limit=READ_AGAIN)
     changes = await read_skill_changes(slugs)
     # What is gone the feed is about to tell; if it does not, the next check does, and says so.
-    await shelf.write(skills=msgspec.structs.replace(changes, gone=()))
+    await index.write(skills=msgspec.structs.replace(changes, gone=()))
     yield slugs[-1] if slugs else ""
 
 
-async def _repair_skills(shelf: Shelf, suspects: set[str]) -> None:
+async def _repair_skills(index: IndexFile, suspects: set[str]) -> None:
     """Write what is still amiss when every change was read: till then it may just be new."""
     changes = await read_skill_changes(suspects)
     wanted = {facts.skill.slug for facts in changes.listed} | {skill.slug for skill in changes.down}
-    known = await shelf.slugs_between("", None)
+    known = await index.slugs_between("", None)
     if amiss := wanted.symmetric_difference(known & suspects):
-        await shelf.write(skills=changes)
+        await index.write(skills=changes)
         _report("skills", amiss)
 
 
-async def _repair_submissions(shelf: Shelf, suspects: set[str]) -> None:
+async def _repair_submissions(index: IndexFile, suspects: set[str]) -> None:
     changes = await read_submission_changes(suspects, ())
     wanted = {facts.submission.id for facts in changes.submissions}
-    known = await shelf.submissions_between("", None)
+    known = await index.submissions_between("", None)
     if amiss := wanted.symmetric_difference(known & suspects):
-        await shelf.write(submissions=changes)
+        await index.write(submissions=changes)
         _report("submissions", amiss)
 
 

@@ -143,7 +143,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     is_built: bool = False
 
 
-class Shelf:
+class IndexFile:
     def __init__(self, connections: Connections, progress: Progress) -> None:
         self.connections = connections
         self.progress = progress
@@ -220,13 +220,13 @@ class Shelf:
         )
 
 
-async def open_shelf(path: Path) -> Shelf:
+async def open_index_file(path: Path) -> IndexFile:
     """Open what lies at *path*, or a new one; raises Damaged if it cannot be used."""
     connections = await open_connections(path)
     revision, current_at, checkpoint, is_built = await connections.read(
         lambda connection: one_row(connection, "read_state")
     )
-    return Shelf(
+    return IndexFile(
         connections,
         Progress(
             revision=revision,

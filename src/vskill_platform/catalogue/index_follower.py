@@ -14,7 +14,7 @@ import msgspec
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.fill import check, fill
-from vskill_platform.catalogue.index_file import Damaged, Progress, Shelf, open_shelf
+from vskill_platform.catalogue.index_file import Damaged, IndexFile, Progress, open_index_file
 from vskill_platform.catalogue.index_lock import IndexLock, lock_index_file
 from vskill_platform.catalogue.query import Freshness
 from vskill_platform.catalogue.read_records import (
@@ -25,7 +25,7 @@ from vskill_platform.catalogue.read_records import (
 from vskill_platform.engines.ports import ChangesPage
 from vskill_platform.engines.sqlite.checkpoint import empty_large_log
 from vskill_platform.engines.timestamps import from_micros, to_micros
-from vskill_platform.engines.wakeup import Doorbell
+from vskill_platform.engines.wakeup import Wakeup
 from vskill_platform.errors import EngineError, FeedTrimmed, HistoryChanged, NotReady
 from vskill_platform.runtime.env import WorkerEnv
 
@@ -44,28 +44,28 @@ DEGRADED_AFTER = timedelta(seconds=10)
 _WRITE_PROGRESS_EVERY = timedelta(minutes=1)
 
 
-class Keeper:
+class IndexFollower:
     def __init__(self, env: WorkerEnv) -> None:
         self._engine = env.engine
         self._settings = env.settings
         self._now = env.clock.now
         self._lock: IndexLock | None = None
-        self._shelf: Shelf | None = None
-        #: How far the change feed was read; the shelf may have written down less.
+        self._index: IndexFile | None = None
+        #: How far the change feed was read; the index may have written down less.
         self.revision = 0
         self._checkpoint = ""
         self._current_at: datetime | None = None
         self._problem = ""
         self._must_fill = False
         self._is_damaged = False
-        self._moved = Doorbell()
+        self._moved = Wakeup()
         self._checking: AsyncIterator[str] | None = None
         self._checked_at: datetime | None = None
         self._again_after = ""
 
     @property
     def is_ready(self) -> bool:
-        return self._shelf is not None and self._shelf.progress.is_built
+        return self._index is not None and self._index.progress.is_built
 
     @property
     def freshness(self) -> Freshness:
@@ -75,7 +75,7 @@ class Keeper:
             revision=self.revision, age=age, is_degraded=is_degraded, problem=self._problem
         )
 
-    def ready_shelf(self) -> Shelf:
+    def ready_index(self) -> IndexFile:
         if not self.is_ready:
             raise NotReady("the search index is being built; try again in a moment")
         return self._opened
@@ -113,35 +113,35 @@ class Keeper:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def close(self) -> None:
-        if self._shelf:
+        if self._index:
             if self.is_ready:
                 with suppress(EngineError):
                     await self._write_progress()
-            await work_in_thread(self._shelf.close)
+            await work_in_thread(self._index.close)
         if self._lock:
             self._lock.leave()
 
     @property
-    def _opened(self) -> Shelf:
-        if self._shelf is None:
+    def _opened(self) -> IndexFile:
+        if self._index is None:
             raise NotReady("the catalogue is not open")
-        return self._shelf
+        return self._index
 
     async def _open(self) -> None:
         if self._lock is None:
             self._lock = lock_index_file(self._settings)
-        if self._shelf is None:
-            shelf = await open_shelf(self._lock.path)
+        if self._index is None:
+            index = await open_index_file(self._lock.path)
             try:
-                await self._check_history(shelf.progress)
+                await self._check_history(index.progress)
             except HistoryChanged:
-                await work_in_thread(shelf.close)
+                await work_in_thread(index.close)
                 raise
-            self.revision = shelf.progress.revision
-            self._checkpoint = shelf.progress.checkpoint
-            if shelf.progress.current_at:
-                self._current_at = from_micros(shelf.progress.current_at)
-            self._shelf = shelf
+            self.revision = index.progress.revision
+            self._checkpoint = index.progress.checkpoint
+            if index.progress.current_at:
+                self._current_at = from_micros(index.progress.current_at)
+            self._index = index
             self._moved.ring()
 
     async def _check_history(self, progress: Progress) -> None:
@@ -154,9 +154,9 @@ class Keeper:
             log.warning("catalogue could not be compared", error=str(error))
 
     async def _throw_away(self) -> None:
-        shelf, self._shelf, self._checking, self._is_damaged = self._shelf, None, None, False
-        if shelf:
-            await work_in_thread(shelf.close)  # who asks just now is still answered
+        index, self._index, self._checking, self._is_damaged = self._index, None, None, False
+        if index:
+            await work_in_thread(index.close)  # who asks just now is still answered
         if self._lock:
             self._lock.clear()
         await asyncio.sleep(_AFTER_DAMAGE_SECONDS)
@@ -201,17 +201,17 @@ class Keeper:
         return bool(page.changes)
 
     async def _write_news(self, page: ChangesPage) -> None:
-        shelf = self._opened
+        index = self._opened
         news = sort_out(key for change in page.changes for key in change.keys)
         if not news:
             return
-        slugs = news.slugs | await shelf.slugs_of_submissions(news.evidence)
+        slugs = news.slugs | await index.slugs_of_submissions(news.evidence)
         skills = await read_skill_changes(slugs) if slugs else None
         submissions = await read_submission_changes(news.submission_ids, news.events)
         progress = msgspec.structs.replace(
-            shelf.progress, revision=page.through, checkpoint=page.checkpoint
+            index.progress, revision=page.through, checkpoint=page.checkpoint
         )
-        await shelf.write(progress, skills=skills, submissions=submissions)
+        await index.write(progress, skills=skills, submissions=submissions)
 
     def _arrive(self, page: ChangesPage, current_at: datetime | None) -> None:
         self.revision, self._checkpoint = page.through, page.checkpoint

@@ -1,7 +1,7 @@
-"""Where a process keeps its catalogue: a numbered file beside the database, held by a lock.
+"""The index file of this process: a numbered file beside the database, held by a lock.
 
-The first process takes number 0, one beside it number 1. A lock ends with its process, however
-that ends, so the next start finds the same file and reads on where it stopped.
+The first process gets number 0, the next number 1. The lock ends with its process, however that
+ends, so the next start finds the same file and continues where it stopped.
 """
 
 import fcntl

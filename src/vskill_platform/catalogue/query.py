@@ -1,4 +1,4 @@
-"""What can be asked of the catalogue, and what it answers."""
+"""Queries to the search index, and their results."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum

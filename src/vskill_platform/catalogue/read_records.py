@@ -1,4 +1,4 @@
-"""Reading records for the catalogue: which keys concern it, and what they say now."""
+"""Reading records for the search index: which keys matter, and their current content."""
 
 from collections.abc import Collection, Iterable
 

@@ -1,4 +1,4 @@
-"""The named queries of the catalogue, and what its writers share."""
+"""The named SQL queries of the search index, and what its writers share."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Answers that are remembered until what they were made from changes."""
+"""A cache of answers that is valid until the data behind them changes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable

@@ -1,4 +1,4 @@
-"""Writing submissions, and the events that say how walks began and ended, into the catalogue."""
+"""Writing submissions, and the events that started or finished them, to the search index."""
 
 import hashlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`audit`: who did what, when and why."""
+"""`audit`: the audit log."""
 
 import click
 from rich.table import Column, Table

@@ -1,4 +1,4 @@
-"""`block`: what may not be published here, by content, source, name or publisher."""
+"""`block`: the blocklist, by content, source, name or publisher."""
 
 import getpass
 from collections.abc import Callable

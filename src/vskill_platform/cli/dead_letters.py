@@ -1,4 +1,4 @@
-"""`dead-letters`: messages that were given up, and what to do with them."""
+"""`dead-letters`: failed messages, and what to do with them."""
 
 import getpass
 

@@ -1,4 +1,4 @@
-"""`discover`: which skills are in a repo, a folder or an archive."""
+"""`discover`: the skills in a repo, a folder or an archive."""
 
 import click
 import uvloop

@@ -1,4 +1,4 @@
-"""`judge`: try the judge of tier 2 on a folder, without any registry."""
+"""`judge`: try the judge on a folder, without a registry."""
 
 from pathlib import Path
 

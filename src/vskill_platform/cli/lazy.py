@@ -1,4 +1,4 @@
-"""Modules that are loaded when they are needed: a command pays for itself, not for the others."""
+"""Modules that are loaded when they are needed, so that each command starts fast."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

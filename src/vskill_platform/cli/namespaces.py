@@ -1,4 +1,4 @@
-"""`namespaces`: who has a say in what is published under a name."""
+"""`namespaces`: owners and members of namespaces."""
 
 import getpass
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""`policy`: what a policy says in words, what it would change, and which one is in force."""
+"""`policy`: describe a policy, try it, and show the current one."""
 
 from datetime import date
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`queue`, `stuck`, `pause` and `resume`: looking after the queue."""
+"""`queue`, `stuck`, `pause` and `resume`: operating the queue."""
 
 import getpass
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What a person typed after `scan` that is no folder, archives and git URLs, made into folders."""
+"""Targets of `scan` that are not folders: archives and git URLs, made into folders."""
 
 import shutil
 from collections.abc import Sequence

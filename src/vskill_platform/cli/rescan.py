@@ -1,4 +1,4 @@
-"""`rescan`: what is published, held to the rules and the policy of today."""
+"""`rescan`: check published skills with the current rules and policy."""
 
 import dataclasses
 import getpass

@@ -1,4 +1,4 @@
-"""`retry`, `requeue` and `withdraw`: starting a walk again, or ending it."""
+"""`retry`, `requeue` and `withdraw`: processing a submission again, or ending it."""
 
 import getpass
 import sys

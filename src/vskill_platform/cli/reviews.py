@@ -1,4 +1,4 @@
-"""`reviews`: what waits for a person, and what that person decides."""
+"""`reviews`: submissions that need review, and the decisions about them."""
 
 import getpass
 

@@ -1,4 +1,4 @@
-"""The CLI's doorway: settings from the environment, one env for one command."""
+"""Running a command: settings from the environment, and one env per command."""
 
 import os
 from collections.abc import Awaitable, Callable

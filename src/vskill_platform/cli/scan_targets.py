@@ -1,4 +1,4 @@
-"""From what a person typed after `scan` to the folders of skills."""
+"""From the arguments of `scan` to the folders of skills."""
 
 import os
 import tempfile

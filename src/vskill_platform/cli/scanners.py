@@ -1,4 +1,4 @@
-"""`scanners`: which scanners of other makers there are, and trying one on a folder."""
+"""`scanners`: list third-party scanners, and try one on a folder."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`similar`: which published skills say nearly the same, or are called nearly the same."""
+"""`similar`: published skills with similar instructions or a similar name."""
 
 from pathlib import Path
 

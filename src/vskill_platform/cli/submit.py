@@ -1,4 +1,4 @@
-"""`submit`: a repo, a folder or an archive goes in."""
+"""`submit`: a repo, a folder or an archive."""
 
 import getpass
 

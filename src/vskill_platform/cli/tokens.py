@@ -1,4 +1,4 @@
-"""`tokens`: what programs sign in with."""
+"""`tokens`: API tokens for programs."""
 
 import getpass
 from datetime import timedelta

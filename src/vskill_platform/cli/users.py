@@ -1,4 +1,4 @@
-"""`users`: who has an account, and what they may."""
+"""`users`: accounts and their roles."""
 
 import getpass
 import sys

@@ -1,4 +1,4 @@
-"""`versions`, `diff`, `yank` and `unyank`: what was published, and what of it is offered."""
+"""`versions`, `diff`, `yank` and `unyank`: published versions, and which are available."""
 
 import getpass
 from collections.abc import Awaitable, Callable

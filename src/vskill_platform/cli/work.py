@@ -1,4 +1,4 @@
-"""`work` and `tick`: the worker alone, and what is due once."""
+"""`work` and `tick`: only a worker, and the cron jobs that are due, once."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Finding submissions that stand still, and bringing them back or to an end."""
+"""Finding stuck submissions, and requeueing or rejecting them."""
 
 from datetime import datetime, timedelta
 
@@ -27,7 +27,7 @@ RECOVERIES_AT_ONCE = 64
 
 
 async def recover_stuck_submissions() -> str:
-    """Bring back what stands still with no message to move it; return what was done.
+    """Requeue stuck submissions that have no message; return what was done.
 
     Every step is a compare-and-set, so running it twice, or on two nodes at once, changes
     nothing more.

@@ -1,4 +1,4 @@
-"""What every engine refuses before it touches its database."""
+"""What every engine rejects before it touches its database."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Moments as whole microseconds since 1970, which every database orders alike."""
+"""Timestamps as whole microseconds since 1970, which every database orders alike."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,9 +1,9 @@
-"""Waiting for something to happen, without asking again and again."""
+"""Waiting for an event without polling."""
 
 import asyncio
 
 
-class Doorbell:
+class Wakeup:
     """Take a ticket, look, then wait: a ring since the ticket is never missed."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Archives at arm's length: plain files and folders come out, or nothing does."""
+"""Unpacking untrusted archives: only plain files and folders come out, or nothing does."""
 
 import stat
 import tarfile

@@ -1,4 +1,4 @@
-"""From a source to a snapshot in a private folder that is gone afterwards."""
+"""From a source to a snapshot in a private folder that is removed afterwards."""
 
 import os
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Names of files that mean the same to everybody: printable, bounded, and none twice."""
+"""File names that mean the same on every system: printable, bounded, and unique."""
 
 import unicodedata
 

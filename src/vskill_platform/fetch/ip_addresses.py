@@ -1,4 +1,4 @@
-"""Which addresses belong to the public internet, and which to somebody's own network."""
+"""Which IP addresses are public, and which belong to a private network."""
 
 import asyncio
 import ipaddress

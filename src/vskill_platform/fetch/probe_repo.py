@@ -1,4 +1,4 @@
-"""One look at a repo from afar: is it there, how old is it, and are its folders what they were."""
+"""Checking a repo remotely: whether it exists, its age, and the state of its folders."""
 
 import re
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""What may be fetched: the public internet, and what the operator named beside it."""
+"""What may be fetched: the public internet, and what the operator allowed in addition."""
 
 import os
 from functools import lru_cache

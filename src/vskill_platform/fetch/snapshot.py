@@ -1,4 +1,4 @@
-"""A private copy of a skill's files, read once: what is checked is what is published."""
+"""A private copy of a skill's files, read once: the checked files are the published files."""
 
 import hashlib
 import os

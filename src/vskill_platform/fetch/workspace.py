@@ -1,4 +1,4 @@
-"""Private folders for fetched sources, gone when they are no longer needed."""
+"""Private folders for fetched sources, removed when they are no longer needed."""
 
 import os
 import shutil

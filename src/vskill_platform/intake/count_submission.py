@@ -1,4 +1,4 @@
-"""The policy's limit on how much one publisher may send in on a day; it holds for everybody."""
+"""The policy's limit on submissions per publisher and day; it applies to everybody."""
 
 import msgspec
 

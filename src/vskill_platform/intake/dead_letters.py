@@ -1,4 +1,4 @@
-"""What an operator can do with a dead letter: try once more, or let it go."""
+"""Reviving or dropping a dead letter."""
 
 from vskill_platform.engines.ports import DeadLetter, Drop, Operation, Revive
 from vskill_platform.errors import NotFound

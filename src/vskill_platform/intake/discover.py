@@ -133,7 +133,7 @@ async def _look_through_source(source: Source, reach: Reach) -> Discovery:
 async def look_through_files(
     root: Path, name: str, *, namespace: str = LOCAL_NAMESPACE
 ) -> Discovery:
-    """Look through files that were handed in; they must stay where they are while it is used."""
+    """Look through uploaded files; they must stay where they are while it is used."""
     skills = await _read_manifests(root, await asyncio.to_thread(_walk, root), name)
     return Discovery(
         source=f"upload:{namespace}/{name}",

@@ -1,4 +1,4 @@
-"""What is offered to the registry: a source, its files if they were handed in, what is known."""
+"""What is submitted: a source, its files if they were uploaded, and what is known about it."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Pausing and resuming the queue, with a trace of who did it."""
+"""Pausing and resuming the queue, with an audit record."""
 
 from datetime import datetime, timedelta
 

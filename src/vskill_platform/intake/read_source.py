@@ -1,4 +1,4 @@
-"""From what a person typed to a source, or to the files here that have to be packed first."""
+"""From what a person typed to a source, or to the local files that have to be packed first."""
 
 import re
 from pathlib import Path

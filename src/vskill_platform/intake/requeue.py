@@ -1,4 +1,4 @@
-"""Starting a walk again: one that has ended, or one that stands still."""
+"""Retrying finished submissions and requeueing stuck ones."""
 
 from collections.abc import Sequence
 

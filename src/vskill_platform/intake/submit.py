@@ -1,4 +1,4 @@
-"""The one way in: what is offered becomes a submission that is stored and queued, once."""
+"""The only way in: a source becomes a submission that is stored and queued, once."""
 
 import posixpath
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The answer of a scanner elsewhere: checked, taken once, and its submission goes on."""
+"""The signed answer of a remote scanner: checked, accepted once, and its submission continues."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Files that are handed in: looked through, packed to the same bytes every time, and named."""
+"""Uploaded files: checked, packed to the same bytes every time, and named."""
 
 import asyncio
 from collections.abc import AsyncIterator

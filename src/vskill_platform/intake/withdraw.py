@@ -1,4 +1,4 @@
-"""Taking a submission out before it has ended: by who sent it in, or by an operator."""
+"""Withdrawing a submission that is in progress: by its submitter or by an operator."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""The blocklist: what may not be published, and how a submission is compared with it."""
+"""The blocklist: what must not be published, and how a submission is compared with it."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""What becomes of a skill: the policy over what was found, with the reasons in words."""
+"""The decision about a skill: the policy applied to its findings, with reasons in words."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date

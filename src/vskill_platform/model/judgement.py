@@ -1,4 +1,4 @@
-"""What the judge of tier 2 said about a skill, and what it cost to ask."""
+"""The judge's opinion of a skill, and what it cost."""
 
 from datetime import datetime
 from enum import StrEnum

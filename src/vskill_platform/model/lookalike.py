@@ -1,4 +1,4 @@
-"""Names that a person takes for one another: by their letters, their parts, or one slip."""
+"""Names that people confuse: by similar letters, by their parts, or by one typo."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Which namespace a skill belongs to: `ada` on the best known host, `git.example/ada`, `@ada`."""
+"""The namespace of a skill: `ada` on the default host, `git.example/ada`, or `@ada`."""
 
 import re
 

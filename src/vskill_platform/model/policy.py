@@ -1,4 +1,4 @@
-"""The policy: what the operator of a registry has decided, for all skills and for some."""
+"""The policy: what the operator decided, for all skills and for some namespaces."""
 
 import hashlib
 import re

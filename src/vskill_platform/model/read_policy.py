@@ -1,4 +1,4 @@
-"""Reading a policy from TOML, strictly: what is wrong is named with what to do instead."""
+"""Reading a policy from TOML, strictly: errors say what is wrong and what to write instead."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Who may do what: roles and rights, the scopes of tokens, and the visitor who has them."""
+"""Roles, rights and token scopes, and the visitor who has them."""
 
 import ipaddress
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Scanners of other makers: how one is run or reached, how it is read, what its word weighs."""
+"""Third-party scanners: how one is run or called, how its output is read, and its weight."""
 
 from datetime import timedelta
 from enum import StrEnum

@@ -149,7 +149,7 @@ def folder_source(folder: str, path: str = "") -> Source:
 
 
 def upload_source(name: str, sha256: str, *, namespace: str = LOCAL_NAMESPACE) -> Source:
-    """Name files that were handed in by the skill that they are."""
+    """Name uploaded files by the skill that they are."""
     if not name or "/" in name or not name.isprintable():
         raise InvalidInput(f"{name!r} cannot be the name of a skill")
     return Source(kind=SourceKind.UPLOAD, url=f"{_UPLOAD}{namespace}/{name}", upload_sha256=sha256)

@@ -1,4 +1,4 @@
-"""A submission, its states, and the one function that moves it from one to the next."""
+"""A submission, its states, and the one function that moves it from one state to the next."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -26,7 +26,7 @@ class SubmissionState(StrEnum):
 
 _S = SubmissionState
 
-#: States that a machine must leave by itself; who stays too long is stuck.
+#: States that a machine must leave by itself; a submission that stays too long is stuck.
 STUCK_STATES = frozenset(
     {_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.VENDOR_APPROVED}
 )
@@ -36,10 +36,10 @@ APPROVED_STATES = frozenset({_S.AUTO_APPROVED, _S.VENDOR_APPROVED})
 _DECIDED_STATES = APPROVED_STATES | {_S.PUBLISHED, _S.REJECTED}
 #: Where an approval by a reviewer leads.
 _APPROVALS = APPROVED_STATES | {_S.PUBLISHED}
-#: States that end the walk, until somebody opens it again.
+#: Terminal states, until the submission is opened again.
 TERMINAL_STATES = frozenset({_S.PUBLISHED, _S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED})
 STUCK_THRESHOLD = timedelta(minutes=5)
-#: A submission that waits for a person is brought to mind again after this time.
+#: A submission that needs review is due for a reminder after this time.
 REVIEW_REMINDER = timedelta(days=1)
 
 #: Every arrow of docs/states.md. A recovered submission goes back to RECEIVED, also from there.
@@ -117,7 +117,7 @@ class Submission(Record, frozen=True, kw_only=True):
     tree_sha: str | None = None
     #: The submissions that came in together, from one repo, share this.
     set_id: str | None = None
-    #: Seconds spent in each phase of the latest walk.
+    #: Seconds spent in each phase of the latest run.
     timings: dict[str, float] = msgspec.field(default_factory=dict)
     #: Set while it has no message because scanners elsewhere are at it; who moves does not wait.
     waiting: Waiting | None = None
@@ -142,7 +142,7 @@ class StateEvent(Record, frozen=True, kw_only=True):
     actor: str
     reason: str
     at: datetime
-    #: Seconds spent in each phase of the walk that ended with it; empty if none did.
+    #: Seconds spent in each phase of the run that ended with it; empty if none did.
     timings: dict[str, float] = msgspec.field(default_factory=dict)
     #: The content that an approval, publication or rejection is about; None for other events, and
     #: for those that an older release wrote.
@@ -190,7 +190,7 @@ def move(
 
 
 def reopen(submission: Submission, cause: Cause, *, now: datetime) -> tuple[Submission, StateEvent]:
-    """Start the walk of an ended submission anew: same record, same id, a whole budget."""
+    """Start a finished submission again: same record, same id, a fresh retry budget."""
     fresh = msgspec.structs.replace(
         submission, attempts=0, tries=0, recoveries=0, recover_after=None, waits=0
     )
@@ -224,7 +224,7 @@ def deadline(submission: Submission, *, stuck_threshold: timedelta) -> datetime 
 
 
 def is_stuck(submission: Submission, *, now: datetime, stuck_threshold: timedelta) -> bool:
-    """Tell whether it stands still for too long, or is dated ahead by a clock that was wrong."""
+    """Tell whether it has been stuck for too long, or is dated ahead by a clock that was wrong."""
     stands_for = now - submission.updated_at
     if submission.waiting and submission.updated_at <= now < submission.waiting.until:
         return False

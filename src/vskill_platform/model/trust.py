@@ -1,4 +1,4 @@
-"""How far a skill can be trusted: derived here and nowhere else, and explained in words."""
+"""The trust score of a skill: derived only here, and explained in words."""
 
 from datetime import timedelta
 from enum import StrEnum

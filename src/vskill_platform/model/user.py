@@ -1,4 +1,4 @@
-"""People, what they own, and what their programs sign in with; no secret stands in any of it."""
+"""Users, what they own, and the tokens of their programs; none of it contains a secret."""
 
 import re
 from datetime import datetime

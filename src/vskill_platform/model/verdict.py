@@ -1,4 +1,4 @@
-"""What a check found, and what follows from it."""
+"""Findings, and the verdict that follows from them."""
 
 from collections.abc import Iterable
 from datetime import date, datetime

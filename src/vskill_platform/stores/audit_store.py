@@ -1,4 +1,4 @@
-"""Who did what, when and why: written with the deed, in one commit, and never changed."""
+"""The audit log: who did what, when and why, written in the same commit and never changed."""
 
 import secrets
 from datetime import datetime

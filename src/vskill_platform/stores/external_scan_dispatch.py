@@ -1,4 +1,4 @@
-"""Asking other programs for a scan: a record that a scanner claims, so none is ever lost."""
+"""Requesting scans by third-party scanners: a record that a scanner claims."""
 
 from datetime import timedelta
 

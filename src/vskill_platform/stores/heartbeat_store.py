@@ -1,4 +1,4 @@
-"""Signs of life of every worker, so that `alive but nothing done` can be seen."""
+"""Heartbeats of the workers, to notice a worker that is alive but does nothing."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What waits for a person: the very files that were checked, kept until it is decided."""
+"""The checked files of submissions that need review, kept until the decision."""
 
 from datetime import datetime
 

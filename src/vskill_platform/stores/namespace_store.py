@@ -1,4 +1,4 @@
-"""Namespaces and those who have a say in them, to be found from either side."""
+"""Namespaces with their owners and members, found by namespace or by user."""
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.user import Namespace, own_namespace

@@ -1,4 +1,4 @@
-"""What checking published skills again has found, by the standard that they were held to."""
+"""Results of rescanning published skills, by the rules and policy that were applied."""
 
 import hashlib
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Sessions, each under the digest of its secret: who reads the database can open none."""
+"""Sessions, each under the digest of its secret: the database alone opens none."""
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.user import Session

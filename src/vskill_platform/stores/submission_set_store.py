@@ -1,4 +1,4 @@
-"""Sets: which submissions came in together, from one repo or archive."""
+"""Sets of submissions that were submitted together, from one repo or archive."""
 
 import hashlib
 from collections.abc import Collection

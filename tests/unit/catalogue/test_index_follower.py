@@ -341,9 +341,9 @@ async def test_until_it_is_built_it_says_so(
 async def test_a_full_disk_costs_only_what_is_new(catalogue: Catalogue, bound: WorkerEnv) -> None:
     await published("ada/r/one")
     await current(catalogue)
-    shelf = catalogue._keeper.ready_shelf()
-    pages = await shelf.connections.read(lambda connection: connection.pragma("page_count"))
-    await shelf.connections.write(
+    index = catalogue._follower.ready_index()
+    pages = await index.connections.read(lambda connection: connection.pragma("page_count"))
+    await index.connections.write(
         lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}")
     )
 
@@ -354,7 +354,7 @@ async def test_a_full_disk_costs_only_what_is_new(catalogue: Catalogue, bound: W
     assert "full" in catalogue.freshness.problem
     assert (await catalogue.search_skills(SkillQuery(text="one"))).total == 1
 
-    await shelf.connections.write(
+    await index.connections.write(
         lambda connection: connection.execute("PRAGMA max_page_count = 1000000")
     )
     assert await catalogue.wait_until(revision)
@@ -369,12 +369,12 @@ async def test_what_is_amiss_is_found_repaired_and_told(
         await published(f"ada/r/{name}")
     await submitted("sub_1")
     await current(catalogue)
-    shelf = catalogue._keeper.ready_shelf()
+    index = catalogue._follower.ready_index()
 
     ghost = await read_skill_changes(["ada/r/two"])
     await committed([Delete("skill:ada/r/two")])
     await current(catalogue)
-    await shelf.write(
+    await index.write(
         skills=SkillChanges(gone=["ada/r/one"], listed=ghost.listed),
         submissions=SubmissionChanges(gone=["sub_1"]),
     )

@@ -226,4 +226,4 @@ async def everything(catalogue: Catalogue) -> dict[str, list[Any]]:
         counts = {query: sorted(connection.execute(query)) for query in (counted, by_value)}
         return rows | counts
 
-    return await catalogue._keeper.ready_shelf().connections.read(read)
+    return await catalogue._follower.ready_index().connections.read(read)

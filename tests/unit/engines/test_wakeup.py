@@ -3,61 +3,61 @@
 import asyncio
 
 from tests.contracts.asking import GUARD_SECONDS
-from vskill_platform.engines.wakeup import Doorbell
+from vskill_platform.engines.wakeup import Wakeup
 
 
 async def test_a_ring_before_the_wait_began_is_not_missed() -> None:
-    doorbell = Doorbell()
-    ticket = doorbell.ticket()
+    wakeup = Wakeup()
+    ticket = wakeup.ticket()
 
-    doorbell.ring()
+    wakeup.ring()
 
     async with asyncio.timeout(GUARD_SECONDS):
-        await doorbell.wait(ticket)
+        await wakeup.wait(ticket)
 
 
 async def test_a_ring_wakes_all_that_wait() -> None:
-    doorbell = Doorbell()
-    waiting = [asyncio.create_task(doorbell.wait(doorbell.ticket())) for _ in range(3)]
+    wakeup = Wakeup()
+    waiting = [asyncio.create_task(wakeup.wait(wakeup.ticket())) for _ in range(3)]
     await asyncio.sleep(0)
     assert not any(task.done() for task in waiting)
 
-    doorbell.ring()
-    doorbell.ring()
+    wakeup.ring()
+    wakeup.ring()
 
     async with asyncio.timeout(GUARD_SECONDS):
         await asyncio.gather(*waiting)
 
 
 async def test_a_ring_from_before_the_ticket_wakes_nobody() -> None:
-    doorbell = Doorbell()
-    doorbell.ring()
-    waiting = asyncio.create_task(doorbell.wait(doorbell.ticket()))
+    wakeup = Wakeup()
+    wakeup.ring()
+    waiting = asyncio.create_task(wakeup.wait(wakeup.ticket()))
     for _ in range(5):
         await asyncio.sleep(0)
 
     assert not waiting.done()
 
-    doorbell.ring()
+    wakeup.ring()
     await waiting
 
 
 async def test_a_wait_ends_when_the_time_is_up() -> None:
-    doorbell = Doorbell()
+    wakeup = Wakeup()
 
     async with asyncio.timeout(GUARD_SECONDS):
-        await doorbell.wait(doorbell.ticket(), timeout_seconds=0.01)
-        await doorbell.wait(doorbell.ticket(), timeout_seconds=0)
+        await wakeup.wait(wakeup.ticket(), timeout_seconds=0.01)
+        await wakeup.wait(wakeup.ticket(), timeout_seconds=0)
 
 
 async def test_who_gave_up_waiting_is_forgotten() -> None:
-    doorbell = Doorbell()
-    waiting = asyncio.create_task(doorbell.wait(doorbell.ticket()))
+    wakeup = Wakeup()
+    waiting = asyncio.create_task(wakeup.wait(wakeup.ticket()))
     await asyncio.sleep(0)
 
     waiting.cancel()
     await asyncio.wait([waiting])
-    await doorbell.wait(doorbell.ticket(), timeout_seconds=0)
+    await wakeup.wait(wakeup.ticket(), timeout_seconds=0)
 
     assert waiting.cancelled()
-    assert doorbell._waiting == set()
+    assert wakeup._waiting == set()

@@ -1,4 +1,4 @@
-"""Files that are handed in: one form whatever they came in, and the same record each time."""
+"""Uploaded files: one form whatever they came in, and the same record each time."""
 
 import asyncio
 import io

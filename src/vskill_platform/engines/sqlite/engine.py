@@ -43,7 +43,7 @@ from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.sqlite.vacuum import vacuum
 from vskill_platform.engines.sqlite.writer import SqliteWriter
 from vskill_platform.engines.timestamps import to_micros
-from vskill_platform.engines.wakeup import Doorbell
+from vskill_platform.engines.wakeup import Wakeup
 from vskill_platform.errors import EngineError
 
 #: How often we look whether another process has written. Ours we hear of at once.
@@ -93,9 +93,9 @@ class SqliteEngine:
         check_in_place(connection, path)
         self._writer = SqliteWriter(connection, clock, self._watch)
         self._readers = SqliteReaders(path, clock, self._watch, read_only=read_only)
-        self._doorbell = Doorbell()
+        self._wakeup = Wakeup()
         # A bell of its own: a record that is written must not wake everyone who waits for work.
-        self._queue_doorbell = Doorbell()
+        self._queue_doorbell = Wakeup()
         self.kv = SqliteKeyValueStore(self._readers, clock)
         self.queue = SqliteMessageQueue(self._writer, self._readers, self._queue_doorbell, clock)
         self._lookout = open_connection(path, read_only=read_only)
@@ -108,13 +108,13 @@ class SqliteEngine:
             lambda transaction: apply_operations(transaction, operations)
         )
         if revision is not None:
-            self._doorbell.ring()
+            self._wakeup.ring()
             if not _MAKES_READY.isdisjoint(map(type, operations)):
                 self._queue_doorbell.ring()
         return revision
 
     def changes(self, *, after: int) -> AsyncIterator[Change]:
-        return follow_changes(self._readers, self._doorbell, after)
+        return follow_changes(self._readers, self._wakeup, after)
 
     async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
         return await read_changes(self._readers, after, checkpoint)
@@ -149,7 +149,7 @@ class SqliteEngine:
         await self._writer.write(_forget_counters)
         while trimmed := await self._writer.write(partial(_trim_feed, to_micros(deleted_before))):
             pruned += trimmed
-        self._doorbell.ring()
+        self._wakeup.ring()
         return pruned
 
     async def compact(self) -> Compacted:
@@ -181,13 +181,13 @@ class SqliteEngine:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
             if look % LOOKS_PER_FILE_CHECK == 0:
                 self._watch.look()
-            if not (self._doorbell.is_awaited or self._queue_doorbell.is_awaited):
+            if not (self._wakeup.is_awaited or self._queue_doorbell.is_awaited):
                 continue  # a busy worker need not know; a change is still new at the next look
             # When the files are not ours any more, whoever waits looks itself and hears it.
             version = (_data_version(self._lookout), self._watch.problem)
             if version != seen:
                 seen = version
-                self._doorbell.ring()
+                self._wakeup.ring()
                 self._queue_doorbell.ring()
 
 

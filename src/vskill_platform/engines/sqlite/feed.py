@@ -10,25 +10,25 @@ import apsw
 from vskill_platform.engines.ports import Change, ChangesPage
 from vskill_platform.engines.sqlite.connection import SQL, snapshot
 from vskill_platform.engines.sqlite.readers import SqliteReaders
-from vskill_platform.engines.wakeup import Doorbell
+from vskill_platform.engines.wakeup import Wakeup
 from vskill_platform.errors import FeedTrimmed, HistoryChanged
 
 _PAGE = 1000
 
 
 async def follow_changes(
-    readers: SqliteReaders, doorbell: Doorbell, after: int
+    readers: SqliteReaders, wakeup: Wakeup, after: int
 ) -> AsyncIterator[Change]:
     checkpoint = ""
     while True:
-        ticket = doorbell.ticket()
+        ticket = wakeup.ticket()
         page = await read_changes(readers, after, checkpoint)
         for change in page.changes:
             yield change
         if page.through >= after:
             after, checkpoint = page.through, page.checkpoint
         if not page.changes:
-            await doorbell.wait(ticket)
+            await wakeup.wait(ticket)
 
 
 async def read_changes(readers: SqliteReaders, after: int, checkpoint: str) -> ChangesPage:

@@ -23,7 +23,7 @@ from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.sqlite.writer import SqliteWriter
 from vskill_platform.engines.timestamps import from_micros, micros_after, to_micros
-from vskill_platform.engines.wakeup import Doorbell
+from vskill_platform.engines.wakeup import Wakeup
 from vskill_platform.errors import InvalidInput
 
 _SECOND = 1_000_000
@@ -33,11 +33,11 @@ MAX_COUNTED_DUE = 10_000
 
 class SqliteMessageQueue:
     def __init__(
-        self, writer: SqliteWriter, readers: SqliteReaders, doorbell: Doorbell, clock: Clock
+        self, writer: SqliteWriter, readers: SqliteReaders, wakeup: Wakeup, clock: Clock
     ) -> None:
         self._writer = writer
         self._readers = readers
-        self._doorbell = doorbell
+        self._wakeup = wakeup
         self._clock = clock
 
     async def receive(
@@ -52,7 +52,7 @@ class SqliteMessageQueue:
         time = asyncio.get_running_loop().time  # not the clock, which may jump while we wait
         give_up_at = time() + wait.total_seconds()
         while True:
-            ticket = self._doorbell.ticket()
+            ticket = self._wakeup.ticket()
             deliveries, next_ready = await self._writer.write(
                 lambda transaction: _lease(transaction, limit, lease, busy)
             ) or ([], None)
@@ -61,7 +61,7 @@ class SqliteMessageQueue:
                 return deliveries
             if next_ready is not None:
                 left = min(left, (next_ready - to_micros(self._clock.now())) / _SECOND)
-            await self._doorbell.wait(ticket, timeout_seconds=max(left, 0))
+            await self._wakeup.wait(ticket, timeout_seconds=max(left, 0))
 
     async def pending(self, keys: Collection[str]) -> set[str]:
         if not keys:
@@ -133,7 +133,7 @@ class SqliteMessageQueue:
 
     async def resume(self) -> None:
         await self._writer.write(lambda at: _pause(at, 0, 0))
-        self._doorbell.ring()
+        self._wakeup.ring()
 
     async def dead_letters(self, *, after: int = 0, limit: int = 100) -> list[DeadLetter]:
         check_limit(limit)

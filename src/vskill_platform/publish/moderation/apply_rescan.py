@@ -1,4 +1,4 @@
-"""What an operator lets follow from a rescan: a person looks at it, or it is taken down."""
+"""Applying the result of a rescan: the skill needs review, or it is taken down."""
 
 from enum import StrEnum
 

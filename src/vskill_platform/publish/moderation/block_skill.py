@@ -1,4 +1,4 @@
-"""Blocking and unblocking: what it means for what is published and for what is on its way."""
+"""Blocking and unblocking: the effect on published skills and submissions in progress."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A published version checked again from its own archive, by the rules and the policy of today."""
+"""Checking a published version again from its archive, by the current rules and policy."""
 
 import asyncio
 from collections.abc import AsyncIterator

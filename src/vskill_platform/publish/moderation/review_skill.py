@@ -1,4 +1,4 @@
-"""The reviewer's desk: what waits for a person is published, rejected or checked anew."""
+"""Decisions of a reviewer: approve, reject or recheck a submission that needs review."""
 
 from collections.abc import Awaitable, Callable
 
@@ -150,7 +150,7 @@ async def _check_who(submission: Submission, reviewer: str) -> None:
 async def _check_again(
     submission: Submission, snapshot: Snapshot
 ) -> tuple[ScanResult, SkillManifest, Report]:
-    """Check the kept files by the rules, policy and blocklist of today."""
+    """Check the kept files by the current rules, policy and blocklist."""
     checked = await check_version(submission, snapshot)
     if checked.decision.outcome is Outcome.REJECT or checked.scanned is None:
         raise await _refused(submission, checked.decision.clause)

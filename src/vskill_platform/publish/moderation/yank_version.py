@@ -1,4 +1,4 @@
-"""Yanking: a version that is offered no longer, though who names it exactly still gets it."""
+"""Yanking: a version that is no longer offered, but still installable by exact version."""
 
 from collections.abc import Callable
 

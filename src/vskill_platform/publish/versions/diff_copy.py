@@ -1,4 +1,4 @@
-"""What a copy adds to its original: a trojan differs by little, and that is what to look at."""
+"""What a copy adds to its original: a trojan changes little, and that is what to look at."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""Publishing: the skill, its version and its archive, ready for the walk's last commit."""
+"""Publishing: the skill, its version and its archive, ready for the last commit."""
 
 from collections.abc import Sequence
 from datetime import datetime

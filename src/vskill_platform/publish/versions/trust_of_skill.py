@@ -1,4 +1,4 @@
-"""Gathering what the trust in a skill is derived from."""
+"""Collecting the evidence from which the trust score of a skill is derived."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
