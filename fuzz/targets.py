@@ -14,39 +14,39 @@ from fuzz.skill_from_bytes import pieces_of, write_skill
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.model.verdict import FindingKind, Verdict
-from vskill_platform.scan import hidden_text
-from vskill_platform.scan.collect import Fragments, Placed
-from vskill_platform.scan.commands_in_prose import commands_in
-from vskill_platform.scan.containers import MAX_MEMBERS, Room, Sealed, open_container
-from vskill_platform.scan.decode import decode_literal, find_encoded
-from vskill_platform.scan.decode_bytes import read_bytes, text_of
-from vskill_platform.scan.encoded_texts import encoded_facts
-from vskill_platform.scan.exposed import find_exposed, redact
-from vskill_platform.scan.facts import Fact, storable
-from vskill_platform.scan.file_facts import file_facts
-from vskill_platform.scan.frontmatter import FrontmatterError, read_frontmatter
-from vskill_platform.scan.frontmatter_values import read_values
-from vskill_platform.scan.hosts import classify_host, hosts_in
+from vskill_platform.scan.collect.encoded_texts import encoded_facts
+from vskill_platform.scan.collect.file_facts import file_facts
+from vskill_platform.scan.collect.frontmatter_values import read_values
+from vskill_platform.scan.collect.obeyed_files import with_obeyed
+from vskill_platform.scan.collect.place_facts import Fragments
+from vskill_platform.scan.collect.read_any_text import read_any_text
+from vskill_platform.scan.collect.run_files import mark_run_files
+from vskill_platform.scan.collect.settings_facts import settings_facts
+from vskill_platform.scan.facts import hidden_text
+from vskill_platform.scan.facts.commands_in_prose import commands_in
+from vskill_platform.scan.facts.decode_text import decode_literal, find_encoded
+from vskill_platform.scan.facts.facts import Fact, Placed, storable
+from vskill_platform.scan.facts.hosts import classify_host, hosts_in
+from vskill_platform.scan.facts.leaked_secrets import find_exposed, redact
+from vskill_platform.scan.facts.paragraphs import Paragraphs
+from vskill_platform.scan.facts.prose import TOLD_BY_CODE, read_prose, read_words_in_code
 from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
 from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
 from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
-from vskill_platform.scan.magic import CONTAINERS, FileType, file_type
-from vskill_platform.scan.obeyed_files import with_obeyed
-from vskill_platform.scan.paragraphs import Paragraphs
-from vskill_platform.scan.prose import TOLD_BY_CODE, read_prose, read_words_in_code
-from vskill_platform.scan.read_any_text import read_any_text
-from vskill_platform.scan.regions import Region, RegionKind, split_markdown
-from vskill_platform.scan.report_html import write_html
-from vskill_platform.scan.report_json import write_json, write_jsonl
-from vskill_platform.scan.report_sarif import write_sarif
-from vskill_platform.scan.report_text import write_text
-from vskill_platform.scan.run_files import mark_run_files
+from vskill_platform.scan.read.containers import MAX_MEMBERS, Room, Sealed, open_container
+from vskill_platform.scan.read.decode_bytes import read_bytes, text_of
+from vskill_platform.scan.read.frontmatter import FrontmatterError, read_frontmatter
+from vskill_platform.scan.read.magic import CONTAINERS, FileType, file_type
+from vskill_platform.scan.read.regions import Region, RegionKind, split_markdown
+from vskill_platform.scan.read.skill_files import ScanFile, language_of, role_of, scan_file
+from vskill_platform.scan.reports.report_html import write_html
+from vskill_platform.scan.reports.report_json import write_json, write_jsonl
+from vskill_platform.scan.reports.report_sarif import write_sarif
+from vskill_platform.scan.reports.report_text import write_text
 from vskill_platform.scan.scan_many import Scanned, Target
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
-from vskill_platform.scan.settings_facts import settings_facts
-from vskill_platform.scan.skill_files import ScanFile, language_of, role_of, scan_file
 
 Check = Callable[[bytes], None]
 Reader = Callable[[str], list[Fact]]

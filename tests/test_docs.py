@@ -17,8 +17,8 @@ from vskill_platform.cli.main import cli
 from vskill_platform.model.submission import EDGES
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.queue.fail_submission import ErrorClass
-from vskill_platform.scan.registry_rules import load_registry_rules
-from vskill_platform.scan.rules import load_rules
+from vskill_platform.scan.rules.registry_rules import load_registry_rules
+from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.settings import Settings, format_duration, variable
 from vskill_platform.web.openapi import describe_api
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from vskill_platform.scan.rules import load_rules
+from vskill_platform.scan.rules.rules import load_rules
 
 _BEHAVIOURS = Path(__file__).with_name("behaviours.toml")
 

@@ -16,7 +16,7 @@ from tests.acceptance.program import Platform
 from tests.casts import GOOD_MANIFEST, a_skill_folder
 from tests.repos import a_repo
 from vskill_platform.model.verdict import Verdict
-from vskill_platform.scan.rules import load_rules
+from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_skill import scan_skill
 
 

@@ -26,7 +26,7 @@ from vskill_platform.publish.moderation.review_skill import (
     recheck,
     reject,
 )
-from vskill_platform.scan.capabilities import Capabilities
+from vskill_platform.scan.facts.capabilities import Capabilities
 
 _MAX_FILES = 50
 

@@ -24,11 +24,11 @@ from vskill_platform.fetch.private_folder import make_workspace
 from vskill_platform.scan.scan_many import Scanned, Target, scan_many
 
 _WRITERS = {
-    "text": "vskill_platform.scan.report_text:write_text",
-    "json": "vskill_platform.scan.report_json:write_json",
-    "jsonl": "vskill_platform.scan.report_json:write_jsonl",
-    "sarif": "vskill_platform.scan.report_sarif:write_sarif",
-    "html": "vskill_platform.scan.report_html:write_html",
+    "text": "vskill_platform.scan.reports.report_text:write_text",
+    "json": "vskill_platform.scan.reports.report_json:write_json",
+    "jsonl": "vskill_platform.scan.reports.report_json:write_jsonl",
+    "sarif": "vskill_platform.scan.reports.report_sarif:write_sarif",
+    "html": "vskill_platform.scan.reports.report_html:write_html",
 }
 #: Verdicts by what `--fail-on` makes of them.
 _FAILING = {
@@ -130,7 +130,7 @@ def _write(
 
 
 def _explain(rule: str) -> None:
-    text = load("vskill_platform.scan.explain:explain")(rule)
+    text = load("vskill_platform.scan.rules.explain:explain")(rule)
     if text is None:
         raise click.UsageError(f"There is no rule {rule!r}; `--explain all` lists them.")
     load("vskill_platform.cli.terminal:echo")(*text.split("\n"))

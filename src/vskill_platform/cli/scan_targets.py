@@ -9,7 +9,7 @@ import msgspec
 
 from vskill_platform.cli.lazy import load
 from vskill_platform.fetch.snapshot import list_files, take_snapshot
-from vskill_platform.scan.manifest import MANIFEST
+from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.scan.scan_many import Target
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 

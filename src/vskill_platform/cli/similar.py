@@ -12,8 +12,8 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.likeness import similarity
 from vskill_platform.model.lookalike import compare_names
 from vskill_platform.publish.versions.compare_skill import Newcomer, find_alike, find_like_named
-from vskill_platform.scan.manifest import check_manifest
 from vskill_platform.scan.measure_likeness import measure_likeness
+from vskill_platform.scan.read.manifest import check_manifest
 from vskill_platform.stores.likeness_store import SkillLikeness, get_likeness
 from vskill_platform.stores.skill_store import resolve_slug
 

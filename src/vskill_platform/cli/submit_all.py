@@ -18,7 +18,7 @@ from vskill_platform.intake.submit import SubmitKind
 from vskill_platform.intake.submit_set import SubmittedSet, submit_set
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
-from vskill_platform.scan.manifest import MANIFEST
+from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_store import follow_submissions, get_submissions_fresh
 

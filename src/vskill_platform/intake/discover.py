@@ -24,7 +24,7 @@ from vskill_platform.intake.read_source import LocalFiles
 from vskill_platform.intake.take_upload import read_archive, take_folder, unpacked
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source, SourceKind
 from vskill_platform.model.verdict import BLOCKING
-from vskill_platform.scan.manifest import MANIFEST, check_manifest
+from vskill_platform.scan.read.manifest import MANIFEST, check_manifest
 
 #: A repo with more is a collection of others' skills, to be submitted folder by folder.
 MAX_SKILLS = 1_000

@@ -13,9 +13,9 @@ from vskill_platform.model.scanner import (
     RemoteScanner,
 )
 from vskill_platform.model.verdict import Severity
-from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.external.read_output import Place, Told, as_findings
 from vskill_platform.scan.external.signature import check_callback
+from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.stores.external_scan_store import (
     ExternalScan,

@@ -16,7 +16,7 @@ from vskill_platform.fetch.pack import pack
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES, take_snapshot
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source, upload_source
-from vskill_platform.scan.manifest import check_manifest
+from vskill_platform.scan.read.manifest import check_manifest
 
 
 class Upload(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,10 +12,10 @@ from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy, suppress
 from vskill_platform.model.read_policy import read_policy
 from vskill_platform.model.verdict import FindingKind
-from vskill_platform.scan.explain import FORMAL_RULES
-from vskill_platform.scan.limits import MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES
-from vskill_platform.scan.registry_rules import load_registry_rules
-from vskill_platform.scan.rules import load_rules
+from vskill_platform.scan.read.limits import MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES
+from vskill_platform.scan.rules.explain import FORMAL_RULES
+from vskill_platform.scan.rules.registry_rules import load_registry_rules
+from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_many import Scanned
 from vskill_platform.scan.scan_skill import ScanResult, rejudge
 

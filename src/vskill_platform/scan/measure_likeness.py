@@ -7,11 +7,11 @@ from pathlib import Path
 
 from vskill_platform.model.likeness import Likeness, sketch
 from vskill_platform.model.lookalike import CONFUSABLES
-from vskill_platform.scan.capabilities import Capabilities
-from vskill_platform.scan.frontmatter import FrontmatterError, read_frontmatter
-from vskill_platform.scan.hidden_text import visible
-from vskill_platform.scan.manifest import MANIFEST, MAX_MANIFEST_BYTES
-from vskill_platform.scan.skill_files import language_of
+from vskill_platform.scan.facts.capabilities import Capabilities
+from vskill_platform.scan.facts.hidden_text import visible
+from vskill_platform.scan.read.frontmatter import FrontmatterError, read_frontmatter
+from vskill_platform.scan.read.manifest import MANIFEST, MAX_MANIFEST_BYTES
+from vskill_platform.scan.read.skill_files import language_of
 
 #: More words of one kind are not looked at: they cost time and tell nothing new.
 MAX_WORDS = 20_000

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.base.worker_pool import Bounds, Failure, Outcome, run_in_workers
-from vskill_platform.scan.data_files import ruleset_version
-from vskill_platform.scan.rules import load_rules
+from vskill_platform.scan.facts.data_files import ruleset_version
+from vskill_platform.scan.read.skill_files import scan_file
+from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_skill import ScanResult, all_facts, scan_skill
-from vskill_platform.scan.skill_files import scan_file
 
 Scan = Callable[[Path, str | None], ScanResult]
 #: A text whose scan needs what nearly every scan needs: words, a host that is in no table, code.

@@ -21,28 +21,27 @@ from vskill_platform.model.verdict import (
     judge,
     score,
 )
-from vskill_platform.scan.capabilities import Capabilities, list_capabilities
-from vskill_platform.scan.collect import Placed
-from vskill_platform.scan.compose import Match, apply_rules
-from vskill_platform.scan.data_files import ruleset_version
-from vskill_platform.scan.encoded_texts import encoded_facts
-from vskill_platform.scan.exposed import redact
-from vskill_platform.scan.facts import Act, Fact, storable
-from vskill_platform.scan.file_facts import file_facts
-from vskill_platform.scan.flows_across_files import flows_across_files
-from vskill_platform.scan.limits import check_limits, check_names
-from vskill_platform.scan.link_facts import link_facts
-from vskill_platform.scan.magic import CONTAINERS
-from vskill_platform.scan.manifest import MANIFEST, check_manifest
-from vskill_platform.scan.obeyed_files import with_obeyed
-from vskill_platform.scan.packages import borrowed_names
-from vskill_platform.scan.pattern_set import Precheck
-from vskill_platform.scan.rules import load_rules
-from vskill_platform.scan.run_files import mark_run_files
-from vskill_platform.scan.settings_facts import settings_facts
-from vskill_platform.scan.skill_files import MAX_FILES, Role, ScanFile, read_files
-from vskill_platform.scan.text_facts import collect_facts
-from vskill_platform.scan.walk_folder import walk_folder
+from vskill_platform.scan.collect.collect_facts import collect_facts
+from vskill_platform.scan.collect.encoded_texts import encoded_facts
+from vskill_platform.scan.collect.file_facts import file_facts
+from vskill_platform.scan.collect.flows_across_files import flows_across_files
+from vskill_platform.scan.collect.link_facts import link_facts
+from vskill_platform.scan.collect.obeyed_files import with_obeyed
+from vskill_platform.scan.collect.run_files import mark_run_files
+from vskill_platform.scan.collect.settings_facts import settings_facts
+from vskill_platform.scan.facts.capabilities import Capabilities, list_capabilities
+from vskill_platform.scan.facts.data_files import ruleset_version
+from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role, storable
+from vskill_platform.scan.facts.leaked_secrets import redact
+from vskill_platform.scan.facts.packages import borrowed_names
+from vskill_platform.scan.facts.pattern_set import Precheck
+from vskill_platform.scan.read.limits import check_limits, check_names
+from vskill_platform.scan.read.magic import CONTAINERS
+from vskill_platform.scan.read.manifest import MANIFEST, check_manifest
+from vskill_platform.scan.read.skill_files import MAX_FILES, ScanFile, read_files
+from vskill_platform.scan.read.walk_folder import walk_folder
+from vskill_platform.scan.rules.match_rules import Match, apply_rules
+from vskill_platform.scan.rules.rules import load_rules
 
 SCANNER = "vskill-tier1 1"
 #: Where a manifest says what it is about.
@@ -151,7 +150,7 @@ def open_files(files: list[ScanFile]) -> OpenedFiles:
     """Add what is inside of archives, and the role that each file has among the others."""
     everything, sealed = files, []
     if any(file.kind in CONTAINERS for file in files):
-        from vskill_platform.scan import inner_files  # noqa: PLC0415 - few skills have archives
+        from vskill_platform.scan.collect import inner_files  # noqa: PLC0415 - few skills have archives
 
         inside = inner_files.open_containers(files, _manifest_of(files))
         everything, sealed = [*files, *inside.files], inside.facts

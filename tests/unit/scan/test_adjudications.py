@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.scan_corpus import Adjudications, Skill, adjudications, rightly_labelled
-from vskill_platform.scan.data_files import load_data
+from vskill_platform.scan.facts.data_files import load_data
 
 JUDGED = adjudications()
 

@@ -15,10 +15,10 @@ from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy, Suppression
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.scan.apply_policy import apply_policy_to_each, load_policy, rule_kinds
-from vskill_platform.scan.report_html import write_html
-from vskill_platform.scan.report_json import write_json, write_jsonl
-from vskill_platform.scan.report_sarif import to_sarif, write_sarif
-from vskill_platform.scan.report_text import write_text
+from vskill_platform.scan.reports.report_html import write_html
+from vskill_platform.scan.reports.report_json import write_json, write_jsonl
+from vskill_platform.scan.reports.report_sarif import to_sarif, write_sarif
+from vskill_platform.scan.reports.report_text import write_text
 from vskill_platform.scan.scan_many import Scanned, Target
 from vskill_platform.scan.scan_skill import scan_skill
 

@@ -12,8 +12,8 @@ from tests.casts import a_skill_folder
 from vskill_platform.base.killable_process import MAX_MEMORY_BYTES
 from vskill_platform.errors import ScanError
 from vskill_platform.scan import check_skill as check_module
-from vskill_platform.scan import limits
 from vskill_platform.scan.check_skill import check_skill
+from vskill_platform.scan.read import limits
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 pytestmark = pytest.mark.usefixtures("one_loop")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from vskill_platform.scan.limits import check_names
+from vskill_platform.scan.read.limits import check_names
+from vskill_platform.scan.read.walk_folder import FoundFile
 from vskill_platform.scan.scan_skill import scan_skill
-from vskill_platform.scan.walk_folder import FoundFile
 
 
 def rules_for(*names: str) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vskill_platform.model.verdict import FindingKind, Severity
-from vskill_platform.scan.rules import Rule, load_rules
+from vskill_platform.scan.rules.rules import Rule, load_rules
 from vskill_platform.scan.scan_skill import scan_skill
 
 HEAD = "---\nname: sample\ndescription: Helps with notes.\n---\n\n# Notes\n\n"

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.timing import taking_less_than
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.collect.read_any_text import read_any_text
+from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.flow.state import Function
 from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
 from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.shell.lexer import Lexer
 from vskill_platform.scan.languages.unparsed import Unparsed
-from vskill_platform.scan.read_any_text import read_any_text
 from vskill_platform.scan.scan_skill import scan_skill
 
 TANGLED = """

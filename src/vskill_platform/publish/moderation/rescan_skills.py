@@ -20,7 +20,7 @@ from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.verdict import Finding, Report
 from vskill_platform.publish.moderation.check_version import check_version, opened_version
 from vskill_platform.publish.versions.trust_of_skill import find_reviewer
-from vskill_platform.scan.data_files import ruleset_version
+from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.scan.scan_skill import SCANNER
 from vskill_platform.stores.db import bound_env, commit, get_now, get_settings
 from vskill_platform.stores.records import Stored

@@ -11,8 +11,8 @@ from vskill_platform.model.likeness import Likeness, is_near_copy, similarity, t
 from vskill_platform.model.lookalike import NameLikeness, compare_names, name_marks
 from vskill_platform.model.verdict import Finding
 from vskill_platform.publish.versions.diff_copy import Difference, diff_copy
-from vskill_platform.scan.capabilities import Capabilities, new_capabilities
-from vskill_platform.scan.registry_rules import registry_finding
+from vskill_platform.scan.facts.capabilities import Capabilities, new_capabilities
+from vskill_platform.scan.rules.registry_rules import registry_finding
 from vskill_platform.stores.likeness_store import (
     SkillLikeness,
     find_by_marks,

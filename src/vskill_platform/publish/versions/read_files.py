@@ -8,7 +8,7 @@ from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import SkillVersion
-from vskill_platform.scan.magic import is_wide_text
+from vskill_platform.scan.read.magic import is_wide_text
 from vskill_platform.stores.skill_store import get_archive
 
 #: Who reads one file of a skill reads the next; more are rarely asked for again.

@@ -12,9 +12,9 @@ from vskill_platform.base.show_text import show
 from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import MAX_FINDINGS, Reading
 from vskill_platform.model.verdict import Finding, FindingKind, Severity
-from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.external.read_sarif import read_sarif
-from vskill_platform.scan.facts import storable
+from vskill_platform.scan.facts.facts import storable
+from vskill_platform.scan.facts.leaked_secrets import redact
 
 _MAX_MESSAGE = 500
 _MAX_RULE = 120

@@ -10,7 +10,6 @@ from vskill_platform.base.shortage import is_shortage
 from vskill_platform.base.show_text import show
 from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import ExternalScanResult, ExternalScanStatus, LocalScanner
-from vskill_platform.scan.exposed import redact
 from vskill_platform.scan.external.load_scanners import FOLDER, OUTPUT
 from vskill_platform.scan.external.read_output import (
     Place,
@@ -19,6 +18,7 @@ from vskill_platform.scan.external.read_output import (
     read_output,
 )
 from vskill_platform.scan.external.run_program import Ran, find_program, read_bounded, run_program
+from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.settings import format_duration
 
 _MAX_NOTE = 300

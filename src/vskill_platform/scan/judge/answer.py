@@ -6,7 +6,7 @@ import msgspec
 
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.model.judgement import Opinion, Reason
-from vskill_platform.scan.facts import shorten
+from vskill_platform.scan.facts.facts import shorten
 from vskill_platform.scan.judge.evidence import Evidence, clean
 
 _MAX_REASONS = 20

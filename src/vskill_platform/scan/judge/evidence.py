@@ -9,16 +9,15 @@ from typing import TypeVar
 
 import msgspec
 
-from vskill_platform.scan.capabilities import Capabilities, list_capabilities
-from vskill_platform.scan.collect import Placed
-from vskill_platform.scan.compose import apply_rules
-from vskill_platform.scan.exposed import redact
-from vskill_platform.scan.facts import Act
-from vskill_platform.scan.magic import FileType
-from vskill_platform.scan.rules import load_rules
-from vskill_platform.scan.run_files import mark_run_files
+from vskill_platform.scan.collect.run_files import mark_run_files
+from vskill_platform.scan.facts.capabilities import Capabilities, list_capabilities
+from vskill_platform.scan.facts.facts import Act, Placed, Role
+from vskill_platform.scan.facts.leaked_secrets import redact
+from vskill_platform.scan.read.magic import FileType
+from vskill_platform.scan.read.skill_files import ScanFile, is_prose, read_skill_files
+from vskill_platform.scan.rules.match_rules import apply_rules
+from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_skill import facts_of, is_about_security, open_files
-from vskill_platform.scan.skill_files import Role, ScanFile, is_prose, read_skill_files
 
 #: Facts, capabilities and names help to find a place; the texts themselves are what is judged.
 _SHARE_OF_FACTS, _SHARE_OF_CAPABILITIES, _SHARE_OF_NAMES = 0.25, 0.1, 0.05

@@ -1,6 +1,6 @@
 """What a reader says when it could not understand code, or not all of it."""
 
-from vskill_platform.scan.facts import Fact
+from vskill_platform.scan.facts.facts import Fact
 
 
 class Unparsed(Exception):

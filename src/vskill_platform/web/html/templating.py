@@ -18,7 +18,7 @@ from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import public_source
 from vskill_platform.model.submission import StateEvent, SubmissionState
 from vskill_platform.model.trust import TrustTier, tier_meaning
-from vskill_platform.scan.code_context import other_places
+from vskill_platform.scan.reports.source_lines import other_places
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.html.safe_markdown import mark_spelled_out
 from vskill_platform.web.http.urls import skill_url

@@ -15,7 +15,7 @@ from vskill_platform.publish.moderation.rescan_skills import (
     list_changed,
     list_due_skills,
 )
-from vskill_platform.scan.data_files import ruleset_version
+from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.stores.cron_store import get_cron_run
 from vskill_platform.stores.rescan_store import get_rescan_done
 from vskill_platform.web.html.flash import act, admin_page

@@ -12,9 +12,9 @@ from vskill_platform.model.block import Block, BlockKind
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.model.verdict import Severity
-from vskill_platform.scan.data_files import ruleset_version
-from vskill_platform.scan.registry_rules import RegistryRule, load_registry_rules
-from vskill_platform.scan.rules import Rule, load_rules
+from vskill_platform.scan.facts.data_files import ruleset_version
+from vskill_platform.scan.rules.registry_rules import RegistryRule, load_registry_rules
+from vskill_platform.scan.rules.rules import Rule, load_rules
 from vskill_platform.scan.scan_skill import SCANNER
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.rescan_store import get_rescan_done

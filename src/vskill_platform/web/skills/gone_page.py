@@ -14,7 +14,7 @@ from vskill_platform.model.failure import results_in
 from vskill_platform.model.skill import PublishedSkill, TakenDown
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.verdict import Report, in_order
-from vskill_platform.scan.code_context import without_secrets
+from vskill_platform.scan.reports.source_lines import without_secrets
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_store import get_submission, get_submissions_fresh
 from vskill_platform.web.http.requests import WebRequest

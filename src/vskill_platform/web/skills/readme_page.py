@@ -14,8 +14,8 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.list_versions import Standing, list_versions
 from vskill_platform.publish.versions.read_files import read_file, text_of
-from vskill_platform.scan.frontmatter import FrontmatterError, Value, read_frontmatter
-from vskill_platform.scan.manifest import MANIFEST
+from vskill_platform.scan.read.frontmatter import FrontmatterError, Value, read_frontmatter
+from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.repo_health_store import RepoHealth, view_repo_health

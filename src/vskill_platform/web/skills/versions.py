@@ -28,7 +28,7 @@ from vskill_platform.publish.versions.list_versions import (
     list_versions,
 )
 from vskill_platform.publish.versions.read_files import read_file, text_of
-from vskill_platform.scan.manifest import MANIFEST
+from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.web.html.templating import shown as ready
 from vskill_platform.web.http.api_types import Limit, clamp, offset_cursor, read_offset
 from vskill_platform.web.http.requests import WebRequest

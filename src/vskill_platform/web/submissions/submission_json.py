@@ -13,7 +13,7 @@ from vskill_platform.model.failure import BLOCKED, failure_title, failures_in, s
 from vskill_platform.model.source import public_source
 from vskill_platform.model.submission import TERMINAL_STATES, StateEvent, SubmissionState
 from vskill_platform.model.verdict import Finding, Report
-from vskill_platform.scan.code_context import without_secrets
+from vskill_platform.scan.reports.source_lines import without_secrets
 from vskill_platform.web.submissions.shapes import (
     BlockInfo,
     EventItem,

@@ -28,7 +28,7 @@ from vskill_platform.model.submission import (
     SubmissionState,
 )
 from vskill_platform.model.verdict import Report
-from vskill_platform.scan.code_context import without_secrets
+from vskill_platform.scan.reports.source_lines import without_secrets
 from vskill_platform.stores.db import get_queue, get_settings
 from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
 from vskill_platform.stores.namespace_store import get_namespace

@@ -30,7 +30,7 @@ from vskill_platform.model.namespace import checked_namespace, namespace_of
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.model.user import own_namespace
-from vskill_platform.scan.manifest import MANIFEST
+from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.stores.block_store import find_block
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.end_submission import why_blocked

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.model.judgement import Opinion, Reason
+from vskill_platform.scan.facts.facts import Role
 from vskill_platform.scan.judge.answer import ANSWER_SCHEMA, Answer, CitedReason, read_answer
 from vskill_platform.scan.judge.evidence import Evidence, ShownFile, Span
-from vskill_platform.scan.skill_files import Role
 
 EVIDENCE = Evidence(
     spans=(

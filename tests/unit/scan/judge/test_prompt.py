@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.casts import a_skill_folder
+from vskill_platform.scan.facts.facts import Role
 from vskill_platform.scan.judge.evidence import Evidence, ShownFile, gather_evidence
 from vskill_platform.scan.judge.prompt import PROMPT_VERSION, build_prompt
-from vskill_platform.scan.skill_files import Role
 
 
 def evidence_of(*lines: str, path: str = "SKILL.md") -> Evidence:

@@ -12,8 +12,8 @@ from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.scan.registry_rules import load_registry_rules
-from vskill_platform.scan.rules import load_rules
+from vskill_platform.scan.rules.registry_rules import load_registry_rules
+from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.web.registry.trust_page import FAMILIES, rule_families
 
 

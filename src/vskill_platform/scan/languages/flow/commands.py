@@ -3,7 +3,8 @@
 import re
 import shlex
 
-from vskill_platform.scan.facts import Act, Fact
+from vskill_platform.scan.facts.facts import Act, Fact
+from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.flow.files import keep
 from vskill_platform.scan.languages.flow.own_code import (
     line_of,
@@ -24,7 +25,6 @@ from vskill_platform.scan.languages.flow.values import (
     shown,
     tainted,
 )
-from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 _SHELLS = frozenset(

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable
 from urllib.parse import unquote
 
-from vskill_platform.scan.decode import MAX_BYTES, decode_literal
+from vskill_platform.scan.facts.decode_text import MAX_BYTES, decode_literal
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import Source, Taint, Taints, Value
 

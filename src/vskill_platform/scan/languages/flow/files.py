@@ -2,7 +2,8 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in, sensitive_place_in
 from vskill_platform.scan.languages.flow.secrets import path_key, read_path
 from vskill_platform.scan.languages.flow.state import Call, Flow
 from vskill_platform.scan.languages.flow.values import (
@@ -16,7 +17,6 @@ from vskill_platform.scan.languages.flow.values import (
     options,
     tainted,
 )
-from vskill_platform.scan.places import Secret, secret_in, sensitive_place_in
 
 _MUCH = re.compile(
     r"(?:~|/|[A-Za-z]:[\\/]?|/(?:home|Users|etc|usr|var|root|bin|boot|lib|opt)(?:/\*)?"

@@ -2,7 +2,7 @@
 
 import ast
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.flow.state import Call, Flow
 from vskill_platform.scan.languages.flow.values import HOLE, OR, Source, Value, with_name
 

@@ -5,8 +5,9 @@ import re
 
 import msgspec
 
-from vskill_platform.scan.facts import Act
-from vskill_platform.scan.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in, without_query
 from vskill_platform.scan.languages.flow.secrets import report_leak
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import (
@@ -21,7 +22,6 @@ from vskill_platform.scan.languages.flow.values import (
     options,
     tainted,
 )
-from vskill_platform.scan.places import Secret, secret_in, without_query
 
 _ANY = "any-0"
 _MAX_HOSTS = 4

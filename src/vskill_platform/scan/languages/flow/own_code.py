@@ -2,7 +2,7 @@
 
 import ast
 
-from vskill_platform.scan.facts import Act, Fact
+from vskill_platform.scan.facts.facts import Act, Fact
 from vskill_platform.scan.languages.flow.decoding import plain_text
 from vskill_platform.scan.languages.flow.files import is_fetched
 from vskill_platform.scan.languages.flow.state import Call, Flow

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 import msgspec
 
-from vskill_platform.scan.facts import Act, Fact
+from vskill_platform.scan.facts.facts import Act, Fact
 from vskill_platform.scan.languages.flow.state import Flow, Language, OutOfSteps
 from vskill_platform.scan.languages.unparsed import Unparsed
 

@@ -2,8 +2,9 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
-from vskill_platform.scan.hosts import ANONYMOUS, HostClass, classify_host
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass, classify_host
+from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
@@ -18,7 +19,6 @@ from vskill_platform.scan.languages.flow.values import (
     options,
     shown,
 )
-from vskill_platform.scan.places import Secret, secret_in
 
 ALL_VARIABLES = "all variables"
 _SECRET_NAME = re.compile(

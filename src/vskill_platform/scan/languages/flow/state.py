@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from vskill_platform.scan.facts import Act, Fact, shorten
-from vskill_platform.scan.hosts import classify_host
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.hosts import classify_host
 from vskill_platform.scan.languages.flow.values import (
     NO_TAINTS,
     UNKNOWN,

@@ -3,7 +3,7 @@
 import ast
 from typing import cast
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.flow.decoding import decode_by_name, mark
 from vskill_platform.scan.languages.flow.secrets import (
     copy_variables,

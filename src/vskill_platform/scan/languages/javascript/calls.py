@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from itertools import product
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.sensitive_paths import Secret
 from vskill_platform.scan.languages.flow import (
     commands,
     decoding,
@@ -17,7 +18,6 @@ from vskill_platform.scan.languages.flow.secrets import copy_variables, secret_s
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import UNKNOWN, Source, Taint, Value, tainted
 from vskill_platform.scan.languages.javascript import network as web
-from vskill_platform.scan.places import Secret
 
 
 def _each(handler: Callable[[Flow, Call], Value | None], *called: str) -> dict[str, Handler]:

@@ -3,7 +3,7 @@
 import re
 from functools import partial
 
-from vskill_platform.scan.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.languages.flow import reading
 from vskill_platform.scan.languages.flow.expressions import EXPRESSIONS
 from vskill_platform.scan.languages.flow.state import Language

@@ -2,7 +2,7 @@
 
 import ast
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.flow import files, network
 from vskill_platform.scan.languages.flow.network import Request
 from vskill_platform.scan.languages.flow.state import Call, Flow, Function, Handler

@@ -1,6 +1,6 @@
 """What JavaScript and TypeScript code does."""
 
-from vskill_platform.scan.facts import Fact
+from vskill_platform.scan.facts.facts import Fact
 from vskill_platform.scan.languages.any_word import AnyWord
 
 #: Without any of these words, nothing that we look for can happen.

@@ -1,6 +1,6 @@
 """What PowerShell code and batch files do."""
 
-from vskill_platform.scan.facts import Fact
+from vskill_platform.scan.facts.facts import Fact
 
 
 def read_powershell(code: str) -> list[Fact]:

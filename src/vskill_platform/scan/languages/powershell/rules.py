@@ -2,7 +2,7 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
 
 _I = re.IGNORECASE
 FETCH = re.compile(

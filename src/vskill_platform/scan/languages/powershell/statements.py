@@ -4,9 +4,11 @@ import re
 
 import msgspec
 
-from vskill_platform.scan.decode import decode_literal
-from vskill_platform.scan.facts import Act, Fact, shorten
-from vskill_platform.scan.hosts import classify_host, hosts_in
+from vskill_platform.scan.facts.decode_text import decode_literal
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.hosts import classify_host, hosts_in
+from vskill_platform.scan.facts.sensitive_paths import secret_in, sensitive_place_in
+from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.powershell import rules
 from vskill_platform.scan.languages.powershell.text import (
     MAX_CHARACTERS,
@@ -17,9 +19,7 @@ from vskill_platform.scan.languages.powershell.text import (
     join_strings,
     statements,
 )
-from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
-from vskill_platform.scan.places import secret_in, sensitive_place_in
 
 #: Code in code in code; nobody else goes deeper.
 _MAX_DEPTH = 3

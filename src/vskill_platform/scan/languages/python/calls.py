@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from itertools import product
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.sensitive_paths import Secret
 from vskill_platform.scan.languages.flow import (
     commands,
     decoding,
@@ -16,7 +17,6 @@ from vskill_platform.scan.languages.flow import (
 from vskill_platform.scan.languages.flow.secrets import secret_store
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import UNKNOWN, Source, Taint, Value
-from vskill_platform.scan.places import Secret
 
 
 def _retrieve(flow: Flow, call: Call) -> Value | None:

@@ -1,6 +1,6 @@
 """Python as a language in which values are followed."""
 
-from vskill_platform.scan.facts import Fact, storable
+from vskill_platform.scan.facts.facts import Fact, storable
 from vskill_platform.scan.languages.flow import reading
 from vskill_platform.scan.languages.flow.expressions import EXPRESSIONS
 from vskill_platform.scan.languages.flow.state import Language

@@ -2,7 +2,7 @@
 
 import re
 
-from vskill_platform.scan.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.languages.any_word import AnyWord
 from vskill_platform.scan.languages.unparsed import Unparsed
 

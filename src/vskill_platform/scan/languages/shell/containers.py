@@ -2,7 +2,7 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.names import SHELLS, program_name
 from vskill_platform.scan.languages.shell.run import named
 from vskill_platform.scan.languages.shell.state import Command, State, secret_at

@@ -2,11 +2,11 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
 from vskill_platform.scan.languages.shell.run import named
 from vskill_platform.scan.languages.shell.state import Command, Flow, State, secret_at
 from vskill_platform.scan.languages.shell.writing import note_write
-from vskill_platform.scan.places import Secret, secret_in
 
 _HOME = r"(?:~|\$HOME|\$\{HOME\}|/root|/home/[\w$<>{}.-]+|/Users/[\w$<>{}.-]+)"
 _EVERYTHING = re.compile(

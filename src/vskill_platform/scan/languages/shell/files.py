@@ -2,7 +2,8 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
 from vskill_platform.scan.languages.shell.names import PICKERS, READERS
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.run import DOWNLOADED
@@ -16,7 +17,6 @@ from vskill_platform.scan.languages.shell.state import (
     secret_at,
 )
 from vskill_platform.scan.languages.shell.writing import note_place, note_write
-from vskill_platform.scan.places import Secret, secret_in
 
 _ENDINGS = re.compile(r"\.(?:tar\.\w+|t[gbx]z2?|tar|zip|7z|rar|gz|dmg)$")
 #: Longer arguments are programs, no paths.

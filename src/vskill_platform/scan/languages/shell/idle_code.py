@@ -10,11 +10,11 @@ from functools import cache
 
 import re2
 
+from vskill_platform.scan.facts.sensitive_paths import secret_in, sensitive_place_in
 from vskill_platform.scan.languages.shell.commands import PROGRAMS
 from vskill_platform.scan.languages.shell.names import ALIASES, VERSIONED, program_name
 from vskill_platform.scan.languages.shell.parser import RESERVED
 from vskill_platform.scan.languages.shell.state import MAX_PATH, secret_at
-from vskill_platform.scan.places import secret_in, sensitive_place_in
 
 #: Far below everything that is counted while code is followed.
 _MAX_CHARACTERS = 4000

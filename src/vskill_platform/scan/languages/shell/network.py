@@ -4,7 +4,8 @@ import re
 
 import msgspec
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.sensitive_paths import Secret, without_query
 from vskill_platform.scan.languages.shell.options import Options, read_options
 from vskill_platform.scan.languages.shell.sending import (
     NOWHERE,
@@ -15,7 +16,6 @@ from vskill_platform.scan.languages.shell.sending import (
 )
 from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State, secret_at
 from vskill_platform.scan.languages.shell.writing import note_place
-from vskill_platform.scan.places import Secret, without_query
 
 _CURL_LETTERS = "AbcCdDeEFHKmoPQrTtuUwxXyYzZ"
 _CURL_NAMES = frozenset(

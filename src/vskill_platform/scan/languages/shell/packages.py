@@ -2,8 +2,8 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
-from vskill_platform.scan.hosts import hosts_in
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import hosts_in
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.run import run_file
 from vskill_platform.scan.languages.shell.sending import host_of

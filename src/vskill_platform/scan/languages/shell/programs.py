@@ -4,11 +4,9 @@ import re
 
 import msgspec
 
-from vskill_platform.scan.facts import Act, Fact, shorten
-from vskill_platform.scan.hosts import hosts_in
-from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
-from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
-from vskill_platform.scan.languages.python.read_python import read_python
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.hosts import hosts_in
+from vskill_platform.scan.languages.dispatch import read_javascript, read_powershell, read_python
 from vskill_platform.scan.languages.shell.state import Host, State
 from vskill_platform.scan.languages.unparsed import Unparsed
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from operator import attrgetter
 
-from vskill_platform.scan.facts import Act, Fact
+from vskill_platform.scan.facts.facts import Act, Fact
 from vskill_platform.scan.languages.shell.idle_code import is_bare, is_idle
 from vskill_platform.scan.languages.shell.source import (
     MAX_CHARACTERS,

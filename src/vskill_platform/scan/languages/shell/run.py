@@ -2,7 +2,7 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.names import INTERPRETERS, SHELLS, program_name
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.programs import read_program, runs_its_input

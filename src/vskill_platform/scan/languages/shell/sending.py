@@ -2,15 +2,15 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
-from vskill_platform.scan.hosts import (
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import (
     ANONYMOUS,
     HostClass,
     classify_host,
     is_official_installer,
 )
+from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
 from vskill_platform.scan.languages.shell.state import Host, State
-from vskill_platform.scan.places import Secret, secret_in
 
 _HOST = re.compile(
     r"(?:[A-Za-z][\w+.-]{0,20}:/{1,3})?(?:[^/@\s]{0,200}@)?(\[[0-9A-Fa-f:.]{2,45}\]"

@@ -2,7 +2,7 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State

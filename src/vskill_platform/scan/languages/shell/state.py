@@ -6,11 +6,11 @@ from functools import lru_cache
 
 import msgspec
 
-from vskill_platform.scan.facts import Act, Fact, shorten
-from vskill_platform.scan.hosts import HostClass, classify_host
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.hosts import HostClass, classify_host
+from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
 from vskill_platform.scan.languages.shell.source import FIRST_MARK
 from vskill_platform.scan.languages.shell.syntax import Group
-from vskill_platform.scan.places import Secret, secret_in
 
 #: Values are cut here; a payload that is longer is recognised by its start.
 MAX_VALUE = 64 * 1024

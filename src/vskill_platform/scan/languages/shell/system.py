@@ -2,7 +2,8 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.sensitive_paths import Sensitive, sensitive_place_in
 from vskill_platform.scan.languages.shell.names import GUARDS, SHELLS, program_name
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.programs import read_program
@@ -11,7 +12,6 @@ from vskill_platform.scan.languages.shell.sending import host_of
 from vskill_platform.scan.languages.shell.state import Command, Flow, State
 from vskill_platform.scan.languages.shell.tool_servers import add_server
 from vskill_platform.scan.languages.shell.writing import note_place, read_later
-from vskill_platform.scan.places import Sensitive, sensitive_place_in
 
 #: Commands that switch protection off: program, what its arguments say, what is gone.
 _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {

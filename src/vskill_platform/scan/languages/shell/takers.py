@@ -2,11 +2,11 @@
 
 import re
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.sensitive_paths import Sensitive
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.run import execute
 from vskill_platform.scan.languages.shell.state import Command, Flow, State
-from vskill_platform.scan.places import Sensitive
 
 #: Where money is sent to, written out: Ethereum, Bitcoin, Solana.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[1-9A-HJ-NP-Za-km-z]{32,44}")

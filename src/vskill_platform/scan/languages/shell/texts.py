@@ -4,7 +4,7 @@ import codecs
 import re
 from base64 import b64decode
 
-from vskill_platform.scan.decode import decode_literal
+from vskill_platform.scan.facts.decode_text import decode_literal
 from vskill_platform.scan.languages.shell.escapes import spells_letters, unescape
 from vskill_platform.scan.languages.shell.files import filter_text, input_of, run_in_place
 from vskill_platform.scan.languages.shell.options import read_options

@@ -1,7 +1,7 @@
 """Commands that connect an agent to a tool server (MCP)."""
 
-from vskill_platform.scan.facts import Act
-from vskill_platform.scan.hosts import hosts_in
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import hosts_in
 from vskill_platform.scan.languages.shell.names import program_name
 from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State
 

@@ -4,7 +4,7 @@ import re
 import shlex
 from fnmatch import fnmatchcase
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.commands import PROGRAMS
 from vskill_platform.scan.languages.shell.files import filter_text
 from vskill_platform.scan.languages.shell.names import SHELLS, program_name

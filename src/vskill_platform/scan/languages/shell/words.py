@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.escapes import unescape
 from vskill_platform.scan.languages.shell.lexer import Lexer
 from vskill_platform.scan.languages.shell.parser import words_of

@@ -1,6 +1,6 @@
 """Commands that run another command: sudo, env, timeout, xargs, find -exec, ssh."""
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.names import SHELLS, program_name
 from vskill_platform.scan.languages.shell.options import first_command, read_options
 from vskill_platform.scan.languages.shell.run import execute, named

@@ -3,10 +3,15 @@
 import re
 from html import unescape
 
-from vskill_platform.scan.facts import Act
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.sensitive_paths import (
+    Secret,
+    Sensitive,
+    secret_in,
+    sensitive_place_in,
+)
 from vskill_platform.scan.languages.shell.programs import read_program
 from vskill_platform.scan.languages.shell.state import MAX_PATH, MAX_VALUE, State
-from vskill_platform.scan.places import Secret, Sensitive, secret_in, sensitive_place_in
 
 _DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d)")
 _SCHEDULE = re.compile(r"(?m)^\s{0,8}(?:(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)")

@@ -1,0 +1,94 @@
+"""What a program does as a whole, in any language, by words that only such programs have together.
+
+No single line of these says much: reading the clipboard is harmless and so is an address, but a
+program with both replaces one by the other.
+"""
+
+import re
+
+import re2
+
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+
+_PAYEE = r"\b0x[0-9a-fA-F]{40}\b|\bbc1[a-z0-9]{25,60}\b|[\"'\s=]T[1-9A-HJ-NP-Za-km-z]{33}\b"
+_UPLOAD = (
+    r"curl\b[^\n]{0,120}(?:\s-\w{0,6}[TFd]\b|--data|--upload-file|--form)|requests\.(?:post|put)|"
+    r"urlopen\([^\n]{0,80}data|method[\"']?:\s?[\"'](?:POST|PUT)"
+)
+_TOKENS = (
+    r"gh auth token|kubectl get secrets?\b|aws configure export|"
+    r"op item get|vault kv get|docker-credential-\w+ get"
+)
+#: What must be in one program, the part that is shown first, and what that makes it.
+_SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
+    (
+        Act.PAY,
+        "puts an address into the clipboard",
+        (
+            _PAYEE,
+            r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.(?:copy|write|set)",
+        ),
+    ),
+    (
+        Act.TELL_LOCK,
+        "encrypts files and deletes them",
+        (
+            r"Fernet\(|AES\.new\(|\.encrypt\(|openssl enc\b|createCipheriv\(",
+            r"\.unlink\(|os\.remove\(|unlinkSync\(|\bshred\b|&& rm\b|; ?rm\b",
+            r"rglob\(|os\.walk\(|\bglob\(|\bfind ~|Path\.home\(\)|expanduser|homedir\(\)",
+        ),
+    ),
+    (
+        Act.READ_SECRET,
+        "source code of the project",
+        (r"git bundle create|git archive\b|zip -\w*r\w* \S+ \.(?=\s|$)", _UPLOAD),
+    ),
+    (Act.REVERSE_SHELL, "awk", (r"/inet/tcp/\d+/[\w.-]{3,100}/\d+", r"getline")),
+    (
+        Act.REVERSE_SHELL,
+        "ssh",
+        (r"\bssh\b[^\n|;]{0,120}\s-\w{0,4}R\s{0,2}\d+:(?:localhost|127\.0\.0\.1|0\.0\.0\.0):22\b",),
+    ),
+    (
+        Act.DELETE,
+        "files of the user",
+        (
+            r"\bfind\s+[\"']?(?:/|~|\$HOME|\$\{HOME\})[\"']?\s[^\n;|]{0,200}(?:-delete\b|-exec\s+(?:rm|shred)\b)",
+        ),
+    ),
+    (
+        Act.READ_SECRET,
+        "browser cookies",
+        (r"browser_cookie3|browsercookie|pycookiecheat|chrome_cookies", _UPLOAD),
+    ),
+    (
+        Act.READ_SECRET,
+        "printed tokens",
+        (
+            _TOKENS,
+            _UPLOAD,
+        ),
+    ),
+)
+_PATTERNS = [(act, detail, [re.compile(part) for part in parts]) for act, detail, parts in _SIGNS]
+_MAY = re2.compile(
+    r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.|Fernet|AES\.new|\.encrypt\("
+    r"|openssl enc|createCipheriv|git bundle|git archive|zip -|browser_?cookie|pycookiecheat"
+    r"|chrome_cookies|gh auth token|kubectl get secret|aws configure export"
+    r"|op item get|vault kv get|docker-credential-|/inet/tcp/|\bssh\b.{0,120}R"
+    r"|\bfind\b.{0,220}-(?:delete|exec)"
+)
+
+
+def code_signs(code: str) -> list[Fact]:
+    """Return what a program does by the words that it has together."""
+    if not _MAY.search(code.encode(errors="replace")):
+        return []
+    facts = []
+    for act, detail, parts in _PATTERNS:
+        found = [part.search(code) for part in parts]
+        if first := found[0] if all(found) else None:
+            line = code.count("\n", 0, first.start()) + 1
+            text = code[first.start() : first.start() + 200].partition("\n")[0]
+            facts.append(Fact(act=act, line=line, text=shorten(text), detail=detail))
+    return facts

@@ -1,0 +1,158 @@
+"""All facts of a skill's texts, each with the file it is in and the role it has there."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+
+from vskill_platform.scan.collect.code_signs import code_signs
+from vskill_platform.scan.collect.place_facts import encoded_in, place, role_of_words
+from vskill_platform.scan.collect.read_any_text import read_any_text
+from vskill_platform.scan.collect.read_markdown import Markdown
+from vskill_platform.scan.collect.tool_texts import tool_texts
+from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
+from vskill_platform.scan.facts.hidden_text import visible
+from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
+from vskill_platform.scan.facts.paragraphs import Paragraphs
+from vskill_platform.scan.facts.prose import (
+    TOLD_BY_CODE,
+    not_said_again,
+    read_prose,
+    read_told_in_code,
+    read_words_in_code,
+)
+from vskill_platform.scan.languages.dispatch import reader_of
+from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.read.magic import CONTAINERS, FileType
+from vskill_platform.scan.read.skill_files import ScanFile, is_program, is_prose, name_of, suffix_of
+
+_RECIPES = frozenset({"makefile", "gnumakefile", "dockerfile", "justfile"})
+#: How many files are kept in memory in two forms.
+_AT_ONCE = 16
+#: What stands before a command in a recipe.
+#: What can be read in data: metadata of images, for example.
+_PRINTED = re.compile(rb"[\x20-\x7e\t]{12,4000}")
+_MAX_PRINTED = 2_000
+#: Formats of settings, whose words are read with their structure.
+FORMATS = frozenset({".json", ".jsonc", ".json5", ".ipynb", ".yaml", ".yml", ".toml"})
+#: Control characters stay as they are, so that lines stay lines.
+_ESCAPED = re.compile(
+    r"\\u(00[2-9a-fA-F][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9a-cA-C][0-9a-fA-F]{3})"
+)
+_RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
+
+
+def collect_facts(files: list[ScanFile]) -> list[Placed]:
+    """Collect what the files do and say, also those that are no text."""
+    readings = [reading for file in files for reading in _readings(file)]
+    return [
+        placed
+        for start in range(0, len(readings), _AT_ONCE)
+        for placed in _facts_of_some(readings[start : start + _AT_ONCE])
+    ]
+
+
+def _readings(file: ScanFile) -> Iterator[ScanFile]:
+    """Yield a file once for each way in which its bytes can be read."""
+    if file.kind is FileType.TEXT or file.is_run:
+        yield file
+        for text in file.other_texts:
+            yield msgspec.structs.replace(file, text=text)
+    elif file.raw and file.kind not in CONTAINERS:
+        words = b"\n\n".join(islice(_PRINTED.findall(file.raw), _MAX_PRINTED))
+        if words:
+            yield msgspec.structs.replace(file, text=words.decode("ascii"))
+
+
+def _facts_of_some(files: list[ScanFile]) -> list[Placed]:
+    # First the words of all, then the code of all: by turns, each drives the other's tables out of
+    # the processor's caches, and words take a third longer.
+    texts = [text for file in files for text in _texts_of(file)]
+    for text in texts:
+        text.read_words()
+    return [placed for text in texts for placed in text.facts()]
+
+
+def _texts_of(file: ScanFile) -> "Iterator[Markdown | _Code | _AnyText]":
+    text = read_masked_hosts(visible(file.text))
+    if file.language:
+        yield _Code(file, text)
+    if is_prose(file.path) and file.kind is FileType.TEXT:
+        yield Markdown(file, text)
+    elif not file.language:
+        yield _AnyText(file, text)
+
+
+class _AnyText:
+    """A text of a language that is not read here, or of none."""
+
+    def __init__(self, file: ScanFile, text: str) -> None:
+        self._file = file
+        self._text = text
+        self._told: list[Fact] = []
+        self._shown: list[Fact] = []
+
+    def read_words(self) -> None:
+        if self._is_code:
+            self._told = read_words_in_code(self._text, 1, TOLD_BY_CODE)
+            self._shown = read_told_in_code(self._text, 1)
+            self._told = not_said_again(self._told, self._shown)
+        elif suffix_of(self._file.path) not in FORMATS:
+            text = self._text
+            if "\\u" in text:  # as a table writes letters that are not ASCII
+                text = visible(_ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
+            self._told = read_prose(Paragraphs(text, 1))
+
+    def facts(self) -> list[Placed]:
+        file = self._file
+        found = place(read_any_text(self._text, is_code=self._is_code), file)
+        found += place(code_signs(self._text), file) if self._is_code else []
+        found += place(self._told, file, Role.QUOTED if self._is_code else file.role)
+        found += place(self._shown, file, role_of_words(file))
+        return found + (place(encoded_in(self._text, 1), file) if self._is_code else [])
+
+    @property
+    def _is_code(self) -> bool:
+        return is_program(self._file.path) or self._file.is_run
+
+
+class _Code:
+    """A file of a language that is read here."""
+
+    def __init__(self, file: ScanFile, text: str) -> None:
+        self._file = file
+        self._text = text
+        self._told: list[Fact] = []
+        self._shown: list[Fact] = []
+
+    def read_words(self) -> None:
+        self._told = read_words_in_code(self._text, 1, TOLD_BY_CODE)
+        self._shown = read_told_in_code(self._text, 1)
+        self._told = not_said_again(self._told, self._shown)
+
+    def facts(self) -> list[Placed]:
+        file = self._file
+        found = place([*self._read(), *code_signs(self._text)], file)
+        found += place(self._told, file, Role.QUOTED)
+        found += place(self._shown, file, role_of_words(file))
+        if file.language == "powershell":  # and batch, which has no reader of its own
+            found += place(read_any_text(self._text, is_code=True), file)
+        if file.language == "python":
+            for line, text in tool_texts(self._text):
+                found += place(read_prose(Paragraphs(text, line)), file)
+        return found + place(encoded_in(self._text, 1), file)
+
+    def _read(self) -> list[Fact]:
+        reader = reader_of(self._file.language)
+        try:
+            return reader(_recipes(self._file.path, self._text)) if reader else []
+        except Unparsed as error:
+            unread = Fact(act=Act.OPAQUE, line=1, text=str(error), detail="unparsed")
+            return [*error.facts, unread]
+
+
+def _recipes(path: str, text: str) -> str:
+    """Return the commands of a Makefile or Dockerfile without what make and docker add to them."""
+    is_recipe = name_of(path) in _RECIPES or suffix_of(path) in {".mk", ".make"}
+    return _RECIPE.sub("", text) if is_recipe else text

@@ -1,0 +1,218 @@
+"""What the manifests of packages inside of a skill install, and what they run while doing so."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role, shorten
+from vskill_platform.scan.facts.hosts import classify_host, hosts_in
+from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.read.skill_files import ScanFile, name_of
+
+#: What npm runs by itself when a package, or the folder it is in, is installed.
+_INSTALL_SCRIPTS = (
+    "preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare",
+    "preuninstall", "uninstall", "postuninstall", "dependencies",
+)  # fmt: skip
+_NPM_TABLES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+#: A version that is an address says where the package comes from.
+_ADDRESS = re.compile(
+    r"git\+|git:|https?:|ssh:|github:|gitlab:|bitbucket:|gist:|^[A-Za-z][\w-]*/[\w.-]+$"
+)
+_REQUIREMENTS = re.compile(r"(?:requirements|constraints)[\w.-]*\.(?:txt|in)")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_INDEX_SETTING = re.compile(
+    r"^\s*(?:@[\w-]+:)?(registry|index-url|extra-index-url|index_url|find-links)\s*=\s*(\S+)",
+    re.MULTILINE,
+)
+_INDEX_FILES = {".npmrc": "npm", "pip.conf": "pip", "pip.ini": "pip", ".pip.conf": "pip"}
+_PACKAGING = re.compile(r"\b(?:setuptools|distutils|skbuild|numpy\.distutils)\b")
+_RUST_COMMAND = re.compile(r"Command::new\(\s*\"([^\"]{1,200})\"((?:[^;]){0,2000})")
+_RUST_TEXT = re.compile(r"\"((?:[^\"\\]|\\.){0,500})\"")
+_RUST_NETWORK = re.compile(r"\b(?:reqwest|ureq|curl|hyper|attohttpc|TcpStream|isahc)::")
+_MAX_LINES = 2_000
+_MAX_COMMAND = 10_000
+
+
+def dependency_facts(file: ScanFile) -> Iterator[Placed]:
+    """Yield what installing by the manifest *file* would fetch and run."""
+    name = name_of(file.path)
+    reader = _READERS.get(name)
+    if reader is None and _REQUIREMENTS.fullmatch(name):
+        reader = _requirements
+    if reader is None and name in _INDEX_FILES:
+        reader = _index_settings
+    for fact in reader(file.text) if reader else ():
+        yield Placed(fact=fact, path=file.path, role=_role(file))
+
+
+def run_at(command: str, line: int) -> Iterator[Fact]:
+    """Yield what a command does that a file runs, all of it at one line of that file."""
+    try:
+        facts = read_shell(command[:_MAX_COMMAND])
+    except Unparsed as error:
+        facts = [*error.facts, Fact(act=Act.OPAQUE, line=1, text=str(error), detail="unparsed")]
+    if len(command) > _MAX_COMMAND:
+        facts.append(Fact(act=Act.OPAQUE, line=1, text="a command that is too long", detail="cut"))
+    for fact in facts:
+        yield msgspec.structs.replace(fact, line=line)
+
+
+def _role(file: ScanFile) -> Role:
+    """A manifest is no prose, whatever its name ends with: it is carried out."""
+    return file.role if file.role is Role.SAMPLE else Role.SCRIPT
+
+
+def _line_of(text: str, part: str) -> int:
+    return text.count("\n", 0, max(text.find(part), 0)) + 1
+
+
+def _hook(line: int, text: str, detail: str) -> Fact:
+    return Fact(act=Act.HOOK, line=line, text=shorten(text), detail=detail)
+
+
+def _package_json(text: str) -> Iterator[Fact]:
+    try:
+        package = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(package, dict):
+        return
+    scripts = _table(package, "scripts")
+    for name in _INSTALL_SCRIPTS:
+        command = scripts.get(name)
+        if isinstance(command, str):
+            line = _line_of(text, f'"{name}"')
+            yield _hook(line, f"{name}: {command}", name)
+            yield from run_at(command, line)
+    for table in _NPM_TABLES:
+        for name, version in list(_table(package, table).items())[:_MAX_LINES]:
+            source = version if isinstance(version, str) and _ADDRESS.search(version) else name
+            yield from _installs("npm", str(source), _line_of(text, f'"{name}"'))
+
+
+def _installs(manager: str, package: str, line: int) -> Iterator[Fact]:
+    """Read an entry of a manifest as the command that it stands for."""
+    if not package.startswith("-") or package.startswith(("-e", "--", "-i", "-f", "-r")):
+        yield from run_at(f"{manager} install {_quoted(package)}", line)
+
+
+def _quoted(package: str) -> str:
+    """Keep an entry from saying more to a shell than to its package manager."""
+    return " ".join("'" + word.replace("'", "") + "'" for word in package.split())
+
+
+def _requirements(text: str) -> Iterator[Fact]:
+    for number, raw in enumerate(text.split("\n")[:_MAX_LINES], start=1):
+        line = _COMMENT.sub("", raw).partition(";")[0].strip().rstrip("\\").strip()
+        if line.startswith(("-i", "--index-url", "--extra-index-url", "--find-links", "-f")):
+            yield from _index(line.replace("=", " ", 1).split()[-1], number, "pip")
+        elif line and not line.startswith("--hash"):
+            yield from _installs("pip", line.partition(" --hash")[0], number)
+
+
+def _index(address: str, line: int, manager: str) -> Iterator[Fact]:
+    for host in hosts_in(address)[:1]:
+        yield Fact(
+            act=Act.INSTALL,
+            line=line,
+            text=shorten(address),
+            host=host,
+            host_class=classify_host(host),
+            detail=f"{manager} from {host}",
+        )
+
+
+def _index_settings(text: str) -> Iterator[Fact]:
+    for found in _INDEX_SETTING.finditer(text):
+        manager = "npm" if found[1] == "registry" else "pip"
+        yield from _index(found[2], _line_of(text, found[0].strip()), manager)
+
+
+def _pyproject(text: str) -> Iterator[Fact]:
+    try:
+        project = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return
+    build = _table(project, "build-system")
+    if "backend-path" in build:
+        yield _hook(_line_of(text, "backend-path"), "a build backend of its own", "backend-path")
+    hatch = _table(_table(_table(project, "tool"), "hatch"), "build")
+    if "custom" in _table(hatch, "hooks") or "custom" in _table(project, "hooks"):
+        yield _hook(_line_of(text, "hooks.custom"), "a build hook of its own", "hatch")
+    for package in _listed(project)[:_MAX_LINES]:
+        yield from _installs("pip", package.partition(";")[0], _line_of(text, package))
+    yield from _sources(text, project)
+
+
+def _listed(project: dict[str, Any]) -> list[str]:
+    own = _table(project, "project")
+    groups = [
+        _table(project, "build-system").get("requires"),
+        own.get("dependencies"),
+        *_table(own, "optional-dependencies").values(),
+        *_table(project, "dependency-groups").values(),
+    ]
+    return [package for group in groups for package in _texts(group)]
+
+
+def _sources(text: str, project: dict[str, Any]) -> Iterator[Fact]:
+    """Read where tools are told to look for packages: own indexes and repositories."""
+    tool = _table(project, "tool")
+    uv, poetry = _table(tool, "uv"), _table(tool, "poetry")
+    indexes = [*_list(uv, "index"), *_list(poetry, "source")]
+    for table in indexes:
+        if isinstance(table, dict) and isinstance(table.get("url"), str):
+            yield from _index(table["url"], _line_of(text, table["url"]), "pip")
+    for table in (_table(uv, "sources"), _table(poetry, "dependencies")):
+        for source in table.values():
+            address = source.get("git") or source.get("url") if isinstance(source, dict) else None
+            if isinstance(address, str):
+                yield from _installs("pip", f"git+{address}", _line_of(text, address))
+
+
+def _setup_py(text: str) -> Iterator[Fact]:
+    if _PACKAGING.search(text):  # else it is a script that happens to be called so
+        yield _hook(1, "setup.py is run when the package is installed", "setup.py")
+
+
+def _build_rs(text: str) -> Iterator[Fact]:
+    """Look for what a build script of Rust starts; the language itself is not read here."""
+    found = list(_RUST_COMMAND.finditer(text))
+    network = _RUST_NETWORK.search(text)
+    if found or network:
+        yield _hook(1, "build.rs is run when the crate is built", "build.rs")
+    if network:
+        line = text.count("\n", 0, network.start()) + 1
+        yield Fact(act=Act.FETCH, line=line, text=shorten(network[0]), detail="build.rs")
+    for command in found[:50]:
+        words = [command[1], *_RUST_TEXT.findall(command[2])]
+        line = text.count("\n", 0, command.start()) + 1
+        yield from run_at(" ".join(f"'{word.replace(chr(39), chr(34))}'" for word in words), line)
+
+
+def _table(parent: Any, name: str) -> dict[str, Any]:
+    found = parent.get(name) if isinstance(parent, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _list(parent: dict[str, Any], name: str) -> list[Any]:
+    found = parent.get(name)
+    return found if isinstance(found, list) else []
+
+
+def _texts(found: Any) -> list[str]:
+    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
+
+
+_READERS: dict[str, Callable[[str], Iterator[Fact]]] = {
+    "package.json": _package_json,
+    "pyproject.toml": _pyproject,
+    "setup.py": _setup_py,
+    "build.rs": _build_rs,
+}

@@ -1,0 +1,141 @@
+"""Words that are kept encoded: decoded where that can be done, and read as if they stood there.
+
+An agent that is told to decode something and to act on it obeys the plain text. So base64, hex,
+percent signs and lists of character codes are decoded wherever they are long enough; ROT13 and
+reversed lines only where the text speaks of them, for every text can be read that way.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+import re2
+
+from vskill_platform.scan.collect.place_facts import Fragments, place
+from vskill_platform.scan.facts.decode_text import MAX_BYTES, decode_literal, encoded_runs
+from vskill_platform.scan.facts.facts import Act, Fact, Placed, shorten
+from vskill_platform.scan.facts.hidden_text import visible
+from vskill_platform.scan.facts.paragraphs import Paragraphs
+from vskill_platform.scan.facts.pattern_set import lines_with
+from vskill_platform.scan.facts.prose import read_prose
+from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.read.magic import FileType
+from vskill_platform.scan.read.skill_files import ScanFile
+
+_HINT = re2.compile(
+    r"(?i)decod|decrypt|decipher|unscramble|rot-?13|backwards|in reverse|reversed|character codes"
+    r"|caesar|解码|декодир|デコード|dekodier"
+)
+#: The same words once the marks that may cut them are gone, across the end of a line, too.
+_BARE_HINT = re2.compile(
+    _HINT.pattern.replace("in reverse", r"in[\s|>]+reverse").replace(
+        "character codes", r"character[\s|>]+codes"
+    )
+)
+_MARKS = b"*`~=_\\"
+#: What else can stand inside of words and is not shown: tags, comments, footnotes, links.
+_UNSHOWN = r"(?:<[^<>]*>|<!--|\[\^|\[[^\[\]]*\][(\[]|\]\([^)]*\)(?:\s*\))?|\]\[[^\[\]]*\])+"
+_CUT_WORD = re2.compile(
+    rf"(?i)[\pL\pN-]{_UNSHOWN}[\pL\pN\[\]-]|<!--|&(?:#|[a-z]{{2,31}};|lt|gt|amp)"
+    rf"|\b(?:in|character)[\s|>]*{_UNSHOWN}[\s|>]*(?:r|c|\[|<)"
+)
+_ROT13 = re2.compile(r"(?i)rot-?13|caesar|\bcipher")
+_REVERSED = re2.compile(r"(?i)backwards|in reverse|reversed")
+#: A list of numbers that is long enough to be words.
+_MANY_NUMBERS = re2.compile(r"(?:\d{2,6}[,;\s]{1,3}){11}\d{2}")
+_NUMBERS = re.compile(r"\d{2,6}(?:[,;\s]{1,3}\d{2,6}){11,}")
+#: A line that is nothing but the beginning or middle of something long.
+_RUN_LINE = re2.compile(r"(?m)^[ \t>]*[A-Za-z0-9+/]{32,}[ \t]*\r?$")
+_LINE_END = re.compile(r"([A-Za-z0-9+/])[ \t]*\r?\n[ \t>]*(?=[A-Za-z0-9+/]{4})")
+#: Two letters are enough of a word: with more, a text without blanks is searched from each letter.
+_WORDS = re.compile(r"[^\W\d_]{2}[\s,.:]+[^\W\d_]{2}")
+_MAX_RUNS = 200
+#: How far below the words that speak of it something to be decoded is looked for.
+_REACH = 6
+_MAX_LINES = 60
+_MAX_CODE = 0x10FFFF
+
+
+def encoded_facts(files: list[ScanFile]) -> list[Placed]:
+    return [
+        placed
+        for file in files
+        if file.kind is FileType.TEXT
+        for placed in place(_facts(file.text[:MAX_BYTES]), file)
+    ]
+
+
+def _facts(text: str) -> Iterator[Fact]:
+    raw = text.encode(errors="replace")
+    coded = [*_runs(text, raw), *_numbers(text, raw)]
+    is_told = _HINT.search(raw) is not None
+    if not is_told and any(plain is None for _, _, plain in coded):
+        # Marks and letters of other scripts may hide the words from a look at the raw text.
+        is_told = _is_told_in_plain_words(visible(text))
+    if is_told:
+        coded += islice(_lines(text, raw), _MAX_LINES)
+    for start, shown, plain in coded:
+        line = text.count("\n", 0, start) + 1
+        if plain and _WORDS.search(plain):
+            yield from _read(plain, line)
+        elif is_told and plain is None:
+            yield Fact(act=Act.ENCODED, line=line, text=shorten(shown))
+
+
+def _is_told_in_plain_words(text: str) -> bool:
+    """Look for the words as a reader gets them, which takes long and is seldom needed."""
+    bare = text.encode(errors="replace").translate(None, _MARKS)
+    may_be_told = _BARE_HINT.search(bare) or _CUT_WORD.search(bare)
+    return may_be_told is not None and _HINT.search(Paragraphs(text, 1).plain.text) is not None
+
+
+#: Where something encoded stands, the thing itself, and its plain text if there is one.
+_Coded = tuple[int, str, str | None]
+
+
+def _runs(text: str, raw: bytes) -> Iterator[_Coded]:
+    whole = _LINE_END.sub(r"\1", text) if _RUN_LINE.search(raw) else text
+    for start, end in islice(encoded_runs(whole), _MAX_RUNS):
+        coded = whole[start:end]
+        yield max(text.find(coded[:24]), 0), coded, decode_literal(coded)
+
+
+def _numbers(text: str, raw: bytes) -> Iterator[_Coded]:
+    if _MANY_NUMBERS.search(raw):
+        for found in islice(_NUMBERS.finditer(text), _MAX_RUNS):
+            yield found.start(), found[0], _characters(found[0])
+
+
+def _lines(text: str, raw: bytes) -> Iterator[_Coded]:
+    """Read the lines at and below the words that speak of ROT13 or of reading backwards."""
+    if not (_ROT13.search(raw) or _REVERSED.search(raw)):
+        return
+    speak_of_rot13 = {number for number, _ in lines_with(_ROT13, text)}
+    speak_of_reversal = {number for number, _ in lines_with(_REVERSED, text)}
+    start, rotated, reversed_ = 0, 0, 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        rotated = _REACH if number in speak_of_rot13 else rotated - 1
+        reversed_ = _REACH if number in speak_of_reversal else reversed_ - 1
+        if rotated > 0:
+            yield start, line, codecs.decode(line, "rot13")
+        if reversed_ > 0:
+            yield start, line, line[::-1]
+        start += len(line) + 1
+
+
+def _characters(numbers: str) -> str | None:
+    codes = [int(number) for number in re.findall(r"\d+", numbers)]
+    if max(codes) > _MAX_CODE:
+        return None
+    text = "".join(map(chr, codes))
+    printable = sum(char.isprintable() or char in "\r\n\t" for char in text)
+    return text if printable == len(text) else None
+
+
+def _read(plain: str, line: int) -> Iterator[Fact]:
+    """Return what the plain text says and does, all of it where it stands encoded."""
+    facts = [*read_prose(Paragraphs(plain, 1)), *Fragments().read(read_shell, plain)]
+    for fact in facts:
+        yield msgspec.structs.replace(fact, line=line)

@@ -1,0 +1,92 @@
+"""Facts about whole files: programs, archives, active images, hooks, hidden characters."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from vskill_platform.scan.collect.dependencies import dependency_facts
+from vskill_platform.scan.collect.requested_tools import tool_facts
+from vskill_platform.scan.facts.facts import Act, Fact, Placed, shorten
+from vskill_platform.scan.facts.hidden_text import (
+    bidi_lines,
+    hidden_message,
+    invisible_in_words,
+    mixed_words,
+    visible,
+)
+from vskill_platform.scan.facts.leaked_secrets import find_exposed
+from vskill_platform.scan.read.magic import FileType
+from vskill_platform.scan.read.skill_files import ScanFile, suffix_of
+
+_ACTIVE = re.compile(
+    r"<script\b|[\s/\"']on[a-z]{3,30}\s*=|javascript:|vbscript:|<foreignObject\b|<!ENTITY\b"
+    r"|href\s*=\s*[\"']?\s*data:(?!image/(?:png|jpe?g|gif|webp))|<(?:iframe|embed|object)\b",
+    re.IGNORECASE,
+)
+_MAX_EXPOSED = 50
+
+
+def file_facts(files: list[ScanFile]) -> list[Placed]:
+    return [placed for file in files for placed in _facts(file)]
+
+
+def _facts(file: ScanFile) -> Iterator[Placed]:
+    if file.has_archive_behind:
+        yield _at(file, Act.OPAQUE, 1, "an archive that hangs behind another file", "code")
+    if file.is_disguised:
+        yield _at(file, Act.OPAQUE, 1, "a text with bytes in it that no text has", "broken")
+    if file.kind is not FileType.TEXT:
+        yield from _binary(file)
+        return
+    yield from _hidden(file)
+    yield from _exposed(file)
+    yield from dependency_facts(file)
+    yield from tool_facts(file)
+    if file.is_cut:
+        yield _at(file, Act.OPAQUE, 1, "only its beginning was read", "cut")
+    suffix = suffix_of(file.path)
+    if suffix == ".svg" and (found := _ACTIVE.search(file.text)):
+        line = file.text.count("\n", 0, found.start()) + 1
+        yield _at(file, Act.ACTIVE, line, found[0], "svg")
+
+
+def _binary(file: ScanFile) -> Iterator[Placed]:
+    match file.kind:
+        case FileType.EXECUTABLE | FileType.DISK_IMAGE:
+            yield _at(file, Act.EXECUTABLE, 1, file.kind, file.kind)
+        case FileType.BYTECODE | FileType.ARCHIVE:
+            yield _at(file, Act.OPAQUE, 1, file.kind, file.kind)
+        case FileType.DATA | FileType.MEDIA | FileType.DOCUMENT if file.is_run:
+            yield _at(file, Act.OPAQUE, 1, f"{file.kind}, which the skill runs", "broken")
+        case FileType.DATA:
+            yield _at(file, Act.OPAQUE, 1, file.kind, "unknown")
+        case _:
+            return
+
+
+def _hidden(file: ScanFile) -> Iterator[Placed]:
+    if file.text.isascii():
+        return
+    message = hidden_message(file.text)
+    if message:
+        yield _at(file, Act.HIDDEN, 1, message, "instruction")
+    for line in bidi_lines(file.text)[:1]:
+        yield _at(file, Act.HIDDEN, line, "characters that change the order of the text", "bidi")
+    for line in mixed_words(file.text)[:1] if file.language else ():
+        text = file.text.split("\n")[line - 1]
+        yield _at(file, Act.HIDDEN, line, shorten(text), "word")
+    for line in invisible_in_words(file.text)[:1]:
+        text = visible(file.text.split("\n")[line - 1])
+        yield _at(file, Act.HIDDEN, line, shorten(text), "word")
+
+
+def _exposed(file: ScanFile) -> Iterator[Placed]:
+    """Name each secret that lies open; what it is goes into no report."""
+    for found in islice(find_exposed(file.text), _MAX_EXPOSED):
+        line = file.text.count("\n", 0, found.start) + 1
+        yield _at(file, Act.EXPOSED, line, found.name, found.rule)
+
+
+def _at(file: ScanFile, act: Act, line: int, text: str, detail: str) -> Placed:
+    fact = Fact(act=act, line=line, text=shorten(text), detail=detail)
+    return Placed(fact=fact, path=file.path, role=file.role)

@@ -1,0 +1,76 @@
+"""The values of a frontmatter as an agent loads them: decoded, at any depth, under any key."""
+
+from collections.abc import Iterator
+
+import msgspec
+import yaml
+
+from vskill_platform.scan.collect.place_facts import Fragments
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.hidden_text import (
+    bidi_lines,
+    hidden_message,
+    invisible_in_words,
+    visible,
+)
+from vskill_platform.scan.facts.paragraphs import Paragraphs
+from vskill_platform.scan.facts.prose import read_prose
+from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.read.frontmatter import (
+    MAX_FRONTMATTER_CHARACTERS,
+    FrontmatterError,
+    nodes_of,
+)
+from vskill_platform.scan.read.regions import Region
+
+_MAX_VALUES = 2_000
+
+
+def read_values(region: Region, fragments: Fragments) -> list[Fact]:
+    """Read keys and values as words, and as commands: some agents run what `install:` says."""
+    values = list(_decoded(region))
+    found = list(_told(values))
+    for line, value in values:
+        if " " in value:
+            facts = fragments.read(read_shell, visible(value))
+            found += [msgspec.structs.replace(fact, line=line) for fact in facts]
+        found += _hidden(line, value)
+    return found
+
+
+def _decoded(region: Region) -> Iterator[tuple[int, str]]:
+    """Yield each key and value with its line; the lines as they are where that is no YAML."""
+    head = region.text[:MAX_FRONTMATTER_CHARACTERS]
+    try:
+        scalars = list(nodes_of(f"{head}\n"))
+    except (FrontmatterError, yaml.YAMLError):
+        for number, line in enumerate(head.split("\n"), start=region.line):
+            yield number, line.partition(": ")[2].strip().strip("'\"") or line
+        return
+    for node in scalars[:_MAX_VALUES]:
+        yield region.line + node.start_mark.line, str(node.value)
+
+
+def _told(values: list[tuple[int, str]]) -> Iterator[Fact]:
+    """Read all values in one pass, a blank line between two of them."""
+    lines: list[str] = []
+    origins: list[int] = []
+    for line, value in values:
+        parts = [*visible(value).split("\n"), ""]
+        lines += parts
+        origins += [line] * len(parts)
+    for fact in read_prose(Paragraphs("\n".join(lines), 1)) if lines else ():
+        yield msgspec.structs.replace(fact, line=origins[fact.line - 1])
+
+
+def _hidden(line: int, value: str) -> Iterator[Fact]:
+    if value.isascii():
+        return
+    if message := hidden_message(value):
+        text = shorten(message)
+        yield Fact(act=Act.HIDDEN, line=line, text=text, detail="instruction")
+    if bidi_lines(value):
+        text = "characters that change the order of the text"
+        yield Fact(act=Act.HIDDEN, line=line, text=text, detail="bidi")
+    if invisible_in_words(value):
+        yield Fact(act=Act.HIDDEN, line=line, text=shorten(visible(value)), detail="word")

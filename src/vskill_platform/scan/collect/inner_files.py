@@ -1,0 +1,71 @@
+"""What is inside of a skill's archives, as further files of the skill: `kit.tgz!/run.sh`."""
+
+import re
+from pathlib import PurePosixPath
+
+import msgspec
+
+from vskill_platform.scan.facts.facts import Act, Fact, Placed, shorten, storable
+from vskill_platform.scan.read.containers import MAX_DEPTH, Member, Room, Sealed, open_container
+from vskill_platform.scan.read.magic import CONTAINERS, FileType
+from vskill_platform.scan.read.skill_files import ScanFile, scan_file
+
+_DOCUMENTS = {".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub", ".vsix", ".nupkg"}
+#: What has no place in a document.
+_CODE = re.compile(
+    r"\.(?:py|sh|bash|js|mjs|ps1|bat|cmd|vbs|exe|dll|so|dylib|jar|scr|hta)$|vbaProject\.bin$",
+    re.IGNORECASE,
+)
+
+
+class Opened(msgspec.Struct, frozen=True):
+    files: list[ScanFile]
+    #: What could not be read, or has no place where it is.
+    facts: list[Placed]
+
+
+def open_containers(files: list[ScanFile], manifest: str) -> Opened:
+    """Open every archive of a skill, and those inside of it; all share the same bounds."""
+    opener = _Opener(manifest.lower())
+    for file in files:
+        opener.open(file, depth=1)
+    return Opened(opener.files, opener.facts)
+
+
+class _Opener:
+    def __init__(self, manifest: str) -> None:
+        self.files: list[ScanFile] = []
+        self.facts: list[Placed] = []
+        self._manifest = manifest
+        self._room = Room()
+
+    def open(self, file: ScanFile, *, depth: int) -> None:
+        if file.kind not in CONTAINERS:
+            return
+        if file.is_cut or depth > MAX_DEPTH:
+            self._add(file, "an archive that is too large or nested too deep", "cut")
+            return
+        has_bytecode = False
+        try:
+            for member in open_container(file.path, file.kind, file.raw, self._room):
+                inner = self._take(file, member)
+                if inner.kind is FileType.BYTECODE and has_bytecode:
+                    continue  # a library of classes is one thing that cannot be read
+                has_bytecode |= inner.kind is FileType.BYTECODE
+                self.files.append(inner)
+                self.open(inner, depth=depth + 1)
+        except Sealed as sealed:
+            self._add(file, str(sealed), sealed.detail)
+
+    def _take(self, file: ScanFile, member: Member) -> ScanFile:
+        if member.flaw:
+            self._add(file, member.flaw, member.detail)
+        is_document = PurePosixPath(file.path).suffix.lower() in _DOCUMENTS
+        if is_document and _CODE.search(member.name):
+            self._add(file, f"code inside of a document: {member.name}", "code")
+        path = f"{file.path}!/{storable(member.name).lstrip('/')}"
+        return scan_file(path, member.raw, size=len(member.raw), manifest=self._manifest)
+
+    def _add(self, file: ScanFile, text: str, detail: str) -> None:
+        fact = Fact(act=Act.OPAQUE, line=1, text=shorten(text), detail=detail)
+        self.facts.append(Placed(fact=fact, path=file.path, role=file.role))

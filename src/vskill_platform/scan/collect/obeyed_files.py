@@ -1,0 +1,54 @@
+"""Files that the instructions tell the agent to follow: they are instructions themselves."""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+import msgspec
+import re2
+
+from vskill_platform.scan.facts.facts import Role
+from vskill_platform.scan.facts.pattern_set import lines_with
+from vskill_platform.scan.read.magic import FileType
+from vskill_platform.scan.read.skill_files import ScanFile
+
+#: A file that is to be obeyed, not looked up.
+_ORDER = re.compile(
+    r"\b(?:follow|obey|comply with|carry out|"
+    r"do (?:all|everything|exactly|what|(?:the|each|every) step)|perform|"
+    r"(?:run|execute) (?:each|every|all)|complete|adhere to|"
+    r"before anything else|as your (?:instructions|rules|task))\b"
+    r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",
+    re.IGNORECASE,
+)  # fmt: skip
+#: Finds the same and a little more, many times faster.
+_MAY_ORDER = re2.compile(f"(?i){_ORDER.pattern}")
+_FILE = re.compile(r"[\w./!-]{1,200}\.\w{1,12}\b")
+_LOWER = frozenset({Role.REFERENCE, Role.DOCUMENT, Role.SAMPLE})
+
+
+def with_obeyed(files: list[ScanFile]) -> list[ScanFile]:
+    """Return the files, those as instructions that other instructions tell to follow."""
+    by_name: dict[str, list[int]] = {}
+    for place, file in enumerate(files):
+        if file.role in _LOWER and file.kind is FileType.TEXT and not file.language:
+            by_name.setdefault(_name(file.path), []).append(place)
+    todo = [file for file in files if file.role is Role.INSTRUCTION]
+    changed = list(files)
+    while todo and by_name:
+        for name in _ordered(todo.pop().text):
+            for place in by_name.pop(name, ()):
+                changed[place] = msgspec.structs.replace(files[place], role=Role.INSTRUCTION)
+                todo.append(changed[place])
+    return changed
+
+
+def _ordered(text: str) -> Iterator[str]:
+    """Name the files in lines that order the agent to follow something."""
+    for _, line in lines_with(_MAY_ORDER, text):
+        if _ORDER.search(line):
+            yield from map(_name, _FILE.findall(line))
+
+
+def _name(path: str) -> str:
+    return PurePosixPath(path.rpartition("!")[2]).name.lower()

@@ -1,0 +1,72 @@
+"""Placing facts: in which file and role they were found, and how much code of a text is read."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from vskill_platform.scan.facts.decode_text import find_encoded
+from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role, shorten
+from vskill_platform.scan.languages.dispatch import Reader
+from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.read.skill_files import ScanFile
+
+#: Each piece costs time; a book has fewer.
+_MAX_FRAGMENTS = 4_000
+
+
+class Fragments:
+    """The pieces of code in one text: so many are read, and what was too much is said."""
+
+    def __init__(self) -> None:
+        self._left = _MAX_FRAGMENTS
+        self._is_cut = False
+
+    def read(self, reader: Reader, code: str) -> list[Fact]:
+        """Read a piece; what is no code, whatever its fence says, is none."""
+        self._left -= 1
+        if self._left < 0:
+            self._is_cut = True
+            return []
+        try:
+            return reader(code)
+        except Unparsed as error:
+            self._is_cut |= error.is_too_much
+            return error.facts
+
+    def unread(self) -> list[Fact]:
+        text = "more code in a text than can be followed"
+        return [Fact(act=Act.OPAQUE, line=1, text=text, detail="unparsed")] if self._is_cut else []
+
+
+def encoded_in(text: str, line: int) -> list[Fact]:
+    return [
+        Fact(
+            act=Act.HIDE,
+            line=line + text.count("\n", 0, start),
+            text=shorten(plain),
+            detail="encoded",
+        )
+        for start, plain in find_encoded(text)
+    ]
+
+
+def place(
+    facts: Iterable[Fact], file: ScanFile, role: Role | None = None, *, shift: int = 0
+) -> list[Placed]:
+    """Say where facts were found; *shift* is how many lines of the file stand before them."""
+    if shift:
+        facts = [msgspec.structs.replace(fact, line=fact.line + shift) for fact in facts]
+    return [
+        Placed(fact=fact, path=file.path, role=_lower_role(fact, role or file.role))
+        for fact in facts
+    ]
+
+
+def role_of_words(file: ScanFile) -> Role:
+    """Return what words inside of code count as: an agent reads them, but does not have to."""
+    return Role.REFERENCE if file.role in {Role.INSTRUCTION, Role.SCRIPT} else file.role
+
+
+def _lower_role(fact: Fact, role: Role) -> Role:
+    """Words that are only spoken about count as quoted, wherever they stand."""
+    return Role.QUOTED if fact.is_mention and role is not Role.SAMPLE else role

@@ -1,0 +1,254 @@
+"""What any text does, whatever language it is in: nothing is clean because nobody could read it.
+
+Strings and lines that look like commands are read as such. Beside that: what is decoded or fetched
+and run, and a place of secrets together with an address.
+"""
+
+import html
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import msgspec
+import re2
+
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.facts.pattern_set import lines_with
+from vskill_platform.scan.facts.sensitive_paths import secret_in, secrets_in
+from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.languages.unparsed import Unparsed
+
+_MAX_LINES, _MAX_LINE = 1_000, 4_000
+#: A list of so many strings may be one that is cut into pieces.
+_MANY = 3
+#: How far from where something is decoded it may be run.
+_REACH = 4_000
+#: A line without one of these is no command that matters.
+_TRIGGER = re2.compile(
+    rb"(?i)\bcurl|\bwget|/dev/tcp/|base64|\beval\b|\bexec|powershell|pwsh|invoke-|\biwr\b|\birm\b|\biex\b|"
+    rb"\bnc\b|ncat|netcat|socat|\bbash\b|\bsh\b|\bzsh\b|osascript|certutil|mshta|bitsadmin|rundll32|"
+    rb"regsvr32|schtasks|crontab|launchctl|authorized_keys|rm -rf|xattr|spctl|do shell script|"
+    rb"system\s?\(|popen|getruntime|process\.start|os\.execute|command::new|loadstring|\bscp\b|rsync|"
+    rb"shell_exec|passthru|proc_open|launchpath|setenforce|\bufw\b|\bpip3? install|"
+    rb"\bnpm (?:i|install)\b|nslookup|\bdig\b|claude |execcmd|execute_process|local-exec|pbpaste|"
+    rb"xclip|kubectl|\bgit push|"
+    rb"socket|createobject|xmlhttp|id_rsa|id_ed25519|\.aws|\.ssh"
+)
+#: In a program that runs others, any string may be a command.
+_RUNS_OTHERS = re2.compile(
+    rb"(?i)system\s?[(\[\"' ]|popen|getruntime|processbuilder|process\.start|process\(\)|"
+    rb"launchpath|os\.execute|"
+    rb"command::new|exec\.command|shell_exec|passthru|proc_open|execcmd|execute_process|local-exec|"
+    rb"\bsh (?:'|\")|%x[\[({]|=\s?`|\bexec\b|do shell script|wscript\.shell|provision|"
+    rb"programarguments|<executable>|\brun\(`|spawn"
+)
+_ANY_STRING = re2.compile(rf"(?:{_TRIGGER.pattern.decode()})|[\"'`>{{][^\"'`\n]* ".encode())
+_STRING = re.compile(
+    r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'((?:[^'\\\n]|\\.){0,2000})'|`([^`\n]{0,2000})`"
+    r"|%[xqQ]?[\[({]([^\])}\n]{0,2000})[\])}]|<\w{1,20}>([^<\n]{8,2000})</\w"
+    r"|(?<=-c )\{([^\n]{8,2000})\}"
+)
+_CONCATENATED = re.compile(r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1")
+#: Strings of a list that is put together elsewhere.
+_LISTED = re.compile(r"([\"'])\s{0,9},\s{0,9}\1")
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([\"'\\/nrt$`]))")
+#: What a shell is given its command with.
+_SWITCH = re.compile(r"^\s*(?:-\w*c|/c)\s+")
+_TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>")
+_CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
+#: What stands before a command in a line of a file of tasks or of markup.
+_LEAD = re.compile(
+    r"^\s*(?:[-*>@+]\s*|<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+)*"
+)
+_DECODE = (
+    r"(?:base64|b64|decode64|atob\b|unpack\s?\(|fromcharcode|gzinflate|gzuncompress|str_rot13|"
+    r"hex2bin|unhex|inflate\s?\(|decodestring|pack\s?\(|loads?\s?\(\s*bytes)"
+)
+_EVALUATE = (
+    r"(?:\beval\b|\bexec\w*\s?\(|\bsystem\s?\(|popen|loadstring|\bload\s?\(|process\.start|command::new|"
+    r"exec\.command|getruntime|processbuilder|shell_exec|passthru|\bassert\s?\(|os\.execute|"
+    r"instance_eval|class_eval|create_function|invoke-expression|do shell script|assembly\.load)"
+)
+_RUN_DECODED = re.compile(
+    rf"{_EVALUATE}\s?\(?[^|\"'\\\n]{{0,80}}{_DECODE}[\w.:]{{0,30}}\s?\(?", re.IGNORECASE
+)
+_DECODED_NAME = re.compile(
+    rf"([$@]?[A-Za-z_]\w{{0,40}})\s?:?=\s?[^|\n]{{0,120}}{_DECODE}[\w.:]{{0,30}}\s?\(",
+    re.IGNORECASE,
+)
+#: What is run by its name; one search for all names takes no longer for many of them.
+_RUN_NAME = re.compile(rf"{_EVALUATE}(?=\s?\(?\s?([$@]?[A-Za-z_]\w{{0,40}})\b)", re.IGNORECASE)
+_MAY_RUN_DECODED = re2.compile(f"(?i){_DECODE}".encode())
+_FETCH = (
+    r"(?:uri\.open|open-uri|net::http|file_get_contents|http\.get|httpclient|downloadstring|lwp|"
+    r"urlsession|http\.request|curl_exec|getstring|openstream|readall|\bopen\s?\(|\bfetch\s?\()"
+)
+_RUN_FETCHED = re.compile(
+    rf"(?:{_EVALUATE}|\binclude(?:_once)?\b|\brequire(?:_once)?\b)[^\n]{{0,80}}{_FETCH}[^\n]{{0,80}}https?://"
+    r"|\b(?:include|require)(?:_once)?\s?\(?\s?[\"']https?://"
+    r"|\bexecute(?:global)?\s\(?\w{1,40}\.responsetext",
+    re.IGNORECASE,
+)
+_FETCHED_NAME = re.compile(
+    rf"([$@]?[A-Za-z_]\w{{0,40}})\s?:?=\s?[^|\n]{{0,60}}{_FETCH}[^\n]{{0,80}}https?://[^\n]{{0,200}}",
+    re.IGNORECASE,
+)
+_MAY_RUN_FETCHED = re2.compile(f"(?i){_RUN_FETCHED.pattern}".encode())
+_MAY_NAME_FETCHED = re2.compile(
+    rf"(?i)[A-Za-z_]\w*\s?:?=\s?[^|\n]*{_FETCH}[^\n]*https?://".encode()
+)
+_ALL_VARIABLES = re.compile(
+    r"ENV\.to_h|ENV\.to_a|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b|\$_SERVER\b|"
+    r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|std::env::vars\(|getenv\(\)"
+)
+_REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
+_ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
+_SOCKET = re.compile(
+    r"TCPSocket|IO::Socket|fsockopen|net\.Dial|TcpStream|new Socket\(|TcpClient|socket\.tcp|"
+    r"luasocket|PF_INET|AF_INET|/inet/tcp/",
+    re.IGNORECASE,
+)
+_MAY_SHELL_ON_SOCKET = re2.compile(f"(?i){_SOCKET.pattern}".encode())
+_SHELL = re.compile(
+    r"/bin/(?:ba|z|da)?sh\b|cmd\.exe|powershell|\bsh -i\b|IO\.popen|getline", re.IGNORECASE
+)
+
+
+def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
+    """Return what a text does by its strings and lines; *is_code* if it is a program."""
+    raw = text.encode(errors="replace")
+    facts: list[Fact] = []
+    runs_others = is_code and _RUNS_OTHERS.search(raw) is not None
+    if runs_others or _TRIGGER.search(raw):
+        facts += _commands(text, _ANY_STRING if runs_others else _TRIGGER)
+        if _MAY_RUN_FETCHED.search(raw) or (is_code and _MAY_NAME_FETCHED.search(raw)):
+            facts += islice(_fetched_and_run(text), _MAX_LINES)
+        if _MAY_RUN_DECODED.search(raw):
+            facts += islice(_decoded_and_run(text), _MAX_LINES)
+    if is_code:
+        facts += _secret_and_address(text)
+        facts += _shell_on_a_socket(text) if _MAY_SHELL_ON_SOCKET.search(raw) else []
+    return list(dict.fromkeys(facts))
+
+
+def _commands(text: str, trigger: Any) -> Iterator[Fact]:
+    script: list[tuple[int, str]] = []
+    left = _MAX_LINES
+    for number, line in lines_with(trigger, text):
+        short = line[:_MAX_LINE]
+        if trigger.search(short.encode(errors="replace")):
+            left -= 1
+            script += [(number, command) for command in _candidates(short)]
+        if left < 0:
+            yield Fact(
+                act=Act.OPAQUE, line=number, text="more commands than are read", detail="cut"
+            )
+            break
+    for number, command in script:
+        yield from _read(command, number)
+    if len({number for number, _ in script}) > 1:  # one downloads, the next runs
+        whole = "\n".join(command.replace("\n", ";") for _, command in script)
+        for fact in _read(whole, 0):
+            number = script[min(max(fact.line, 1), len(script)) - 1][0]
+            yield msgspec.structs.replace(fact, line=number)
+
+
+def _candidates(line: str) -> Iterator[str]:
+    joined = _CONCATENATED.sub("", line)
+    for found in _STRING.finditer(joined):
+        inside = next(part for part in found.groups() if part is not None)
+        if " " in inside:
+            plain = html.unescape(_ESCAPE.sub(_unescaped, inside))
+            yield _SWITCH.sub("", plain).strip("'\"")
+    if line.count(",") > _MANY and _LISTED.search(line):
+        for found in _STRING.finditer(_LISTED.sub("", line)):
+            inside = next(part for part in found.groups() if part is not None)
+            yield _ESCAPE.sub(_unescaped, inside)
+    is_whole = joined.count("(") == joined.count(")")  # else it goes on in another line
+    if is_whole and not joined.lstrip().startswith(("#", "//", "--", ";", "REM ")):
+        yield _LEAD.sub("", _TAG.sub(" ", joined))
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if code := found[1] or found[2]:
+        value = int(code, 16)
+        return chr(value) if value < 0xD800 or 0xDFFF < value < 0x110000 else ""  # noqa: PLR2004
+    return _CONTROL.get(found[3], found[3])
+
+
+def _read(command: str, number: int) -> Iterator[Fact]:
+    try:
+        facts = read_shell(command)
+    except Unparsed as error:
+        facts = error.facts
+    for fact in facts:
+        yield msgspec.structs.replace(fact, line=number) if number else fact
+
+
+def _decoded_and_run(text: str) -> Iterator[Fact]:
+    for found in _RUN_DECODED.finditer(text):
+        yield _fact(Act.RUN_DECODED, text, found)
+    runs = defaultdict(list)
+    for run in _RUN_NAME.finditer(text):
+        runs[run[1].lower()].append(run)
+    for found in _DECODED_NAME.finditer(text) if runs else ():
+        named = runs.get(found[1].lower(), [])
+        place = bisect_left(named, found.end(), key=re.Match.start)
+        if place < len(named) and named[place].end(1) <= found.end() + _REACH:
+            yield _fact(Act.RUN_DECODED, text, named[place])
+
+
+def _fetched_and_run(text: str) -> Iterator[Fact]:
+    for found in (*_RUN_FETCHED.finditer(text), *_fetched_by_name(text)):
+        fact = _fact(Act.RUN_REMOTE, text, found)
+        host = next(iter(hosts_in(fact.text)), None)
+        kind = classify_host(host) if host else None
+        yield msgspec.structs.replace(fact, host=host, host_class=kind)
+
+
+def _fetched_by_name(text: str) -> Iterator[re.Match[str]]:
+    """Yield where something is fetched under a name that is run later."""
+    names = {run[1].lower() for run in _RUN_NAME.finditer(text)}
+    for found in _FETCHED_NAME.finditer(text) if names else ():
+        if found[1].lower() in names:
+            yield found
+
+
+def _fact(act: Act, text: str, found: re.Match[str]) -> Fact:
+    """Name the line that something was found in."""
+    end = text.find("\n", found.end())
+    line = text[found.start() : end if end >= 0 else len(text)][:_MAX_LINE]
+    return Fact(act=act, line=text.count("\n", 0, found.start()) + 1, text=shorten(line))
+
+
+def _secret_and_address(text: str) -> list[Fact]:
+    """Return a place of secrets and an address that is no vendor's, if a program names both."""
+    text = _LISTED.sub("/", text)  # File.join(home, ".aws", "credentials")
+    places = secrets_in(text)
+    variables = _ALL_VARIABLES.search(text)
+    if not places and not variables:
+        return []
+    for found in _ADDRESS.finditer(text):
+        host = next(iter(hosts_in(found[0])), "")
+        kind = classify_host(host)
+        if host and kind not in _REPUTABLE:
+            start = places[0] if places else variables.start() if variables else 0
+            line = text[start : text.find("\n", start) % (len(text) + 1)][:_MAX_LINE]
+            detail = str(secret_in(line) or "every variable of the system")
+            number = text.count("\n", 0, start) + 1
+            read = Fact(act=Act.READ_SECRET, line=number, text=shorten(line), detail=detail)
+            send = _fact(Act.SEND, text, found)
+            return [read, msgspec.structs.replace(send, host=host, host_class=kind)]
+    return []
+
+
+def _shell_on_a_socket(text: str) -> list[Fact]:
+    socket, shell = _SOCKET.search(text), _SHELL.search(text)
+    if not (socket and shell):
+        return []
+    line = text.count("\n", 0, socket.start()) + 1
+    return [Fact(act=Act.REVERSE_SHELL, line=line, text=shorten(socket[0]), detail="socket")]

@@ -1,0 +1,217 @@
+"""What a Markdown text does and says: its prose, its fences, its frontmatter and its comments."""
+
+import html
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import msgspec
+
+from vskill_platform.scan.collect.code_signs import code_signs
+from vskill_platform.scan.collect.frontmatter_values import read_values
+from vskill_platform.scan.collect.place_facts import Fragments, encoded_in, place, role_of_words
+from vskill_platform.scan.collect.read_any_text import read_any_text
+from vskill_platform.scan.collect.tool_texts import tool_texts
+from vskill_platform.scan.facts.commands_in_prose import commands_in, may_be_command
+from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
+from vskill_platform.scan.facts.paragraphs import Paragraphs
+from vskill_platform.scan.facts.prose import (
+    TOLD_BY_CODE,
+    not_said_again,
+    read_prose,
+    read_told_in_code,
+    read_words_in_code,
+)
+from vskill_platform.scan.languages.dispatch import read_shell, reader_of
+from vskill_platform.scan.read.regions import Region, RegionKind, split_markdown
+from vskill_platform.scan.read.skill_files import ScanFile
+
+#: Fences that hold words rather than code.
+_WORDY = frozenset(
+    {"", "markdown", "md", "text", "txt", "yaml", "yml", "json", "xml", "html", "prompt"}
+)
+#: Signs of code: lines with them are not the lines of a paragraph.
+_CODE_SIGNS = frozenset("{}();=<>|$")
+_MAX_CODE_SHARE = 0.2
+#: What has no place in a comment: nobody but the agent reads it there.
+_ORDERS = frozenset(
+    {
+        Act.TELL_OVERRIDE,
+        Act.TELL_CONCEAL,
+        Act.TELL_LEAK,
+        Act.TELL_REMOTE,
+        Act.TELL_SEND,
+        Act.TELL_UNASKED,
+        Act.TELL_DISARM,
+    }
+)
+
+
+_MAX_BLOCKS = 200
+_QUOTE_MARK = re.compile(r"(?m)^[ \t]*>[ \t]?|^(?: {4}|\t)")
+_CODE_BLOCKS = (
+    re.compile(r"(?:\A|\n)[ \t]*\n((?:(?: {4}|\t)[ \t]*[^\s*+-][^\n]{2,2000}(?:\n|\Z)){1,60})"),
+    re.compile(r"<(?:pre|code)\b[^>\n]{0,80}>(?:<code[^>\n]{0,80}>)?([^<]{4,4000})<"),
+    re.compile(
+        r"(?m)^[ \t]*>[ \t]*```[\w-]{0,20}[ \t]*\n((?:[ \t]*>(?![ \t]*```)[^\n]{0,2000}\n){1,60})"
+    ),
+)
+_MAY_HAVE_CODE = re.compile(r"\n(?: {4}|\t)|<pre|<code|>[ \t]*```")
+
+
+class Markdown:
+    """A Markdown text of a skill, cut into regions.
+
+    All regions of a sort are read at once, each line where it is in the file: a pass over a whole
+    text costs hardly more than one over a part of it.
+    """
+
+    def __init__(self, file: ScanFile, text: str) -> None:
+        self._file = file
+        self._text = text
+        self._fragments = Fragments()
+        self._regions = split_markdown(text)
+        self._starts = [region.line for region in self._regions]
+        self._prose = Paragraphs("", 1)
+        self._told: list[Fact] = []
+        self._told_by_fences: list[Fact] = []
+        self._told_by_code: list[Fact] = []
+        self._shown_by_code: list[Fact] = []
+
+    def read_words(self) -> None:
+        """Read the words of all regions."""
+        wordy = [region for region in self._fences() if region.language in _WORDY]
+        code = [region for region in self._fences() if region.language not in _WORDY]
+        prose = [region for region in self._regions if _is_prose(region)]
+        self._prose = Paragraphs(self._only(prose), 1)
+        self._told = read_prose(self._prose)
+        if wordy:
+            self._told_by_fences = read_prose(Paragraphs(self._only(wordy), 1, _alone(wordy)))
+        if code:
+            # There are words inside of code, too: comments, docstrings, strings.
+            whole = self._only(code)
+            self._told_by_code = read_words_in_code(whole, 1, TOLD_BY_CODE)
+            self._shown_by_code = read_told_in_code(whole, 1)
+            self._told_by_code = not_said_again(self._told_by_code, self._shown_by_code)
+
+    def facts(self) -> list[Placed]:
+        """Return everything that the text does and says."""
+        found = self._placed([*self._told, *self._told_by_fences, *self._orders_in_comments()])
+        found += place(self._told_by_code, self._file, Role.QUOTED)
+        found += place(self._shown_by_code, self._file, role_of_words(self._file))
+        for region in self._regions:
+            if region.kind is RegionKind.FENCE:
+                found += self._fence(region)
+            elif region.kind is RegionKind.FRONTMATTER:
+                found += place(read_values(region, self._fragments), self._file)
+        for view, start, code in commands_in(self._prose):
+            if facts := [*self._fragments.read(read_shell, code), *code_signs(code)]:
+                line = self._prose.line_at(view, start)
+                found += place(facts, self._file, self._role_at(line), shift=line - 1)
+        found += self._other_code()
+        found += place(self._fragments.unread(), self._file)
+        return self._in_rows(found)
+
+    def _other_code(self) -> list[Placed]:
+        """Read code that is indented, in HTML, in a quote, or a command that an agent expands."""
+        found: list[Placed] = []
+        for pattern in _CODE_BLOCKS if _MAY_HAVE_CODE.search(self._text) else ():
+            for block in islice(pattern.finditer(self._text), _MAX_BLOCKS):
+                code = html.unescape(_QUOTE_MARK.sub("", block[1]))
+                if not may_be_command(code):
+                    continue
+                line = self._text.count("\n", 0, block.start(1)) + 1
+                facts = [*self._fragments.read(read_shell, code), *code_signs(code)]
+                found += place(facts, self._file, self._role_at(line), shift=line - 1)
+        return found
+
+    def _fences(self) -> Iterator[Region]:
+        return (region for region in self._regions if region.kind is RegionKind.FENCE)
+
+    def _only(self, regions: Iterable[Region]) -> str:
+        """Return the text with every line empty that is in none of these regions."""
+        lines = [""] * (self._text.count("\n") + 1)
+        for region in regions:
+            body = region.text.split("\n")
+            lines[region.line - 1 : region.line - 1 + len(body)] = body
+        return "\n".join(lines)
+
+    def _placed(self, facts: Iterable[Fact]) -> list[Placed]:
+        return [
+            placed
+            for fact in facts
+            for placed in place([fact], self._file, self._role_at(fact.line))
+        ]
+
+    def _region_at(self, line: int) -> Region:
+        return self._regions[max(bisect_right(self._starts, line) - 1, 0)]
+
+    def _role_at(self, line: int) -> Role:
+        """Lower the role of tables and quotes, but not in what an agent obeys as a whole."""
+        is_shown = self._region_at(line).kind in {RegionKind.TABLE, RegionKind.QUOTE}
+        is_obeyed = self._file.role is Role.INSTRUCTION
+        return Role.QUOTED if is_shown and not is_obeyed else self._file.role
+
+    def _orders_in_comments(self) -> list[Fact]:
+        """Return an order that only an agent reads, because a page does not show it."""
+        told = [
+            fact for fact in self._told if self._region_at(fact.line).kind is RegionKind.COMMENT
+        ]
+        for line, text in self._prose.comments:
+            told += read_prose(Paragraphs(text, line))
+        return [
+            msgspec.structs.replace(fact, act=Act.HIDDEN, detail="instruction")
+            for fact in told
+            if fact.act in _ORDERS
+        ][:1]
+
+    def _fence(self, region: Region) -> list[Placed]:
+        file, shift = self._file, region.line - 1
+        reader = reader_of(region.language)
+        if reader:
+            facts = self._fragments.read(reader, region.text)
+        else:
+            facts = read_any_text(region.text, is_code=True)
+        found = place([*facts, *code_signs(region.text)], file, shift=shift)
+        if region.language not in _WORDY:
+            for line, text in tool_texts(region.text):
+                found += place(read_prose(Paragraphs(text, line)), file, shift=shift)
+        return found + place(encoded_in(region.text, region.line), file)
+
+    def _in_rows(self, found: list[Placed]) -> list[Placed]:
+        """Say in which row each fact stands: neither wrapping nor empty lines take facts apart."""
+        if len(found) <= 1:
+            return found
+        rows = number_rows(self._text, set(self._prose.continued_lines()))
+        return [
+            msgspec.structs.replace(placed, row=rows[min(placed.fact.line, len(rows)) - 1])
+            for placed in found
+        ]
+
+
+def number_rows(text: str, continued: set[int]) -> list[int]:
+    """Number the lines: one that continues a paragraph has the row of the one before it."""
+    rows, row, was_empty = [], 0, False
+    for number, line in enumerate(text.split("\n"), start=1):
+        is_empty = not line.strip()
+        if number not in continued and not (is_empty and was_empty):
+            row += 1
+        was_empty = is_empty
+        rows.append(row)
+    return rows
+
+
+def _is_prose(region: Region) -> bool:
+    return region.kind not in {RegionKind.FENCE, RegionKind.FRONTMATTER}
+
+
+def _alone(fences: Iterable[Region]) -> set[int]:
+    """Return the lines of fences that hold code or data, although they do not say so."""
+    alone: set[int] = set()
+    for region in fences:
+        lines = region.text.split("\n")
+        coded = sum(not _CODE_SIGNS.isdisjoint(line) for line in lines)
+        if coded > _MAX_CODE_SHARE * len(lines):
+            alone.update(range(region.line, region.line + len(lines)))
+    return alone

@@ -1,0 +1,155 @@
+"""Which files of a skill its instructions and scripts run: scripts, whatever they are called."""
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+import re2
+
+from vskill_platform.scan.facts.facts import Role
+from vskill_platform.scan.read.decode_bytes import read_bytes
+from vskill_platform.scan.read.magic import FileType
+from vskill_platform.scan.read.skill_files import (
+    MAX_TEXT_BYTES,
+    ScanFile,
+    is_prose,
+    language_of,
+    suffix_of,
+)
+
+_MAX_TEXT = 200_000
+_MAX_TOKENS = 2_000
+_INTERPRETERS = {
+    "bash": "shell", "sh": "shell", "zsh": "shell", "dash": "shell", "ksh": "shell",
+    "python": "python", "python3": "python", "uv": "python",
+    "node": "javascript", "bun": "javascript", "deno": "javascript", "tsx": "typescript",
+    "ts-node": "typescript", "pwsh": "powershell", "powershell": "powershell",
+}  # fmt: skip
+_PATH = r"(?P<path>[\w.*?~${}/\[\]@+-]{2,200})"
+_INTERPRETED = re2.compile(
+    r"(?m)(?:^|[\s`\"'(;&|])(?P<by>bash|sh|zsh|dash|ksh|source|python3?|uv|node|bun|deno|tsx|ts-node|"
+    r"pwsh|powershell|ruby|perl|php|lua|osascript|Rscript|java|swift|julia|awk|make|chmod|sudo|"
+    r"nohup|cmd|\.)(?:\s*<\s*|[\"']\s*,\s*[\"']|\s+)"
+    r"(?:(?:run|/c|-f|-x|-e|-u|-O|\+x|755|-jar|-ExecutionPolicy \w+|-File)\s+)*"
+    rf"[\"'`]?{_PATH}"
+)
+_MODULE = re.compile(r"\bpython3?\s+-m\s+(?P<path>[\w.]{2,200})")
+#: Both begin with letters that can be searched for; what stands before them is checked after that.
+_BARE = re.compile(r"(?P<path>\./(?<![^\s`\"'(;&|]\./)[\w.*?/-]{1,200})")
+_LOOP = re.compile(r"for(?<!\wfor)\s+\w+\s+in\s+[\"']?(?P<path>[\w./-]*[*?/][\w.*?/-]*)")
+_TOLD = re2.compile(
+    r"(?i)\b(?:run|execute|launch|start|invoke|call|source|load|feed|pipe|import)\b(?:[^\n]{0,50}?)[`\"'\[(\s]"
+    r"(?P<path>(?:[\w.*-]+/)+[\w.*-]*|[\w*-]+\.\w{1,8})"
+)
+#: What stands for the folder of the skill.
+_HERE = re.compile(r"^(?:\./|~/|\$\{?\w+\}?/|\{\w+\}/|\.\./)+")
+#: Texts that a sentence may speak of running although they are data.
+_DATA = frozenset(
+    {
+        ".json", ".jsonc", ".jsonl", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".xml", ".html",
+        ".htm", ".css", ".svg", ".sql", ".lock", ".log", ".ini", ".cfg", ".ipynb", ".tmpl", ".j2",
+    }
+)  # fmt: skip
+_OPAQUE = frozenset({FileType.MEDIA, FileType.DOCUMENT, FileType.DATA})
+
+
+def mark_run_files(files: list[ScanFile]) -> list[ScanFile]:
+    """Return the files with the roles that follow from what runs what."""
+    if all(map(_is_clear, files)):
+        return files
+    ran = _Named()
+    for file in files:
+        if file.kind is not FileType.TEXT or file.role is Role.DOCUMENT:
+            continue
+        for path, by in _tokens(file.text[:_MAX_TEXT], is_code=bool(file.language)):
+            ran.add(path, by)
+    return [_marked(file, ran) for file in files]
+
+
+def _is_clear(file: ScanFile) -> bool:
+    """Tell that nothing that runs a file could change what it is."""
+    is_known = file.role is Role.INSTRUCTION or (file.role is Role.SCRIPT and bool(file.language))
+    return is_known or file.kind not in {FileType.TEXT, *_OPAQUE}
+
+
+class _Named:
+    """Files that texts name: by a path or the end of one, by a pattern, or by their folder."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, str] = {}
+        self._patterns: dict[str, str] = {}
+        self._folders: dict[str, str] = {}
+
+    def add(self, token: str, by: str) -> None:
+        is_pattern = any(sign in token for sign in "*?[")
+        kind = self._patterns if is_pattern else self._folders if token[-1:] == "/" else self._paths
+        if by or token not in kind:
+            kind[token] = by
+
+    def who_runs(self, path: str) -> str | None:
+        """Return what runs a file, empty if nobody says by which program; None if nothing does."""
+        parts = path.lower().split("/")
+        for start in range(len(parts)):
+            if (by := self._paths.get("/".join(parts[start:]))) is not None:
+                return by
+        for start in range(len(parts) - 1):
+            for end in range(start + 1, len(parts)):
+                if (by := self._folders.get("/".join(parts[start:end]) + "/")) is not None:
+                    return by
+        whole = "/".join(parts)
+        for pattern, by in self._patterns.items():
+            if fnmatchcase(whole, pattern) or fnmatchcase(whole, f"*/{pattern}"):
+                return by
+        return None
+
+
+def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
+    left = _MAX_TOKENS
+    raw = text.encode(errors="replace")  # the engine searches bytes many times faster
+    patterns: list[tuple[Any, Any]] = [(_INTERPRETED, raw)]
+    patterns += [] if is_code else [(_TOLD, raw)]
+    patterns += [(_BARE, text)] if "./" in text else []
+    patterns += [(_LOOP, text)] if "for " in text else []
+    for pattern, hay in patterns:
+        for found in pattern.finditer(hay):
+            left -= 1
+            if left < 0:
+                return
+            by = found["by"].decode() if pattern is _INTERPRETED else ""
+            token = _HERE.sub("", _decoded(found["path"])).strip("`'\").,:;").lower()
+            if len(token) > 1 and not token.startswith("-"):
+                yield token, _INTERPRETERS.get(by, "")
+    for found in _MODULE.finditer(text) if " -m" in text else ():
+        yield found["path"].replace(".", "/").lower() + ".py", "python"
+
+
+def _decoded(path: str | bytes) -> str:
+    return path if isinstance(path, str) else path.decode(errors="replace")
+
+
+def _marked(file: ScanFile, ran: _Named) -> ScanFile:
+    if _is_clear(file):
+        return file
+    by = ran.who_runs(file.path)
+    if by or (by is not None and _is_runnable(file)):
+        return _run(file, by)
+    return file
+
+
+def _is_runnable(file: ScanFile) -> bool:
+    """Tell that a file could be meant to be run where no program is named for it."""
+    is_data = is_prose(file.path) and "." in file.path.rpartition("/")[2]
+    return file.kind is FileType.TEXT and not is_data and suffix_of(file.path) not in _DATA
+
+
+def _run(file: ScanFile, by: str) -> ScanFile:
+    """Take a file for a script because something runs it."""
+    if file.kind in _OPAQUE:
+        text = read_bytes(file.raw[:MAX_TEXT_BYTES]).texts[0]
+        return msgspec.structs.replace(file, role=Role.SCRIPT, is_run=True, text=text, language=by)
+    language = file.language or by or language_of("x", file.text)
+    if not language and not suffix_of(file.path):
+        language = "shell"  # what a system takes a script without a first line for
+    return msgspec.structs.replace(file, role=Role.SCRIPT, is_run=True, language=language)

@@ -1,0 +1,136 @@
+"""Facts about files of settings and about fences that show some: what they run, connect and say."""
+
+from collections.abc import Iterator
+
+import msgspec
+import re2
+
+from vskill_platform.scan.collect.code_signs import code_signs
+from vskill_platform.scan.collect.dependencies import run_at
+from vskill_platform.scan.collect.settings_files import FENCES, FORMATS, Settings, read_settings
+from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
+from vskill_platform.scan.facts.hidden_text import visible
+from vskill_platform.scan.facts.paragraphs import Paragraphs
+from vskill_platform.scan.facts.prose import read_prose
+from vskill_platform.scan.languages.dispatch import read_python
+from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.read.magic import FileType
+from vskill_platform.scan.read.regions import RegionKind, split_markdown
+from vskill_platform.scan.read.skill_files import ScanFile, is_prose, name_of, suffix_of
+
+#: Lists of what is installed, with nothing in them that is run.
+_LOCKS = frozenset({"package-lock.json", "pnpm-lock.yaml", "poetry.lock", "composer.lock"})
+_BY_NAME = {".gitconfig": "ini", ".editorconfig": "ini", ".npmrc": "ini", ".condarc": "yaml"}
+#: A fence without any of these holds nothing that is looked for here.
+_FENCE_HINT = re2.compile(r"(?i)mcp|command|\brun\b|script|hooks|exec")
+#: Any fence that holds settings begins like this; most texts have none, and are not cut up.
+_SETTINGS_FENCE = re2.compile(
+    r"(?i)(?:```|~~~)[`~{}.\s\v\x1c-\x1f\x{85}\pZ]*(?:jsonc?|ya?ml|toml|\{)"
+)
+#: All blanks that `re` knows; this engine's own class has only those of ASCII.
+_SPACE = r"[\s\v\x1c-\x1f\x{85}\pZ]"
+#: A text that reads like a command line.
+_COMMAND_LINE = re2.compile(
+    rf"(?m)^{_SPACE}*(?:sudo{_SPACE}+)?(?:curl|wget|bash|sh|zsh|python3?|node|npx|npm|pip3?|uvx?|powershell|pwsh|"
+    r"cmd|osascript|nc|ncat|socat|eval|echo|printf|cat|tar|rm|dd|scp|ssh|env|printenv|crontab|"
+    r"launchctl|systemctl|chmod|docker|claude|codex|base64|nohup|xattr|spctl|perl|ruby|php|find|"
+    r"mkfifo|exec|source|xmrig|git|sudo)(?:[\s\"'$<>|;&\v\x1c-\x1f\x{85}\pZ]|$)"
+    rf"|\|{_SPACE}*(?:sudo{_SPACE}+)?(?:ba|z|da)?sh\b|/dev/tcp/|[$]\({_SPACE}*(?:curl|wget)\b"
+)
+
+
+def settings_facts(files: list[ScanFile]) -> list[Placed]:
+    return [placed for file in files for placed in _facts(file)]
+
+
+def _facts(file: ScanFile) -> Iterator[Placed]:
+    if file.kind is not FileType.TEXT:
+        return
+    kind = FORMATS.get(suffix_of(file.path)) or _BY_NAME.get(name_of(file.path))
+    if kind and not file.language and name_of(file.path) not in _LOCKS:
+        yield from _placed(file, read_settings(file.text, kind), file.role, shift=0)
+    elif file.role is Role.INSTRUCTION and not file.language and not is_prose(file.path):
+        yield from _words(file, [(1, file.text)], file.role)  # a page, a picture, a table
+    elif is_prose(file.path) and "```" in file.text and _may_show_settings(file.text):
+        for region in split_markdown(file.text):
+            kind = FENCES.get(region.language) or _guess(region.language, region.text)
+            if region.kind is RegionKind.FENCE and kind and _is_worth_reading(region.text):
+                found = read_settings(region.text, kind)
+                found.texts = []  # words in fences are read with the rest of the text
+                if not found.commands and _has_command_line(region.text):
+                    found.commands = [(1, region.text)]  # whatever the fence calls it
+                yield from _placed(file, found, file.role, shift=region.line)
+
+
+def _may_show_settings(text: str) -> bool:
+    raw = text.encode(errors="replace")
+    return _SETTINGS_FENCE.search(raw) is not None and _is_worth_reading(text)
+
+
+def _is_worth_reading(text: str) -> bool:
+    raw = text.encode(errors="replace")  # strings of code may hold half a character
+    return bool(_FENCE_HINT.search(raw) or _COMMAND_LINE.search(raw))
+
+
+def _has_command_line(text: str) -> bool:
+    return _COMMAND_LINE.search(text.encode(errors="replace")) is not None
+
+
+def _guess(language: str, text: str) -> str:
+    return "json" if not language and text.lstrip().startswith("{") else ""
+
+
+def _placed(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Iterator[Placed]:
+    """Place what settings run as a script, and what they say as the file that says it."""
+    runs = role if role in {Role.SAMPLE, Role.INSTRUCTION} or shift else Role.SCRIPT
+    for line, command in found.commands:
+        signs = [msgspec.structs.replace(fact, line=line) for fact in code_signs(command)]
+        for fact in (*run_at(command, line), *signs):
+            if not _is_noise(fact):
+                yield _at(file, fact, runs, shift)
+    for line, _, code in found.programs:
+        for fact in _python(code):
+            yield _at(file, msgspec.structs.replace(fact, line=line), runs, shift)
+    for fact in found.facts:
+        yield _at(file, fact, runs, shift)
+    if found.texts:
+        yield from _words(file, found.texts, role)
+    if found.is_cut or found.has_more_commands:
+        detail = "cut" if found.has_more_commands else "unknown"
+        cut = Fact(act=Act.OPAQUE, line=1, text="more settings than are read", detail=detail)
+        yield _at(file, cut, role, 0)
+
+
+def _is_noise(fact: Fact) -> bool:
+    """Tell that a text cannot be followed as a command: what looks like one may be none."""
+    return fact.act is Act.OPAQUE and fact.detail == "unparsed"
+
+
+def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator[Placed]:
+    """Read all texts in one pass; each stands in a paragraph of its own."""
+    lines, parts = [], []
+    for line, text in texts:
+        part = visible(text).rstrip("\n")  # escapes hide characters from the file's own view
+        parts.append(part)
+        lines += [line] * (part.count("\n") + 2)
+        if _has_command_line(part):
+            for fact in run_at(part, line):
+                if fact.act is not Act.OPAQUE:
+                    yield _at(file, fact, role, 0)
+    whole = "\n\n".join(parts)
+    for fact in read_prose(Paragraphs(whole, 1)):
+        at = lines[min(fact.line, len(lines)) - 1]
+        yield _at(file, msgspec.structs.replace(fact, line=at), role, 0)
+
+
+def _python(code: str) -> list[Fact]:
+    try:
+        return read_python(code)
+    except Unparsed as error:
+        return error.facts
+
+
+def _at(file: ScanFile, fact: Fact, role: Role, shift: int) -> Placed:
+    if shift:
+        fact = msgspec.structs.replace(fact, line=fact.line + shift)
+    return Placed(fact=fact, path=file.path, role=role)

@@ -1,0 +1,287 @@
+"""What files of settings hold: commands, agent tool servers, and texts that somebody reads.
+
+Editors, agents, package managers and CI systems run commands out of JSON, YAML and TOML. A command
+is recognised by the name that it stands under; every other text is handed on as words.
+"""
+
+import json
+import re
+import shlex
+import tomllib
+from bisect import bisect_left
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
+
+import msgspec
+import yaml
+
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.hosts import classify_host, hosts_in
+
+FORMATS = {
+    ".json": "json", ".jsonc": "json", ".json5": "json", ".ipynb": "json", ".yaml": "yaml",
+    ".yml": "yaml", ".toml": "toml", ".desktop": "ini", ".service": "ini", ".ini": "ini",
+    ".cfg": "ini", ".conf": "ini",
+}  # fmt: skip
+#: What a fence may call them.
+FENCES = {"json": "json", "jsonc": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml"}
+#: A YAML parser takes a second for a megabyte; a file of settings is far smaller.
+_MAX_YAML = 200_000
+_MAX_DEPTH = 40
+#: For each sign, the YAML parser looks at every bracket that is open; and it calls itself for each
+#: level, so that very many of them end the process.
+_MAX_OPEN = 500
+_ITEMS_IN_ITEMS = re.compile(r"(?:[-?:][^\S\n]+){500}")
+_BRACKETS = re.compile(r"[][{}]")
+_MAX_VALUES = 20_000
+_MAX_TEXT = 400_000
+_MAX_COMMANDS = 2_000
+#: How many characters are searched for the lines of values, and how far for each one after that.
+_MAX_SEARCHED = 50_000_000
+_REACH = 4_000
+#: Under these names settings keep what they run.
+_COMMAND_KEY = re.compile(
+    r"(?:.*[_-])?(?:commands?|cmds?|run|exec(?:start(?:pre|post)?|stop)?|shell|entry|entrypoint|"
+    r"install|preinstall|postinstall|(?:before|after)_?script|script|setup|build|start|test|"
+    r"apiKeyHelper|fsmonitor|sshcommand|sshCommand|pager|editor|inline)$"
+    r"|\w+(?:Command|Cmd|Script)s?$",
+)
+#: A program and its arguments, each under a name of its own.
+_PROGRAM_AND_ARGUMENTS = (("command", "args"), ("runtimeExecutable", "runtimeArgs"))
+#: Everything right below these is a command.
+_COMMAND_TABLES = frozenset({"scripts", "tasks", "aliases", "alias", "cmds", "commands", "hooks"})
+_SERVER_TABLES = frozenset({"mcpservers", "mcp_servers", "mcp-servers", "mcp"})
+_SERVER_ADDRESS = ("url", "serverUrl", "server_url", "httpUrl", "endpoint", "uri", "baseUrl")
+#: What is not closed goes on to its end: else every quote in it would be tried as a beginning.
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+(?:"|(?=\n)|\\?\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_TRAILING = re.compile(r",(?=\s*[}\]])")
+_INI = re.compile(r"^[^\S\n]*([\w.-]+)\s*[=:]\s*(\S.*)$", re.MULTILINE)
+_YAML_LINE = re.compile(r"^[^\S\n]*(?:-\s+)?(?:([\w.-]+)\s*:\s+)?(\S.*)$", re.MULTILINE)
+_LINE_END = re.compile("\n")
+_MAGIC = re.compile(r"^%%(?:bash|sh|script\s+(?:ba)?sh)[^\n]*\n")
+
+
+class Settings(msgspec.Struct):
+    """What was found, each with its line."""
+
+    commands: list[tuple[int, str]] = []
+    #: Code of other languages: line, language, code.
+    programs: list[tuple[int, str, str]] = []
+    texts: list[tuple[int, str]] = []
+    facts: list[Fact] = []
+    #: Whether there are more texts, or more commands, than were read.
+    is_cut: bool = False
+    has_more_commands: bool = False
+
+
+def read_settings(text: str, kind: str) -> Settings:
+    """Read a text of one of FORMATS; what is not well-formed is read line by line."""
+    found = Settings()
+    try:
+        tree = _PARSERS[kind](text)
+    except (ValueError, RecursionError, yaml.YAMLError):
+        tree = _lines(text) if kind != "json" else None
+    _Walk(text, found).walk(tree)
+    return found
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        bare = _COMMENT.sub(lambda part: part[0] if part[0][0] == '"' else "", text)
+        return json.loads(_TRAILING.sub("", bare))
+
+
+def _yaml(text: str) -> Any:
+    if len(text) > _MAX_YAML or _is_nested_deeply(text):
+        return _lines(text)
+    documents = yaml.compose_all(text, Loader=yaml.CSafeLoader)
+    return [_plain(document, {}, 0) for document in documents]
+
+
+def _is_nested_deeply(text: str) -> bool:
+    if _ITEMS_IN_ITEMS.search(text):
+        return True
+    if text.count("[") + text.count("{") <= _MAX_OPEN:
+        return False
+    steps = (1 if bracket in "[{" else -1 for bracket in _BRACKETS.findall(text))
+    return max(accumulate(steps), default=0) > _MAX_OPEN
+
+
+def _plain(node: yaml.Node, known: dict[int, Any], depth: int) -> Any:
+    """Turn a node into plain values; what an alias repeats is built once."""
+    if depth > _MAX_DEPTH:
+        raise RecursionError
+    if id(node) in known:
+        return known[id(node)]
+    known[id(node)] = None  # an alias inside of what it stands for leads nowhere
+    value: Any = node.value
+    if isinstance(node, yaml.SequenceNode):
+        value = [_plain(item, known, depth + 1) for item in node.value]
+    elif isinstance(node, yaml.MappingNode):
+        value = {
+            str(key.value): _plain(item, known, depth + 1)
+            for key, item in node.value
+            if isinstance(key, yaml.ScalarNode)
+        }
+    known[id(node)] = value
+    return value
+
+
+def _ini(text: str) -> Any:
+    return [{key: value} for key, value in _INI.findall(text)]
+
+
+def _lines(text: str) -> list[dict[str, str]]:
+    """Read line by line; lines with the same key, or with none, do not replace each other."""
+    return [{key: value.strip("'\"")} for key, value in _YAML_LINE.findall(text)]
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "json": _json, "yaml": _yaml, "toml": tomllib.loads, "ini": _ini,
+}  # fmt: skip
+
+
+class _Walk:
+    """Goes through parsed settings once, by a list of what is left to do."""
+
+    def __init__(self, text: str, found: Settings) -> None:
+        self._text, self._found = text, found
+        self._seen: set[int] = set()
+        self._room = _MAX_TEXT
+        self._line_ends = [at.start() for at in _LINE_END.finditer(text)]
+        #: Where the last value was found, and how much was searched for all of them.
+        self._last_place, self._searched = 0, 0
+
+    def walk(self, tree: Any) -> None:
+        todo: list[tuple[tuple[str, ...], Any]] = [((), tree)]
+        left = _MAX_VALUES
+        while todo and left:
+            left -= 1
+            keys, value = todo.pop()
+            if isinstance(value, (dict, list)):
+                if id(value) in self._seen:
+                    continue
+                self._seen.add(id(value))
+            if isinstance(value, dict):
+                self._table(keys, value)
+                todo += [((*keys, str(key))[-6:], item) for key, item in reversed(value.items())]
+            elif isinstance(value, list):
+                todo += [(keys, item) for item in reversed(value)]
+            elif isinstance(value, str):
+                self._leaf(keys, value)
+        self._found.is_cut |= bool(todo)
+
+    def _table(self, keys: tuple[str, ...], table: dict[str, Any]) -> None:
+        self._server(keys, table)
+        if "cell_type" in table:
+            self._cell(table)
+        for name, more in _PROGRAM_AND_ARGUMENTS:
+            command, args = table.get(name), table.get(more)
+            if isinstance(command, str) and isinstance(args, list):
+                self._command(_joined([command, *args]))
+        below = bool(keys) and keys[-1].lower() in _COMMAND_TABLES
+        for key, value in table.items():
+            if below or _COMMAND_KEY.match(str(key)):
+                self._commands(value)
+            elif isinstance(value, str) and value.startswith("!"):  # an alias of git
+                self._command(value[1:])
+
+    def _commands(self, value: Any) -> None:
+        if isinstance(value, str):
+            self._command(value)
+        elif isinstance(value, list):
+            words = [item for item in value if isinstance(item, str)]
+            is_one = len(words) > 1 and words[0] and " " not in words[0]
+            self._command(_joined(words) if is_one else "\n".join(words))
+            if is_one:
+                self._command("\n".join(words[1:]))
+
+    def _command(self, text: str) -> None:
+        if not text.strip():
+            return
+        if len(self._found.commands) >= _MAX_COMMANDS:
+            self._found.has_more_commands = True
+            return
+        self._found.commands.append((self._line_of(text), text))
+
+    def _server(self, keys: tuple[str, ...], table: dict[str, Any]) -> None:
+        """Note an agent tool server (MCP) that is reached over the network."""
+        names = {key.lower() for key in keys}
+        # An API description has a table of that name, too, but says no more than the address.
+        is_server = bool(names & _SERVER_TABLES) or ("servers" in names and "type" in table)
+        if not is_server:
+            return
+        address = next((table[name] for name in _SERVER_ADDRESS if name in table), None)
+        if isinstance(address, str):
+            self._found.facts += server_facts(address, self._line_of(address))
+
+    def _cell(self, cell: dict[str, Any]) -> None:
+        source = cell.get("source")
+        code = "".join(item for item in source if isinstance(item, str)) if isinstance(
+            source, list) else source  # fmt: skip
+        if not isinstance(code, str) or not code.strip():
+            return
+        line = self._line_of(code.partition("\n")[0])
+        if cell.get("cell_type") != "code":
+            self._found.texts.append((line, code))
+        elif magic := _MAGIC.match(code):
+            self._found.commands.append((line, code[magic.end() :]))
+        else:
+            lines = code.split("\n")
+            shell = [one.lstrip()[1:] for one in lines if one.lstrip().startswith("!")]
+            self._found.commands += [(line, one) for one in shell]
+            python = [one for one in lines if not one.lstrip().startswith(("!", "%"))]
+            self._found.programs.append((line, "python", "\n".join(python)))
+
+    def _leaf(self, keys: tuple[str, ...], text: str) -> None:
+        if len(text) < _SHORTEST or "source" in keys[-1:]:
+            return
+        if self._room <= 0:
+            self._found.is_cut = True
+            return
+        self._room -= len(text)
+        self._found.texts.append((self._line_of(text), text))
+
+    def _line_of(self, text: str) -> int:
+        start = text.strip().partition("\n")[0][:40]
+        place = self._find(start)
+        if place < 0:
+            place = self._find(json.dumps(start)[1:-1])
+        if place >= 0:
+            self._last_place = place
+        elif self._searched < _MAX_SEARCHED:
+            return 1
+        return bisect_left(self._line_ends, self._last_place) + 1
+
+    def _find(self, start: str) -> int:
+        """Find the first place of a value; after very many values, one right behind the last."""
+        if self._searched >= _MAX_SEARCHED:
+            return self._text.find(start, self._last_place, self._last_place + _REACH)
+        place = self._text.find(start)
+        self._searched += place if place >= 0 else len(self._text)
+        return place
+
+
+#: Fewer characters tell nobody anything.
+_SHORTEST = 12
+
+
+def _joined(words: list[Any]) -> str:
+    return shlex.join(str(word) for word in words if isinstance(word, (str, int, float)))
+
+
+def server_facts(address: str, line: int) -> list[Fact]:
+    """Return where an agent tool server is reached, if that is written down."""
+    return [
+        Fact(
+            act=Act.TOOL_SERVER,
+            line=line,
+            text=shorten(address),
+            host=host,
+            host_class=classify_host(host),
+        )
+        for host in hosts_in(address)[:1]
+    ]

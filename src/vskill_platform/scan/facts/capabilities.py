@@ -1,0 +1,45 @@
+"""What a skill can do, whether that is good or bad: shown with every report, never scored."""
+
+from collections.abc import Iterable
+
+from vskill_platform.scan.facts.facts import Act, Placed, storable
+from vskill_platform.scan.facts.leaked_secrets import redact
+
+#: Which acts are which capability, and what of the fact is worth showing.
+_ACTS: dict[str, tuple[Act, ...]] = {
+    "hosts": (
+        Act.FETCH,
+        Act.SEND,
+        Act.LEAK,
+        Act.RUN_REMOTE,
+        Act.TELL_DOWNLOAD,
+        Act.TELL_SEND,
+    ),
+    "secrets": (Act.READ_ENV, Act.READ_SECRET, Act.READ_ALL_ENV),
+    "commands": (Act.RUN, Act.ELEVATE, Act.RUN_DYNAMIC),
+    "writes": (Act.WRITE, Act.DELETE),
+    "installs": (Act.INSTALL,),
+    "listens": (Act.LISTEN,),
+}
+_KINDS = {act: kind for kind, acts in _ACTS.items() for act in acts}
+_MAX_OF_A_KIND = 100
+
+Capabilities = dict[str, tuple[str, ...]]
+
+
+def list_capabilities(facts: Iterable[Placed]) -> Capabilities:
+    found: dict[str, set[str]] = {}
+    for placed in facts:
+        kind = _KINDS.get(placed.fact.act)
+        what = placed.fact.host if kind == "hosts" else placed.fact.detail or placed.fact.act.value
+        if kind and what:
+            found.setdefault(kind, set()).add(redact(storable(what[:200])))
+    return {kind: tuple(sorted(values)[:_MAX_OF_A_KIND]) for kind, values in sorted(found.items())}
+
+
+def new_capabilities(old: Capabilities, new: Capabilities) -> Capabilities:
+    """Return what the new version can do that the old one could not."""
+    gained = {
+        kind: tuple(sorted(set(values) - set(old.get(kind, ())))) for kind, values in new.items()
+    }
+    return {kind: values for kind, values in gained.items() if values}

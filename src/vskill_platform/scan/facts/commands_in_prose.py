@@ -1,0 +1,93 @@
+"""Commands that stand in prose: marked as code, or bare in a sentence or on lines of their own.
+
+An agent runs a command that stands bare in a sentence as readily as a marked one.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import re2
+
+from vskill_platform.scan.facts.paragraphs import Paragraphs, View
+
+_INLINE = re.compile(r"(`+)([^`\n]{3,4000})\1")
+#: Programs that a command begins with, followed by what no sentence goes on with.
+_PROGRAM = (
+    r"(?:sudo[ \t]+|nohup[ \t]+)?(?:curl|wget|nc|ncat|netcat|socat|scp|rsync|sftp|ssh|cat|tar|"
+    r"zip|gpg|openssl|base64|xxd|python3?|node|deno|bun|perl|ruby|php|osascript|powershell|pwsh|iwr|irm|"
+    r"iex|certutil|bitsadmin|mshta|rundll32|bash|sh|zsh|dash|eval|exec|echo|printf|rm|dd|crontab|xattr|"
+    r"security|spctl|launchctl|chmod|source|docker|npx|uvx|pip3?|npm|env|printenv)"
+    r"(?:\.exe)?[ \t]{1,3}(?:[-~$/\"'.<0-9%]|https?:)"
+    r"|(?:pip3?|pipx|npm|pnpm|yarn|bun|uv|gem|cargo)[ \t]{1,3}(?:install|add|i)[ \t]{1,3}[@\w]"
+    r"|(?:sudo[ \t]+)?(?:setenforce|ufw|xmrig|mshta|nslookup|mkfifo|claude mcp|kubectl|cast send|"
+    r"git push|git clone|systemctl|netsh|Set-MpPreference|nohup|find|for|while|gh|aws|rclone|"
+    r"docker run|podman run|"
+    r"defaults|sqlite3|tee|mkfs\S*|shred|tar|git bundle|pbpaste)[ \t]{1,3}[^\s,.;:]"
+)
+_PIPED = (
+    r"(?:sudo[ \t]{1,9})?(?:curl|wget|echo|base64|bash|sh|iwr|irm|cat|printf)[ \t][^`\n]{0,600}?"
+    r"(?:\|[ \t]{0,9}(?:sudo[ \t]{1,9})?(?:(?:ba|z|da)?sh|iex|python3?|node|perl|ruby)\b|<\()"
+)
+_BARE = re.compile(rf"(?:^|[\s:>(*_\"'“])((?:{_PIPED}|{_PROGRAM})[^`\n]{{0,800}})")
+_ANY_BARE = re2.compile(f"{_PROGRAM}|{_PIPED}".encode())
+#: Without one of these a command does nothing that matters here.
+_MATTERS = re2.compile(
+    rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|--privileged|pool|"
+    rb"mcp|0x[0-9a-f]{40}|-delete|mshta|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
+    rb"|<\("
+)
+_COMMAND_LINE = re.compile(rf"^[ \t]*(?:[$>#%][ \t]+)?(?:{_PROGRAM}|{_PIPED})", re.MULTILINE)
+_ONLY_PIPED = re.compile(_PIPED)
+#: Where a sentence ends and another begins, a command is over.
+_NEXT_SENTENCE = re.compile(r"(?<=\w)\.\s+(?=[A-Z])")
+_MAX_BARE = 4_000
+
+
+class Command(NamedTuple):
+    #: The view that it was found in, and where.
+    view: View
+    start: int
+    code: str
+
+
+def commands_in(part: Paragraphs) -> Iterator[Command]:
+    """Yield the commands in the paragraphs."""
+    marked = part.marked
+    if "`" in marked.text:
+        for found in _INLINE.finditer(marked.text):
+            yield Command(marked, found.start(2), found[2])
+    shown = part.shown
+    if not may_be_command(shown.text):
+        return
+    yield from _bare(shown)
+    for start, block in part.blocks():
+        if "\n" in block and _COMMAND_LINE.search(block):
+            yield Command(marked, start, block)
+
+
+def _bare(view: View) -> Iterator[Command]:
+    start = 0
+    for paragraph in view.text.split("\n"):
+        if may_be_command(paragraph):
+            for found in _BARE.finditer(paragraph[:_MAX_BARE]):
+                begin = start + found.start(1)
+                for code in _readings(found, view.line_end(begin) - begin):
+                    yield Command(view, begin, code)
+        start += len(paragraph) + 1
+
+
+def _readings(found: re.Match[str], line_length: int) -> Iterator[str]:
+    """Yield what may be the command: nobody says where it ends and the sentence goes on."""
+    whole = _NEXT_SENTENCE.split(found[1])[0]
+    piped = _ONLY_PIPED.match(whole)
+    for code in dict.fromkeys((whole, whole[:line_length], piped[0] if piped else whole)):
+        plain = code.rstrip("*_~.,:)\"'” ")
+        if _MATTERS.search(plain.encode(errors="replace")):
+            yield plain
+
+
+def may_be_command(text: str) -> bool:
+    """Say quickly whether a text could hold a command that matters."""
+    raw = text.encode(errors="replace")  # without an offset to find, bytes are searched faster
+    return bool(_MATTERS.search(raw) and _ANY_BARE.search(raw))

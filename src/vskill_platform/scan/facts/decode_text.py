@@ -1,0 +1,163 @@
+"""Making encoded text readable, layer by layer, with bounds on depth and size."""
+
+import base64
+import binascii
+import codecs
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from urllib.parse import unquote
+
+import re2
+
+from vskill_platform.scan.facts.pattern_set import PatternSet
+
+#: Attackers nest encodings; nobody else goes deeper than this.
+MAX_LAYERS = 4
+MAX_BYTES = 256 * 1024
+#: Shorter texts decode to something by chance.
+_MIN_CHARACTERS = 12
+_MIN_VARIETY = 8
+_MIN_BASE85 = 40
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:0x[0-9a-fA-F]{2},?\s*){4,}")
+_BASE32 = re.compile(r"[A-Z2-7]{16,}={0,6}")
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}")
+#: All that `\s` means in the other engine.
+_SPACE = r"[\s\v\x1c-\x1f\x{85}\pZ]"
+_RUN_PATTERNS = (
+    "[A-Za-z0-9+/]{24,}={0,2}",
+    _HEX.pattern.replace(r"\s", _SPACE),
+    _PERCENT.pattern,
+)
+_RUNS = PatternSet(_RUN_PATTERNS)
+#: These patterns have no words that a set could look for first; most texts have no run at all.
+_ANY_RUN = re2.compile("|".join(_RUN_PATTERNS))
+_WORDS = re.compile(
+    r"\b(?:curl|wget|bash|/bin/sh|sh -c|https?://|powershell|iex|python|import |eval|exec|"
+    r"require\(|function|echo|sudo|chmod|rm -rf|nc |socket|os\.|subprocess)|\|\s*(?:ba)?sh\b",
+    re.IGNORECASE,
+)
+#: Addresses that nothing is fetched from: the names of XML vocabularies, and the hosts of RFC 2606.
+_NO_ADDRESS = re.compile(
+    r"""\bxmlns(?::\w+)?=(?:"[^"]*"|'[^']*')|https?://(?:www\.w3\.org|schemas\.openxmlformats\.org|"""
+    r"""schemas\.microsoft\.com|schemas\.xmlsoap\.org|ns\.adobe\.com|purl\.org|"""
+    r"""(?:www\.)?example\.(?:com|net|org))(?=[/"'\s<>?#]|$)""",
+    re.IGNORECASE,
+)
+#: Where a text breaks off, so little of it says nothing yet.
+_ELLIPSES = ("...", "…")
+_MAX_BROKEN_OFF = 24
+
+
+def decode_literal(text: str) -> str | None:
+    """Return the plain text behind an encoded one, or None if there is none to be read."""
+    best: str | None = None
+    current = text.strip()
+    for _ in range(MAX_LAYERS):
+        decoded = _decode_once(current)
+        if decoded is None or decoded == current:
+            break
+        best = current = decoded
+    return best
+
+
+def encoded_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where long runs of encoded characters start and end."""
+    if _ANY_RUN.search(text.encode(errors="replace")):
+        for _, start, end in _RUNS.finds(text):
+            if end - start >= _MIN_CHARACTERS:
+                yield start, end
+
+
+def find_encoded(text: str) -> list[tuple[int, str]]:
+    """Return the plain text behind each encoded run in *text* that turns out to be code."""
+    found = []
+    for start, end in encoded_runs(text[:MAX_BYTES]):
+        plain = decode_literal(text[start:end])
+        if plain and _WORDS.search(_NO_ADDRESS.sub("", plain)):
+            is_broken_off = text.startswith(_ELLIPSES, end) and len(plain) < _MAX_BROKEN_OFF
+            if not is_broken_off:
+                found.append((start, plain))
+    return found
+
+
+def _decode_once(text: str) -> str | None:
+    if not _MIN_CHARACTERS <= len(text) <= MAX_BYTES:
+        return None
+    for decode in (_hex, _base32, _base64, _percent, _base85):
+        plain = decode(text)
+        if plain is not None:
+            return plain
+    rotated = codecs.decode(text, "rot13")
+    return rotated if _WORDS.search(rotated) and not _WORDS.search(text) else None
+
+
+def _readable(raw: bytes) -> str | None:
+    """Take bytes for text if they look like it, unpacking what is compressed."""
+    raw = _unpack(raw)
+    for encoding in ("utf-8", "utf-16-le"):  # PowerShell encodes its commands as UTF-16
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        printable = sum(char.isprintable() or char in "\r\n\t" for char in text)
+        if text and printable >= 0.95 * len(text) and (encoding == "utf-8" or text.isascii()):
+            return text
+    return None
+
+
+def _unpack(raw: bytes) -> bytes:
+    try:
+        if raw[:2] == b"\x1f\x8b":
+            with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+                return file.read(MAX_BYTES)
+        if raw[:1] == b"x":
+            return zlib.decompressobj().decompress(raw, MAX_BYTES)
+    except (OSError, EOFError, zlib.error):
+        return raw
+    return raw
+
+
+def _attempt(decode: Callable[[], bytes]) -> str | None:
+    try:
+        return _readable(decode())
+    except (ValueError, binascii.Error):
+        return None
+
+
+def _base64(text: str) -> str | None:
+    compact = "".join(text.split())
+    if not _BASE64.fullmatch(compact) or len(set(compact)) < _MIN_VARIETY:
+        return None
+    padded = compact.rstrip("=") + "=" * (-len(compact.rstrip("=")) % 4)
+    return _attempt(lambda: base64.b64decode(padded.replace("-", "+").replace("_", "/")))
+
+
+def _base32(text: str) -> str | None:
+    compact = "".join(text.split())
+    if not _BASE32.fullmatch(compact):
+        return None
+    padded = compact.rstrip("=") + "=" * (-len(compact.rstrip("=")) % 8)
+    return _attempt(lambda: base64.b32decode(padded))
+
+
+def _base85(text: str) -> str | None:
+    if len(text) < _MIN_BASE85 or " " in text or not text.isascii():
+        return None
+    plain = _attempt(lambda: base64.b85decode(text)) or _attempt(lambda: base64.a85decode(text))
+    return plain if plain and _WORDS.search(plain) else None
+
+
+def _hex(text: str) -> str | None:
+    if not _HEX.fullmatch(text):
+        return None
+    digits = re.sub(r"\\x|0x|[,\s]", "", text)
+    return _attempt(lambda: bytes.fromhex(digits))
+
+
+def _percent(text: str) -> str | None:
+    return unquote(text) if _PERCENT.search(text) else None

@@ -1,0 +1,142 @@
+"""Facts: what a piece of a skill does or says, with no judgement about it.
+
+Severity comes only from rules that put facts together.
+"""
+
+from enum import StrEnum
+from functools import lru_cache
+
+import msgspec
+
+from vskill_platform.scan.facts.hosts import HostClass
+
+
+class Act(StrEnum):
+    """What is done, by code or by whoever follows an instruction."""
+
+    FETCH = "fetches"  #: downloads something
+    RUN = "runs"  #: starts a program that is named
+    RUN_DYNAMIC = "runs computed code"  #: eval, exec, system of something that is no literal
+    RUN_REMOTE = "runs downloaded code"
+    RUN_DECODED = "runs decoded code"
+    READ_SECRET = "reads credentials"  # noqa: S105 - a fact
+    READ_ENV = "reads an environment variable"
+    READ_ALL_ENV = "reads all environment variables"
+    GATHER = "collects keys of several services"
+    SEND = "sends data"
+    LEAK = "sends credentials"  #: a secret flows into something that is sent
+    WRITE = "writes to a sensitive path"
+    DELETE = "deletes files in bulk"
+    REVERSE_SHELL = "opens a reverse shell"
+    DISARM = "disables security controls"
+    ELEVATE = "raises its privileges"
+    INSTALL = "installs packages"
+    INSTALL_LOOKALIKE = "installs a look-alike package"
+    HIDE = "obfuscates its code"  #: strings put together or encoded so that nobody reads them
+    LISTEN = "listens for connections"
+    ROOT = "grants root without a password"
+    PAY = "pays a fixed recipient"
+    MINE = "mines cryptocurrency"
+    UNLOCK = "opens a downloaded archive with a password"
+    ENCODED = "is encoded and could not be decoded"
+    TOOL_SERVER = "connects the agent to an MCP server"
+
+    # What a text tells its reader, the agent or the person behind it.
+    TELL_DOWNLOAD = "tells the user to download a file"
+    TELL_REQUIRED = "claims to be required"
+    TELL_PASSWORD = "gives the password of an archive"  # noqa: S105 - a fact
+    TELL_TERMINAL = "tells the user to run a terminal command"
+    TELL_OVERRIDE = "tells the agent to ignore other instructions"
+    TELL_CONCEAL = "tells the agent to conceal something"
+    TELL_LEAK = "tells the agent to send credentials"
+    TELL_ASK_SECRET = "tells the agent to ask for credentials"  # noqa: S105 - a fact
+    TELL_REMOTE = "tells the agent to follow a URL's instructions"
+    TELL_UNASKED = "tells the agent to act without asking"
+    TELL_AUTHORITY = "impersonates system instructions"
+    TELL_REMEMBER = "tells the agent to change its memory"
+    TELL_DISARM = "tells the agent to disable security controls"
+    TELL_SEND = "tells the agent to send data"
+    TELL_SHARE = "tells the agent to share data"
+    TELL_SECRET = "names a credential file"  # noqa: S105 - a fact
+    TELL_LOCAL = "tells the agent to follow a file outside the skill"
+    TELL_ALWAYS = "gives a standing instruction"
+    TELL_LOCK = "tells the agent to encrypt files"
+    TELL_BACKDOOR = "tells the agent to add a backdoor"
+    TELL_MINE = "tells the agent to mine cryptocurrency"
+    TELL_PAY = "tells the agent to pay a fixed recipient"
+    TELL_COPY = "tells the agent to add a covert recipient"
+    TELL_WIPE = "tells the agent to delete user data"
+    TELL_RECORD = "tells the agent to record keystrokes, clipboard or screen"
+    TELL_RIGHTS = "tells the agent to raise its privileges"
+    TELL_SHELL = "tells the agent to open a reverse shell"
+    TELL_RUN = "tells the agent to download and run code"
+    TELL_PLANT = "tells the agent to inject third-party code"
+    TELL_OUTPUT = "tells the agent to follow a program's output"
+    TELL_DECODE = "tells the agent to decode and follow text"
+    TELL_KEY = "tells the agent to add a login key"
+    TELL_SKIP = "tells the agent to skip permissions"
+    TELL_SERVER = "tells the agent to connect an MCP server"
+    TELL_IMAGE = "tells the agent to show an image with data in its URL"
+    HIDDEN = "is invisible to a reader"
+
+    # What a file is.
+    OPAQUE = "cannot be read"
+    EXECUTABLE = "is an executable binary"
+    ACTIVE = "contains a script that a viewer runs"
+    HOOK = "runs when it is installed or loaded"
+    TOOLS = "requests broad permissions"
+    EXPOSED = "contains a secret"
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    act: Act
+    #: Where, counted from 1 in the file that it was found in.
+    line: int
+    #: The code or words themselves, shortened.
+    text: str
+    host: str | None = None
+    host_class: HostClass | None = None
+    #: What exactly: a path, a program, a package, the kind of secret.
+    detail: str = ""
+    #: Words that a text speaks about, and does not say to its reader.
+    is_mention: bool = False
+
+
+class Role(StrEnum):
+    """How close a piece of a skill is to being obeyed or run."""
+
+    INSTRUCTION = "instruction"  #: the agent reads it as what it has to do
+    SCRIPT = "script"  #: code that the skill brings and runs
+    REFERENCE = "reference"  #: linked from the instructions
+    DOCUMENT = "document"  #: lies there, linked from nowhere
+    SAMPLE = "sample"  #: a test, fixture or evaluation
+    QUOTED = "quoted"  #: shown, not done: a table, a quote, an example of what is bad
+
+
+class Placed(msgspec.Struct, frozen=True, kw_only=True):
+    fact: Fact
+    path: str
+    role: Role
+    #: Counts paragraphs and lines of code, to say how near facts are; 0 where lines do.
+    row: int = 0
+
+    @property
+    def place(self) -> int:
+        return self.row or self.fact.line
+
+
+#: Enough to recognise the place, not so much that a report repeats the skill.
+MAX_TEXT = 300
+
+
+def storable(text: str) -> str:
+    """Spell out what is half a character: code may write it, but no record can hold it."""
+    if text.isascii():
+        return text
+    return text.encode(errors="backslashreplace").decode()
+
+
+@lru_cache(maxsize=16)  # thousands of facts may stand in one line, which may be long
+def shorten(text: str) -> str:
+    clean = " ".join(storable(text).split())
+    return clean if len(clean) <= MAX_TEXT else clean[: MAX_TEXT - 1] + "…"

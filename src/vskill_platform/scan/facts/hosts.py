@@ -1,0 +1,156 @@
+"""What kind of place a host is, and which hosts a text speaks of."""
+
+import ipaddress
+import re
+from enum import StrEnum
+from functools import cache, lru_cache
+
+from vskill_platform.scan.facts.data_files import load_data
+from vskill_platform.scan.facts.masked_hosts import MASKED_HOST
+from vskill_platform.scan.facts.registered_domain import registered_domain
+
+
+class HostClass(StrEnum):
+    PASTE = "paste"
+    DROP = "drop"
+    CALLBACK = "callback"
+    TUNNEL = "tunnel"
+    SHORTENER = "shortener"
+    DYNAMIC = "dynamic"
+    FREE = "free"
+    DRIVE = "drive"
+    CODE = "code"
+    REGISTRY = "registry"
+    INSTALLER = "installer"
+    SERVICE = "service"
+    ADDRESS = "address"  #: a public IP address instead of a name
+    ONION = "onion"
+    MASKED = "masked"  #: written so that it cannot be read
+    BORROWED = "borrowed"  #: somebody else's name with a well-known one in it
+    LOCAL = "local"  #: this machine or a private network
+    PLACEHOLDER = "placeholder"  #: a name that nobody can register
+    UNKNOWN = "unknown"
+
+
+#: Places where nobody vouches for what lies there.
+ANONYMOUS = frozenset(
+    {
+        HostClass.PASTE, HostClass.DROP, HostClass.CALLBACK, HostClass.TUNNEL,
+        HostClass.SHORTENER, HostClass.DYNAMIC, HostClass.ADDRESS, HostClass.ONION,
+        HostClass.MASKED, HostClass.BORROWED,
+    }
+)  # fmt: skip
+#: Hosts whose owner answers for what is there, or that are this machine.
+VOUCHED_FOR = frozenset(
+    {HostClass.CODE, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.SERVICE, HostClass.LOCAL}
+)
+_URL = re.compile(
+    r"(?P<scheme>https?|ftp|wss?|tcp)(?:://|:\\/\\/|\[:\]//)(?:[^\s/@\"'<>]{1,200}@)?"
+    r"(?P<host>\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>\\\]\[(){}|^`,;$]{1,253})(?::\d{1,5})?",
+    re.IGNORECASE,
+)
+#: Names that nobody can register: set aside by RFC 2606 and 6761, or with an underscore in them.
+_PLACEHOLDERS = re.compile(
+    r"(?:^|\.)(?:example|invalid|test|localdomain)$|(?:^|\.)example\.(?:com|org|net)$"
+    r"|_[^.]*\.[a-z0-9-]+$"
+)
+
+
+def hosts_in(text: str) -> list[str]:
+    """Return the hosts of all URLs in *text*, in order."""
+    if "//" not in text and "\\/" not in text:  # as in most
+        return []
+    return [found["host"].lower().rstrip(".*") for found in _URL.finditer(text)]
+
+
+@lru_cache(maxsize=4096)
+def classify_host(host: str) -> HostClass:
+    address = _address(host)
+    if address is not None:
+        return _classify_address(address)
+    by_shape = _classify_shape(host)
+    if by_shape is not None:
+        return by_shape
+    known = _known_hosts()
+    labels = host.split(".")
+    for start in range(len(labels) - 1):  # the longest name that we know decides
+        found = known.get(".".join(labels[start:]))
+        if found:
+            return found
+    return HostClass.BORROWED if _borrows_a_name(host) else HostClass.UNKNOWN
+
+
+_OFFICIAL = re.compile(
+    r"https://raw\.githubusercontent\.com/(?P<repo>[\w-]+/[\w-]+)/"
+    r"(?:refs/(?:heads|tags)/)?(?:main|master|HEAD|v?\d{1,4}(?:\.\d{1,4}){0,3})/(?:[\w-][\w.-]*/){0,6}[\w-][\w.-]*",
+    re.IGNORECASE,
+)
+
+
+def is_official_installer(url: str) -> bool:
+    """Tell that a URL leads to the installer that a well-known project offers in its own repo."""
+    found = _OFFICIAL.fullmatch(url)
+    return found is not None and found["repo"].lower() in _official_repos()
+
+
+@cache
+def _official_repos() -> frozenset[str]:
+    return frozenset(load_data("hosts.toml")["official"]["repos"])
+
+
+def _borrows_a_name(host: str) -> bool:
+    """Say whether somebody registered a well-known name with something added to it."""
+    domain = registered_domain(host)
+    label = domain.partition(".")[0]
+    return any(
+        name in label and label != name and domain not in owned
+        for name, owned in _known_names().items()
+    )
+
+
+@cache
+def _known_names() -> dict[str, frozenset[str]]:
+    return {
+        name: frozenset(owned) for name, owned in load_data("hosts.toml")["borrowed"]["of"].items()
+    }
+
+
+def _classify_shape(host: str) -> HostClass | None:
+    """Say what a host is if its name alone tells."""
+    if host == "localhost" or host.endswith((".local", ".localhost", ".internal", ".lan")):
+        return HostClass.LOCAL
+    if host.endswith(".onion"):
+        return HostClass.ONION
+    if MASKED_HOST in host:
+        return HostClass.MASKED
+    is_placeholder = _PLACEHOLDERS.search(host) or "." not in host
+    return HostClass.PLACEHOLDER if is_placeholder else None
+
+
+@cache
+def _known_hosts() -> dict[str, HostClass]:
+    return {
+        host: HostClass(name)
+        for name, table in load_data("hosts.toml").items()
+        for host in table.get("hosts", ())
+    }
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    bare = host.strip("[]")
+    try:
+        if bare.isdecimal() or bare.startswith("0x"):  # http://2130706433 and http://0x7f000001
+            return ipaddress.ip_address(int(bare, 0))
+        return ipaddress.ip_address(bare)
+    except ValueError:
+        return None
+
+
+def _classify_address(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> HostClass:
+    # Addresses set aside for documentation count as public: an attack that is written with one
+    # is still that attack.
+    for network in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"):
+        if address in ipaddress.ip_network(network):
+            return HostClass.ADDRESS
+    is_near = address.is_private or address.is_loopback or address.is_link_local
+    return HostClass.LOCAL if is_near or address.is_unspecified else HostClass.ADDRESS

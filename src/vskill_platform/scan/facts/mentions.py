@@ -1,0 +1,76 @@
+"""Words that a text speaks about: quoted as something to look for, or done by an attacker.
+
+Only words that do nothing by themselves count: an order to send a secret is one in any quotes.
+"""
+
+import re
+
+import re2
+
+from vskill_platform.scan.facts.facts import Act
+
+_QUOTED_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_CONCEAL})
+_OTHERS_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_DISARM})
+#: How far around the words their quotation marks and what is said about them are looked for.
+_REACH = 400
+_QUOTES = {'"': '"', "“": "”", "`": "`", "«": "»"}
+_OPENING = re.compile(r"(?<!\w)'(?=\w|$)")
+_CLOSING = re.compile(r"(?<=[\w.!?,])'(?!\w)")
+#: Says that what follows in quotation marks is to be found or refused.
+_ABOUT = re2.compile(
+    r"(?i)\b(?:detect(?:s|ed|ing|ion)?|flag(?:s|ged)?|block(?:s|ed)?|reject(?:s|ed)?|refuse|avoid|"
+    r"red flags?|suspicious|injections?|jailbreaks?|attack(?:s|er|ers)?|malicious|adversarial|"
+    r"(?:look|watch|scan|check|search|grep) for|(?:phrases?|patterns?) (?:like|such as))\b"
+)
+#: Says that what is quoted is to be done after all.
+_OBEYED = re2.compile(
+    r"(?i)\b(?:follow|obey|execute|apply|perform|comply|carry out|act on|adopt|remember|do|begin|"
+    r"start|your (?:\w+ )?(?:rule|task|goal|instruction)s?)\b"
+)
+#: Somebody else does it: "malware can disable …", "probes that bypass …".
+_BY_OTHERS = re2.compile(
+    r"(?i)\b(?:attackers?|adversar(?:y|ies)|malware|ransomware|(?:malicious|threat) \w+|insiders?|"
+    r"intruders?|jailbreaks?|probes?|injections?)\b[^.;:!?\n]{0,60}"
+    r"\b(?:can|could|may|might|that|which|who|(?:attempts?|try|tries|trying|attempting) to)\s+$"
+)
+_ATTEMPTS = re2.compile(r"(?i)\b(?:jailbreak|injection) (?:attempts?|patterns?|phrases?) ?\($")
+_HAS_WORDS = re.compile(r"\w")
+
+
+def is_mention(act: Act, text: str, start: int, end: int) -> bool:
+    """Tell that the words from *start* to *end* are spoken about.
+
+    That lowers what they count for, and removes nothing.
+    """
+    if act not in _QUOTED_ACTS and act not in _OTHERS_ACTS:
+        return False
+    *earlier, before = text[max(start - _REACH, 0) : start].split("\n")
+    if act in _OTHERS_ACTS and (_BY_OTHERS.search(before) or _ATTEMPTS.search(before)):
+        return True
+    after = text[end : end + _REACH].partition("\n")[0]
+    if act not in _QUOTED_ACTS or not _is_quoted(before, text[end - 1 : end] + after):
+        return False
+    said = before if _HAS_WORDS.search(before) else _introduction(earlier)
+    return _ABOUT.search(said) is not None and not _OBEYED.search(f"{said}\n{after}")
+
+
+def _introduction(earlier: list[str]) -> str:
+    """Return the line that introduces a list of quotations."""
+    for line in reversed(earlier):
+        if line.rstrip().endswith(":"):
+            return line
+        if line.strip() and not line.lstrip(" -*+0123456789.").startswith((*_QUOTES, "'")):
+            break
+    return ""
+
+
+def _is_quoted(before: str, after: str) -> bool:
+    """Tell that quotation marks are open before the words and closed behind them."""
+    if len(_OPENING.findall(before)) > len(_CLOSING.findall(before)) and _CLOSING.search(after):
+        return True
+    for opening, closing in _QUOTES.items():
+        count = before.count(opening)
+        is_open = count % 2 == 1 if opening == closing else count > before.count(closing)
+        if is_open and closing in after:
+            return True
+    return False

@@ -1,0 +1,85 @@
+"""Packages whose name is made to be taken for another one that everybody knows."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+import msgspec
+
+from vskill_platform.model.lookalike import is_one_slip_apart
+from vskill_platform.scan.facts.data_files import load_data
+from vskill_platform.scan.facts.facts import Act, Placed
+
+_REGISTRIES = {
+    "pypi": "pip pip3 pipx uv uvx poetry pdm rye easy_install",
+    "npm": "npm npx pnpm pnpx yarn bun bunx",
+}
+_REGISTRY_OF = {name: registry for registry, names in _REGISTRIES.items() for name in names.split()}
+_NAME = re.compile(r"(?:@[\w.-]+/)?[A-Za-z0-9][\w.-]*")
+_SEPARATORS = re.compile(r"[-_.]+")
+#: What a name is given to look like the better one of two.
+_AFFIXES = re.compile(r"-(?:official|original|latest|secure|patched|fixed|stable)$")
+#: Shorter names are near each other by chance.
+_MIN_CHARACTERS = 5
+
+
+class _Names(msgspec.Struct, frozen=True):
+    popular: frozenset[str]
+    neighbours: frozenset[str]
+    #: By their parts in order, and without what stands between the parts.
+    by_parts: dict[tuple[str, ...], str]
+    by_letters: dict[str, str]
+
+
+def borrowed_names(facts: Iterable[Placed]) -> Iterator[Placed]:
+    """Yield a fact for each package that is installed under a borrowed name."""
+    for placed in facts:
+        if placed.fact.act is Act.INSTALL:
+            manager, _, packages = placed.fact.detail.rpartition(": ")
+            registry = _REGISTRY_OF.get(manager or "pip")
+            for package in packages.split() if registry else ():
+                if registry and (popular := looks_like(package, registry)):
+                    detail = f"{package} looks like {popular}"
+                    fact = msgspec.structs.replace(
+                        placed.fact, act=Act.INSTALL_LOOKALIKE, detail=detail
+                    )
+                    yield msgspec.structs.replace(placed, fact=fact)
+
+
+def looks_like(package: str, registry: str) -> str | None:
+    """Return the popular package that this one's name imitates."""
+    found = _NAME.match(package)
+    if found is None or found[0].startswith("@"):
+        return None
+    name = _SEPARATORS.sub("-", found[0].lower()).strip("-")
+    known = _names(registry)
+    if name in known.popular or name in known.neighbours or len(name) < _MIN_CHARACTERS:
+        return None
+    stem = _AFFIXES.sub("", name)
+    if stem != name and stem in known.popular:
+        return stem
+    same = known.by_letters.get(name.replace("-", "")) or known.by_parts.get(_parts(name))
+    return same or next(
+        (
+            other
+            for other in sorted(known.popular)
+            if len(other) >= _MIN_CHARACTERS and is_one_slip_apart(name, other)
+        ),
+        None,
+    )
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(sorted(name.split("-")))
+
+
+@cache
+def _names(registry: str) -> _Names:
+    table = load_data("packages.toml")[registry]
+    popular = [_SEPARATORS.sub("-", name) for name in table["popular"]]
+    return _Names(
+        popular=frozenset(popular),
+        neighbours=frozenset(table["neighbours"]),
+        by_parts={_parts(name): name for name in popular if "-" in name},
+        by_letters={name.replace("-", ""): name for name in popular},
+    )

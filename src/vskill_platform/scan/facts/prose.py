@@ -1,0 +1,301 @@
+"""What a text tells its reader to do, by the words it uses."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple, Protocol
+
+import re2
+
+from vskill_platform.scan.facts.data_files import load_data
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_host, hosts_in
+from vskill_platform.scan.facts.mentions import is_mention
+from vskill_platform.scan.facts.other_spellings import other_spellings
+from vskill_platform.scan.facts.paragraphs import CodeWords, Paragraphs, View
+from vskill_platform.scan.facts.pattern_set import PatternSet
+from vskill_platform.scan.facts.sensitive_paths import secrets_in
+from vskill_platform.scan.facts.words_in_code import words_in_code
+
+
+class _Lexicon(NamedTuple):
+    """What is looked for: acts, and the patterns that say each."""
+
+    acts: list[Act]
+    patterns: PatternSet
+
+
+@cache
+def _lexicon() -> _Lexicon:
+    tables = load_data("prose.toml")
+    words = tables["words"]
+    chosen = [
+        (Act[name], _expand(pattern, words))
+        for name, table in tables.items()
+        if table is not words
+        for pattern in _joined(table["patterns"])
+    ]
+    others = list(_of_other_languages(words))
+    groups = [[f"(?im){pattern}" for _, pattern in group] for group in (chosen, others)]
+    return _Lexicon([act for act, _ in chosen + others], PatternSet(*groups))
+
+
+def _joined(patterns: list[str]) -> Iterator[str]:
+    """Put patterns together into one; long ones stay apart, for the engine's memory is small."""
+    short = [pattern for pattern in patterns if "<secret>" not in pattern]
+    if short:
+        yield "|".join(short)
+    yield from (pattern for pattern in patterns if "<secret>" in pattern)
+
+
+@cache
+def _places_of(acts: frozenset[Act]) -> frozenset[int]:
+    return frozenset(place for place, act in enumerate(_lexicon().acts) if act in acts)
+
+
+#: A letter or digit of any script; what the engine calls a word is Latin.
+_LETTER = r"[\pL\pN_]"
+
+
+def _of_other_languages(common: dict[str, str]) -> Iterator[tuple[Act, str]]:
+    """Yield each pattern by itself: in one, they take the engine more memory than it has."""
+    tables = load_data("languages.toml")
+    languages = tables["words"].values()
+    for name, table in tables.items():
+        for pattern in table.get("patterns", ()):
+            is_general = "<send>" in pattern or "<secret>" in pattern
+            for words in languages if is_general else [{}]:
+                expanded = _expand(pattern, words).replace(r"\w", _LETTER)
+                yield Act[name], _expand(expanded, common)
+
+
+def _expand(pattern: str, words: dict[str, str]) -> str:
+    for name, meaning in words.items():
+        pattern = pattern.replace(f"<{name}>", meaning)
+    return pattern
+
+
+#: "Never bypass …" says the opposite of "bypass …"; a negation anywhere else changes nothing.
+_NEGATED = re2.compile(
+    r"(?i)(?:\b(?:never|not|cannot|avoid|refuse to|don't|doesn't|won't|can't|n't)\s+(?:ever\s+)?)$"
+)
+_NEGATION_REACH = 16
+_NEGATABLE = frozenset(
+    {
+        Act.TELL_OVERRIDE, Act.TELL_DISARM, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_SEND,
+        Act.TELL_ASK_SECRET, Act.TELL_WIPE, Act.TELL_SHELL, Act.TELL_PAY, Act.TELL_RUN,
+    }
+)  # fmt: skip
+#: "Never silently fall back" asks for the opposite of hiding.
+_HIDDEN_WAY = re.compile(r"\w+ly\b")
+#: "Do not tell users to run it" is about what users do, not about what they know.
+_FOR_USERS = re.compile(
+    r" (?:to|how to) (?:run|use|install|open|click|copy|paste|edit|restart|upgrade|go|check|"
+    r"contact|visit|execute|type|manually|do|try|create|set|add|download)\b"
+)
+
+_DOWNLOAD = re2.compile(
+    r"(?i)\b(?:download(?:ed|s|ing)?|get it|grab|install(?:ed|s|er|ing|ation)?|visit|obtain|fetch|"
+    r"setup file|go to|navigate to|open|available (?:at|from|here))\b"
+)
+#: A line that offers a program, not a page to read.
+_SETUP = re2.compile(
+    r"(?i)\bdownload (?:and|&) (?:install|run)\b|"
+    r"\binstall(?:er|ation)? (?:it )?(?:from|file|package)\b|"
+    r"\b(?:for|on) (?:windows|mac ?os)\b"
+)
+_ARTEFACT = re.compile(
+    r"\.(?:zip|rar|7z|exe|msi|dmg|pkg|app|deb|rpm|appimage|jar|scr|bat|ps1|iso|tar\.gz|tgz|apk)\b"
+    r"|/releases/download/|/snippets/|/raw/",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"https?://[^\s)\]\"'`<>]+")
+_BLANK = re.compile(r"\s*")
+#: How often the same is counted in one line: some rules need it twice, none more often.
+_MAX_IN_A_LINE = 3
+#: Images and scripts are read with their marks.
+_MARKED = frozenset({Act.TELL_IMAGE, Act.TELL_PLANT})
+
+
+#: What words inside of code can tell an agent that reads it; the rest is said by the code itself.
+TOLD_BY_CODE = frozenset(
+    {
+        Act.TELL_OVERRIDE,
+        Act.TELL_CONCEAL,
+        Act.TELL_LEAK,
+        Act.TELL_AUTHORITY,
+        Act.TELL_DISARM,
+        Act.TELL_IMAGE,
+        Act.TELL_LOCK,
+        Act.TELL_MINE,
+        Act.TELL_RECORD,
+    }
+)
+
+
+class _Text(Protocol):
+    """A text whose views lead back to its lines."""
+
+    def line_at(self, view: View, position: int) -> int: ...
+
+    def lines_between(self, view: View, start: int, end: int) -> str: ...
+
+
+def read_prose(part: Paragraphs) -> list[Fact]:
+    """Return what paragraphs tell their reader, also in other spellings."""
+    facts = _read_as_spelled(part)
+    for text in other_spellings(part.text):
+        known = {(fact.act, fact.line, fact.host) for fact in facts}
+        others = _read_as_spelled(Paragraphs(text, part.first_line))
+        facts += [fact for fact in others if (fact.act, fact.line, fact.host) not in known]
+    return facts
+
+
+def _read_as_spelled(part: Paragraphs) -> list[Fact]:
+    plain = part.plain
+    places = _find(plain.text, None)
+    places += [(Act.TELL_SECRET, start, start + 1) for start in secrets_in(plain.text)]
+    facts = _facts_at(part, plain, places)
+    if part.unlinked and (others := _find(part.unlinked.text, None)):
+        known = {(fact.act, fact.line, fact.host) for fact in facts}
+        found = _facts_at(part, part.unlinked, others)
+        facts += [fact for fact in found if (fact.act, fact.line, fact.host) not in known]
+    marked = part.marked
+    if "![" in marked.text or "<script" in marked.text:
+        facts += _facts_at(part, marked, _find(marked.text, _MARKED))
+    return facts + _downloads(part)
+
+
+def read_words_in_code(text: str, first_line: int, only: frozenset[Act]) -> list[Fact]:
+    """Return what comments and strings inside of code tell their reader, by some acts."""
+    if not _lexicon().patterns.may_find(
+        text, _places_of(only)
+    ):  # nor could it once comments are joined
+        return []
+    code = CodeWords(text, first_line)
+    return _facts_at(code, code.view, _find(code.view.text, only))
+
+
+def read_told_in_code(text: str, first_line: int) -> list[Fact]:
+    """Return what comments, docstrings and printed strings tell whoever reads them."""
+    if not _lexicon().patterns.may_find(text, _places_of(frozenset(_lexicon().acts))):
+        return []
+    words = words_in_code(text)
+    return read_prose(Paragraphs(words, first_line)) if words.strip() else []
+
+
+def not_said_again(told: list[Fact], shown: list[Fact]) -> list[Fact]:
+    """Leave out what was read as shown words already: a rule may count how often it is said."""
+    known = {(fact.act, fact.line) for fact in shown}
+    return [fact for fact in told if (fact.act, fact.line) not in known]
+
+
+def _find(text: str, only: frozenset[Act] | None) -> list[tuple[Act, int, int]]:
+    acts, patterns = _lexicon()
+    places = None if only is None else _places_of(only)
+    return [
+        (acts[place], start, end)
+        for place, start, end in patterns.finds(text, places)
+        if not _says_otherwise(acts[place], text, start, end)
+    ]
+
+
+def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> list[Fact]:
+    """Make facts of places in a view; a line that says the same again and again is cut short.
+
+    A decoy must not stand for what follows it on its line, so facts are told apart by the hosts
+    they name and by whether they only speak about something.
+    """
+    known: dict[tuple[Act, int, str | None, bool], Fact] = {}
+    counts: Counter[tuple[Act, int]] = Counter()
+    facts = []
+    for act, start, end in places:
+        blank = _BLANK.match(view.text, start, end)
+        begin = min(blank.end() if blank else start, end - 1)
+        line = text.line_at(view, begin)
+        counts[act, line] += 1
+        if counts[act, line] <= _MAX_IN_A_LINE:
+            host = _least_trusted(hosts_in(view.text[begin:end]))
+            is_mentioned = is_mention(act, view.text, begin, end)
+            kind = (act, line, host, is_mentioned)
+            if kind not in known:
+                lines = text.lines_between(view, begin, end)
+                known[kind] = _fact(act, line, host, lines, is_mentioned=is_mentioned)
+            facts.append(known[kind])
+    return facts
+
+
+def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:
+    """Tell that what stands around the words turns their meaning round."""
+    if act is Act.TELL_CONCEAL:
+        if _FOR_USERS.match(text, end):
+            return True
+        if not _HIDDEN_WAY.match(text, start):
+            return False
+    elif act not in _NEGATABLE:
+        return False
+    return _NEGATED.search(text[max(start - _NEGATION_REACH, 0) : start]) is not None
+
+
+def _fact(act: Act, number: int, host: str | None, lines: str, *, is_mentioned: bool) -> Fact:
+    host = host or _least_trusted(hosts_in(lines))
+    return Fact(
+        act=act,
+        line=number,
+        text=shorten(lines),
+        host=host,
+        host_class=classify_host(host) if host else None,
+        is_mention=is_mentioned,
+    )
+
+
+def _least_trusted(hosts: list[str]) -> str | None:
+    """Return the first host that nobody vouches for, or else the first one."""
+    doubtful = (host for host in hosts if classify_host(host) not in VOUCHED_FOR)
+    return next(doubtful, hosts[0] if hosts else None)
+
+
+def _downloads(part: Paragraphs) -> list[Fact]:
+    """Return the links of paragraphs that tell to get something from them."""
+    view = part.shown
+    if "http" not in view.text:
+        return []
+    facts: list[Fact] = []
+    start = 0
+    plain = part.plain.text.split("\n")
+    unlinked = part.unlinked.text.split("\n") if part.unlinked else plain
+    for paragraph, words, bare in zip(view.text.split("\n"), plain, unlinked, strict=True):
+        if "http" in paragraph:
+            facts += _links_in(part, paragraph, bare.strip() or words, start)
+        start += len(paragraph) + 1
+    return facts
+
+
+def _links_in(part: Paragraphs, paragraph: str, words: str, start: int) -> list[Fact]:
+    is_setup = _SETUP.search(words) is not None
+    is_told = is_setup or _DOWNLOAD.search(words) is not None
+    facts: dict[tuple[int, str, str], Fact] = {}
+    for link in _LINK.finditer(paragraph):
+        path = link[0].find("/", len("https://"))
+        is_file = path > 0 and _ARTEFACT.search(link[0], path) is not None
+        host = next(iter(hosts_in(link[0])), None)
+        host_class = classify_host(host) if host else None
+        is_file |= host_class is HostClass.DROP and path > 0
+        if host is None or not (is_told or is_file):
+            continue
+        if host_class is HostClass.LOCAL:
+            continue
+        detail = "file" if is_file else "setup" if is_setup else "page"
+        line = part.line_at(part.shown, start + link.start())
+        if (line, host, detail) not in facts:
+            lines = part.lines_between(part.shown, start + link.start(), start + link.end())
+            facts[line, host, detail] = Fact(
+                act=Act.TELL_DOWNLOAD,
+                line=line,
+                text=shorten(lines),
+                host=host,
+                host_class=host_class,
+                detail=detail,
+            )
+    return list(facts.values())

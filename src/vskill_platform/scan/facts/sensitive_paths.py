@@ -1,0 +1,83 @@
+"""Places on a machine that a skill has no business with: secrets, start-up, the agent's own."""
+
+import re
+from enum import StrEnum
+from functools import cache
+
+from vskill_platform.scan.facts.data_files import load_data
+from vskill_platform.scan.facts.pattern_set import Precheck
+
+
+class Secret(StrEnum):
+    SSH = "ssh keys"
+    CLOUD = "cloud credentials"
+    ENV_FILE = "an .env file"
+    BROWSER = "browser data"
+    WALLET = "a wallet"
+    KEYCHAIN = "a password store"
+    HISTORY = "shell history"
+    TOKENS = "saved tokens"
+    SKILL = "what a skill has saved"
+    AGENT = "the agent's own secrets"
+    SYSTEM = "system accounts"
+    METADATA = "cloud instance metadata"
+    MEMORY = "memory and identity files"
+
+
+class Sensitive(StrEnum):
+    AUTOSTART = "runs at start or on a timer"
+    SHELL_PROFILE = "runs in every shell"
+    SSH_ACCESS = "lets somebody log in"
+    GIT_HOOK = "runs at every commit"
+    AGENT_CONFIG = "changes what the agent is told or allowed"
+    SYSTEM = "belongs to the system"
+
+
+_DATA = load_data("places.toml")
+_SECRETS = tuple((Secret[name], "|".join(found)) for name, found in _DATA["secrets"].items())
+_SENSITIVE = tuple((Sensitive[name], "|".join(found)) for name, found in _DATA["sensitive"].items())
+_PRECHECK = Precheck(pattern for _, pattern in _SECRETS)
+#: Memory files are no secret by themselves, so a text may speak of them.
+_SPOKEN_OF = tuple(pattern for kind, pattern in _SECRETS if kind is not Secret.MEMORY)
+_ANY_SECRET = "(?m)" + "|".join(f"(?:{pattern})" for pattern in _SPOKEN_OF)
+
+
+def secret_in(text: str) -> Secret | None:
+    """Return which kind of secret a path or command speaks of."""
+    possible = (_SECRETS[place] for place in _PRECHECK.possible_in(text))
+    return next((kind for kind, pattern in possible if _compiled(pattern).search(text)), None)
+
+
+def secrets_in(text: str) -> list[int]:
+    """Return where in a longer text places of secrets are named."""
+    if not may_name_secrets(text):
+        return []
+    found, start = [], 0
+    pattern = _compiled(_ANY_SECRET)
+    for line in text.split("\n"):  # most lines name none, and looking closer takes long
+        if may_name_secrets(line):
+            found += [start + at.start() for at in pattern.finditer(line)]
+        start += len(line) + 1
+    return found
+
+
+def may_name_secrets(text: str) -> bool:
+    """Say quickly whether looking closer could find anything."""
+    possible = _PRECHECK.possible_in(text)
+    return any(_SECRETS[place][0] is not Secret.MEMORY for place in possible)
+
+
+def without_query(url: str) -> str:
+    """Cut off what a URL hands to its host: an address in there is a test input, not read here."""
+    return url.partition("?")[0]
+
+
+def sensitive_place_in(text: str) -> Sensitive | None:
+    """Return why writing to the path that *text* names would matter."""
+    return next((kind for kind, pattern in _SENSITIVE if _compiled(pattern).search(text)), None)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile what is needed: most places are never spoken of."""
+    return re.compile(pattern)

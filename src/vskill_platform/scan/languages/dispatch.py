@@ -1,0 +1,61 @@
+"""The only door between languages: which reader understands which, whoever asks.
+
+A shell command runs Python, a Python call runs a shell command: readers need each other. They all
+come here, and a reader is loaded when it is first needed: most skills use one or two of them.
+"""
+
+from collections.abc import Callable
+
+from vskill_platform.scan.facts.facts import Fact
+
+Reader = Callable[[str], list[Fact]]
+
+
+def read_shell(code: str) -> list[Fact]:
+    from vskill_platform.scan.languages.shell import read_shell as shell  # noqa: PLC0415 - above
+
+    return shell.read_shell(code)
+
+
+def read_python(code: str) -> list[Fact]:
+    from vskill_platform.scan.languages.python import read_python as python  # noqa: PLC0415 - above
+
+    return python.read_python(code)
+
+
+def read_javascript(code: str, *, typescript: bool = False) -> list[Fact]:
+    from vskill_platform.scan.languages.javascript import (  # noqa: PLC0415 - see above
+        read_javascript as javascript,
+    )
+
+    return javascript.read_javascript(code, typescript=typescript)
+
+
+def read_typescript(code: str) -> list[Fact]:
+    return read_javascript(code, typescript=True)
+
+
+def read_powershell(code: str) -> list[Fact]:
+    from vskill_platform.scan.languages.powershell import (  # noqa: PLC0415 - see above
+        read_powershell as powershell,
+    )
+
+    return powershell.read_powershell(code)
+
+
+#: What a fence or a file may say that it is written in.
+_NAMES: dict[Reader, str] = {
+    read_python: "python py python3",
+    read_shell: "shell bash sh zsh console shellsession terminal text txt dockerfile makefile",
+    read_javascript: "javascript js jsx node",
+    read_typescript: "typescript ts tsx",
+    read_powershell: "powershell ps1 pwsh bat cmd batch",
+}
+_READERS: dict[str, Reader] = {
+    name: reader for reader, names in _NAMES.items() for name in names.split()
+} | {"": read_shell}
+
+
+def reader_of(language: str) -> Reader | None:
+    """Return the reader of what a file or fence says it is written in."""
+    return _READERS.get(language)

@@ -1,0 +1,173 @@
+"""Containers opened in memory, within bounds: what is in them, or why that cannot be known."""
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
+from typing import IO, cast
+
+import msgspec
+
+from vskill_platform.base.bounded_tar import bounded_headers
+from vskill_platform.scan.read.magic import FileType, file_type
+
+MAX_MEMBERS = 2_000
+#: What may come out of all containers of a skill together.
+MAX_UNPACKED_BYTES = 20 * 1024 * 1024
+#: How many bytes may come out for each that went in; below the other number any ratio will do.
+MAX_RATIO = 100
+HARMLESS_BYTES = 1024 * 1024
+#: An archive in an archive in an archive; nobody else goes deeper.
+MAX_DEPTH = 3
+#: A stream that needs more memory to be read is made for that.
+_MAX_WINDOW_BYTES = 64 * 1024 * 1024
+
+#: For long names and other metadata about a member; no archive needs more.
+_MAX_HEADER_BYTES = 8 * 1024
+#: What the readers raise when a container is not what it says; hostile headers nest, too.
+_UNREADABLE = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError,
+    NotImplementedError, RuntimeError, ValueError, LookupError, OverflowError, MemoryError,
+)  # fmt: skip
+#: What a name ends with while its content is compressed, and what without that.
+_SUFFIXES = {
+    ".gz": "", ".tgz": ".tar", ".bz2": "", ".tbz2": ".tar", ".xz": "", ".txz": ".tar",
+}  # fmt: skip
+
+
+class Sealed(Exception):
+    """A container that cannot be read to its end; *detail* is the word that rules look for."""
+
+    def __init__(self, text: str, detail: str) -> None:
+        super().__init__(text)
+        self.detail = detail
+
+
+class Member(msgspec.Struct, frozen=True):
+    name: str
+    raw: bytes = b""
+    #: Why it is not to be trusted or could not be read, and the word for it; empty if all is well.
+    flaw: str = ""
+    detail: str = ""
+
+
+class Room:
+    """How much may still come out of the containers of one skill."""
+
+    def __init__(self) -> None:
+        self._members = MAX_MEMBERS
+        self._bytes = MAX_UNPACKED_BYTES
+
+    def take(self, content: IO[bytes], packed_bytes: int) -> bytes:
+        """Read one member whole; all that came out before counts as well."""
+        most = min(self._bytes, max(packed_bytes * MAX_RATIO, HARMLESS_BYTES))
+        raw = content.read(most + 1)
+        self._members -= 1
+        if len(raw) > most or self._members < 0:
+            raise Sealed("an archive that holds far more than can be read", "cut")
+        self._bytes -= len(raw)
+        return raw
+
+
+def open_container(path: str, kind: FileType, raw: bytes, room: Room) -> Iterator[Member]:
+    """Yield what is in a container; raise Sealed where that ends too early."""
+    try:
+        if kind is FileType.ZIP:
+            yield from _zip_members(raw, room)
+        elif kind is FileType.TAR:
+            yield from _tar_members(raw, room)
+        else:
+            yield from _unpacked(path, _STREAMS[kind], raw, room)
+    except _UNREADABLE as error:
+        raise Sealed("an archive that cannot be read", "broken") from error
+
+
+def _zip_members(raw: bytes, room: Room) -> Iterator[Member]:
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        infos = archive.infolist()
+        if min((info.header_offset for info in infos), default=0):
+            yield Member("", flaw="an archive that hangs behind another one", detail="broken")
+        for info in infos:
+            if info.flag_bits & 1:
+                yield Member(info.filename, flaw="an encrypted archive", detail="encrypted")
+            elif not info.is_dir():
+                with archive.open(info) as content:
+                    yield _member(info.orig_filename, room.take(content, len(raw)))
+
+
+def _tar_members(raw: bytes, room: Room) -> Iterator[Member]:
+    with tarfile.open(fileobj=io.BytesIO(raw), mode="r:", tarinfo=_Header) as archive:
+        for number, info in enumerate(archive):
+            if number >= MAX_MEMBERS:
+                raise Sealed("an archive that holds far more than can be read", "cut")
+            if info.issym() or info.islnk():
+                yield _member(info.name, b"", target=info.linkname)
+            elif info.isreg() and not info.issparse() and (content := archive.extractfile(info)):
+                yield _member(info.name, room.take(content, len(raw)))
+            elif not info.isdir():
+                yield Member(
+                    info.name, flaw="an archive with a special file in it", detail="broken"
+                )
+        if raw[archive.offset :].strip(b"\0"):  # a broken header ends it here, but not everywhere
+            raise Sealed("an archive that goes on behind its end", "broken")
+
+
+_Header = bounded_headers(
+    _MAX_HEADER_BYTES,
+    lambda: Sealed("an archive with a header made to exhaust its reader", "broken"),
+)
+
+
+def _unpacked(
+    path: str, stream: Callable[[bytes], IO[bytes]], raw: bytes, room: Room
+) -> Iterator[Member]:
+    """Undo one compression; an archive below it belongs to the same container."""
+    name = PurePosixPath(path).name
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix in _SUFFIXES:
+        name = name[: -len(suffix)] + _SUFFIXES[suffix]
+    with stream(raw) as content:
+        plain = room.take(content, len(raw))
+    if file_type(plain, name) is FileType.TAR:
+        yield from _tar_members(plain, room)
+    else:
+        yield Member(name or "content", plain)
+
+
+def _xz(raw: bytes) -> IO[bytes]:
+    """Unpack here: the file interface of lzma has no bound for memory."""
+    out = io.BytesIO()
+    while raw:
+        stream = lzma.LZMADecompressor(memlimit=_MAX_WINDOW_BYTES)
+        out.write(stream.decompress(raw, MAX_UNPACKED_BYTES + 1 - out.tell()))
+        if out.tell() > MAX_UNPACKED_BYTES:
+            break
+        if not stream.eof:
+            raise EOFError
+        raw = stream.unused_data.lstrip(b"\0")
+    out.seek(0)
+    return out
+
+
+_STREAMS: dict[FileType, Callable[[bytes], IO[bytes]]] = {
+    FileType.GZIP: lambda raw: cast("IO[bytes]", gzip.GzipFile(fileobj=io.BytesIO(raw))),
+    FileType.BZIP2: lambda raw: bz2.BZ2File(io.BytesIO(raw)),
+    FileType.XZ: _xz,
+}
+
+
+def _member(name: str, raw: bytes, *, target: str = "") -> Member:
+    """Keep what would be written outside of the folder that the container is unpacked to."""
+    leads_out = next((path for path in (name, target) if _leads_out(path)), None)
+    flaw = f"an archive that writes outside of itself: {leads_out}" if leads_out else ""
+    return Member(name, raw, flaw=flaw, detail="broken" if flaw else "")
+
+
+def _leads_out(name: str) -> bool:
+    path = PurePosixPath(name.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts or name[1:2] == ":"

@@ -1,0 +1,66 @@
+"""How large a published skill may be, and which names its files may have."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from vskill_platform.model.verdict import Finding, Severity
+from vskill_platform.scan.facts.facts import storable
+from vskill_platform.scan.read.walk_folder import FoundFile
+
+MAX_FILES = 1_000
+MAX_FILE_BYTES = 10 * 1024 * 1024
+#: With room to spare below the largest value that an engine keeps.
+MAX_TOTAL_BYTES = 20 * 1024 * 1024
+#: What every archive format and file system takes.
+MAX_PATH_CHARACTERS = 200
+#: Names that Windows reads as a device, or as another name: a trailing dot or space, a stream.
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?$", re.IGNORECASE)
+_ALTERED = re.compile(r"[. ]$|[:<>\"|?*\x00-\x1f\\]|^ ")
+
+
+def check_limits(found: Iterable[FoundFile]) -> Iterator[Finding]:
+    """Yield what is too much of the files of a skill; a link counts as what it leads to."""
+    ordered = sorted(found, key=lambda file: file.name.split("/"))
+    sizes = {storable(file.name): file.size for file in ordered}
+    if len(sizes) > MAX_FILES:
+        yield _too_much(f"There are {len(sizes):,} files, {MAX_FILES:,} is the limit.", None)
+    if (total := sum(sizes.values())) > MAX_TOTAL_BYTES:
+        yield _too_much(f"All files have {total:,} bytes, {MAX_TOTAL_BYTES:,} is the limit.", None)
+    for name, size in sizes.items():
+        if size > MAX_FILE_BYTES:
+            yield _too_much(f"{name} has {size:,} bytes, {MAX_FILE_BYTES:,} is the limit.", name)
+        if len(name.encode()) > MAX_PATH_CHARACTERS:
+            yield _too_much(f"A path has more than {MAX_PATH_CHARACTERS} bytes.", name)
+
+
+def check_names(found: Iterable[FoundFile]) -> Iterator[Finding]:
+    """Yield names that another system takes for something else, or for another file's name."""
+    known: dict[str, str] = {}
+    for name in sorted(storable(file.name) for file in found):
+        parts = name.split("/")
+        if any(_DEVICE.match(part) or _ALTERED.search(part) for part in parts):
+            yield _bad_name(f"{name} is not a valid name on Windows.", name)
+        folded = unicodedata.normalize("NFC", name).casefold()
+        if (other := known.setdefault(folded, name)) != name:
+            yield _bad_name(f"{name} and {other} are one file on some systems.", name)
+
+
+def _bad_name(message: str, file: str) -> Finding:
+    return Finding(
+        rule="LIM-003",
+        severity=Severity.HIGH,
+        message=message,
+        fix="Rename the file: use letters, digits, dots, hyphens and underscores.",
+        file=file,
+    )
+
+
+def _too_much(message: str, file: str | None) -> Finding:
+    return Finding(
+        rule="LIM-001",
+        severity=Severity.HIGH,
+        message=message,
+        fix="Leave out what the skill does not need; link large files instead of shipping them.",
+        file=file,
+    )

@@ -1,0 +1,199 @@
+"""Putting facts together: a rule holds where all the facts it needs stand close enough."""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import accumulate
+
+import msgspec
+
+from vskill_platform.model.verdict import FindingKind, Severity
+from vskill_platform.scan.facts.facts import Act, Placed, Role
+from vskill_platform.scan.rules.rules import Need, Rule
+
+#: How many steps each role lowers a severity by.
+_CLOSENESS = {
+    Role.INSTRUCTION: 0,
+    Role.SCRIPT: 0,
+    Role.REFERENCE: 1,
+    Role.DOCUMENT: 1,
+    Role.SAMPLE: 2,
+    Role.QUOTED: 1,
+}
+_SHOWING_LOWERS = {
+    **_CLOSENESS,
+    Role.REFERENCE: 2,
+    Role.DOCUMENT: 2,
+    Role.QUOTED: 3,
+    Role.SAMPLE: 3,
+}
+#: Farther apart than any two lines.
+_ANYWHERE = 1_000_000_000
+_SEVERITIES = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW, Severity.INFO)
+#: How many steps a fact lowers a rule by where its role is not one that the rule names.
+_OFF_ROLE_STEPS = 2
+#: No context lowers a severity below its floor. The author of a skill writes the context, so a
+#: critical rule always leads to a review, and no finding disappears.
+_FLOORS = {Severity.CRITICAL: Severity.MEDIUM, Severity.INFO: Severity.INFO}
+#: Files that the instructions name, and words in scripts: an agent that works with the skill reads
+#: them. Outside of skills about security, a rule about danger is not lowered below medium there.
+_READ_ROLES = frozenset({Role.REFERENCE})
+_DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
+
+
+class Match(msgspec.Struct, frozen=True, kw_only=True):
+    rule: Rule
+    #: The facts that it was put together from, the deciding one first.
+    facts: tuple[Placed, ...]
+    severity: Severity
+    #: Why the severity is lower than the rule's; empty if it is not.
+    lowered: str = ""
+
+
+def apply_rules(
+    rules: Iterable[Rule], facts: list[Placed], *, is_about_security: bool = False
+) -> list[Match]:
+    """Return one match for each rule and file, the gravest.
+
+    A skill about attack and defence shows much that it does not do: there, what is shown counts
+    for less. That says nothing about what it does, which counts as everywhere.
+    """
+    steps = _SHOWING_LOWERS if is_about_security else _CLOSENESS
+    by_file: dict[str, dict[Act, list[Placed]]] = defaultdict(lambda: defaultdict(list))
+    for placed in facts:
+        by_file[placed.path][placed.fact.act].append(placed)
+    names = {act.name for acts in by_file.values() for act in acts}
+    matches = []
+    for rule in rules:
+        if names.isdisjoint(rule.needs[0].act):  # as for nearly every rule
+            continue
+        for acts in by_file.values():
+            found = _best(_matches(rule, acts, steps, in_full=True))
+            found = found or _best(_matches(rule, acts, steps, in_full=False))
+            if found:
+                matches.append(found)
+    return matches
+
+
+def lower(severity: Severity, steps: int) -> Severity:
+    """Return the severity *steps* lower, but never below its floor."""
+    floor = _FLOORS.get(severity, Severity.LOW)
+    place = min(_SEVERITIES.index(severity) + steps, _SEVERITIES.index(floor))
+    return _SEVERITIES[place]
+
+
+def _matches(
+    rule: Rule, acts: dict[Act, list[Placed]], steps: dict[Role, int], *, in_full: bool
+) -> Iterable[Match]:
+    """Yield where the rule holds; *in_full* looks only at facts that lower nothing.
+
+    Those are tried first: otherwise a decoy nearby, in a place that counts for less, would stand
+    in for the fact that counts.
+    """
+    first, *others = rule.needs
+
+    def candidates_for(need: Need) -> list[Placed]:
+        found = _candidates(need, acts)
+        return [one for one in found if not (in_full and _steps_of(need, one, steps))]
+
+    candidates = candidates_for(first)
+    if not candidates:
+        return
+    wanted = [_Neighbours(candidates_for(need), need.at_least) for need in others]
+    alike = _Neighbours(candidates, first.at_least) if first.at_least > 1 else None
+    within = rule.within or _ANYWHERE
+    for placed in candidates:
+        near = [neighbours.nearest(placed, within) for neighbours in wanted]
+        if any(item is None for item in near) or (alike and not alike.are_enough(placed, within)):
+            continue
+        chosen = (placed, *(item for item in near if item))
+        severity, lowered = _weigh(rule, chosen, steps)
+        yield Match(rule=rule, facts=chosen, severity=severity, lowered=lowered)
+
+
+def _candidates(need: Need, acts: dict[Act, list[Placed]]) -> Iterable[Placed]:
+    for act in need.acts():
+        for placed in acts.get(act, ()):
+            if _fits(need, placed):
+                yield placed
+
+
+def _fits(need: Need, placed: Placed) -> bool:
+    fact = placed.fact
+    if need.hosts and fact.host_class not in need.host_classes():
+        return False
+    if need.not_hosts and fact.host_class in need.excluded_classes():
+        return False
+    if need.no_host and fact.host is not None:
+        return False
+    return not need.detail or any(word in fact.detail for word in need.detail)
+
+
+def _steps_of(need: Need, placed: Placed, steps: dict[Role, int]) -> int:
+    """Return how many steps the place of a fact lowers a rule by."""
+    is_off = bool(need.roles) and placed.role not in need.roles
+    return max(steps[placed.role], _OFF_ROLE_STEPS if is_off else 0)
+
+
+class _Neighbours:
+    """Facts by their lines: a hostile text states thousands, so none is looked at in vain."""
+
+    def __init__(self, candidates: Iterable[Placed], at_least: int = 1) -> None:
+        self._at_least = at_least
+        self._by_line: dict[int, list[tuple[int, Placed]]] = defaultdict(list)
+        for number, candidate in enumerate(candidates):
+            self._by_line[candidate.place].append((number, candidate))
+        self._lines = sorted(self._by_line)
+        self._counts = [0, *accumulate(len(self._by_line[line]) for line in self._lines)]
+
+    def are_enough(self, placed: Placed, within: int) -> bool:
+        """Say whether as many facts are near as the rule needs."""
+        line = placed.place
+        first = bisect_left(self._lines, line - within)
+        behind = bisect_right(self._lines, line + within)
+        return self._counts[behind] - self._counts[first] >= self._at_least
+
+    def nearest(self, placed: Placed, within: int) -> Placed | None:
+        """Return the nearest other fact; of several, the one that was found last."""
+        if self._at_least > 1 and not self.are_enough(placed, within):
+            return None
+        line = placed.place
+        if here := self._last_at(line, placed):
+            return here[1]
+        place = bisect_left(self._lines, line)
+        after = place + 1 if line in self._by_line else place
+        around = [self._lines[at] for at in (place - 1, after) if 0 <= at < len(self._lines)]
+        distance = min((abs(near - line) for near in around), default=within + 1)
+        if distance > within:
+            return None
+        found = [self._by_line[near][-1] for near in around if abs(near - line) == distance]
+        return max(found, key=lambda item: item[0])[1]
+
+    def _last_at(self, line: int, placed: Placed) -> tuple[int, Placed] | None:
+        there = self._by_line.get(line, ())
+        return next((item for item in reversed(there) if item[1] is not placed), None)
+
+
+def _weigh(rule: Rule, facts: tuple[Placed, ...], steps: dict[Role, int]) -> tuple[Severity, str]:
+    """Lower the severity by the role of what was found."""
+    if rule.is_firm:
+        return rule.severity, ""
+    placed = zip(rule.needs, facts, strict=True)
+    count, role = max((_steps_of(need, one, steps), one.role) for need, one in placed)
+    severity = lower(rule.severity, count)
+    if _is_read(rule, role, steps) and severity in {Severity.LOW, Severity.INFO}:
+        severity = Severity.MEDIUM
+    return severity, f"role={role}" if severity is not rule.severity else ""
+
+
+def _is_read(rule: Rule, role: Role, steps: dict[Role, int]) -> bool:
+    """Tell that an agent that uses the skill comes across what a rule has found."""
+    is_shown = steps is _SHOWING_LOWERS
+    is_serious = rule.severity not in {Severity.LOW, Severity.INFO}
+    names_scripts_only = all(need.roles == [Role.SCRIPT] for need in rule.needs)
+    has_right_kind = rule.kind in _DANGER and is_serious and not names_scripts_only
+    return role in _READ_ROLES and not is_shown and has_right_kind
+
+
+def _best(matches: Iterable[Match]) -> Match | None:
+    return min(matches, key=lambda match: _SEVERITIES.index(match.severity), default=None)

@@ -1,0 +1,75 @@
+"""The rules: data that say which facts together mean what. One rule set, one version."""
+
+from functools import cache
+
+import msgspec
+
+from vskill_platform.model.verdict import FindingKind, Severity
+from vskill_platform.scan.facts.data_files import load_data
+from vskill_platform.scan.facts.facts import Act, Role
+from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass
+
+
+class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One fact that a rule needs; an empty list means any."""
+
+    #: Names of acts; any of them will do.
+    act: list[str]
+    hosts: list[str] = []
+    not_hosts: list[str] = []
+    #: Only where no host could be read.
+    no_host: bool = False
+    detail: list[str] = []
+    #: How many such facts there must be.
+    at_least: int = 1
+    #: Where it counts in full; anywhere else it lowers the severity, and the finding stays.
+    roles: list[Role] = []
+
+    def acts(self) -> tuple[Act, ...]:
+        return _acts(tuple(self.act))
+
+    def host_classes(self) -> frozenset[HostClass]:
+        return _classes(tuple(self.hosts))
+
+    def excluded_classes(self) -> frozenset[HostClass]:
+        return _classes(tuple(self.not_hosts))
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: str
+    title: str
+    #: What it is called in the field, such as "prompt injection" or "persistence".
+    category: str
+    kind: FindingKind
+    severity: Severity
+    needs: list[Need]
+    #: How many lines apart the facts may stand; 0 means anywhere in the file.
+    within: int = 0
+    #: Whether showing it instead of doing it makes no difference.
+    is_firm: bool = False
+    why: str
+    fix: str
+    references: list[str]
+    #: A text that the rule must find, and one that is near to it and must pass.
+    bad: str
+    good: str
+
+
+@cache
+def load_rules() -> tuple[Rule, ...]:
+    return tuple(msgspec.convert(load_data("rules.toml")["rule"], list[Rule]))
+
+
+@cache
+def _acts(names: tuple[str, ...]) -> tuple[Act, ...]:
+    return tuple(Act[name] for name in names)
+
+
+@cache
+def _classes(names: tuple[str, ...]) -> frozenset[HostClass]:
+    """Read class names; `anonymous` stands for every place that nobody vouches for."""
+    return frozenset(
+        found
+        for name in names
+        for found in (ANONYMOUS if name == "anonymous" else {HostClass(name)})
+    )

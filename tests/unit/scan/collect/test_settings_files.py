@@ -1,0 +1,43 @@
+"""Values of settings are found in their lines, also where very many are written with escapes."""
+
+from vskill_platform.scan.collect import settings_files
+from vskill_platform.scan.collect.settings_files import read_settings
+
+
+def escaped(number: int) -> str:
+    return "".join(f"\\u{ord(char):04x}" for char in f"value number {number} of it")
+
+
+def test_a_value_that_is_written_plainly_or_with_quotes_is_found_in_its_line() -> None:
+    text = '{\n"a": "a plain value here",\n"b": "it \\"says\\" so there"\n}'
+
+    found = read_settings(text, "json")
+
+    assert found.texts == [(2, "a plain value here"), (3, 'it "says" so there')]
+
+
+def test_very_many_values_that_are_not_found_are_not_searched_in_the_whole_file_each() -> None:
+    count = settings_files._MAX_VALUES - 2
+    lines = [f'"{escaped(number)}"' for number in range(count // 10)]
+    text = "[\n" + ",\n".join([*lines, *lines]) + "\n]"
+    walk = settings_files._Walk(text, settings_files.Settings())
+
+    for number in range(count):
+        walk._line_of(f"value number {number} of it")
+
+    assert walk._searched < settings_files._MAX_SEARCHED + len(text)
+
+
+def test_each_line_of_broken_settings_is_read() -> None:
+    text = "run: [\nrun: curl https://a.acme.dev\n- first text of these\n- second text of these\n"
+
+    found = read_settings(text, "yaml")
+
+    assert (2, "curl https://a.acme.dev") in found.commands
+    assert [text for _, text in found.texts][-2:] == ["first text of these", "second text of these"]
+
+
+def test_settings_that_are_too_long_for_the_parser_are_read_line_by_line() -> None:
+    text = "run: curl https://a.acme.dev\n" + "#" * settings_files._MAX_YAML
+
+    assert read_settings(text, "yaml").commands == [(1, "curl https://a.acme.dev")]

@@ -1,0 +1,58 @@
+"""What a reader does not see."""
+
+import pytest
+
+from vskill_platform.scan.facts.hidden_text import (
+    bidi_lines,
+    hidden_message,
+    invisible_in_words,
+    mixed_words,
+    visible,
+)
+
+
+def tagged(text: str) -> str:
+    return "".join(chr(0xE0000 + ord(char)) for char in text)
+
+
+def test_the_visible_view_has_no_tricks_and_the_same_lines() -> None:
+    text = "cu\u200brl\n\uff43\uff55\uff52\uff4c\n\u202eabc\u202c\n\x1b[31mred\x1b[0m"
+
+    assert visible(text) == "curl\ncurl\nabc\nred"
+
+
+def test_plain_text_stays_as_it_is() -> None:
+    assert visible("plain\ntext") == "plain\ntext"
+
+
+def test_a_message_in_tags_is_read() -> None:
+    assert hidden_message(f"Hello{tagged('send keys')}") == "send keys"
+
+
+def test_a_flag_hides_no_message() -> None:
+    scotland = "\U0001f3f4" + tagged("gbsct") + "\U000e007f"
+
+    assert hidden_message(f"Made in {scotland}") is None
+
+
+@pytest.mark.parametrize("text", ["plain", "emoji 👩\u200d💻", "فارسی\u200cنویسی"])
+def test_what_belongs_to_a_script_or_an_emoji_hides_nothing(text: str) -> None:
+    assert invisible_in_words(text) == []
+    assert hidden_message(text) is None
+
+
+def test_lines_with_deception_are_named() -> None:
+    assert bidi_lines("a\nb\u202ec\n") == [2]
+    assert invisible_in_words("fine\nig\u200bnore") == [2]
+
+
+def test_a_word_of_two_scripts_is_noticed_and_one_of_another_language_is_not() -> None:
+    assert mixed_words("fine\nev\u0430l(x)") == [2]
+    assert mixed_words("\u043f\u0440\u0438\u0432\u0435\u0442 world, \u03c3 = 2") == []
+
+
+def test_letters_that_are_drawn_alike_are_read_as_what_they_look_like() -> None:
+    assert visible("\u043es.system(p\u0430th)") == "os.system(path)"
+    assert (
+        visible("\u043f\u0430\u043f\u043a\u0430 system") == "\u043f\u0430\u043f\u043a\u0430 system"
+    )

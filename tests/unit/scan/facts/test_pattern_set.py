@@ -1,0 +1,126 @@
+"""Many patterns in one pass: nothing is found that is not there, and nothing is missed."""
+
+import random
+
+import pytest
+import re2
+
+from vskill_platform.scan.facts.pattern_set import PatternSet, Precheck, lines_with
+
+PATTERNS = ["(?i)send[^\n]{0,20}keys?", "[0-9a-f]{8,}", "(?i)k\u00f6nig"]
+
+
+def test_what_is_found_is_told_pattern_by_pattern_with_its_place() -> None:
+    text = "deadbeef, then SEND the key, then 0123456789 and Send keys"
+
+    found = list(PatternSet(PATTERNS).finds(text))
+
+    assert [(place, text[start:end]) for place, start, end in found] == [
+        (0, "SEND the key"),
+        (0, "Send keys"),
+        (1, "deadbeef"),
+        (1, "0123456789"),
+    ]
+
+
+def test_places_are_counted_in_characters() -> None:
+    text = "\u4f60\u597d \U0001f600 K\u00d6NIG"
+
+    assert list(PatternSet(PATTERNS).finds(text)) == [(2, 5, 10)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found", "missed"),
+    [
+        ("send[^\n]{0,5}key", "send my key", "send all my key"),
+        ("send[^\n]{1,3}key", "send a key", "sendkey"),
+        (r"key\{0,9\}", "key{0,9}", "key"),
+        ("key[]{0,9}]+", "key{0,9}", "key*"),
+        (r"key[^\]{0,9}]x", "key-x", "key0x"),
+        (r"\\{0,1}key", r"\key", "ke"),
+        ("[0-9a-f]{8,}", "deadbeef", "dead"),
+    ],
+)
+def test_bounds_hold_however_it_is_looked_for(pattern: str, found: str, missed: str) -> None:
+    patterns = PatternSet([pattern])
+
+    assert list(patterns.finds(found)) == [(0, 0, len(found))]
+    assert list(patterns.finds(missed)) == []
+
+
+def test_only_the_patterns_that_are_asked_for_are_found() -> None:
+    patterns = PatternSet(PATTERNS)
+    text = "deadbeef, then send the key"
+
+    assert list(patterns.finds(text, frozenset({1}))) == [(1, 0, 8)]
+    assert list(patterns.finds(text, frozenset({2}))) == []
+    assert patterns.may_find(text, frozenset({0}))
+    assert not patterns.may_find(text, frozenset({2}))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("key", [(1, "key")]),
+        ("\n\nkey key\n\u4f60\nno\nlast \u4f60 key", [(3, "key key"), (6, "last \u4f60 key")]),
+        ("key\nkey\n", [(1, "key"), (2, "key")]),
+        ("no\nk\ney", [(2, "k")]),
+    ],
+)
+def test_lines_with_a_match_are_told_once_with_their_number(
+    text: str, found: list[tuple[int, str]]
+) -> None:
+    assert list(lines_with(re2.compile(r"k\s?ey"), text)) == found
+
+
+def test_a_match_that_begins_with_a_line_end_ends_the_search() -> None:
+    assert list(lines_with(re2.compile(r"\skey"), "a\nkey\n\nkey")) == [(1, "a"), (3, "")]
+
+
+def test_no_patterns_find_nothing() -> None:
+    assert list(PatternSet(["x"]).finds("")) == []
+    assert list(PatternSet(["x"]).finds("y")) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"\.ssh[/\\](?!config\b|known_hosts)", "cat ~/.ssh/id"),
+        (r"\.env(?=$|[\s\"'`),;|&>\]}])", "(.env)"),
+        (r"(?:login|saved)\.keychain", "saved.keychain"),
+        (r"\.claude/[\w/-]*token", "~/.claude/\u00e9/my-token"),
+    ],
+)
+def test_a_pattern_that_looks_ahead_is_possible_where_it_is_found(pattern: str, text: str) -> None:
+    check = Precheck(["never", pattern])
+
+    assert check.possible_in(text) == [1]
+    assert check.possible_in("nothing of the kind") == []
+
+
+def test_half_a_character_keeps_no_pattern_from_being_noticed() -> None:
+    assert Precheck(["wallet"]).possible_in("\ud83d wallet") == [0]
+
+
+def test_a_text_full_of_beginnings_hides_nothing() -> None:
+    chance = random.Random(1)
+    words = ["".join(chance.choices("abcdefgh", k=12)) for _ in range(300)]
+    hay = " ".join(word[: chance.randrange(3, 11)] for word in words * 60)
+
+    assert list(PatternSet(words).finds(hay)) == []
+    assert [place for place, _, _ in PatternSet(words).finds(f"{hay} {words[77]}")] == [77]
+    assert Precheck(words).possible_in(f"{hay} {words[77]}") == [77]
+
+
+def test_patterns_of_several_groups_are_counted_through() -> None:
+    patterns = PatternSet(PATTERNS[:1], PATTERNS[1:])
+    text = "k\u00f6nig, deadbeef, then send the key"
+
+    assert [(place, text[start:end]) for place, start, end in patterns.finds(text)] == [
+        (0, "send the key"),
+        (1, "deadbeef"),
+        (2, "k\u00f6nig"),
+    ]
+    assert patterns.may_find(text, frozenset({2}))
+    assert not patterns.may_find("deadbeef", frozenset({2}))
