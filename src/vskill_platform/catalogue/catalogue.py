@@ -54,8 +54,8 @@ _TOGETHER = 4
 class Catalogue:
     """Every question raises NotReady while the catalogue is built for the first time."""
 
-    def __init__(self, keeper: IndexFollower, now: Callable[[], datetime]) -> None:
-        self._follower = keeper
+    def __init__(self, follower: IndexFollower, now: Callable[[], datetime]) -> None:
+        self._follower = follower
         self._now = now
         self._searches: Batcher[Question, tuple[SkillResults, Known]] = Batcher(
             self._search_some, max_batch=_TOGETHER, at_once=READERS * 2
@@ -180,17 +180,17 @@ async def open_catalogue(env: WorkerEnv) -> AsyncIterator[Catalogue]:
 
     While it is built for the first time it answers NotReady.
     """
-    keeper = IndexFollower(env)
+    follower = IndexFollower(env)
     try:
-        # If keeping it fails in a way that nobody has thought of, whoever uses it ends too: a
+        # If following it fails in a way that nobody has thought of, whoever uses it ends too: a
         # registry that lists the skills of last week is worse than one that is down.
         async with asyncio.TaskGroup() as tasks:
-            keeping = tasks.create_task(run_with_worker_env(env, keeper.run))
-            yield Catalogue(keeper, env.clock.now)
-            keeping.cancel()
+            following = tasks.create_task(run_with_worker_env(env, follower.run))
+            yield Catalogue(follower, env.clock.now)
+            following.cancel()
     except BaseExceptionGroup as errors:
         if len(errors.exceptions) > 1:
             raise
         raise errors.exceptions[0] from None  # as it was: who uses it knows of no group
     finally:
-        await keeper.close()
+        await follower.close()
