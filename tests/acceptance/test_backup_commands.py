@@ -163,7 +163,9 @@ async def _history_id() -> str:
     return await bound_env().engine.history_id()
 
 
-@pytest.mark.parametrize("command", [("serve",), ("work",)])
+@pytest.mark.parametrize(
+    "command", [("serve",), pytest.param(("work",), marks=pytest.mark.torture)]
+)
 def test_a_restore_below_a_running_process_is_refused(
     platform: Platform, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
@@ -259,7 +261,14 @@ def test_a_lost_or_damaged_database_is_replaced(
     assert platform.database.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("place", ["_copy", "_verify", "_put_in_place"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param("_copy", marks=pytest.mark.torture),
+        pytest.param("_verify", marks=pytest.mark.torture),
+        "_put_in_place",
+    ],
+)
 def test_a_killed_backup_leaves_no_half_copy_and_the_next_one_works(
     platform: Platform, tmp_path: Path, place: str
 ) -> None:
@@ -275,7 +284,15 @@ def test_a_killed_backup_leaves_no_half_copy_and_the_next_one_works(
     assert _listed(platform) == [submission_id]
 
 
-@pytest.mark.parametrize("place", ["_copy", "_begin_new_history", "_verify", "_keep_aside"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param("_copy", marks=pytest.mark.torture),
+        pytest.param("_begin_new_history", marks=pytest.mark.torture),
+        pytest.param("_verify", marks=pytest.mark.torture),
+        "_keep_aside",
+    ],
+)
 def test_a_killed_restore_leaves_the_old_database_with_all_its_commits(
     platform: Platform, tmp_path: Path, place: str
 ) -> None:

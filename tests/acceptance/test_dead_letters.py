@@ -74,6 +74,7 @@ def test_a_revived_letter_is_tried_again_from_the_start(platform: Platform, url:
     assert again["id"] != letter["id"]
 
 
+@pytest.mark.torture
 def test_a_dropped_letter_is_gone_and_its_submission_keeps_its_end(
     platform: Platform, url: str
 ) -> None:

@@ -41,6 +41,7 @@ async def _follow(changes: AsyncIterator[Change], steps: int) -> None:
         steps -= sum(key.startswith("sub:") for key in change.keys)
 
 
+@pytest.mark.torture
 @pytest.mark.timeout(120)
 async def test_none_is_lost_and_none_is_published_twice(platform: Platform, tmp_path: Path) -> None:
     folders = [a_skill_folder(tmp_path, f"skill-{number}") for number in range(_SUBMISSIONS)]

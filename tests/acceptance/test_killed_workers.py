@@ -37,7 +37,11 @@ _HOUR = timedelta(hours=1)
 
 @pytest.mark.parametrize(
     ("moment", "place"),
-    [("after", _RECEIVE), ("after", _SNAPSHOT), ("before", _CLAIM)],
+    [
+        pytest.param("after", _RECEIVE, marks=pytest.mark.torture),
+        pytest.param("after", _SNAPSHOT, marks=pytest.mark.torture),
+        ("before", _CLAIM),
+    ],
     ids=["leased", "fetched", "claiming"],
 )
 async def test_killed_before_the_claim_the_next_worker_begins(
@@ -58,9 +62,9 @@ async def test_killed_before_the_claim_the_next_worker_begins(
 @pytest.mark.parametrize(
     ("moment", "place"),
     [
-        ("after", _CLAIM),
+        pytest.param("after", _CLAIM, marks=pytest.mark.torture),
         ("after", _CHECK_PROCESS),
-        ("before", _FINAL_COMMIT),
+        pytest.param("before", _FINAL_COMMIT, marks=pytest.mark.torture),
         ("after", _ACKNOWLEDGE),
     ],
     ids=["claimed", "checking", "before the last commit", "in the last commit"],
@@ -83,6 +87,7 @@ async def test_killed_on_the_way_the_next_worker_starts_over(
     assert (await read_queue(platform)).ready == 0
 
 
+@pytest.mark.torture
 async def test_killed_while_it_clones_the_next_worker_starts_over(
     platform: Platform, tmp_path: Path
 ) -> None:

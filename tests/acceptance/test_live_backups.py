@@ -72,6 +72,7 @@ async def test_what_is_acknowledged_during_and_after_a_backup_survives_a_kill(
     assert len(await read_statuses(platform, *acknowledged)) == len(skills)
 
 
+@pytest.mark.torture
 async def test_two_servers_on_one_file_and_a_backup_lose_nothing(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -57,6 +57,7 @@ async def test_it_goes_on_when_the_reader_of_its_log_has_gone(
     assert await publish(platform, server) == ("PUBLISHED", 0)
 
 
+@pytest.mark.torture
 async def test_it_starts_and_goes_on_when_nobody_reads_its_log(
     platform: Platform, port: int, pipe: tuple[BinaryIO, int]
 ) -> None:
@@ -89,11 +90,11 @@ def test_a_command_that_cannot_say_what_is_wrong_still_fails(platform: Platform)
     ("arguments", "code"),
     [
         ("list", 1),
-        ("list --json", 1),
-        ("config", 1),
+        pytest.param("list --json", 1, marks=pytest.mark.torture),
+        pytest.param("config", 1, marks=pytest.mark.torture),
         ("scan skill", 3),
-        ("scan skill --format json", 3),
-        ("scan skill --output /dev/full", 3),
+        pytest.param("scan skill --format json", 3, marks=pytest.mark.torture),
+        pytest.param("scan skill --output /dev/full", 3, marks=pytest.mark.torture),
     ],
 )
 def test_output_to_a_full_disk_is_one_sentence_and_a_failure(

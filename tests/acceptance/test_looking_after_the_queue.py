@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.acceptance.program import Platform
 from tests.acceptance.records import ago, read_statuses, submit_folders
@@ -24,6 +25,7 @@ async def test_a_paused_queue_hands_out_nothing(platform: Platform, tmp_path: Pa
     assert status.steps == ["submit RECEIVED"]
 
 
+@pytest.mark.torture
 async def test_a_waiting_worker_goes_on_when_the_pause_is_ended(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -16,7 +16,15 @@ def _delete(platform: Platform, *endings: str) -> None:
         Path(f"{platform.database}{ending}").unlink()
 
 
-@pytest.mark.parametrize("endings", [("", "-wal", "-shm"), ("-wal",), ("-wal", "-shm"), ("-shm",)])
+@pytest.mark.parametrize(
+    "endings",
+    [
+        ("", "-wal", "-shm"),
+        pytest.param(("-wal",), marks=pytest.mark.torture),
+        pytest.param(("-wal", "-shm"), marks=pytest.mark.torture),
+        ("-shm",),
+    ],
+)
 async def test_a_server_whose_files_were_deleted_says_so_and_takes_nothing(
     platform: Platform, tmp_path: Path, endings: tuple[str, ...]
 ) -> None:

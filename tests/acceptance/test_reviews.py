@@ -68,7 +68,7 @@ async def test_a_rejection_and_what_comes_too_late(platform: Platform, tmp_path:
     assert "rejected by" in shown
 
 
-@pytest.mark.parametrize("verb", ["approve", "reject"])
+@pytest.mark.parametrize("verb", ["approve", pytest.param("reject", marks=pytest.mark.torture)])
 async def test_a_decision_without_a_digest_is_asked_for(
     platform: Platform, tmp_path: Path, verb: str
 ) -> None:
@@ -123,9 +123,9 @@ async def test_who_submitted_it_may_not_approve_it_but_a_policy_may_allow_it(
 @pytest.mark.parametrize(
     ("moment", "place", "is_done"),
     [
-        ("before", _COMMIT, False),
+        pytest.param("before", _COMMIT, False, marks=pytest.mark.torture),
         ("after", _WITHIN_THE_COMMIT, False),
-        ("after", _COMMIT, True),
+        pytest.param("after", _COMMIT, True, marks=pytest.mark.torture),
     ],
     ids=["before the commit", "within the commit", "after the commit"],
 )

@@ -113,6 +113,7 @@ async def test_a_second_start_finds_everything_and_submits_nothing_twice(
     assert _count_submissions(platform) == len(DEMO_SKILLS)
 
 
+@pytest.mark.torture
 async def test_a_killed_server_is_started_again_and_goes_on(
     platform: Platform, port: int, tmp_path: Path
 ) -> None:

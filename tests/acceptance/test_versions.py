@@ -90,6 +90,7 @@ def test_what_a_diff_prints_is_taken_by_git(
         assert (copy / name).read_bytes() == (published / name).read_bytes()
 
 
+@pytest.mark.torture
 def test_yanking_all_leaves_nothing_to_install_and_says_so(
     platform: Platform, published: Path
 ) -> None:

@@ -4,6 +4,7 @@ import signal
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.acceptance.program import Platform
 from tests.acceptance.records import read_statuses, submit_folders
@@ -36,6 +37,7 @@ def test_submit_watch_ends_with_one_when_it_was_not_published(
     assert watched.err == ""
 
 
+@pytest.mark.torture
 def test_submit_watch_says_last_what_it_came_to(platform: Platform, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     platform.start("work")
@@ -52,6 +54,7 @@ def test_submit_watch_says_last_what_it_came_to(platform: Platform, tmp_path: Pa
     assert watched.code == 1
 
 
+@pytest.mark.torture
 async def test_status_watch_waits_for_a_worker_that_comes_later(
     platform: Platform, tmp_path: Path
 ) -> None:

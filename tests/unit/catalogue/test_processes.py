@@ -93,7 +93,9 @@ async def test_what_one_process_writes_another_finds_within_a_second(bound: Work
     assert files == {f"{database.name}.catalogue-0", f"{database.name}.catalogue-1"}
 
 
-@pytest.mark.parametrize("seed", range(KILLS))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(1, KILLS))]
+)
 async def test_a_process_killed_while_it_fills_leaves_nothing_wrong(
     bound: WorkerEnv, seed: int
 ) -> None:

@@ -46,7 +46,9 @@ def test_a_sketch_is_the_same_on_every_machine_and_in_every_release() -> None:
     assert text_marks(text)[:2] == ("t1.03c2b5f1d", "t1.126bfc7c8")
 
 
-@pytest.mark.parametrize("count", [60, 200, 255, 260, 400, 3000])
+@pytest.mark.parametrize(
+    "count", [60, 200, 255, 260, 400, pytest.param(3000, marks=pytest.mark.torture)]
+)
 def test_a_text_is_like_itself(count: int) -> None:
     text = sketch(words(count))
 
@@ -90,7 +92,7 @@ def test_a_part_of_a_text_is_no_copy_of_it() -> None:
     assert not is_near_copy(sketch(text), sketch(text[:700]))
 
 
-@pytest.mark.parametrize("count", [60, 150, 600, 3000])
+@pytest.mark.parametrize("count", [60, 150, 600, pytest.param(3000, marks=pytest.mark.torture)])
 def test_near_copies_share_a_mark(count: int) -> None:
     missed = looked = 0
     for seed in range(200):
