@@ -42,6 +42,7 @@ def paths(chromium: Browser, registry: Registry, admin_state: StorageState) -> l
     ]
 
 
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("scheme", _CHECKS)
 def test_no_page_shuts_anybody_out(
     chromium: Browser, registry: Registry, admin_state: StorageState, paths: list[str], scheme: str
