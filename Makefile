@@ -38,6 +38,7 @@ layers: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python docs/modules.py
 
 bench: $(READY)  ## every number that we claim, ours beside the others'
 	$(INSTALL) --require-hashes -r requirements/bench.lock

@@ -1,0 +1,49 @@
+"""Write docs/modules.md: every module with the first line of its docstring, by folder."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src/vskill_platform"
+PAGE = ROOT / "docs/modules.md"
+HEAD = """# All modules, by folder
+
+Start with the [ten files that explain how a skill is processed](walkthrough.md). A module imports
+only from folders further down this page; `make layers` checks it. `make format` writes this page
+from the modules' docstrings.
+"""
+#: From the top layer to the lowest one.
+LAYERS = (
+    "cli", "web", "cron", "queue", "catalogue", "intake", "publish", "access", "fetch", "scan",
+    "stores", "runtime", "engines", "model", "base",
+)  # fmt: skip
+
+
+def describe_modules() -> str:
+    """Return the page."""
+    return HEAD + "".join(
+        _describe_folder(folder)
+        for layer in LAYERS
+        for folder in sorted({path.parent for path in (PACKAGE / layer).rglob("*.py")})
+    )
+
+
+def _describe_folder(folder: Path) -> str:
+    lines = [
+        f"| `{path.name}` | {_first_line(path)} |"
+        for path in sorted(folder.glob("*.py"))
+        if path.name != "__init__.py"
+    ]
+    if not lines:
+        return ""
+    head = f"\n## {folder.relative_to(PACKAGE).as_posix()}\n\n| module | purpose |\n|---|---|\n"
+    return head + "\n".join(lines) + "\n"
+
+
+def _first_line(path: Path) -> str:
+    text = ast.get_docstring(ast.parse(path.read_text())) or ""
+    return text.partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(describe_modules())
