@@ -20,7 +20,7 @@ test: $(READY)  ## all tests, with coverage
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-torture: $(READY)  ## what takes too long for every change: kills at many moments, many examples
+torture: $(READY)  ## slow tests: kills at many moments, large cases, many examples
 	$(BIN)/pytest --numprocesses=auto --dist=worksteal --timeout=0 --hypothesis-profile=torture -m "torture or hypothesis"
 
 check: lint types layers test  ## what CI runs
@@ -40,7 +40,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/python docs/modules.py
 
-bench: $(READY)  ## every number that we claim, ours beside the others'
+bench: $(READY)  ## every number that we claim, compared with others
 	$(INSTALL) --require-hashes -r requirements/bench.lock
 	set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done
 
@@ -48,18 +48,18 @@ bench-quick: $(READY)  ## every number that we claim in one table, in about five
 	$(INSTALL) --require-hashes -r requirements/bench.lock
 	$(BIN)/python benchmarks/quick.py $(ARGS)
 
-bench-scan: $(READY)  ## what the scanner catches and spares, and its speed, beside Cisco's
+bench-scan: $(READY)  ## what the scanner flags and passes, and its speed, compared with Cisco's
 	$(BIN)/python benchmarks/scan_quality.py $(ARGS)
 
-bench-evasion: $(READY)  ## what the scanner catches of disguised attacks, and spares of their harmless twins
+bench-evasion: $(READY)  ## how many disguised attacks the scanner flags, and how many harmless twins it passes
 	$(BIN)/python benchmarks/scan_evasion.py $(ARGS)
 
-fuzz: $(READY)  ## hostile input for each part of the scanner, SECONDS each; says what was found
+fuzz: $(READY)  ## hostile input for each part of the scanner, SECONDS each; reports what was found
 	$(INSTALL) --require-hashes -r requirements/fuzz.lock
 	$(BIN)/pytest -q --timeout=0 --hypothesis-profile=fuzz tests/unit/scan/test_fuzz_targets.py
 	$(BIN)/python fuzz/run.py --seconds $(SECONDS) $(ARGS)
 
-screenshots: $(READY)  ## the pictures of docs/images/; needs the system's Chromium
+screenshots: $(READY)  ## the images in docs/images/; needs the system's Chromium
 	$(BIN)/python docs/screenshots.py
 
 lock: $(READY)  ## resolve the dependencies again; lock files carry hashes and name no host

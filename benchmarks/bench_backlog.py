@@ -1,4 +1,4 @@
-"""What looking at the queue costs with 100,000 submissions pending, against 1,000, on SQLite."""
+"""The cost of reading the queue with 100,000 pending submissions and with 1,000, on SQLite."""
 
 import sys
 from collections.abc import Awaitable, Callable

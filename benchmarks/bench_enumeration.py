@@ -1,8 +1,8 @@
-"""`enumerate_published_skills` over 100,000 skills against one raw SELECT, on SQLite.
+"""`enumerate_published_skills` over 100,000 skills compared with one raw SELECT, on SQLite.
 
 The limit is the driver alone: one range query over the same table on one connection, in the
-calling thread, every row turned into the same summary by the same function. Ours lists the keys
-in pages and asks for every record on its own, so that one that is damaged costs only itself.
+calling thread, with every row turned into the same summary by the same function. Ours lists the
+keys in pages and reads every record separately, so a damaged record affects only itself.
 """
 
 import sys

@@ -1,9 +1,8 @@
-"""50 MiB of hostile input of each kind, and what it costs against what it may cost.
+"""The cost of 50 MiB of each kind of hostile input, compared with the documented limits.
 
-Each kind goes in by every way that it can: `scan` at home, `submit` (packed and handed in), and the
-walk of a worker. Time and memory are those of the program with all that it starts, its own start
-included; they must stay within the limits that docs/operations.md names. Who names kinds as
-arguments has only those measured.
+Each kind is sent in every possible way: `scan`, `submit` (packed and uploaded), and processing by a
+worker. Time and memory include all child processes and the start of the program; they must stay
+within the limits in docs/operations.md. Name kinds as arguments to measure only those.
 """
 
 import os

@@ -1,9 +1,9 @@
-"""Finding the original of a copy among 100,000 published skills against among 1,000, on SQLite.
+"""Finding the original of a copy among 100,000 published skills compared with 1,000, on SQLite.
 
-Like skills share marks, and a lookup lists the keys of its own marks: the time should follow what
-is similar, not what exists. The published skills are made of words as unevenly used as real ones,
-with the phrases that nearly every skill has; among them lie five near copies of the one that is
-looked up. Measuring a skill is timed too, with a text of a usual length and with the longest.
+Similar skills share marks, and a lookup lists the keys of its own marks: the time should depend on
+the number of similar skills, not of all skills. The published skills use words with the frequencies
+of real ones, including phrases that nearly every skill has, and contain five near copies of
+the skill that is looked up. Measuring a skill is timed too, for a typical and the longest text.
 """
 
 import asyncio

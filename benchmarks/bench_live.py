@@ -1,8 +1,8 @@
-"""What 200 open queue pages cost one node: while nothing happens, and while skills are checked.
+"""The cost of 200 open queue pages for one node: while idle, and while skills are checked.
 
-A real server in a process of its own. Each open page listens as a browser does, and loads the page
-again whenever it is told that something changed. The same skills are submitted twice, first with
-nobody watching; the processor time of the server (without the processes that check) is compared.
+It uses a real server in a separate process. Each open page listens like a browser, and loads the
+page again whenever it is told that something has changed. The same skills are submitted twice,
+first without open pages; the processor time of the server (without the scan processes) is compared.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""A durable queue in a file: ours against huey, localqueue and DBOS, on the same disk.
+"""A durable queue in a file: ours compared with huey, localqueue and DBOS, on the same disk.
 
-Ten senders and ten consumers; every message is sent on its own and must be on disk before its
-sender goes on. Each contender runs in a process of its own, all of them in turns. The limits are
-the disk's, and a bare INSERT for every message: what nobody beats who syncs for each on its own.
+Ten senders and ten consumers; every message is sent separately and must be on disk before its
+sender continues. Each contender runs in its own process, in alternating runs. The limits are those
+of the disk, and one INSERT per message: the best possible with one sync per message.
 """
 
 import multiprocessing

@@ -1,11 +1,11 @@
-"""Searching 100,000 skills over HTTP with 32 clients, against a page that does nothing.
+"""Searching 100,000 skills over HTTP with 32 clients, compared with an empty page.
 
-The real application on a real server in a process of its own, the clients in another. The page that
-does nothing passes every door that a search passes. Both are asked in turns. The questions are of
-every kind that people ask and nearly all different: what is remembered between them helps little.
+It uses the real application on a real server in one process, and the clients in another. The empty
+page passes the same middleware as a search. Both are requested in alternating runs. The queries are
+of every kind that users send and nearly all different, so caches help little.
 
-Then: how soon a published skill is found and a blocked one is gone, in a second process too, first
-while nothing else happens and then while the first server is as busy as it can be.
+Then: how soon a published skill is found and a blocked one disappears, in a second process too,
+first while idle and then while the first server is under full load.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""Many reads at once against one after the other, on a store whose every answer takes 5 ms.
+"""Concurrent reads compared with sequential ones, on a store whose every answer takes 5 ms.
 
-`get_stuck_submissions` and `enumerate_published_skills` over 10, 1,000 and 10,000 records, beside
-a plain loop that awaits each record before it asks for the next: how long, and how much memory at
-the peak beyond the result. Then `settle` itself beside a task for every key behind a semaphore.
+`get_stuck_submissions` and `enumerate_published_skills` over 10, 1,000 and 10,000 records, compared
+with a plain loop that awaits each record before the next: the time, and the peak memory in addition
+to the result. Then `settle` itself, compared with one task per key behind a semaphore.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""Finding 100 stuck submissions among 1,000,000 against finding them among 1,000, on SQLite.
+"""Finding 100 stuck submissions among 1,000,000 compared with 1,000, on SQLite.
 
-A record says when it deserves a look, and the index holds only those that ever will: the time
-should follow what is stuck, not what exists. In both stores the stuck ones are spread over all
-keys, one in a hundred of the others is being worked on, and the rest are finished.
+A record has a due date, and the index contains only records that can become due: the time should
+depend on the number of stuck records, not of all records. In both stores the stuck ones are
+spread over all keys, one in a hundred of the others is in progress, and the rest are finished.
 """
 
 import sys

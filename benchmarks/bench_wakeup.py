@@ -1,8 +1,8 @@
-"""How soon a waiting `receive` hears of a message, and what waiting costs.
+"""How soon a waiting `receive` gets a message, and what waiting costs.
 
-From the moment at which the sender knows its message to be durable until the receiver has it in
-hand, leased: sent by the same process, and by another one on the same file. Beside it localqueue,
-whose waiting `get` asks again and again, and one commit, which a lease cannot do without.
+The time from the moment at which the sender knows that its message is durable until the receiver
+has leased it: sent by the same process, and by another one on the same file. It is compared with
+localqueue, whose waiting `get` polls, and with one commit, which every lease needs.
 """
 
 import asyncio

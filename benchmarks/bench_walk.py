@@ -1,12 +1,13 @@
 """1,000 small local skills submitted at once on one node, and where the processor time goes.
 
 A submission should cost little more than its check: the goal is at most 1.5 times the processor
-time of the check alone, which is all that the processes do that check skills (measuring how like
-others it is included). The rest is ours: fetching, digests, archives, the database, the queue, the
-log. Every submission must come to an explained end. The best of several runs counts, because other
-work on the machine makes all of them dearer; a last run says where our own time goes.
+time of the check alone, which is everything that the scan processes do (including the similarity
+marks). The rest is overhead: fetching, digests, archives, the database, the queue, the log. Every
+submission must reach a final state with a reason. The best of several runs counts, because other
+work on the machine slows all of them; a last run shows where our own time goes.
 
-A few skills go first and are not counted: starting the processes is not a skill's cost.
+A few skills are submitted first and not counted, because starting the processes is not part of the
+cost of a skill.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""Hostile input of 50 MiB, made by code: for each kind a skill's folder, an archive or a repo.
+"""Generates 50 MiB of hostile input: for each kind a skill's folder, an archive or a repo.
 
-Nothing of it is ever run. A text is cut at 1 MiB when it is scanned, so the worst that 50 MiB of
-text can do is to come in fifty files of that size; one file of 50 MiB is measured as well. Archives
-have 50 MiB as they come or when they are unpacked, whichever does more harm.
+None of it is ever run. A text is cut at 1 MiB when it is scanned, so the worst case for 50 MiB of
+text is fifty files of that size; one file of 50 MiB is measured as well. Archives have 50 MiB
+packed or unpacked, whichever does more harm.
 """
 
 import base64

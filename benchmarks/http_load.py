@@ -1,4 +1,4 @@
-"""Clients that ask a server on this machine as fast as it answers; run as a process of its own."""
+"""Clients that send requests to a local server as fast as it answers; run in a separate process."""
 
 import asyncio
 import sys

@@ -1,7 +1,7 @@
 """Which part of our own process uses the processor: each phase, and each kind of thread.
 
-Measured, not sampled: a phase is timed whenever its thread runs it, by the clock that stands still
-while the thread does. What a phase calls that is a phase itself counts for that one alone.
+Measured, not sampled: a phase is timed whenever its thread runs it, with the thread's processor
+clock. A phase that is called by another phase counts only for itself.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""What a command costs with all that it starts: seconds, processor seconds, and memory."""
+"""The cost of a command with all its child processes: seconds, processor seconds, and memory."""
 
 import os
 import subprocess

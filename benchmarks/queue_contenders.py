@@ -1,7 +1,7 @@
-"""The durable queues that bench_queue compares, each used as its own docs say.
+"""The durable queues that bench_queue compares, each used as its documentation says.
 
-All of them go through the same three phases: send, then receive and acknowledge what was sent,
-then both at the same time. Every message must arrive, and exactly once.
+All of them run the same three phases: send, then receive and acknowledge what was sent, then both
+at the same time. Every message must arrive exactly once.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
-"""Every number that we claim, measured with less and in about five minutes, in one table.
+"""Every number that we claim, measured with fewer records in about five minutes, in one table.
 
     python benchmarks/quick.py [NAME…]
 
 Each benchmark runs as in `make bench`, one after the other, but most with fewer records and
-repetitions; the last column of the table says with how many. What each of them prints goes to a
-log. The exit code is 1 if a claim was missed or a benchmark did not end.
+repetitions; the last column of the table says how many. The output of each goes to a log. The exit
+code is 1 if a claim was missed or a benchmark did not finish.
 """
 
 import os
@@ -44,15 +44,17 @@ _RESULT = 5
 def main(names: list[str]) -> None:
     chosen = names or list(_BENCHMARKS)
     if unknown := set(chosen) - set(_BENCHMARKS):
-        raise SystemExit(f"no such benchmark: {', '.join(unknown)}; there are {_BENCHMARKS.keys()}")
+        raise SystemExit(
+            f"no such benchmark: {', '.join(unknown)}; choose from {', '.join(_BENCHMARKS)}"
+        )
     rows: list[tuple[str, ...]] = []
     log = Path("bench-quick.log").absolute()
     with scratch() as folder, log.open("wb") as output:
         for name in chosen:
             rows += _run(name, folder / name, output.fileno())
-    print_table(("claim", "ours", "peer or limit", "ratio", "goal", "", "measured with less"), rows)
+    print_table(("claim", "ours", "peer or limit", "ratio", "goal", "", "measured with"), rows)
     print_note(f"load of the last 15 minutes: {os.getloadavg()[2]:.1f} on {os.cpu_count()} cores")
-    print_note("not here: the scanner beside Cisco's (make bench-scan), which needs its corpus")
+    print_note("not here: the comparison with Cisco's scanner (make bench-scan needs its corpus)")
     print_note(f"what each benchmark printed is in {log}")
     if any(row[_RESULT] != "held" for row in rows):
         raise SystemExit(1)

@@ -1,4 +1,4 @@
-"""What every benchmark shares: a place on a real disk, repeated timing, and how it is printed."""
+"""Shared by all benchmarks: a folder on a real disk, repeated timing, and printing."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""A made-up registry as large as one likes, and what people would type into its search field."""
+"""A generated registry of any size, and typical search queries."""
 
 import random
 from collections.abc import Iterator

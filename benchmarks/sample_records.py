@@ -1,4 +1,4 @@
-"""Made-up submissions and skills, as large as real ones, and the env to read them in."""
+"""Generated submissions and skills, as large as real ones, and the env to read them in."""
 
 from datetime import UTC, datetime, timedelta
 

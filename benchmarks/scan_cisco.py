@@ -1,7 +1,7 @@
-"""Cisco's `cisco-ai-skill-scanner` as a peer: in a venv of its own, static and offline.
+"""Cisco's `cisco-ai-skill-scanner` as a peer: in its own venv, static and offline.
 
-Its verdicts cost a quarter of an hour of CPU time, so they are kept outside of the repository,
-by its version and the corpus they are about; what is missing there is scanned.
+Its verdicts cost a quarter of an hour of processor time, so they are cached outside the repository,
+by its version and the corpus; missing ones are scanned.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""The development corpus: laid out as inert folders, cut in halves, its labels judged anew.
+"""The development corpus: unpacked as inert folders, split in halves, with corrected labels.
 
-Part of it is live malware kept as text. It is read and scanned, never run, and never committed.
+Part of it is live malware stored as text. It is read and scanned, never run, and never committed.
 """
 
 import base64

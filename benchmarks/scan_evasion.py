@@ -1,8 +1,8 @@
-"""What the scanner catches of malicious variants and spares of their harmless twins.
+"""How many malicious variants the scanner flags, and how many harmless twins it passes.
 
 Each behaviour, and each sample of the rules, is written in many ways (wrappings) and put into many
 places of a skill (carriers). Without `--all`, every wrapping is tried in the first carrier, every
-carrier with the first wrapping, and of the other pairs a sample that is always the same.
+carrier with the first wrapping, and a fixed sample of the other pairs.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""What the scanner catches, what it spares and how fast it is, beside Cisco's, on one corpus.
+"""What the scanner flags and passes and how fast it is, compared with Cisco's, on one corpus.
 
-`--split` looks at one half of the campaigns only, `--misses KIND` lists what was judged wrongly
-and on what grounds; both are for work on the rules. Cisco's verdicts are kept outside of the
-repository: the first run takes a quarter of an hour, the next ones a minute.
+`--split` uses one half of the campaigns only, `--misses KIND` lists wrong verdicts and the reasons;
+both are for work on the rules. Cisco's verdicts are cached outside the repository: the first run
+takes a quarter of an hour, the next ones a minute.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""How many skills a second the scanner does beside Cisco's: same skills, same cores, from start.
+"""Skills per second, compared with Cisco's scanner: same skills, same cores, including the start.
 
-Each does it the fastest way that its command line offers. Ours shares the skills out over two
-processes by itself; Cisco's knows one process, so that two of it run with half of them each.
+Each uses the fastest mode of its command line. Ours distributes the skills over two processes by
+itself; Cisco's has one process, so two of them run with half of the skills each.
 """
 
 import hashlib
