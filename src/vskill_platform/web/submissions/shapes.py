@@ -120,6 +120,8 @@ class EventItem(Shape, frozen=True, kw_only=True):
     actor: str
     reason: str
     at: datetime
+    #: The reviewer, if this is an approval by one.
+    approved_by: str | None
 
 
 class FailureItem(Shape, frozen=True, kw_only=True):

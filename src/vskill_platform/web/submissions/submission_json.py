@@ -4,6 +4,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+import msgspec
+
 from vskill_platform.catalogue.query import SubmissionRow
 from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import SourceRefused
@@ -115,7 +117,7 @@ def submission_detail(view: SubmissionView) -> SubmissionDetail:
         block_info=BlockInfo(reason=submission.reason, blocked_at=submission.updated_at)
         if is_blocked
         else None,
-        state_history=[_event(event) for event in view.history],
+        state_history=[item for event in view.history for item in _events(event)],
         stage_timings=stage_timings(view.history),
         timings=submission.timings,
     )
@@ -184,15 +186,28 @@ def _last_run(history: list[StateEvent]) -> list[StateEvent]:
     return history[start : end + 1]
 
 
-def _event(event: StateEvent) -> EventItem:
-    return EventItem(
+def _events(event: StateEvent) -> list[EventItem]:
+    """Return a history event as the API shows it: a reviewer's approval in two steps.
+
+    An approval is recorded as one event from NEEDS_REVIEW to PUBLISHED. Clients know approvals as
+    a step of their own, AUTO_APPROVED, and keep finding it; `approvedBy` names the reviewer.
+    """
+    item = EventItem(
         from_state=event.from_state,
         to_state=event.to_state,
         trigger=event.trigger,
         actor=event.actor,
         reason=event.reason,
         at=event.at,
+        approved_by=event.approved_by,
     )
+    if not event.approved_by or event.to_state is not SubmissionState.PUBLISHED:
+        return [item]
+    approved = msgspec.structs.replace(item, to_state=SubmissionState.AUTO_APPROVED)
+    published = msgspec.structs.replace(
+        item, from_state=SubmissionState.AUTO_APPROVED, trigger="publish", approved_by=None
+    )
+    return [approved, published]
 
 
 def _milliseconds(start: datetime, end: datetime) -> float:

@@ -103,11 +103,19 @@ async def test_the_pages_and_the_api_name_the_reviewer_who_approved(
     slug = stored.record.slug
 
     versions = await registry.json(f"/skills/{slug}/versions")
+    history = (await registry.json(f"/submissions/{waiting.id}"))["stateHistory"]
     detail = await registry.json(f"/skills/{slug}")
     page = await registry.get(f"/skills/{slug}")
     listed = await registry.get(f"/skills/{slug}/versions")
     security = await registry.get(f"/skills/{slug}/security")
 
+    assert [
+        (event["fromState"], event["toState"], event["trigger"], event["approvedBy"])
+        for event in history[-2:]
+    ] == [
+        ("NEEDS_REVIEW", "AUTO_APPROVED", "review", "rae"),
+        ("AUTO_APPROVED", "PUBLISHED", "publish", None),
+    ]
     assert versions["versions"][0]["approvedBy"] == "rae"
     assert versions["versions"][0]["certMethod"] == "MANUAL_REVIEW"
     assert "approved by rae (+20)" in detail["skill"]["trust"]

@@ -250,7 +250,7 @@ async def test_the_name_of_a_node_is_told_to_operators_alone(registry: Registry)
 
     assert "build-7" not in by_stranger.text
     assert [event["actor"] for event in told] == [
-        "ada", "worker", "worker", "worker", "worker", "ben", "worker", "worker", "rae",
+        "ada", "worker", "worker", "worker", "worker", "ben", "worker", "worker", "rae", "rae",
     ]  # fmt: skip
     assert by_reviewer.text.count("build-7.internal-4242") == 6
 
