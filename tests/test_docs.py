@@ -24,6 +24,27 @@ from vskill_platform.web.openapi import describe_api
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+#: Without the style guide, which quotes these phrases, and the list of modules, which quotes code.
+WRITTEN = [path for path in DOCUMENTS if path.name not in {"style.md", "modules.md"}]
+#: Phrases of docs/style.md that have one meaning only, so that they can be found by their words.
+REJECTED_PHRASES = (
+    "stands still",
+    "stand still",
+    "waits for a person",
+    "wait for a person",
+    "scanners of other makers",
+    "handed in",
+    "given up",
+    "lies open",
+    "of today",
+    "who names it exactly",
+    "offered no longer",
+    "out of the offer",
+    "those of its namespace",
+    "middling",
+    "decided anew",
+    "checked anew",
+)
 _LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 _RULE = re.compile(r'"((?:MAN|LIM|RUN|JUDGE|EXT)-\w+)"')
 _DECIDED_BY_THE_MACHINE = {"node", "scan_processes"}
@@ -107,6 +128,13 @@ def test_every_rule_is_documented_with_its_severity() -> None:
         assert documented[rule.id] == rule.severity
     for rule_id, registry_rule in load_registry_rules().items():
         assert documented[rule_id] == registry_rule.severity
+
+
+@pytest.mark.parametrize("document", WRITTEN, ids=lambda path: path.name)
+def test_no_document_uses_a_phrase_that_the_style_guide_rejects(document: Path) -> None:
+    words = " ".join(document.read_text().lower().split())
+
+    assert [phrase for phrase in REJECTED_PHRASES if phrase in words] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
