@@ -52,8 +52,8 @@ class Way(msgspec.Struct, frozen=True):
 _SCAN = Way("scan", Bounds().seconds)
 _SCAN_ARCHIVE = Way("unpack, scan", MAX_CPU_SECONDS + Bounds().seconds)
 _SCAN_REPO = Way("clone, scan", 300 + Bounds().seconds)
-_HAND_IN = Way("hand in", MAX_CPU_SECONDS)
-_WALK = Way("walk", Settings().message_deadline.total_seconds())
+_UPLOAD = Way("upload", MAX_CPU_SECONDS)
+_PROCESS = Way("process", Settings().message_deadline.total_seconds())
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ class Bench:
         for name in ("tmp", "run", "skills"):
             (self._place / name).mkdir(parents=True)
         made = kind.make(self._place / "skills" / kind.name)
-        self._start_seconds = self._run(_WALK, "work", "--drain").wall
+        self._start_seconds = self._run(_PROCESS, "work", "--drain").wall
         ways = self._ways_of_repo(kind, made) if kind.is_repo else self._ways_of_files(kind, made)
         yield from ways
         left = [path.name for path in (self._place / "tmp").iterdir()]
@@ -97,17 +97,17 @@ class Bench:
     def _ways_of_files(self, kind: Kind, made: Path) -> Iterator[Measured]:
         way = _SCAN if made.is_dir() else _SCAN_ARCHIVE
         yield self._scan(kind, way, str(made))
-        handed_in = self._run(_HAND_IN, "submit", str(made), "--json")
-        yield self._measured(kind, _HAND_IN, _answer(handed_in), handed_in)
-        if handed_in.code == 0:
-            yield self._walk(kind, handed_in)
+        uploaded = self._run(_UPLOAD, "submit", str(made), "--json")
+        yield self._measured(kind, _UPLOAD, _answer(uploaded), uploaded)
+        if uploaded.code == 0:
+            yield self._process(kind, uploaded)
         elif made.is_dir():  # where files are read where they lie, nothing is packed
-            yield self._walk(kind, self._submit(str(made)))
+            yield self._process(kind, self._submit(str(made)))
 
     def _ways_of_repo(self, kind: Kind, made: Path) -> Iterator[Measured]:
         url = self._server.serve_repo(made, f"ada/{kind.name}")
         yield self._scan(kind, _SCAN_REPO, f"file://{made}")
-        yield self._walk(kind, self._submit(url))
+        yield self._process(kind, self._submit(url))
 
     def _scan(self, kind: Kind, way: Way, target: str) -> Measured:
         cost = self._run(way, "scan", target, "--format=json")
@@ -115,17 +115,17 @@ class Bench:
         return self._measured(kind, way, _verdict(found), cost)
 
     def _submit(self, target: str) -> Cost:
-        cost = self._run(_WALK, "submit", target, "--json", local_folders=str(self._place))
+        cost = self._run(_PROCESS, "submit", target, "--json", local_folders=str(self._place))
         assert cost.code == 0, cost.complaints
         return cost
 
-    def _walk(self, kind: Kind, submitted: Cost) -> Measured:
+    def _process(self, kind: Kind, submitted: Cost) -> Measured:
         """Let a worker have one try; one that breaks off would be tried again."""
         own_id = msgspec.json.decode(submitted.output)["submission"]["id"]
-        cost = self._run(_WALK, "work", "--drain", local_folders=str(self._place))
-        shown = self._run(_WALK, "status", own_id, "--json")
+        cost = self._run(_PROCESS, "work", "--drain", local_folders=str(self._place))
+        shown = self._run(_PROCESS, "status", own_id, "--json")
         ended = msgspec.json.decode(shown.output)["submission"]
-        return self._measured(kind, _WALK, f"{ended['state']}: {ended['reason']}", cost)
+        return self._measured(kind, _PROCESS, f"{ended['state']}: {ended['reason']}", cost)
 
     def _measured(self, kind: Kind, way: Way, end: str, cost: Cost) -> Measured:
         return Measured(
@@ -189,7 +189,7 @@ def _print_verdicts(found: list[Measured]) -> None:
     less = less_than_claimed(len({one.kind for one in found}), len(KINDS), "kinds of input")
     print_note(
         f"allowed: scan {_SCAN.seconds:g} s (to unpack before it as much again, to clone 300 s), "
-        f"hand in {_HAND_IN.seconds:g} s, walk {_WALK.seconds:g} s, "
+        f"upload {_UPLOAD.seconds:g} s, process {_PROCESS.seconds:g} s, "
         f"and what the program takes to start, and {_ALLOWANCE_SECONDS:g} s to end; 1 GiB for all"
     )
     slow = max(found, key=lambda one: one.of_time)

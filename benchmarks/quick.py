@@ -24,7 +24,7 @@ _HERE = Path(__file__).parent
 #: goal is set for it.
 _BENCHMARKS: dict[str, tuple[str, ...]] = {
     "enumeration": ("bench_enumeration.py",),
-    "walk": ("bench_walk.py",),
+    "pipeline": ("bench_pipeline.py",),
     "queue": ("bench_queue.py",),
     "wakeup": ("bench_wakeup.py",),
     "backlog": ("bench_backlog.py",),

@@ -202,10 +202,10 @@ def test_operators_install_nothing_without_a_hash() -> None:
         assert (ROOT / lock).is_file()
 
 
-def test_the_walk_fits_on_one_screen() -> None:
-    walk = ROOT / "src/vskill_platform/queue/process_submission.py"
+def test_the_pipeline_fits_on_one_screen() -> None:
+    pipeline = ROOT / "src/vskill_platform/queue/process_submission.py"
 
-    assert len(walk.read_text().splitlines()) <= 50
+    assert len(pipeline.read_text().splitlines()) <= 50
 
 
 def test_the_readme_has_its_two_commands() -> None:

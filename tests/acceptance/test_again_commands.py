@@ -1,4 +1,4 @@
-"""`withdraw`, `retry` and `requeue`: ending a walk by hand, and starting one again."""
+"""`withdraw`, `retry` and `requeue`: cancelling a submission and starting it again."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
 
 
-def test_a_walk_is_ended_and_started_again_by_hand(platform: Platform) -> None:
+def test_an_administrator_cancels_and_restarts_a_submission(platform: Platform) -> None:
     submitted = platform.run("submit", a_skill_folder(platform.folder), "--json")
     submission_id = msgspec.json.decode(submitted.out)["submission"]["id"]
 

@@ -16,7 +16,7 @@ from tests.casts import a_skill_folder
 _RECOVERY_COMMIT = "vskill_platform.cron.recover_stuck:commit"
 _CRON_CLAIM = "vskill_platform.cron.schedule:_claim"
 _HOUR = timedelta(hours=1)
-_WALK = ["claim TIER1_SCANNING", "check AUTO_APPROVED", "publish PUBLISHED"]
+_PIPELINE = ["claim TIER1_SCANNING", "check AUTO_APPROVED", "publish PUBLISHED"]
 
 
 async def test_killed_before_its_commit_the_next_one_brings_it_back(
@@ -32,7 +32,7 @@ async def test_killed_before_its_commit_the_next_one_brings_it_back(
 
     assert killed.steps == ["submit RECEIVED"]
     assert "recover-stuck: 1 stuck, 0 still queued, 1 requeued" in ticked.out
-    assert status.steps == ["submit RECEIVED", "recover RECEIVED", *_WALK]
+    assert status.steps == ["submit RECEIVED", "recover RECEIVED", *_PIPELINE]
     assert await read_version_counts(platform, ["@local/tidy-notes"]) == [1]
 
 
@@ -49,7 +49,7 @@ async def test_killed_after_its_commit_it_is_queued_once(
 
     assert queued == 1
     assert "recover-stuck: 1 stuck, 1 still queued, 0 requeued" in ticked.out
-    assert status.steps == ["submit RECEIVED", "recover RECEIVED", *_WALK]
+    assert status.steps == ["submit RECEIVED", "recover RECEIVED", *_PIPELINE]
     assert await read_version_counts(platform, ["@local/tidy-notes"]) == [1]
 
 

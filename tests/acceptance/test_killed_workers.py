@@ -1,4 +1,4 @@
-"""`kill -9` at every step of the walk: the next worker goes on, and publishes once.
+"""`kill -9` at every step of the pipeline: the next worker continues and publishes once.
 
 The worker that dies lived an hour ago, with the deadlines that we ship: by now its lease is over.
 """

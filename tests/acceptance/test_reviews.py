@@ -147,7 +147,7 @@ async def test_an_approval_that_is_killed_leaves_all_or_nothing(
     assert await read_version_counts(platform, ["@local/tidy-notes"]) == [1]
 
 
-async def test_a_recheck_sends_it_through_the_walk_again(
+async def test_a_recheck_sends_it_through_the_pipeline_again(
     platform: Platform, tmp_path: Path
 ) -> None:
     submission_id = await one_that_waits(platform, tmp_path)

@@ -139,7 +139,7 @@ def test_a_set_of_which_one_is_refused_submits_the_others(
 
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
-def test_files_that_are_handed_in_need_not_stay_where_they_were(
+def test_uploaded_files_need_not_stay_where_they_were(
     platform: Platform, tmp_path: Path, form: str
 ) -> None:
     platform.settings["local_folders"] = ""

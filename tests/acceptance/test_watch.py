@@ -1,4 +1,4 @@
-"""`--watch`: following a submission while a worker, another process, walks with it."""
+"""`--watch`: following a submission while a worker in another process handles it."""
 
 import signal
 from pathlib import Path

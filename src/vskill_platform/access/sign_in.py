@@ -50,4 +50,4 @@ async def _renew(name: str, kept: Stored[Password], password: str) -> None:
     with suppress(Busy):  # the next sign-in will do it
         renewed = msgspec.structs.replace(kept.record, digest=await digest_password(password))
         await commit([write_password(name, renewed, expected=kept.revision)])
-        log.info("password digest renewed", name=name, at=get_now().isoformat())
+        log.info("password hash updated", name=name, at=get_now().isoformat())

@@ -154,4 +154,6 @@ async def _repair_submissions(index: IndexFile, suspects: set[str]) -> None:
 
 
 def _report(what: str, amiss: set[str]) -> None:
-    log.warning("catalogue repaired", what=what, count=len(amiss), first=sorted(amiss)[:_MAX_NAMED])
+    log.warning(
+        "search index repaired", what=what, count=len(amiss), first=sorted(amiss)[:_MAX_NAMED]
+    )

@@ -82,7 +82,7 @@ class IndexFollower:
 
     def report_damage(self, error: Damaged) -> None:
         """Tell that the file could not be read: it is made anew."""
-        log.warning("catalogue is made anew", reason=str(error))
+        log.warning("search index is rebuilt", reason=str(error))
         self._is_damaged = True
 
     async def wait_for(self, revision: int) -> None:
@@ -100,15 +100,15 @@ class IndexFollower:
                 await self._throw_away()
             except HistoryChanged as error:
                 # What it holds may be lost or withdrawn: nobody is shown any of it again.
-                log.warning("catalogue is made anew", reason=str(error))
+                log.warning("search index is rebuilt", reason=str(error))
                 await self._throw_away()
             except FeedTrimmed as error:
-                log.warning("catalogue is filled anew", reason=str(error))
+                log.warning("search index is refilled", reason=str(error))
                 # Should this process end before it is done, the next one begins at the beginning.
                 self.revision, self._must_fill = 0, True
             except EngineError as error:
                 if str(error) != self._problem:
-                    log.error("catalogue is not current", error=str(error))
+                    log.error("search index is out of date", error=str(error))
                 self._problem = str(error)
                 await asyncio.sleep(RETRY_SECONDS)
 
@@ -151,7 +151,7 @@ class IndexFollower:
         except HistoryChanged:
             raise
         except EngineError as error:  # meanwhile the answers are old, and say so
-            log.warning("catalogue could not be compared", error=str(error))
+            log.warning("search index not verified", error=str(error))
 
     async def _throw_away(self) -> None:
         index, self._index, self._checking, self._is_damaged = self._index, None, None, False
@@ -187,7 +187,7 @@ class IndexFollower:
         )
         self._must_fill = False
         self._arrive(start, started)
-        log.info("catalogue filled", revision=self.revision)
+        log.info("search index built", revision=self.revision)
 
     async def _read_on(self) -> bool:
         """Read and write one page of what is new; tell whether there was anything."""

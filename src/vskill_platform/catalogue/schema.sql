@@ -160,7 +160,7 @@ CREATE TRIGGER submission_moved AFTER UPDATE OF state, is_private ON submission 
   ON CONFLICT DO UPDATE SET count = count + 1;
 END;
 
--- Where walks began and ended.
+-- When processing started and finished.
 CREATE TABLE event (
   submission_key INTEGER NOT NULL,
   number         INTEGER NOT NULL,

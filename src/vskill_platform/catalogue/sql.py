@@ -36,7 +36,7 @@ def left_out_if_unfit(**which: Any) -> Iterator[Attempt]:
         yield attempt
     except _UNFIT as error:
         attempt.has_failed = True
-        log.warning("record cannot be listed", **which, error=str(error))
+        log.warning("record not indexed", **which, error=str(error))
 
 
 def one_row(connection: apsw.Connection, query: str, **bindings: Any) -> Any:

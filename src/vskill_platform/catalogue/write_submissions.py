@@ -25,9 +25,9 @@ _encode = msgspec.json.Encoder().encode
 MAX_REASON = 600
 #: The moment is in the upper bits of an id, the rest tells those of one millisecond apart.
 _LAST_MOMENT, _ID_BITS = (1 << 42) - 1, 21
-#: Where a walk ends, for good or until a person has looked.
+#: Final states, and the one that waits for a review.
 ENDS = TERMINAL_STATES | {SubmissionState.NEEDS_REVIEW}
-#: Phases of a walk that are no scanning.
+#: Phases of processing that are not scanning.
 _NOT_SCANNING = frozenset({"fetch", "publish"})
 NO_SCORE = -1
 

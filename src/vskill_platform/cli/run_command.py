@@ -55,7 +55,7 @@ def run_command(
 
 
 def run_worker(work: Callable[[WorkerEnv], Awaitable[Result]]) -> Result:
-    """Run what walks with submissions: it must know the policy, and a wrong one stops it here."""
+    """Run a command that processes submissions; an invalid policy stops it here."""
     settings = current_settings()
     check_memory_limit()
     policy = read_current_policy(settings)

@@ -129,7 +129,7 @@ def _count_connections() -> int:
     connections = min(_MAX_CONNECTIONS, max(left - min(left // 2, _OTHER_FILES), 2))
     if connections < _MAX_CONNECTIONS:
         log.warning(
-            "few connections are possible: raise the limit on open files (ulimit -n)",
+            "few connections possible: raise the limit on open files (ulimit -n)",
             connections=connections,
         )
     return connections

@@ -39,6 +39,6 @@ def stop_on_signals(grace: timedelta) -> asyncio.Event:
 
 
 def _end_process() -> None:
-    log.error("not everything stopped in time, the process ends without it")
+    log.error("shutdown timed out, exiting")
     sys.stderr.flush()
     os._exit(1)

@@ -1,7 +1,7 @@
-"""Published skills that no copy would be found by, brought into the index of likenesses.
+"""Cron job: add published skills that are missing in the similarity index.
 
-The walk writes the index with every publication. What another release published is not in it, and
-what is not in it looks as if nobody had ever published it.
+The pipeline writes the index with every publication. Skills that an older release published are
+not in it, so copies of them would not be found.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from vskill_platform.stores.submission_store import get_submission
 
 log = get_logger(__name__)
 
-#: How many are brought in by one run; the next run goes on.
+#: How many skills one run adds; the next run continues.
 _A_RUN = 1_000
 
 
@@ -37,7 +37,7 @@ async def index_likenesses() -> str:
     listed = {skill.slug for skill in await list_skills() if not skill.is_private}
     missing = sorted(listed - set(await list_indexed_slugs()))
     chosen = missing[:_A_RUN]
-    outcomes = await settle(_index, chosen, at_once=1)  # the walks need the places to scan
+    outcomes = await settle(_index, chosen, at_once=1)  # submissions need the scan slots
     for slug, outcome in zip(chosen, outcomes, strict=True):
         if isinstance(outcome, Exception):
             log.error("skill not indexed", slug=slug, error=str(outcome))

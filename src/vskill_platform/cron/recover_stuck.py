@@ -40,7 +40,7 @@ async def recover_stuck_submissions() -> str:
     outcomes = await settle(_recover, stranded, at_once=RECOVERIES_AT_ONCE)
     errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     for error in errors:
-        log.error("not recovered", error=str(error))
+        log.error("recovery failed", error=str(error))
     brought_back = outcomes.count(SubmissionState.RECEIVED)
     given_up = outcomes.count(SubmissionState.REJECTED)
     stuck = len(moving) + len(stranded)

@@ -37,7 +37,7 @@ async def remind_reviews() -> str:
     if last and last.record.day == today:
         return f"{len(late)} wait, somebody was reminded today"
     oldest = late[0]
-    log.warning("reviews wait for a person", count=len(late), oldest=oldest.id,
+    log.warning("reviews overdue", count=len(late), oldest=oldest.id,
                 waits=format_duration(oldest.waits_for))  # fmt: skip
     is_told = await notify(_message(late))
     await put_reminder(_TOPIC, today, expected=last.revision if last else None)

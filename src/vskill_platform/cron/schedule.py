@@ -88,7 +88,7 @@ async def run_cron(env: WorkerEnv, stop: asyncio.Event, *, jobs: Sequence[Job] =
         stopping.cancel()
         late = await _cancel(loops, within=env.settings.stop_grace)
     for loop in late:
-        log.error("cron job ignores the stop and is abandoned", job=loop.get_name())
+        log.error("cron job did not stop in time", job=loop.get_name())
     for loop in set(loops) - late:
         if not loop.cancelled():
             loop.result()

@@ -11,9 +11,9 @@ from vskill_platform.stores.quota_store import get_quota, write_quota
 
 
 async def count_submission(source: Source) -> list[Operation]:
-    """Say what to write so that this walk is counted; raise if the day's limit is reached.
+    """Return the operations that count this submission; raise if the daily limit is reached.
 
-    It belongs into the commit that starts the walk: what is not started is not counted.
+    They belong in the commit that queues it, so that only queued submissions are counted.
     """
     limit = bound_env().policy.within(namespaces_of(source)).limits.submissions_per_day
     if limit is None:

@@ -28,7 +28,7 @@ from vskill_platform.scan.read.manifest import MANIFEST, check_manifest
 
 #: A repo with more is a collection of others' skills, to be submitted folder by folder.
 MAX_SKILLS = 1_000
-#: More folders than this are not walked through.
+#: More folders than this are not searched.
 _MAX_FOLDERS = 50_000
 
 

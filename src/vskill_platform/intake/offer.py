@@ -58,7 +58,7 @@ async def is_unchanged(submission: Submission, offer: Offer) -> bool:
         async with fetched(offer.source) as snapshot:
             return snapshot.digest == submission.digest
     except SourceError as error:
-        log.info("not compared", submission=submission.id, error=str(error))
+        log.info("source not compared", submission=submission.id, error=str(error))
         return False
 
 

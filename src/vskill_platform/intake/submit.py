@@ -182,9 +182,9 @@ async def _start_again(
 
 
 def _brings_other_files(submission: Submission, offer: Offer) -> bool:
-    """Tell whether files were handed in that its worker has not got: its walk starts anew.
+    """Tell whether the upload has other files than the submission: then processing restarts.
 
-    A worker that is at it finds its record changed, and leaves its result to the next walk.
+    A worker that is processing it finds the record changed and drops its result.
     """
     return (
         offer.source.kind is SourceKind.UPLOAD

@@ -143,7 +143,7 @@ _Count = Annotated[int, msgspec.Meta(ge=1)]
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds below those that are built in; None leaves it at these."""
 
-    #: How many walks one publisher may start on one day, in UTC.
+    #: How many submissions of one publisher are processed per day (UTC).
     submissions_per_day: _Count | None = None
     max_files: _Count | None = None
     max_file_bytes: _Count | None = None

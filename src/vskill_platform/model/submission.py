@@ -171,7 +171,7 @@ class Cause(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
     trigger: str
     actor: str
     reason: str
-    #: Of the walk that has led here, if one has.
+    #: Seconds per phase of the processing that led here, if any.
     timings: dict[str, float] = msgspec.field(default_factory=dict)
 
 

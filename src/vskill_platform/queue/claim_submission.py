@@ -104,7 +104,7 @@ async def release_submission(delivery: Delivery) -> None:
         moved, event = move(uncounted, SubmissionState.RECEIVED, cause, now=get_now())
         operations += write_submission(moved, [event], expected=stored.revision)
     if await commit(operations) is None:
-        log.info("message was not handed back: another worker has it", submission=delivery.key)
+        log.info("message not released: another worker has it", submission=delivery.key)
 
 
 def _name(delivery: Delivery) -> str:

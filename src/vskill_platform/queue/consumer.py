@@ -28,7 +28,7 @@ async def handle_submission_queue(batch: Sequence[Delivery], env: WorkerEnv) -> 
             if isinstance(outcome, Exception):
                 # Not even the failure could be stored, so the database is in trouble. The lease
                 # expires by itself and the message is delivered again.
-                log.error("message left to its lease", message=delivery.key, error=str(outcome))
+                log.error("message not handled", message=delivery.key, error=str(outcome))
 
     await run_with_worker_env(env, handle_batch)
 
@@ -42,7 +42,7 @@ async def _handle_message(delivery: Delivery) -> None:
         raise
     except NoRoom as error:
         # Nothing was done yet: the message keeps its position, and the attempt does not count.
-        log.info("handed back", submission=delivery.key, error=str(error))
+        log.info("message released", submission=delivery.key, error=str(error))
         await release_submission(delivery)
     except Exception as error:
         if isinstance(error, OutOfResources) or is_machine_short(error):
@@ -50,7 +50,7 @@ async def _handle_message(delivery: Delivery) -> None:
             return
         unforeseen = None if isinstance(error, VskillError) else error
         log.warning(
-            "walk broke off", submission=delivery.key, error=repr(error), exc_info=unforeseen
+            "processing failed", submission=delivery.key, error=repr(error), exc_info=unforeseen
         )
         await fail_submission(delivery, error)
 

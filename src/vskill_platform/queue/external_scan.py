@@ -154,7 +154,7 @@ async def _send(scanner: RemoteScanner, scan: ExternalScan, subject: Subject) ->
 async def _end(scan: ExternalScan, answer: ExternalScanResult) -> ExternalScan:
     if not await end_external_scan(scan, answer):
         raise Overtaken(f"the scan of {scan.subject} by {scan.provider} was ended by another")
-    log.info("external scan ended", submission=scan.subject, scanner=scan.provider,
+    log.info("external scan finished", submission=scan.subject, scanner=scan.provider,
              status=answer.status, note=answer.note)  # fmt: skip
     return msgspec.structs.replace(
         scan, status=answer.status, findings=answer.findings, note=answer.note

@@ -81,7 +81,11 @@ async def fail_submission(delivery: Delivery, error: Exception) -> None:
             operations = _end(stored, delivery, error)
     if await commit(operations) is None:
         # Another worker has the message, or somebody changed the submission: that wins.
-        log.info("failure overtaken", message=delivery.message_id, error=str(error))
+        log.info(
+            "failure not recorded: the submission has changed",
+            message=delivery.message_id,
+            error=str(error),
+        )
 
 
 def is_retryable(error: Exception) -> bool:

@@ -78,7 +78,7 @@ async def _ask(endpoint: Endpoint, snapshot: Snapshot) -> Judgement | None:
     most = endpoint.most_tokens(question.prompt)
     reserved = await reserve_tokens(most, limit=settings.judge_daily_tokens)
     if reserved is None:
-        log.warning("judge not asked: the budget is spent", limit=settings.judge_daily_tokens)
+        log.warning("judge skipped: the daily budget is spent", limit=settings.judge_daily_tokens)
         return None
     try:
         judgement = await ask_judge(endpoint, question, now=get_now())
@@ -87,8 +87,9 @@ async def _ask(endpoint: Endpoint, snapshot: Snapshot) -> Judgement | None:
         raise
     used = judgement.tokens_in + judgement.tokens_out
     await settle_tokens(reserved, used=used, cost=judgement.cost)
-    log.info("judged", digest=snapshot.digest, opinion=judgement.opinion, model=judgement.model,
-             tokens=used, cost=judgement.cost, seconds=judgement.duration_seconds)  # fmt: skip
+    log.info("judge answered", digest=snapshot.digest, opinion=judgement.opinion,
+             model=judgement.model, tokens=used, cost=judgement.cost,
+             seconds=judgement.duration_seconds)  # fmt: skip
     return judgement
 
 

@@ -46,5 +46,9 @@ async def process_submission(delivery: Delivery) -> None:
         raise Overtaken(f"{claimed.record.id} was changed while it was being checked")
     ended = conclusion.submission
     log.info(
-        "walk ended", submission=ended.id, state=ended.state, why=ended.reason, **stopwatch.laps
+        "submission processed",
+        submission=ended.id,
+        state=ended.state,
+        why=ended.reason,
+        **stopwatch.laps,
     )

@@ -125,7 +125,7 @@ class Worker:
         if not self._in_flight:
             return
         grace = self._env.settings.stop_grace.total_seconds()
-        log.info("finishing", messages=len(self._in_flight), seconds=grace)
+        log.info("worker is stopping", messages=len(self._in_flight), seconds=grace)
         _, late = await asyncio.wait(self._in_flight, timeout=grace)
         for task in late:
             task.cancel()
@@ -148,5 +148,5 @@ class Worker:
             try:
                 await run_with_worker_env(self._env, beat)
             except EngineError as error:
-                log.error("no heartbeat", error=str(error))
+                log.error("heartbeat failed", error=str(error))
             await asyncio.sleep(HEARTBEAT_EVERY_SECONDS)

@@ -23,7 +23,7 @@ _HIT = "block-hit:"
 
 @lru_cache(maxsize=1024)
 def _key(subject: BlockSubject) -> str:
-    """Return the key of a block about *subject*; every walk asks for the same ones three times."""
+    """Return the key of a block; the pipeline asks for the same ones three times."""
     return _BLOCK + subject.id
 
 

@@ -44,5 +44,5 @@ async def change(subject: str, plan: Callable[[], Awaitable[PlannedChange[Result
             return planned.result
         bound = min(_FIRST_PAUSE * 2 ** min(attempt, 10), _MAX_PAUSE)
         await asyncio.sleep(random.uniform(0, bound))  # noqa: S311 - not a secret
-    log.error("change lost every attempt", subject=subject, attempts=MAX_ATTEMPTS)
+    log.error("write conflict: all attempts failed", subject=subject, attempts=MAX_ATTEMPTS)
     raise Overtaken(f"too many others are changing {subject} at the same time; try again")

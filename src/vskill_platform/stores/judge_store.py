@@ -57,7 +57,7 @@ async def get_judgement(key: str) -> Judgement | None:
     try:
         stored = await get_record(_SAID + key, _Said)
     except RecordMalformed as error:
-        log.warning("judgement skipped", error=str(error))
+        log.warning("stored judgement skipped", error=str(error))
         return None
     return msgspec.structs.replace(stored.record.judgement, is_cached=True) if stored else None
 

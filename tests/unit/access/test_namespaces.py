@@ -61,7 +61,7 @@ async def test_a_reviewers_token_that_only_submits_has_no_say_in_what_is_others(
     assert await may_act_in(great, "team")
 
 
-async def test_what_is_handed_in_under_a_name_belongs_to_its_user() -> None:
+async def test_an_upload_under_a_user_name_belongs_to_that_user() -> None:
     ada, ben = await visiting("ada"), await visiting("ben")
 
     assert await may_act_in(ada, "@ada")

@@ -44,7 +44,12 @@ def lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Lines]:
     ids=["nothing", "plain", "quoted", "odd", "lines"],
 )
 def test_a_line_is_what_a_terminal_would_show_without_colours(said: dict[str, object]) -> None:
-    event = {"timestamp": "2026-03-14T12:00:00Z", "level": "info", "event": "walk ended", **said}
+    event = {
+        "timestamp": "2026-03-14T12:00:00Z",
+        "level": "info",
+        "event": "submission processed",
+        **said,
+    }
 
     assert render_line(None, "info", dict(event)) == FOR_TERMINALS(None, "info", dict(event))
 
@@ -108,13 +113,13 @@ def test_an_exception_is_told_with_its_traceback() -> None:
 def test_ours_and_the_libraries_lines_look_the_same(lines: Lines) -> None:
     set_up_logs(level="INFO", as_json=False)
 
-    get_logger("ours").info("walk ended", submission="sub_1")
+    get_logger("ours").info("submission processed", submission="sub_1")
     logging.getLogger("theirs").warning("careful, %s", "please")
     get_logger("ours").debug("not shown")
     logging.getLogger("theirs").debug("not shown")
 
     ours, theirs = lines()
-    assert ours.endswith("[info     ] walk ended                     submission=sub_1")
+    assert ours.endswith("[info     ] submission processed           submission=sub_1")
     assert theirs.endswith("[warning  ] careful, please")
     assert ours[:11] == theirs[:11]
 

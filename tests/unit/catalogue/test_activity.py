@@ -58,7 +58,7 @@ async def test_days_begin_at_midnight(catalogue: Catalogue) -> None:
     assert [bucket.ended for bucket in buckets] == [{_S.PUBLISHED: 1}, {_S.PUBLISHED: 1}]
 
 
-async def test_scan_times_are_those_of_the_walks_that_ended(catalogue: Catalogue) -> None:
+async def test_scan_times_are_those_of_finished_submissions(catalogue: Catalogue) -> None:
     await committed(
         [
             an_event(
@@ -77,7 +77,9 @@ async def test_scan_times_are_those_of_the_walks_that_ended(catalogue: Catalogue
     assert (bucket.received, bucket.ended) == (0, {_S.PUBLISHED: 1})
 
 
-async def test_private_walks_are_counted_only_for_who_may_see_them(catalogue: Catalogue) -> None:
+async def test_private_submissions_are_counted_only_for_viewers_with_access(
+    catalogue: Catalogue,
+) -> None:
     await submitted("sub_1", is_private=True)
     timings = {"check": 4.0}
     await committed(

@@ -68,7 +68,7 @@ async def opened(env: WorkerEnv) -> AsyncIterator[Catalogue]:
 
 
 def fills(logs: list[Any]) -> int:
-    return sum(event["event"] == "catalogue filled" for event in logs)
+    return sum(event["event"] == "search index built" for event in logs)
 
 
 async def test_a_skill_is_found_when_published_gone_when_blocked_and_back_when_checked_anew(
@@ -299,7 +299,7 @@ async def test_while_the_database_is_down_it_answers_and_says_how_old_it_is(
         assert (await catalogue.search_skills(SkillQuery())).total == 2
         assert not catalogue.freshness.is_degraded
         assert catalogue.age == timedelta(0)
-    assert sum(event["event"] == "catalogue is not current" for event in logs) == 1
+    assert sum(event["event"] == "search index is out of date" for event in logs) == 1
 
 
 async def test_a_start_without_database_answers_with_what_there_was(
@@ -389,7 +389,7 @@ async def test_what_is_amiss_is_found_repaired_and_told(
         clock.advance(seconds=CHECK_EVERY.total_seconds())
         await committed([Put("x", b"")])
 
-    told = [event for event in logs if event["event"] == "catalogue repaired"]
+    told = [event for event in logs if event["event"] == "search index repaired"]
     assert {(name, event["what"]) for event in told for name in event["first"]} >= {
         ("ada/r/two", "skills"), ("sub_1", "submissions"),
     }  # fmt: skip
@@ -408,7 +408,7 @@ async def test_a_check_of_what_is_well_repairs_nothing(
             await committed([Put("x", b"")])
             await current(catalogue)
 
-    assert not [event for event in logs if event["event"] == "catalogue repaired"]
+    assert not [event for event in logs if event["event"] == "search index repaired"]
 
 
 async def test_trust_that_grows_with_time_is_read_again(

@@ -135,4 +135,4 @@ async def test_a_process_killed_while_it_follows_reads_on_in_its_next_life(
         assert len(await other.ask(revision, "")) == 4
         other.process.kill()
         assert other.process.stderr
-        assert "catalogue filled" not in other.process.stderr.read()
+        assert "search index built" not in other.process.stderr.read()

@@ -1,6 +1,6 @@
-"""A catalogue that followed whatever happened is the same as one that is built anew.
+"""The search index after any changes is the same as one that is rebuilt.
 
-Random walks over everything that changes what is listed; then both are compared, row by row and by
+Random changes to everything that changes what is listed; then both are compared, row by row and by
 what they answer.
 """
 
@@ -49,7 +49,7 @@ TABLES = (
     "skill", "skill_hit", "skill_tag", "skill_agent", "skill_down", "submission", "event",
 )  # fmt: skip
 TEXTS = ("", "tidy", "notes", "form", "ent", "map", "odebas", "m", "日本", "ada", "nothing")
-STEPS, WALKS = 40, 12
+STEPS, SEEDS = 40, 12
 
 Step = Callable[[random.Random], Awaitable[None]]
 
@@ -164,7 +164,7 @@ async def a_step(dice: random.Random) -> None:
         await dice.choice(STEP_KINDS)(dice)
 
 
-@pytest.mark.parametrize("seed", range(WALKS))
+@pytest.mark.parametrize("seed", range(SEEDS))
 async def test_whatever_happens_a_followed_catalogue_is_as_one_built_anew(
     seed: int, tmp_path: Path, clock: ManualClock
 ) -> None:
@@ -177,7 +177,7 @@ async def test_whatever_happens_a_followed_catalogue_is_as_one_built_anew(
     )
     dice = random.Random(seed)
 
-    async def walk() -> None:
+    async def change_at_random() -> None:
         for _ in range(3):  # each a start of its own
             async with open_catalogue(env) as followed:
                 for _ in range(STEPS):
@@ -192,7 +192,7 @@ async def test_whatever_happens_a_followed_catalogue_is_as_one_built_anew(
                 clock.advance(days=3)
                 await engine.prune(deleted_before=clock.now() - timedelta(days=1))
 
-    await run_with_worker_env(env, walk)
+    await run_with_worker_env(env, change_at_random)
     await engine.close()
 
 

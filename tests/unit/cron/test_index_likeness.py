@@ -28,7 +28,7 @@ async def published_by_another_release(env: WorkerEnv, parent: Path, *names: str
     await env.engine.commit([Delete(key) for key in keys])
 
 
-async def test_what_is_missing_is_brought_in_as_the_walk_would_have(
+async def test_missing_skills_are_indexed_as_the_pipeline_would_have(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
     await published_by_another_release(bound, tmp_path, "tidy-notes")

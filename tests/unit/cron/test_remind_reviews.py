@@ -57,7 +57,7 @@ async def test_once_a_day_the_log_says_what_waits(
     assert first == third == "reminded of 1, in the log only"
     assert second == "1 wait, somebody was reminded today"
     assert [(item["event"], item["count"], item["oldest"]) for item in logs] == [
-        ("reviews wait for a person", 1, one_waits)
+        ("reviews overdue", 1, one_waits)
     ] * 2
 
 

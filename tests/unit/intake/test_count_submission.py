@@ -41,7 +41,7 @@ async def test_the_limit_of_a_day_holds_and_the_next_day_begins_anew(
     assert (await submitted(bound, a_source("three"))).kind is SubmitKind.CREATED
 
 
-async def test_what_starts_no_walk_is_not_counted(bound: WorkerEnv) -> None:
+async def test_a_submission_that_starts_no_processing_is_not_counted(bound: WorkerEnv) -> None:
     for _ in range(5):
         await submitted(bound, a_source("one"))
 

@@ -1,4 +1,4 @@
-"""What is handed in from elsewhere: an archive, or the files of a folder with their paths."""
+"""Skills inside an upload: an archive, or the files of a folder with their paths."""
 
 from pathlib import Path
 

@@ -153,7 +153,7 @@ async def test_a_changed_folder_that_is_published_is_queued_again(
     assert again.position == 1
 
 
-async def test_a_published_folder_that_is_gone_is_queued_and_told_in_the_walk(
+async def test_a_published_folder_that_is_gone_is_queued_and_fails_in_the_pipeline(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path)
@@ -214,7 +214,7 @@ async def test_another_ref_is_another_submission_of_the_same_skill(bound: Worker
 async def _publish(
     env: WorkerEnv, source: Source, *, end: SubmissionState = SubmissionState.PUBLISHED
 ) -> Submission:
-    """Walk with a source to where *end* says, as a worker would."""
+    """Process a source to the state *end*, as a worker would."""
     submission = (await submit(source, submitter="ada")).submission
     async with fetched(source) as snapshot:
         submission = msgspec.structs.replace(

@@ -26,7 +26,7 @@ from vskill_platform.stores.upload_store import KEPT_FOR, get_upload
 pytestmark = pytest.mark.usefixtures("one_loop")
 
 
-async def hand_in(upload: Upload) -> tuple[SubmitKind, str]:
+async def submit_upload(upload: Upload) -> tuple[SubmitKind, str]:
     offer = Offer(source=upload.source, upload=upload.content)
     result = await submit(offer, submitter="ada")
     return result.kind, result.submission.id
@@ -61,8 +61,8 @@ async def test_a_folder_a_zip_and_a_tar_of_it_are_the_same_upload(tmp_path: Path
     assert uploads[0].source.namespace == "@local"
 
 
-async def test_an_upload_is_walked_with_and_published(bound: WorkerEnv, tmp_path: Path) -> None:
-    kind, submission_id = await hand_in(await take_folder(a_skill_folder(tmp_path)))
+async def test_an_upload_is_processed_and_published(bound: WorkerEnv, tmp_path: Path) -> None:
+    kind, submission_id = await submit_upload(await take_folder(a_skill_folder(tmp_path)))
 
     await work(bound)
 
@@ -79,7 +79,7 @@ async def test_twenty_equal_uploads_at_once_make_one_record(
 ) -> None:
     upload = await take_folder(a_skill_folder(tmp_path))
 
-    answers = await asyncio.gather(*(hand_in(upload) for _ in range(20)))
+    answers = await asyncio.gather(*(submit_upload(upload) for _ in range(20)))
 
     kinds = [kind for kind, _ in answers]
     assert kinds.count(SubmitKind.CREATED) == 1
@@ -91,12 +91,12 @@ async def test_the_same_files_again_are_verified_already_and_others_a_next_versi
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path)
-    _, submission_id = await hand_in(await take_folder(folder))
+    _, submission_id = await submit_upload(await take_folder(folder))
     await work(bound)
 
-    same = await hand_in(await take_archive(zip_of(folder), filename="again.zip"))
+    same = await submit_upload(await take_archive(zip_of(folder), filename="again.zip"))
     (folder / "more.md").write_text("more")
-    other = await hand_in(await take_folder(folder))
+    other = await submit_upload(await take_folder(folder))
     await work(bound)
 
     assert same == (SubmitKind.ALREADY_VERIFIED, submission_id)
@@ -111,11 +111,11 @@ async def test_other_files_while_the_first_are_being_checked_win(
 ) -> None:
     folder = a_skill_folder(tmp_path)
     first = await take_folder(folder)
-    _, submission_id = await hand_in(first)
+    _, submission_id = await submit_upload(first)
     batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
     (folder / "more.md").write_text("more")
 
-    answer = await hand_in(await take_folder(folder))
+    answer = await submit_upload(await take_folder(folder))
     await handle_submission_queue(batch, bound)
 
     assert answer == (SubmitKind.REQUEUED, submission_id)
@@ -132,7 +132,7 @@ async def test_what_was_published_is_stored_once_and_can_be_checked_again(
 ) -> None:
     upload = await take_folder(a_skill_folder(tmp_path))
     other = await take_folder(tmp_path / "tidy-notes", name="copied-notes")
-    submission_id = (await hand_in(upload))[1]
+    submission_id = (await submit_upload(upload))[1]
     before = (await bound.engine.kv.list_keys("upload:", limit=10)).keys
     await work(bound)
     after = (await bound.engine.kv.list_keys("upload:", limit=10)).keys
@@ -141,7 +141,7 @@ async def test_what_was_published_is_stored_once_and_can_be_checked_again(
     assert after == []
     assert other.source.upload_sha256 == upload.source.upload_sha256
     assert await get_upload(upload.source.upload_sha256) == upload.content
-    assert (await hand_in(upload))[0] is SubmitKind.ALREADY_VERIFIED
+    assert (await submit_upload(upload))[0] is SubmitKind.ALREADY_VERIFIED
     stored = await get_submission(submission_id)
     assert stored
     async with fetched(stored.record.source) as snapshot:
@@ -155,7 +155,7 @@ async def test_what_was_published_is_there_for_ever_and_the_rest_for_a_week(
     (tmp_path / "empty").mkdir()
     bad = await take_folder(tmp_path / "empty")
     for upload in (good, bad):
-        await hand_in(upload)
+        await submit_upload(upload)
     await work(bound)
 
     clock.advance(days=KEPT_FOR.days, seconds=1)
@@ -210,7 +210,7 @@ async def test_an_archive_that_is_too_large_is_not_even_read(tmp_path: Path) -> 
 async def test_a_folder_may_shrink_as_much_as_it_does(bound: WorkerEnv, tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path, table_dot_csv="0,0,0,0\n" * 1_000_000)
 
-    _, submission_id = await hand_in(await take_folder(folder))
+    _, submission_id = await submit_upload(await take_folder(folder))
     await work(bound)
 
     stored = await get_submission(submission_id)

@@ -1,4 +1,4 @@
-"""A walk that breaks off in tier 2: tried again, then left to a person; final errors stay final."""
+"""Failures in tier 2: retried, then left to a reviewer; final errors stay final."""
 
 import msgspec
 import pytest

@@ -91,6 +91,6 @@ def empty_log(path: Path, *, wait_ms: int) -> bool:
     except apsw.BusyError:
         return False
     except apsw.Error as error:
-        log.warning("write-ahead log not emptied", path=str(path), error=str(error))
+        log.warning("write-ahead log not truncated", path=str(path), error=str(error))
         return False
     return not is_busy

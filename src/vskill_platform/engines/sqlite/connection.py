@@ -209,7 +209,7 @@ def check_pages(path: Path, *, within: timedelta) -> None:
             found = connection.execute("PRAGMA quick_check(1)").get
         except apsw.InterruptError:
             log.warning(
-                "damage check stopped before its end: the database is large",
+                "integrity check incomplete: the database is large",
                 path=str(path),
                 seconds=within.total_seconds(),
             )

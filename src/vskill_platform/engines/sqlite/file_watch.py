@@ -57,7 +57,7 @@ class FileWatch:
             if problem:
                 log.error("database deleted or replaced while in use", problem=problem)
             else:
-                log.warning("database is back in its place", path=str(self._path))
+                log.warning("database is back", path=str(self._path))
 
     def check(self) -> None:
         """Raise an error if the files are not those that we have open."""

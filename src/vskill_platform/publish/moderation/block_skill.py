@@ -154,7 +154,9 @@ async def _end_one(submission_id: str, subject: BlockSubject, *, actor: str) -> 
     try:
         return await change(submission_id, plan)
     except Overtaken:  # its own last commit expects that there is no block
-        log.warning("left to its walk", submission=submission_id, block=subject.in_words())
+        log.warning(
+            "block left to the pipeline", submission=submission_id, block=subject.in_words()
+        )
         return False
 
 

@@ -55,9 +55,9 @@ async def opened_version(version: SkillVersion, submission: Submission) -> Async
 
 
 async def check_version(submission: Submission, snapshot: Snapshot) -> CheckedVersion:
-    """Check it as the walk does, with the word of the judge and of others on the same content.
+    """Check it as the pipeline does, with the stored results of the judge and other scanners.
 
-    A scanner that breaks means: not verified, so a person has to look.
+    If the scanner fails, the version is not verified and needs a review.
     """
     known = await get_report_on(submission.id, snapshot.digest)
     try:
@@ -97,12 +97,12 @@ def _unverified(
 
 
 async def _check_patiently(snapshot: Snapshot) -> ScanResult:
-    """Try again after a breakdown, as the walk would: it may say nothing about the skill."""
+    """Retry after a failure, as the pipeline does: it need not be caused by the skill."""
     for _ in range(_TRIES - 1):
         try:
             return await _check_in_time(snapshot)
         except ScanError as error:
-            log.warning("check broke off", digest=snapshot.digest, error=str(error))
+            log.warning("check failed", digest=snapshot.digest, error=str(error))
     return await _check_in_time(snapshot)
 
 

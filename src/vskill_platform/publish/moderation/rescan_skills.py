@@ -144,11 +144,13 @@ async def rescan_skills(
     for skill, outcome in zip(chosen, outcomes, strict=True):
         if isinstance(outcome, Exception):
             failed += 1
-            log.error("not rescanned", slug=skill.slug, error=str(outcome))
+            log.error("rescan failed", slug=skill.slug, error=str(outcome))
     found = [outcome for outcome in outcomes if isinstance(outcome, Rescan)]
     for rescan in found:
         if rescan.is_worse:
-            log.warning("got worse", slug=rescan.slug, new=rescan.new, why=rescan.clause)
+            log.warning(
+                "rescan result is worse", slug=rescan.slug, new=rescan.new, why=rescan.clause
+            )
     if not (left or failed):
         done = RescanDone(standard=current_standard(), at=get_now(), request_id=request_id)
         await commit([write_rescan_done(done)])
@@ -173,7 +175,7 @@ async def _rescan(skill: PublishedSkill, request_id: str) -> Rescan | None:
     submission = await get_submission(skill.submission_id)
     version = await get_version(skill.slug, skill.offered) if skill.offered else None
     if submission is None or version is None:
-        log.warning("not rescanned: parts of it are missing", slug=skill.slug)
+        log.warning("rescan skipped: files are missing", slug=skill.slug)
         return None
     reviewer = find_reviewer(await get_history(skill.submission_id), version)
     approved = await get_report_on(skill.submission_id, version.digest) if reviewer else None

@@ -51,7 +51,7 @@ async def trust_of_skills(
                 _evidence(skill, latest.get(skill.slug), report, history)
             )
         except (ArithmeticError, TypeError, ValueError) as error:
-            log.warning("trust cannot be derived", slug=skill.slug, error=str(error))
+            log.warning("trust not computed", slug=skill.slug, error=str(error))
     return trusts
 
 

@@ -157,4 +157,4 @@ def _log_error(request: WebRequest, error: Exception, kind: Kind) -> None:
     if kind is UNEXPECTED:
         log.error("request failed", path=path, exc_info=error)
     elif kind in {OUTAGE, OUT_OF_RESOURCES}:
-        log.error("request met an outage", path=path, error=str(error))
+        log.error("request failed: service unavailable", path=path, error=str(error))

@@ -141,7 +141,7 @@ async def _follow(env: WorkerEnv, broadcast: Broadcast) -> None:
         except (FeedTrimmed, HistoryChanged):
             revision = None
         except EngineError as error:
-            log.warning("open pages hear nothing", error=str(error))
+            log.warning("live updates interrupted", error=str(error))
             await asyncio.sleep(_RETRY_SECONDS)
         # Listeners may have missed changes in the meantime.
         broadcast.tell_all()

@@ -117,7 +117,7 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   if (isTyping(event.target)) {
     if (event.key === "Escape") {
-      // Some browsers would empty the field, though what it found stays: that is to be walked through.
+      // Some browsers empty the field on Escape but keep the results: stay in them.
       if (event.target.type === "search") event.preventDefault();
       event.target.blur();
     }

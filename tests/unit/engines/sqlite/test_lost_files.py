@@ -289,9 +289,7 @@ async def test_a_check_that_had_no_time_says_so(url: str, logs: list[Any]) -> No
     engine = await open_engine(url, check_for=timedelta(microseconds=1))
     await engine.close()
 
-    assert [line["event"] for line in logs] == [
-        "damage check stopped before its end: the database is large"
-    ]
+    assert [line["event"] for line in logs] == ["integrity check incomplete: the database is large"]
 
 
 def test_who_waits_for_a_file_that_is_replaced_leaves_the_new_one_alone(

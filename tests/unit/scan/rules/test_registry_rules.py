@@ -1,4 +1,4 @@
-"""Rules about what is published: no file shows them, so each has a walk instead of samples."""
+"""Rules about what is published: no file shows them, so each has a submission, not samples."""
 
 import re
 
@@ -16,7 +16,7 @@ from vskill_platform.scan.rules.registry_rules import (
 from vskill_platform.scan.rules.rules import load_rules
 
 RULES = load_registry_rules()
-WALKS = (ROOT / "tests/walks/test_likeness.py").read_text()
+LIKENESS_TESTS = (ROOT / "tests/pipeline/test_likeness.py").read_text()
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
@@ -32,9 +32,9 @@ def test_a_rule_says_what_why_and_how_to_fix_it(rule: RegistryRule) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
-def test_a_rule_has_a_walk_that_it_holds_and_one_that_it_spares(rule: RegistryRule) -> None:
-    assert f'"{rule.id}"' in WALKS
-    assert WALKS.count("(S.PUBLISHED, [])") >= 5
+def test_a_rule_has_a_submission_it_holds_and_one_it_lets_pass(rule: RegistryRule) -> None:
+    assert f'"{rule.id}"' in LIKENESS_TESTS
+    assert LIKENESS_TESTS.count("(S.PUBLISHED, [])") >= 5
 
 
 def test_ids_are_not_those_of_other_rules() -> None:

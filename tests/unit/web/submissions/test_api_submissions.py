@@ -276,7 +276,7 @@ def a_history(*moves: tuple[SubmissionState, int]) -> list[StateEvent]:
     return [
         StateEvent(
             submission_id="sub_1", number=number, from_state=None, to_state=state,
-            trigger="walk", actor="node-1", reason="", at=NOON + timedelta(seconds=seconds),
+            trigger="pipeline", actor="node-1", reason="", at=NOON + timedelta(seconds=seconds),
         )
         for number, (state, seconds) in enumerate(moves)
     ]  # fmt: skip
@@ -299,7 +299,7 @@ def test_timings_are_named_as_clients_read_them_and_never_negative() -> None:
     assert stage_timings([]) == {}
 
 
-def test_how_long_it_lay_at_an_end_is_no_part_of_the_walk() -> None:
+def test_time_spent_in_a_final_state_is_not_processing_time() -> None:
     first = [(_S.RECEIVED, 0), (_S.TIER1_SCANNING, 2), (_S.TIER1_FAILED, 5)]
     second = [(_S.RECEIVED, 5000), (_S.TIER1_SCANNING, 5001), (_S.PUBLISHED, 5003)]
 

@@ -350,7 +350,7 @@ async def test_what_was_found_before_is_not_told_of_what_was_sent_in_again(
     assert ("<dt>Content</dt>" in ended, "<dt>Content</dt>" in again) == (True, False)
 
 
-async def test_files_that_were_stopped_are_mended_and_handed_in_again(registry: Registry) -> None:
+async def test_files_that_failed_checks_are_fixed_and_uploaded_again(registry: Registry) -> None:
     stopped = await put_submission(registry.env, _S.TIER1_FAILED)
     upload = msgspec.structs.replace(
         stopped, id="sub_upload", source=upload_source("tidy", "0" * 64), repo_url="upload:@local/t"

@@ -151,7 +151,7 @@ async def test_a_namespace_must_be_ones_own_and_privacy_a_word_that_is_known(
     assert (await registry.json("/submissions"))["total"] == 0
 
 
-async def test_nobody_goes_on_with_what_another_has_handed_in_where_nobody_owns_the_namespace(
+async def test_nobody_updates_an_upload_of_another_user_in_a_namespace_without_owners(
     registry: Registry,
 ) -> None:
     ada, rae = await token_of(Role.PUBLISHER), await token_of(Role.REVIEWER)
@@ -324,7 +324,7 @@ async def test_a_redirect_publishes_no_repo_of_an_owned_namespace(
 
 
 async def put_back(registry: Registry, submission_id: str, slug: str | None) -> None:
-    """Let its last walk have failed, with or without a version from before."""
+    """Let its last processing have failed, with or without a version from before."""
     stored = await get_submission(submission_id)
     assert stored
     ended = msgspec.structs.replace(stored.record, state=SubmissionState.TIER1_FAILED, slug=slug)

@@ -1,4 +1,4 @@
-"""Whole journeys in one process: submit, work until nothing is left, look at the end."""
+"""The whole pipeline in one process: submit, drain the queue, look at the result."""
 
 from collections.abc import Awaitable, Callable
 
@@ -27,7 +27,7 @@ class Journey(msgspec.Struct, frozen=True):
         return [item.rule for item in self.report.findings]
 
 
-Walk = Callable[..., Awaitable[Journey]]
+Process = Callable[..., Awaitable[Journey]]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -36,10 +36,10 @@ def warm_scanners(one_loop: None) -> None:
 
 
 @pytest.fixture
-def walk(bound: WorkerEnv) -> Walk:
-    """Submit a source and walk with it to its end, in the env of the test or in another."""
+def process(bound: WorkerEnv) -> Process:
+    """Submit a source and process it to its end, in the env of the test or in another."""
 
-    async def walk_one(
+    async def process_one(
         source: Source, *, submitter: str = "ada", env: WorkerEnv | None = None
     ) -> Journey:
         result = await submit(source, submitter=submitter, may_replace_ref=True)
@@ -51,4 +51,4 @@ def walk(bound: WorkerEnv) -> Walk:
         assert report
         return Journey(stored.record, report)
 
-    return walk_one
+    return process_one

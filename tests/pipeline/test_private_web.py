@@ -1,4 +1,4 @@
-"""A private skill on every page and in every answer: to strangers it is as if it were not there."""
+"""A private skill on every page and in every answer: strangers cannot tell that it exists."""
 
 import re
 from collections.abc import AsyncIterator
@@ -11,8 +11,8 @@ from httpx import ASGITransport, AsyncClient
 from tests.apps import an_app
 from tests.casts import a_skill_folder
 from tests.people import a_user, let_in
+from tests.pipeline.conftest import Journey, Process
 from tests.unit.web.route_access import EVERYBODY, ROUTES
-from tests.walks.conftest import Journey, Walk
 from vskill_platform.access.namespaces import add_member
 from vskill_platform.catalogue.catalogue import open_catalogue
 from vskill_platform.intake.offer import Offer
@@ -52,9 +52,9 @@ SEARCHES = [
 _CHANGING = re.compile(r'req_[0-9a-f]{20}|name="csrf_token" value="[0-9a-f]{64}"')
 
 
-async def published(walk: Walk, folder: Path, *, is_private: bool) -> Journey:
+async def published(process: Process, folder: Path, *, is_private: bool) -> Journey:
     upload = await take_folder(folder, namespace="@ada")
-    journey = await walk(
+    journey = await process(
         Offer(source=upload.source, upload=upload.content, is_private=is_private), submitter="ada"
     )
     assert journey.submission.state is SubmissionState.PUBLISHED
@@ -62,10 +62,10 @@ async def published(walk: Walk, folder: Path, *, is_private: bool) -> Journey:
 
 
 @pytest.fixture
-async def hidden(walk: Walk, tmp_path: Path) -> Journey:
+async def hidden(process: Process, tmp_path: Path) -> Journey:
     """One skill that is private, beside one that is not."""
-    await published(walk, a_skill_folder(tmp_path, OPEN), is_private=False)
-    return await published(walk, a_skill_folder(tmp_path, HIDDEN), is_private=True)
+    await published(process, a_skill_folder(tmp_path, OPEN), is_private=False)
+    return await published(process, a_skill_folder(tmp_path, HIDDEN), is_private=True)
 
 
 @pytest.fixture

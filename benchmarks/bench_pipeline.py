@@ -60,7 +60,7 @@ RUNS = amount(3, quick=3)
 TARGET = 1.5
 WORDS = Path(__file__).parents[1] / "docs"
 _TICKS = os.sysconf("SC_CLK_TCK")
-#: The kinds of threads in which the walk works, and what they are for.
+#: The kinds of threads in which the pipeline works, and what they are for.
 _LOOP, _REST = "event loop", "what is between"
 _THREADS = {
     "MainThread": _LOOP,
@@ -119,16 +119,16 @@ def _script(number: int) -> str:
 
 def watch_phases(meter: Meter) -> None:
     meter.watch_async("submit", intake, "submit")
-    walk = process_submission
-    meter.watch_async("claim", walk, "claim_submission")
-    meter.watch_context("fetch", walk, "fetched_in_turn")
-    meter.watch_async("hand over to the check", walk, "check_skill")
-    meter.watch_async("compare", walk, "apply_registry_rules")
+    pipeline = process_submission
+    meter.watch_async("claim", pipeline, "claim_submission")
+    meter.watch_context("fetch", pipeline, "fetched_in_turn")
+    meter.watch_async("hand over to the check", pipeline, "check_skill")
+    meter.watch_async("compare", pipeline, "apply_registry_rules")
     meter.watch_async("compare", compare_skill, "find_by_marks")
-    meter.watch_async("conclude", walk, "conclude_submission")
+    meter.watch_async("conclude", pipeline, "conclude_submission")
     meter.watch_async("conclude", conclude_submission, "prepare_publication")
-    meter.watch_async("last commit", walk, "commit")
-    meter.watch("log", walk.log, "info")
+    meter.watch_async("last commit", pipeline, "commit")
+    meter.watch("log", pipeline.log, "info")
     meter.watch("copy", fetch_source, "copy_files")
     meter.watch("archive", fetch_source, "pack_contents")
     meter.watch("archive", unpack_version, "pack")
@@ -136,7 +136,7 @@ def watch_phases(meter: Meter) -> None:
     meter.watch("remove", shutil, "rmtree")
 
 
-async def walk(folder: Path, meter: Meter) -> tuple[Cost, collections.Counter[str]]:
+async def measure(folder: Path, meter: Meter) -> tuple[Cost, collections.Counter[str]]:
     skills = folder / "skills"
     first = write_skills(skills, range(COUNT, COUNT + WARM_UP))
     sources = write_skills(skills, range(COUNT))
@@ -146,11 +146,11 @@ async def walk(folder: Path, meter: Meter) -> tuple[Cost, collections.Counter[st
         scan_processes=os.cpu_count() or 1,
     )
     async with open_worker_env(settings) as env:
-        await _walk_all(env, first)
+        await _process_all(env, first)
         meter.reset()
         threads, started = thread_seconds(), time.perf_counter()
         ours, checks = time.process_time(), children_seconds()
-        ids = await _walk_all(env, sources)
+        ids = await _process_all(env, sources)
         cost = Cost(
             wall=time.perf_counter() - started,
             ours=time.process_time() - ours,
@@ -169,7 +169,7 @@ async def walk(folder: Path, meter: Meter) -> tuple[Cost, collections.Counter[st
     return cost, ends
 
 
-async def _walk_all(env: WorkerEnv, sources: list[Source]) -> list[str]:
+async def _process_all(env: WorkerEnv, sources: list[Source]) -> list[str]:
     async def submit_all() -> list[str]:
         done = await asyncio.gather(
             *(intake.submit(source, submitter="bench") for source in sources)
@@ -247,7 +247,7 @@ async def main() -> None:
 async def _run(meter: Meter) -> tuple[Cost, collections.Counter[str]]:
     with scratch() as folder, (folder / "log").open("w") as log, redirect_stderr(log):
         set_up_logs(level="INFO", as_json=False)  # as a worker does that nobody has configured
-        return await walk(folder, meter)
+        return await measure(folder, meter)
 
 
 def _print(cost: Cost) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.casts import a_skill_folder
-from tests.walks.conftest import Journey, Walk
+from tests.pipeline.conftest import Journey, Process
 from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.requeue import retry
 from vskill_platform.intake.submit import submit
@@ -31,13 +31,13 @@ async def offer_of(folder: Path, *, namespace: str = "@local") -> Offer:
     return Offer(source=upload.source, upload=upload.content)
 
 
-async def waiting(walk: Walk, folder: Path) -> Journey:
-    journey = await walk(await offer_of(folder))
+async def waiting(process: Process, folder: Path) -> Journey:
+    journey = await process(await offer_of(folder))
     assert journey.submission.state is SubmissionState.NEEDS_REVIEW
     return journey
 
 
-async def process(env: WorkerEnv, submission_id: str) -> SubmissionState:
+async def process_queue(env: WorkerEnv, submission_id: str) -> SubmissionState:
     batch = await env.engine.queue.receive(3, lease=env.settings.lease)
     await handle_submission_queue(batch, env)
     stored = await get_submission(submission_id)
@@ -60,9 +60,9 @@ def ruling(journey: Journey) -> Ruling:
 
 
 async def test_an_upload_that_waits_for_review_is_stored_once(
-    walk: Walk, bound: WorkerEnv, folder: Path
+    process: Process, bound: WorkerEnv, folder: Path
 ) -> None:
-    journey = await waiting(walk, folder)
+    journey = await waiting(process, folder)
     sha256 = journey.submission.source.upload_sha256
 
     held = await keys_of_large_records(bound)
@@ -74,12 +74,12 @@ async def test_an_upload_that_waits_for_review_is_stored_once(
 
 
 async def test_a_held_upload_can_be_checked_again(
-    walk: Walk, bound: WorkerEnv, folder: Path
+    process: Process, bound: WorkerEnv, folder: Path
 ) -> None:
-    journey = await waiting(walk, folder)
+    journey = await waiting(process, folder)
 
     await recheck(ruling(journey))
-    state = await process(bound, journey.submission.id)
+    state = await process_queue(bound, journey.submission.id)
 
     assert state is SubmissionState.NEEDS_REVIEW
     assert await keys_of_large_records(bound) == [f"held-files:{journey.submission.id}"]
@@ -87,31 +87,31 @@ async def test_a_held_upload_can_be_checked_again(
 
 @pytest.mark.parametrize("end", ["withdrawn", "rejected"])
 async def test_a_held_upload_can_be_retried_after_its_end(
-    walk: Walk, bound: WorkerEnv, folder: Path, end: str
+    process: Process, bound: WorkerEnv, folder: Path, end: str
 ) -> None:
-    journey = await waiting(walk, folder)
+    journey = await waiting(process, folder)
     if end == "withdrawn":
         await withdraw(journey.submission.id, actor="ada", reason="a mistake")
     else:
         await reject(ruling(journey))
 
     await retry(journey.submission.id, actor="ada")
-    state = await process(bound, journey.submission.id)
+    state = await process_queue(bound, journey.submission.id)
 
     assert state is SubmissionState.NEEDS_REVIEW
     assert await keys_of_large_records(bound) == [f"held-files:{journey.submission.id}"]
 
 
 async def test_two_submissions_of_the_same_bytes_do_not_lose_each_others_files(
-    walk: Walk, bound: WorkerEnv, folder: Path
+    process: Process, bound: WorkerEnv, folder: Path
 ) -> None:
-    journey = await waiting(walk, folder)
+    journey = await waiting(process, folder)
     sha256 = journey.submission.source.upload_sha256
     other = await submit(await offer_of(folder, namespace="@ada"), submitter="ada")
-    await process(bound, other.submission.id)
+    await process_queue(bound, other.submission.id)
     (folder / "more.md").write_text("More.\n")
 
-    await waiting(walk, folder)  # the first one holds other files now
+    await waiting(process, folder)  # the first one holds other files now
     await withdraw(other.submission.id, actor="ada", reason="a mistake")
 
     assert await get_upload(sha256) is not None

@@ -1,4 +1,4 @@
-"""What waits for a person: Ada submits, Cyd decides, and what was checked is what is published."""
+"""Reviews: Ada submits, Cyd decides, and exactly the files that were checked are published."""
 
 import asyncio
 import io
@@ -14,7 +14,7 @@ import pytest
 from tests.casts import a_skill_folder
 from tests.clocks import NOON, ManualClock, TickingClock
 from tests.judges import judge_server, sending
-from tests.walks.conftest import Journey, Walk
+from tests.pipeline.conftest import Journey, Process
 from vskill_platform.cron.prune import HELD_FOR, prune
 from vskill_platform.errors import (
     ChangedSinceSeen,
@@ -61,12 +61,12 @@ def folder(tmp_path: Path) -> Path:
     return a_skill_folder(tmp_path, run_dot_sh=RISKY)
 
 
-async def one_waits(walk: Walk, folder: Path) -> Journey:
+async def one_waits(process: Process, folder: Path) -> Journey:
     """Let Ada submit a skill that then waits for a person.
 
     No fixture: the processes that check skills end with the task that started them.
     """
-    journey = await walk(folder_source(str(folder)))
+    journey = await process(folder_source(str(folder)))
     assert journey.submission.state is SubmissionState.NEEDS_REVIEW
     return journey
 
@@ -85,12 +85,12 @@ def says(journey: Journey, reviewer: str = "cyd", reason: str = "I know that hos
 
 
 async def test_what_waits_is_listed_with_its_age_and_why(
-    bound: WorkerEnv, folder: Path, walk: Walk, tmp_path: Path, clock: ManualClock
+    bound: WorkerEnv, folder: Path, process: Process, tmp_path: Path, clock: ManualClock
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     clock.advance(hours=2)
     other = a_skill_folder(tmp_path / "b", "other-notes", run_dot_sh=RISKY)
-    newer = await walk(folder_source(str(other)), submitter="ben")
+    newer = await process(folder_source(str(other)), submitter="ben")
     clock.advance(hours=1)
 
     oldest, newest = await list_reviews()
@@ -104,9 +104,9 @@ async def test_what_waits_is_listed_with_its_age_and_why(
 
 
 async def test_an_approval_publishes_the_very_bytes_that_were_checked(
-    bound: WorkerEnv, walk: Walk, folder: Path
+    bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     stored = await get_held(waiting.submission.id)
     assert stored
     held = await get_held_files(stored.record)
@@ -129,10 +129,10 @@ async def test_an_approval_publishes_the_very_bytes_that_were_checked(
 
 @pytest.mark.parametrize("tick", [timedelta(milliseconds=1), timedelta(seconds=-1)])
 async def test_an_approval_counts_whatever_the_clock_does_meanwhile(
-    bound: WorkerEnv, walk: Walk, folder: Path, tick: timedelta
+    bound: WorkerEnv, process: Process, folder: Path, tick: timedelta
 ) -> None:
     env = replace(bound, clock=TickingClock(by=tick))
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
 
     await run_with_worker_env(env, lambda: approve(says(waiting)))
     stored = await get_skill(SLUG)
@@ -146,13 +146,13 @@ async def test_an_approval_counts_whatever_the_clock_does_meanwhile(
 
 
 async def test_an_approval_is_about_the_content_that_was_approved(
-    bound: WorkerEnv, walk: Walk, folder: Path
+    bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
     env = replace(bound, clock=TickingClock())
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     await run_with_worker_env(env, lambda: approve(says(waiting)))
     (folder / "run.sh").write_text("echo harmless\n")
-    await walk(folder_source(str(folder)), env=env)
+    await process(folder_source(str(folder)), env=env)
 
     stored = await get_skill(SLUG)
     assert stored
@@ -164,11 +164,11 @@ async def test_an_approval_is_about_the_content_that_was_approved(
 
 @pytest.mark.parametrize("deed", [approve, reject], ids=["approve", "reject"])
 async def test_nothing_is_decided_about_what_was_not_looked_at(
-    bound: WorkerEnv, walk: Walk, folder: Path, deed: Deed
+    bound: WorkerEnv, process: Process, folder: Path, deed: Deed
 ) -> None:
-    looked_at = await one_waits(walk, folder)
+    looked_at = await one_waits(process, folder)
     (folder / "run.sh").write_text(RISKY + "cat notes.txt\n")
-    other = await one_waits(walk, folder)
+    other = await one_waits(process, folder)
     unsaid = msgspec.structs.replace(says(other), seen=None)
 
     with pytest.raises(ChangedSinceSeen, match="look at it again"):
@@ -186,9 +186,9 @@ async def test_nothing_is_decided_about_what_was_not_looked_at(
 
 
 async def test_an_approval_needs_no_source_and_leaves_nothing_behind(
-    bound: WorkerEnv, walk: Walk, folder: Path
+    bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     held = await get_held(waiting.submission.id)
     shutil.rmtree(folder)
 
@@ -200,8 +200,10 @@ async def test_an_approval_needs_no_source_and_leaves_nothing_behind(
     assert await list_reviews() == []
 
 
-async def test_a_decision_leaves_who_and_why(bound: WorkerEnv, walk: Walk, folder: Path) -> None:
-    waiting = await one_waits(walk, folder)
+async def test_a_decision_leaves_who_and_why(
+    bound: WorkerEnv, process: Process, folder: Path
+) -> None:
+    waiting = await one_waits(process, folder)
     await approve(says(waiting))
 
     history = await get_history(waiting.submission.id)
@@ -224,9 +226,9 @@ async def test_a_decision_leaves_who_and_why(bound: WorkerEnv, walk: Walk, folde
 
 
 async def test_a_rejection_tells_the_submitter_why(
-    bound: WorkerEnv, walk: Walk, folder: Path
+    bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     rejected = await reject(says(waiting, reason="nobody knows that host"))
 
     assert (rejected.state, rejected.reason) == (
@@ -244,9 +246,9 @@ async def test_a_rejection_tells_the_submitter_why(
 
 @pytest.mark.parametrize("deed", [approve, reject, recheck], ids=["approve", "reject", "recheck"])
 async def test_a_decision_needs_a_reason_and_something_that_waits(
-    bound: WorkerEnv, walk: Walk, folder: Path, deed: Deed
+    bound: WorkerEnv, process: Process, folder: Path, deed: Deed
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     with pytest.raises(InvalidInput, match="needs a reason"):
         await deed(says(waiting, reason="  "))
     with pytest.raises(NotFound, match="there is no submission 'sub_x'"):
@@ -257,9 +259,9 @@ async def test_a_decision_needs_a_reason_and_something_that_waits(
 
 
 async def test_of_two_reviewers_one_wins_and_the_other_is_told(
-    bound: WorkerEnv, walk: Walk, folder: Path
+    bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     outcomes = await asyncio.gather(
         approve(says(waiting)),
         reject(says(waiting, reviewer="dee", reason="no")),
@@ -278,9 +280,9 @@ async def test_of_two_reviewers_one_wins_and_the_other_is_told(
 
 
 async def test_nobody_approves_their_own_unless_the_policy_says_so(
-    bound: WorkerEnv, walk: Walk, folder: Path
+    bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     with pytest.raises(NotAllowed, match=r"own = true under .review."):
         await approve(says(waiting, reviewer="ada"))
     policy = Policy(review=ReviewRules(own=True))
@@ -293,20 +295,20 @@ async def test_nobody_approves_their_own_unless_the_policy_says_so(
 
 
 async def test_who_submitted_it_again_is_a_submitter_too(
-    bound: WorkerEnv, walk: Walk, folder: Path
+    bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
-    await one_waits(walk, folder)
+    await one_waits(process, folder)
     (folder / "more.md").write_text("more")
-    again = await walk(folder_source(str(folder)), submitter="ben")
+    again = await process(folder_source(str(folder)), submitter="ben")
 
     with pytest.raises(NotAllowed, match="ben submitted it"):
         await approve(says(again, reviewer="ben"))
 
 
 async def test_what_the_policy_would_reject_now_is_refused_and_still_waits(
-    bound: WorkerEnv, walk: Walk, folder: Path
+    bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     strict = Policy(thresholds=Thresholds(reject_at=Level.MEDIUM))
 
     with pytest.raises(NotAllowed, match=r"rules reject it: SKR-RUN-002.*reviews recheck"):
@@ -316,9 +318,9 @@ async def test_what_the_policy_would_reject_now_is_refused_and_still_waits(
 
 
 async def test_what_the_rules_of_today_would_reject_is_refused(
-    bound: WorkerEnv, walk: Walk, folder: Path, monkeypatch: pytest.MonkeyPatch
+    bound: WorkerEnv, process: Process, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
 
     async def weigh_by_new_rules(
         submission: Submission, snapshot: Snapshot, scanned: ScanResult
@@ -333,9 +335,9 @@ async def test_what_the_rules_of_today_would_reject_is_refused(
 
 
 async def test_files_that_are_not_kept_must_be_checked_anew(
-    bound: WorkerEnv, folder: Path, walk: Walk
+    bound: WorkerEnv, folder: Path, process: Process
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     await bound.engine.commit(await let_go(waiting.submission.id))
     with pytest.raises(NotFound, match="are no longer stored; run the checks again"):
         await approve(says(waiting))
@@ -347,9 +349,9 @@ async def test_files_that_are_not_kept_must_be_checked_anew(
 
 
 async def test_what_was_held_is_let_go_long_after_a_rejection(
-    bound: WorkerEnv, walk: Walk, folder: Path, clock: ManualClock
+    bound: WorkerEnv, process: Process, folder: Path, clock: ManualClock
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     clock.advance(days=400)
     await prune()
     still_waits = await get_held(waiting.submission.id)
@@ -368,13 +370,13 @@ async def test_what_was_held_is_let_go_long_after_a_rejection(
 
 
 async def test_a_case_names_files_and_what_is_new(
-    bound: WorkerEnv, walk: Walk, tmp_path: Path
+    bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path, notes_dot_md="old")
-    await walk(folder_source(str(folder)))
+    await process(folder_source(str(folder)))
     (folder / "notes.md").unlink()
     (folder / "run.sh").write_text(RISKY)
-    journey = await walk(folder_source(str(folder)))
+    journey = await process(folder_source(str(folder)))
 
     case = await get_case(journey.submission.id)
 
@@ -389,12 +391,12 @@ async def test_a_case_names_files_and_what_is_new(
 
 
 async def test_a_new_version_that_is_approved_follows_the_published_one(
-    bound: WorkerEnv, walk: Walk, tmp_path: Path
+    bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path)
-    await walk(folder_source(str(folder)))
+    await process(folder_source(str(folder)))
     (folder / "run.sh").write_text(RISKY)
-    journey = await walk(folder_source(str(folder)))
+    journey = await process(folder_source(str(folder)))
 
     await approve(says(journey))
 
@@ -402,9 +404,9 @@ async def test_a_new_version_that_is_approved_follows_the_published_one(
 
 
 async def test_what_waits_stays_there_when_the_same_comes_again(
-    bound: WorkerEnv, walk: Walk, folder: Path
+    bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     result = await submit(folder_source(str(folder)), submitter="ada")
 
     assert result.kind == "pending"
@@ -412,9 +414,9 @@ async def test_what_waits_stays_there_when_the_same_comes_again(
 
 
 async def test_what_was_blocked_meanwhile_is_refused(
-    bound: WorkerEnv, walk: Walk, folder: Path
+    bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
-    waiting = await one_waits(walk, folder)
+    waiting = await one_waits(process, folder)
     digest = waiting.submission.digest
     assert digest
     block = Block(subject=digest_subject(digest), reason="seen elsewhere", by="dee", at=NOON)

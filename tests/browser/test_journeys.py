@@ -21,7 +21,7 @@ def test_a_skill_is_submitted_watched_found_read_and_downloaded(
     _find_read_and_download(ben, "sort-letters")
 
 
-def test_the_same_walk_without_scripts(plain_ben: Page, registry: Registry) -> None:
+def test_the_same_journey_works_without_scripts(plain_ben: Page, registry: Registry) -> None:
     registry.submit(plain_ben, registry.repo("count-letters"))
     wait_for_state(plain_ben, "Published")  # it loads itself again
     _find_read_and_download(plain_ben, "count-letters")
@@ -172,7 +172,9 @@ def test_what_cannot_be_submitted_says_why_and_keeps_what_was_typed(ben: Page) -
     expect(ben.get_by_label("Repository")).to_have_value("not a repo")
 
 
-def test_typing_searches_and_keys_walk_through_the_list(ben: Page, registry: Registry) -> None:
+def test_typing_searches_and_arrow_keys_move_through_the_list(
+    ben: Page, registry: Registry
+) -> None:
     registry.publish(ben, "walk-dogs")
     registry.publish(ben, "walk-cats")
     ben.goto("/")

@@ -1,4 +1,4 @@
-"""Blocking at any moment: nothing of it is published, and nothing of what was is lost."""
+"""A block at any moment: nothing of it is published, and no published skill is lost."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,8 +9,8 @@ import pytest
 
 from tests.casts import a_skill_folder, a_submission, stored
 from tests.clocks import ManualClock
+from tests.pipeline.conftest import Process
 from tests.probes import ProbingEngine
-from tests.walks.conftest import Walk
 from vskill_platform.engines.ports import Acknowledge, Engine, Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.fetch.fetch_source import fetched
@@ -48,7 +48,7 @@ KINDS = ["digest", "source", "name", "publisher"]
 
 
 class _Interrupted(ProbingEngine):
-    """Does something of the test's choice right before a walk's last commit."""
+    """Does something of the test's choice right before the last commit of a submission."""
 
     def __init__(self, engine: Engine, interrupt: Callable[[], Awaitable[object]]) -> None:
         super().__init__(engine)
@@ -87,10 +87,10 @@ async def state_of(submission_id: str) -> SubmissionState:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_block_takes_down_what_is_published_and_keeps_the_evidence(
-    walk: Walk, tmp_path: Path, kind: str
+    process: Process, tmp_path: Path, kind: str
 ) -> None:
     source = folder_source(str(a_skill_folder(tmp_path)))
-    journey = await walk(source)
+    journey = await process(source)
     subject = await subject_of(kind, source)
 
     done = await block(subject, reason="steals keys", actor="cyd")
@@ -116,11 +116,11 @@ async def test_a_block_takes_down_what_is_published_and_keeps_the_evidence(
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_what_waits_in_the_queue_ends_blocked_and_nothing_of_it_is_fetched(
-    bound: WorkerEnv, walk: Walk, tmp_path: Path, kind: str
+    bound: WorkerEnv, process: Process, tmp_path: Path, kind: str
 ) -> None:
     folder = a_skill_folder(tmp_path)
     source = folder_source(str(folder))
-    await walk(source)
+    await process(source)
     subject = await subject_of(kind, source)
     (folder / "more.md").write_text("more")
     again = await submit(source, submitter="ada")
@@ -162,10 +162,10 @@ async def test_a_block_between_the_check_and_the_last_commit_keeps_it_from_being
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_unblocking_queues_the_same_record_and_publishes_after_a_fresh_check(
-    bound: WorkerEnv, walk: Walk, tmp_path: Path, kind: str
+    bound: WorkerEnv, process: Process, tmp_path: Path, kind: str
 ) -> None:
     source = folder_source(str(a_skill_folder(tmp_path)))
-    journey = await walk(source)
+    journey = await process(source)
     subject = await subject_of(kind, source)
     await block(subject, reason="steals keys", actor="cyd")
 
@@ -184,10 +184,10 @@ async def test_unblocking_queues_the_same_record_and_publishes_after_a_fresh_che
 
 
 async def test_what_a_second_block_holds_stays_blocked_until_that_is_gone_too(
-    bound: WorkerEnv, walk: Walk, tmp_path: Path
+    bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
     source = folder_source(str(a_skill_folder(tmp_path)))
-    journey = await walk(source)
+    journey = await process(source)
     by_source, by_name = [await subject_of(kind, source) for kind in ("source", "name")]
     await block(by_source, reason="steals keys", actor="cyd")
     await block(by_name, reason="so it does", actor="cyd")
@@ -240,12 +240,12 @@ async def test_a_new_submission_answers_blocked_with_the_reason_once_for_all(
 
 
 async def test_an_ended_submission_of_a_blocked_source_answers_blocked(
-    walk: Walk, tmp_path: Path
+    process: Process, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path)
     (folder / "SKILL.md").write_text("no manifest")
     source = folder_source(str(folder))
-    ended = (await walk(source)).submission
+    ended = (await process(source)).submission
     await block(await subject_of("source", source), reason="steals keys", actor="cyd")
 
     result = await submit(source, submitter="ada")
@@ -254,9 +254,11 @@ async def test_an_ended_submission_of_a_blocked_source_answers_blocked(
     assert "steals keys" in result.reason
 
 
-async def test_twenty_equal_blocks_at_once_make_one_record(walk: Walk, tmp_path: Path) -> None:
+async def test_twenty_equal_blocks_at_once_make_one_record(
+    process: Process, tmp_path: Path
+) -> None:
     source = folder_source(str(a_skill_folder(tmp_path)))
-    await walk(source)
+    await process(source)
     subject = await subject_of("source", source)
 
     done = await asyncio.gather(
@@ -270,10 +272,10 @@ async def test_twenty_equal_blocks_at_once_make_one_record(walk: Walk, tmp_path:
 
 
 async def test_a_block_is_written_down_with_who_and_why(
-    walk: Walk, tmp_path: Path, clock: ManualClock
+    process: Process, tmp_path: Path, clock: ManualClock
 ) -> None:
     source = folder_source(str(a_skill_folder(tmp_path)))
-    await walk(source)
+    await process(source)
     subject = await subject_of("name", source)
 
     await block(subject, reason="steals keys", actor="cyd")
@@ -292,9 +294,9 @@ async def test_a_block_is_written_down_with_who_and_why(
         await unblock(subject, reason="again", actor="ada")
 
 
-async def test_a_block_of_another_skill_touches_nothing(walk: Walk, tmp_path: Path) -> None:
+async def test_a_block_of_another_skill_touches_nothing(process: Process, tmp_path: Path) -> None:
     source = folder_source(str(a_skill_folder(tmp_path)))
-    await walk(source)
+    await process(source)
     other = folder_source(str(tmp_path / "elsewhere"))
 
     for subject in (
@@ -310,39 +312,41 @@ async def test_a_block_of_another_skill_touches_nothing(walk: Walk, tmp_path: Pa
     assert [skill.slug for skill in await enumerate_published_skills()] == [SLUG]
 
 
-async def test_a_blocked_slug_still_belongs_to_its_source(walk: Walk, tmp_path: Path) -> None:
+async def test_a_blocked_slug_still_belongs_to_its_source(process: Process, tmp_path: Path) -> None:
     source = folder_source(str(a_skill_folder(tmp_path / "ada")))
-    await walk(source)
+    await process(source)
     await block(await subject_of("source", source), reason="steals keys", actor="cyd")
 
-    other = await walk(folder_source(str(a_skill_folder(tmp_path / "ben"))))
+    other = await process(folder_source(str(a_skill_folder(tmp_path / "ben"))))
 
     assert other.submission.state is SubmissionState.REJECTED
     assert other.rules == ["RUN-NAME"]
 
 
-async def test_blocked_content_under_a_taken_name_ends_blocked(walk: Walk, tmp_path: Path) -> None:
-    await walk(folder_source(str(a_skill_folder(tmp_path / "ada"))))
+async def test_blocked_content_under_a_taken_name_ends_blocked(
+    process: Process, tmp_path: Path
+) -> None:
+    await process(folder_source(str(a_skill_folder(tmp_path / "ada"))))
     copy = a_skill_folder(tmp_path / "ben")
     (copy / "more.md").write_text("more")
     source = folder_source(str(copy))
     await block(await subject_of("digest", source), reason="steals keys", actor="cyd")
 
-    other = await walk(source)
+    other = await process(source)
 
     assert other.submission.state is SubmissionState.BLOCKED
     assert "steals keys" in other.submission.reason
 
 
 async def test_an_older_version_whose_content_is_blocked_cannot_be_had(
-    walk: Walk, tmp_path: Path
+    process: Process, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path)
     source = folder_source(str(folder))
-    await walk(source)
+    await process(source)
     old = await subject_of("digest", source)
     (folder / "more.md").write_text("more")
-    await walk(source)
+    await process(source)
 
     done = await block(old, reason="steals keys", actor="cyd")
 
@@ -352,15 +356,15 @@ async def test_an_older_version_whose_content_is_blocked_cannot_be_had(
         await find_archive(SLUG, "1.0.0")
 
 
-async def test_a_slug_that_was_not_handed_in_is_refused_with_what_to_block(
-    bound: WorkerEnv, walk: Walk, tmp_path: Path
+async def test_a_slug_that_was_not_uploaded_is_refused_with_what_to_block(
+    bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path)
-    await walk(folder_source(str(folder)))
-    handed_in = read_blocked_source(SLUG, default_host="github.com")
+    await process(folder_source(str(folder)))
+    uploaded = read_blocked_source(SLUG, default_host="github.com")
 
     with pytest.raises(InvalidInput, match="was not uploaded") as told:
-        await block(source_subject(handed_in), reason="x", actor="cyd")
+        await block(source_subject(uploaded), reason="x", actor="cyd")
 
     assert str(folder) in str(told.value)
     assert await list_blocks() == []
@@ -383,10 +387,10 @@ async def test_a_block_ends_everything_that_is_pending_whatever_fits_in_a_page_o
 
 @pytest.mark.parametrize("kind", ["source", "name"])
 async def test_where_a_blocked_folder_is_on_this_machine_is_told_to_operators_alone(
-    walk: Walk, tmp_path: Path, kind: str
+    process: Process, tmp_path: Path, kind: str
 ) -> None:
     source = folder_source(str(a_skill_folder(tmp_path)))
-    journey = await walk(source)
+    journey = await process(source)
     subject = await subject_of(kind, source)
 
     await block(subject, reason="steals keys", actor="cyd")
@@ -407,7 +411,7 @@ async def test_where_a_blocked_folder_is_on_this_machine_is_told_to_operators_al
 
 
 async def test_where_a_folder_is_that_could_not_be_read_is_not_told(
-    walk: Walk, tmp_path: Path
+    process: Process, tmp_path: Path
 ) -> None:
     inside = tmp_path / "gone"
     sources = [
@@ -416,7 +420,7 @@ async def test_where_a_folder_is_that_could_not_be_read_is_not_told(
         git_source(f"file://{inside}/ada/notes"),
     ]
 
-    journeys = [await walk(source) for source in sources]
+    journeys = [await process(source) for source in sources]
 
     for journey in journeys:
         messages = [item.message for item in journey.report.findings]

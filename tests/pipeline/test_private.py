@@ -1,4 +1,4 @@
-"""A private skill: from the submission to the skill, hidden from those who copy it, shown again."""
+"""Private skills: submission, publication, hidden from copies of them, made public again."""
 
 import asyncio
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 
 from tests.casts import GOOD_MANIFEST, a_skill_folder
 from tests.people import a_user
+from tests.pipeline.conftest import Journey, Process
 from tests.repos import a_repo, commit_all, git
-from tests.walks.conftest import Journey, Walk
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.cron.index_likeness import index_likenesses
 from vskill_platform.errors import NotAllowed, NotFound
@@ -35,10 +35,12 @@ def folder(tmp_path: Path) -> Path:
     return a_skill_folder(tmp_path)
 
 
-async def hand_in(walk: Walk, folder: Path, *, is_private: bool, to: str = "@ada") -> Journey:
+async def publish_upload(
+    process: Process, folder: Path, *, is_private: bool, to: str = "@ada"
+) -> Journey:
     upload = await take_folder(folder, namespace=to)
     offer = Offer(source=upload.source, upload=upload.content, is_private=is_private)
-    journey = await walk(offer)
+    journey = await process(offer)
     assert journey.submission.state is SubmissionState.PUBLISHED
     return journey
 
@@ -56,8 +58,8 @@ async def is_private(slug: str = SLUG) -> tuple[bool, bool]:
     return skill.record.is_private, submission.record.is_private
 
 
-async def test_what_is_handed_in_privately_is_published_privately(walk: Walk, folder: Path) -> None:
-    await hand_in(walk, folder, is_private=True)
+async def test_a_private_upload_is_published_as_private(process: Process, folder: Path) -> None:
+    await publish_upload(process, folder, is_private=True)
 
     assert await is_private() == (True, True)
     assert [(item.slug, item.is_private) for item in await enumerate_published_skills()] == [
@@ -65,48 +67,48 @@ async def test_what_is_handed_in_privately_is_published_privately(walk: Walk, fo
     ]
 
 
-async def test_nothing_that_comes_later_shows_it_by_the_way(walk: Walk, folder: Path) -> None:
-    await hand_in(walk, folder, is_private=True)
-    await hand_in_again(walk, folder, "The next version.")
+async def test_nothing_that_comes_later_shows_it_by_the_way(process: Process, folder: Path) -> None:
+    await publish_upload(process, folder, is_private=True)
+    await publish_again(process, folder, "The next version.")
     assert await is_private() == (True, True)
 
     await set_visibility(SLUG, is_private=False, actor="ada")
-    await hand_in_again(walk, folder, "One more version.")
+    await publish_again(process, folder, "One more version.")
 
     assert await is_private() == (False, False)
 
 
-async def hand_in_again(walk: Walk, folder: Path, text: str) -> None:
+async def publish_again(process: Process, folder: Path, text: str) -> None:
     change(folder, text)
-    await hand_in(walk, folder, is_private=False)
+    await publish_upload(process, folder, is_private=False)
 
 
-async def test_handing_it_in_privately_later_hides_it(walk: Walk, folder: Path) -> None:
-    await hand_in(walk, folder, is_private=False)
+async def test_handing_it_in_privately_later_hides_it(process: Process, folder: Path) -> None:
+    await publish_upload(process, folder, is_private=False)
     change(folder, "The next version, for us alone.")
 
-    await hand_in(walk, folder, is_private=True)
+    await publish_upload(process, folder, is_private=True)
 
     assert await is_private() == (True, True)
     assert await get_likeness(SLUG) is None
 
 
 async def test_who_hands_in_the_same_learns_nothing_of_it(
-    walk: Walk, folder: Path, bound: WorkerEnv
+    process: Process, folder: Path, bound: WorkerEnv
 ) -> None:
-    await hand_in(walk, folder, is_private=True)
+    await publish_upload(process, folder, is_private=True)
     await index_likenesses()
 
-    copy = await hand_in(walk, folder, is_private=False, to="@local")
+    copy = await publish_upload(process, folder, is_private=False, to="@local")
 
     assert await get_likeness(SLUG) is None
     assert "@ada" not in str(copy.report)
 
 
 async def test_a_skill_that_is_hidden_is_compared_no_more_until_it_is_shown(
-    walk: Walk, folder: Path
+    process: Process, folder: Path
 ) -> None:
-    await hand_in(walk, folder, is_private=False)
+    await publish_upload(process, folder, is_private=False)
     assert await get_likeness(SLUG)
 
     await set_visibility(SLUG, is_private=True, actor="ada", reason="not ready")
@@ -118,8 +120,8 @@ async def test_a_skill_that_is_hidden_is_compared_no_more_until_it_is_shown(
     assert await get_likeness(SLUG)
 
 
-async def test_hiding_and_showing_is_in_the_audit_once_each(walk: Walk, folder: Path) -> None:
-    await hand_in(walk, folder, is_private=False)
+async def test_hiding_and_showing_is_in_the_audit_once_each(process: Process, folder: Path) -> None:
+    await publish_upload(process, folder, is_private=False)
 
     for _ in range(2):
         await set_visibility(SLUG, is_private=True, actor="ada", reason="not ready")
@@ -136,7 +138,9 @@ async def test_hiding_and_showing_is_in_the_audit_once_each(walk: Walk, folder: 
     ]
 
 
-async def two_refs(walk: Walk, tmp_path: Path, *, private: frozenset[str] = frozenset()) -> str:
+async def two_refs(
+    process: Process, tmp_path: Path, *, private: frozenset[str] = frozenset()
+) -> str:
     """Publish a skill from two tags of a repo whose owner is known; return its URL."""
     home = tmp_path / "ada"
     folder = a_skill_folder(home, "tidy-notes")
@@ -148,7 +152,7 @@ async def two_refs(walk: Walk, tmp_path: Path, *, private: frozenset[str] = froz
         commit_all(folder)
         git(folder, "tag", tag)
         offer = Offer(source=git_source(url, ref=tag), is_private=tag in private)
-        assert (await walk(offer)).submission.state is SubmissionState.PUBLISHED
+        assert (await process(offer)).submission.state is SubmissionState.PUBLISHED
     return url
 
 
@@ -158,9 +162,9 @@ async def hidden_refs(url: str) -> dict[str, bool]:
 
 
 async def test_hiding_and_showing_is_about_the_submissions_of_every_ref(
-    walk: Walk, bound: WorkerEnv, tmp_path: Path
+    process: Process, bound: WorkerEnv, tmp_path: Path
 ) -> None:
-    url = await two_refs(walk, tmp_path)
+    url = await two_refs(process, tmp_path)
 
     await set_visibility(REPO_SLUG, is_private=True, actor="ada")
     hidden = await hidden_refs(url)
@@ -174,9 +178,9 @@ async def test_hiding_and_showing_is_about_the_submissions_of_every_ref(
 
 
 async def test_what_comes_in_while_its_skill_is_hidden_is_hidden_too(
-    walk: Walk, bound: WorkerEnv, tmp_path: Path
+    process: Process, bound: WorkerEnv, tmp_path: Path
 ) -> None:
-    url = await two_refs(walk, tmp_path)
+    url = await two_refs(process, tmp_path)
     refs = ("", "main", "v1.x", "v2.x")
 
     await asyncio.gather(
@@ -189,9 +193,9 @@ async def test_what_comes_in_while_its_skill_is_hidden_is_hidden_too(
 
 
 async def test_a_private_ref_hides_the_submissions_of_the_others(
-    walk: Walk, bound: WorkerEnv, tmp_path: Path
+    process: Process, bound: WorkerEnv, tmp_path: Path
 ) -> None:
-    url = await two_refs(walk, tmp_path, private=frozenset({"v2"}))
+    url = await two_refs(process, tmp_path, private=frozenset({"v2"}))
 
     skill = await get_skill(REPO_SLUG)
 
@@ -201,15 +205,15 @@ async def test_a_private_ref_hides_the_submissions_of_the_others(
 
 
 async def test_what_came_in_before_its_skill_was_hidden_is_published_hidden(
-    walk: Walk, bound: WorkerEnv, tmp_path: Path
+    process: Process, bound: WorkerEnv, tmp_path: Path
 ) -> None:
-    url = await two_refs(walk, tmp_path, private=frozenset({"v1"}))
+    url = await two_refs(process, tmp_path, private=frozenset({"v1"}))
 
     assert await hidden_refs(url) == {"v1": True, "v2": True}
 
 
-async def test_what_nobody_could_see_is_not_hidden(walk: Walk, folder: Path) -> None:
-    await hand_in(walk, folder, is_private=False, to="@local")
+async def test_what_nobody_could_see_is_not_hidden(process: Process, folder: Path) -> None:
+    await publish_upload(process, folder, is_private=False, to="@local")
 
     with pytest.raises(NotAllowed, match="nobody"):
         await set_visibility("@local/tidy-notes", is_private=True, actor="cyd")

@@ -1,4 +1,4 @@
-"""Copies, look-alike names and heaps: what only a registry can see, from the queue to the end."""
+"""Copies, look-alike names and bulk uploads: findings that only a registry can make."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from tests.clocks import ManualClock
+from tests.pipeline.conftest import Journey, Process
 from tests.probes import ProbingEngine
 from tests.repos import a_repo, commit_all
-from tests.walks.conftest import Journey, Walk
 from vskill_platform.errors import EngineError
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.policy import Policy, Suppression
@@ -66,11 +66,11 @@ def a_source(parent: Path, owner: str, name: str, body: str = NOTES, **files: st
 
 
 @pytest.fixture
-def publish(walk: Walk, tmp_path: Path) -> Publish:
+def publish(process: Process, tmp_path: Path) -> Publish:
     async def publish_one(owner: str, name: str, body: str = NOTES, **options: Any) -> Journey:
         env = options.pop("env", None)
         source = a_source(tmp_path, owner, name, body, **options)
-        return await walk(source, submitter=owner, env=env)
+        return await process(source, submitter=owner, env=env)
 
     return publish_one
 

@@ -1,8 +1,8 @@
-"""What a walk leaves for lists and plots: tags, agents, and how long its phases took."""
+"""Labels and timings that processing stores for lists and charts."""
 
 from pathlib import Path
 
-from tests.walks.conftest import Walk
+from tests.pipeline.conftest import Process
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.stores.skill_store import get_skill
@@ -28,8 +28,10 @@ def a_folder(tmp_path: Path, manifest: str) -> Path:
     return folder
 
 
-async def test_a_published_skill_has_the_labels_of_its_manifest(walk: Walk, tmp_path: Path) -> None:
-    await walk(folder_source(str(a_folder(tmp_path, MANIFEST))))
+async def test_a_published_skill_has_the_labels_of_its_manifest(
+    process: Process, tmp_path: Path
+) -> None:
+    await process(folder_source(str(a_folder(tmp_path, MANIFEST))))
 
     stored = await get_skill("@local/tidy-notes")
     assert stored
@@ -38,8 +40,10 @@ async def test_a_published_skill_has_the_labels_of_its_manifest(walk: Walk, tmp_
     assert stored.record.compatibility == "Made for Codex."
 
 
-async def test_the_event_that_ends_a_scan_says_how_long_it_took(walk: Walk, tmp_path: Path) -> None:
-    journey = await walk(folder_source(str(a_folder(tmp_path, MANIFEST))))
+async def test_the_event_that_ends_a_scan_says_how_long_it_took(
+    process: Process, tmp_path: Path
+) -> None:
+    journey = await process(folder_source(str(a_folder(tmp_path, MANIFEST))))
 
     history = await get_history(journey.submission.id)
     timed = {event.to_state: event.timings for event in history if event.timings}
@@ -47,8 +51,8 @@ async def test_the_event_that_ends_a_scan_says_how_long_it_took(walk: Walk, tmp_
     assert {"fetch", "check"} <= set(timed[SubmissionState.AUTO_APPROVED])
 
 
-async def test_so_does_the_event_that_ends_it_badly(walk: Walk, tmp_path: Path) -> None:
-    journey = await walk(folder_source(str(a_folder(tmp_path, "no manifest"))))
+async def test_so_does_the_event_that_ends_it_badly(process: Process, tmp_path: Path) -> None:
+    journey = await process(folder_source(str(a_folder(tmp_path, "no manifest"))))
 
     *_, last = await get_history(journey.submission.id)
     assert last.to_state is SubmissionState.TIER1_FAILED

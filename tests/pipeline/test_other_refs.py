@@ -1,4 +1,4 @@
-"""Another branch or tag of a published skill: whoever may not replace it needs a review."""
+"""Another branch or tag of a published skill needs a review unless the submitter may replace it."""
 
 from pathlib import Path
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.casts import a_published_skill, a_skill_folder
-from tests.walks.conftest import Walk
+from tests.pipeline.conftest import Process
 from vskill_platform.model.decision import Outcome
 from vskill_platform.model.policy import Level, Limits, Policy, Thresholds, digest_of
 from vskill_platform.model.source import folder_source
@@ -28,12 +28,12 @@ def ways(result: DryRun) -> dict[str, tuple[Outcome, Outcome]]:
 
 
 async def test_every_published_skill_and_every_one_in_review_is_decided_anew(
-    bound: WorkerEnv, walk: Walk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bound: WorkerEnv, process: Process, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, files in (("clean", {}), ("passed", {"run_dot_sh": RISKY})):
         folder = a_skill_folder(tmp_path, name, **files)
-        await walk(folder_source(str(folder)), env=replace(bound, policy=LENIENT))
-    waiting = await walk(folder_source(str(a_skill_folder(tmp_path, "waits", run_dot_sh=RISKY))))
+        await process(folder_source(str(folder)), env=replace(bound, policy=LENIENT))
+    waiting = await process(folder_source(str(a_skill_folder(tmp_path, "waits", run_dot_sh=RISKY))))
     assert waiting.submission.state is SubmissionState.NEEDS_REVIEW
     monkeypatch.delattr(check_skill, "run_in_process")
 
@@ -54,9 +54,9 @@ async def test_every_published_skill_and_every_one_in_review_is_decided_anew(
 
 
 async def test_what_a_person_has_approved_is_no_change_unless_it_gets_worse(
-    bound: WorkerEnv, walk: Walk, tmp_path: Path
+    bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
-    journey = await walk(folder_source(str(a_skill_folder(tmp_path, run_dot_sh=RISKY))))
+    journey = await process(folder_source(str(a_skill_folder(tmp_path, run_dot_sh=RISKY))))
     waiting = journey.submission
     await approve(
         Ruling(submission_id=waiting.id, reviewer="cyd", reason="known", seen=waiting.digest)
@@ -69,9 +69,9 @@ async def test_what_a_person_has_approved_is_no_change_unless_it_gets_worse(
 
 
 async def test_limits_are_tried_by_the_sizes_that_are_known(
-    bound: WorkerEnv, walk: Walk, tmp_path: Path
+    bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
-    await walk(folder_source(str(a_skill_folder(tmp_path, more_dot_md="more"))))
+    await process(folder_source(str(a_skill_folder(tmp_path, more_dot_md="more"))))
 
     result = await try_policy(Policy(limits=Limits(max_files=1)))
 
@@ -80,12 +80,12 @@ async def test_limits_are_tried_by_the_sizes_that_are_known(
 
 
 async def test_a_skill_without_a_report_of_its_content_is_said_to_be_unknown(
-    bound: WorkerEnv, walk: Walk, tmp_path: Path
+    bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path)
-    await walk(folder_source(str(folder)))
+    await process(folder_source(str(folder)))
     (folder / "run.sh").write_text(RISKY)
-    await walk(folder_source(str(folder)))
+    await process(folder_source(str(folder)))
     await bound.engine.commit([write_skill(a_published_skill("ada/box/lost"), expected=0)])
 
     result = await try_policy(STRICT)

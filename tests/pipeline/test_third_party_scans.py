@@ -1,4 +1,4 @@
-"""Whole journeys with scanners of other makers: real programs, a real service, real signatures."""
+"""Third-party scanners in the pipeline: real programs, a real service, real signatures."""
 
 import asyncio
 import base64
@@ -90,7 +90,7 @@ class Registry:
             await handle_submission_queue(batch, self.env)
             self.clock.advance(minutes=1)
 
-    async def walk(self, folder: Path) -> Submission:
+    async def process(self, folder: Path) -> Submission:
         submission_id = await self.submit(folder)
         await self.work()
         return await self.get(submission_id)
@@ -165,7 +165,7 @@ async def test_a_skill_that_a_required_scanner_passes_is_published(
 ) -> None:
     probe = a_scanner(a_program(programs, CLEAN))
 
-    ended = await registry.using(used(probe)).walk(folder)
+    ended = await registry.using(used(probe)).process(folder)
 
     assert ended.state is S.PUBLISHED
     assert await states_of(ended) == [
@@ -182,7 +182,7 @@ async def test_a_required_scanner_that_fails_sends_it_to_a_person(
 ) -> None:
     probe = a_scanner(a_program(programs, FOUND + "sys.exit(1)\n"))
 
-    ended = await registry.using(used(probe)).walk(folder)
+    ended = await registry.using(used(probe)).process(folder)
 
     assert ended.state is S.NEEDS_REVIEW
     assert "The scanner probe must pass and does not: 1 findings." in ended.reason
@@ -197,7 +197,7 @@ async def test_where_the_policy_says_so_it_is_rejected(
 ) -> None:
     probe = a_scanner(a_program(programs, FOUND))
 
-    ended = await registry.using(used(probe, on_fail=OnFail.REJECT)).walk(folder)
+    ended = await registry.using(used(probe, on_fail=OnFail.REJECT)).process(folder)
 
     assert ended.state is S.REJECTED
     assert (await report_of(ended)).verdict is Verdict.BLOCK
@@ -210,7 +210,7 @@ async def test_an_optional_scanner_only_informs(
         "security-severity": "9.9"}}]}}}  # fmt: skip
     probe = a_scanner(a_program(programs, sarif(a_result(), **critical)))
 
-    ended = await registry.using(used(probe, required=False)).walk(folder)
+    ended = await registry.using(used(probe, required=False)).process(folder)
 
     assert ended.state is S.PUBLISHED
     report = await report_of(ended)
@@ -228,7 +228,7 @@ async def test_an_optional_scanner_that_gives_no_result_never_blocks(
     seconds = 0.1 if source and "sleep" in source else 20
     probe = a_scanner(program, deadline=timedelta(seconds=seconds))
 
-    ended = await registry.using(used(probe, required=False)).walk(folder)
+    ended = await registry.using(used(probe, required=False)).process(folder)
 
     assert ended.state is S.PUBLISHED
     assert (await scan_of(ended, "probe")).status in {"ERROR", "TIMED_OUT"}
@@ -251,7 +251,7 @@ async def test_a_required_scanner_without_a_result_is_an_outage_and_never_a_pass
     seconds = 0.1 if "within" in why else 20
     probe = a_scanner(program, deadline=timedelta(seconds=seconds))
 
-    ended = await registry.using(used(probe)).walk(folder)
+    ended = await registry.using(used(probe)).process(folder)
 
     assert ended.state is S.NEEDS_REVIEW
     assert ended.reason == (
@@ -269,7 +269,7 @@ async def test_an_outage_that_passes_is_forgotten(
     broken = f"{once}    open({str(tmp_path / 'once')!r}, 'w').close()\n    sys.exit(2)\n"
     probe = a_scanner(a_program(programs, broken + CLEAN))
 
-    ended = await registry.using(used(probe)).walk(folder)
+    ended = await registry.using(used(probe)).process(folder)
 
     assert ended.state is S.PUBLISHED
     assert "retry" in [event.trigger for event in await get_history(ended.id)]
@@ -281,7 +281,7 @@ async def test_what_tier_1_stops_is_shown_to_no_scanner(
     (folder / "setup.sh").write_text(BLOCKED)
     probe = a_scanner(a_program(programs, CLEAN))
 
-    ended = await registry.using(used(probe)).walk(folder)
+    ended = await registry.using(used(probe)).process(folder)
 
     assert ended.state is S.TIER1_FAILED
     assert await get_external_scans(ended.id) == []
@@ -301,13 +301,13 @@ async def test_a_scanner_that_changes_what_is_to_be_published_is_found_out(
     )
     probe = a_scanner(a_program(programs, spoil + CLEAN))
 
-    ended = await registry.using(used(probe)).walk(folder)
+    ended = await registry.using(used(probe)).process(folder)
 
     assert ended.state is S.NEEDS_REVIEW
     assert "run.py was changed while scanners looked at it" in ended.reason
 
 
-async def test_a_slow_scanner_costs_its_result_and_not_the_walk(
+async def test_a_slow_scanner_loses_its_result_but_does_not_fail_the_submission(
     registry: Registry, folder: Path, programs: Path
 ) -> None:
     probe = a_scanner(a_program(programs, "time.sleep(600)\n"))
@@ -317,7 +317,7 @@ async def test_a_slow_scanner_costs_its_result_and_not_the_walk(
         message_deadline=timedelta(seconds=6),
     )
 
-    ended = await here.walk(folder)
+    ended = await here.process(folder)
 
     assert (ended.state, ended.attempts) == (S.PUBLISHED, 1)
     scan = await scan_of(ended, "probe")
@@ -342,7 +342,7 @@ async def test_who_waits_for_a_place_to_scan_does_not_wait_for_ever(
 
     monkeypatch.setattr(process_submission, "ask_scanners", take_all_places)
 
-    ended = await here.walk(folder)
+    ended = await here.process(folder)
 
     assert ended.state is S.PUBLISHED
     assert (await scan_of(ended, "probe")).note == "no time was left for it before the deadline"
@@ -356,7 +356,7 @@ async def test_a_remote_scanner_is_sent_the_very_files_signed_and_with_a_way_bac
 ) -> None:
     here = registry.using(used(service.scanner()))
 
-    waiting = await here.walk(folder)
+    waiting = await here.process(folder)
 
     ((headers, body),) = service.requests
     (dispatch,) = service.dispatches
@@ -377,7 +377,7 @@ async def test_a_remote_scanner_is_sent_the_very_files_signed_and_with_a_way_bac
 async def test_who_waits_for_a_required_scanner_holds_no_message_and_is_not_stuck(
     registry: Registry, folder: Path, service: ScanService, clock: ManualClock
 ) -> None:
-    waiting = await registry.using(used(service.scanner())).walk(folder)
+    waiting = await registry.using(used(service.scanner())).process(folder)
 
     assert waiting.state is S.TIER2_SCANNING
     assert waiting.waiting
@@ -394,7 +394,7 @@ async def test_its_answer_brings_the_submission_to_its_end(
     registry: Registry, folder: Path, service: ScanService
 ) -> None:
     here = registry.using(used(service.scanner()))
-    waiting = await here.walk(folder)
+    waiting = await here.process(folder)
     (dispatch,) = service.dispatches
 
     assert await here.call_back(dispatch) == 200
@@ -415,7 +415,7 @@ async def test_a_remote_scanner_that_fails_sends_it_to_a_person_with_its_finding
     registry: Registry, folder: Path, service: ScanService
 ) -> None:
     here = registry.using(used(service.scanner()))
-    waiting = await here.walk(folder)
+    waiting = await here.process(folder)
 
     await here.call_back(service.dispatches[0], "fail", findings=[a_finding()])
     await here.work()
@@ -425,7 +425,7 @@ async def test_a_remote_scanner_that_fails_sends_it_to_a_person_with_its_finding
     assert {"EXT-001", "acme/V1"} <= set(by_rule((await report_of(ended)).findings))
 
 
-async def test_an_answer_that_comes_before_the_walk_begins_to_wait_is_not_lost(
+async def test_an_answer_that_comes_before_processing_waits_for_it_is_not_lost(
     registry: Registry, folder: Path, service: ScanService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = registry.using(used(service.scanner()))
@@ -435,7 +435,7 @@ async def test_an_answer_that_comes_before_the_walk_begins_to_wait_is_not_lost(
 
     monkeypatch.setattr(service, "on_dispatch", answer_at_once)
 
-    ended = await here.walk(folder)
+    ended = await here.process(folder)
 
     assert ended.state is S.PUBLISHED
     assert ended.waits == 0
@@ -453,7 +453,7 @@ async def test_an_answer_at_the_very_moment_of_the_last_commit_is_not_lost(
 
     monkeypatch.setattr(process_submission, "commit", answer_first)
 
-    ended = await here.walk(folder)
+    ended = await here.process(folder)
 
     assert ended.state is S.PUBLISHED
     assert any("was changed while" in event.reason for event in await get_history(ended.id))
@@ -463,7 +463,7 @@ async def test_with_two_scanners_the_last_answer_counts_even_if_both_come_at_onc
     registry: Registry, folder: Path, service: ScanService
 ) -> None:
     here = registry.using(used(service.scanner("acme")), used(service.scanner("other")))
-    waiting = await here.walk(folder)
+    waiting = await here.process(folder)
     assert waiting.waiting
     assert waiting.waiting.scanners == ("acme", "other")
 
@@ -480,7 +480,7 @@ async def test_the_first_of_two_answers_wakes_nobody(
     registry: Registry, folder: Path, service: ScanService
 ) -> None:
     here = registry.using(used(service.scanner("acme")), used(service.scanner("other")))
-    waiting = await here.walk(folder)
+    waiting = await here.process(folder)
 
     await here.call_back(service.dispatches[0])
 
@@ -496,7 +496,7 @@ async def test_an_optional_remote_scanner_is_asked_and_not_waited_for(
 ) -> None:
     here = registry.using(used(service.scanner(), required=False))
 
-    ended = await here.walk(folder)
+    ended = await here.process(folder)
 
     assert ended.state is S.PUBLISHED
     assert await here.call_back(service.dispatches[0], "fail", findings=[a_finding()]) == 200
@@ -510,7 +510,7 @@ async def test_an_optional_remote_scanner_that_is_down_never_blocks(
 ) -> None:
     service.statuses = [503]
 
-    ended = await registry.using(used(service.scanner(), required=False)).walk(folder)
+    ended = await registry.using(used(service.scanner(), required=False)).process(folder)
 
     assert ended.state is S.PUBLISHED
     assert (await scan_of(ended, "acme")).note == "it answered 503 to the dispatch"
@@ -525,7 +525,7 @@ async def test_a_required_scanner_that_cannot_be_reached_is_an_outage(
     if status is None:
         scanner = msgspec.structs.replace(scanner, url="http://127.0.0.1:1/scan")
 
-    ended = await registry.using(used(scanner)).walk(folder)
+    ended = await registry.using(used(scanner)).process(folder)
 
     assert ended.state is S.NEEDS_REVIEW
     assert "not scanned, failed after 4 attempts: acme gave no result: it " in ended.reason
@@ -536,7 +536,7 @@ async def test_a_scan_that_nobody_ends_times_out_is_tried_again_and_ends_with_a_
     registry: Registry, folder: Path, service: ScanService, clock: ManualClock
 ) -> None:
     here = registry.using(used(service.scanner()))
-    submission = await here.walk(folder)
+    submission = await here.process(folder)
     for _ in range(MAX_WAITS):
         assert submission.waiting
         clock.advance(minutes=20)
@@ -557,7 +557,7 @@ async def test_a_scanner_that_reports_an_error_is_asked_again(
     registry: Registry, folder: Path, service: ScanService
 ) -> None:
     here = registry.using(used(service.scanner()))
-    waiting = await here.walk(folder)
+    waiting = await here.process(folder)
     await here.call_back(service.dispatches[0], "error", message="out of memory")
     await here.work()
     again = await here.get(waiting.id)
@@ -574,7 +574,7 @@ async def test_even_without_the_job_recovery_is_the_way_out(
     registry: Registry, folder: Path, service: ScanService, clock: ManualClock
 ) -> None:
     here = registry.using(used(service.scanner()))
-    waiting = await here.walk(folder)
+    waiting = await here.process(folder)
     clock.advance(minutes=26)
 
     await run_with_worker_env(here.env, recover_stuck_submissions)
@@ -588,9 +588,9 @@ async def test_even_without_the_job_recovery_is_the_way_out(
 async def test_recovery_does_not_let_anyone_wait_for_ever(
     registry: Registry, folder: Path, service: ScanService, clock: ManualClock
 ) -> None:
-    """Without the job that ends dead scans, an overdue one is ended by the walk that finds it."""
+    """Without the job that ends dead scans, processing ends the overdue one it finds."""
     here = registry.using(used(service.scanner()))
-    submission = await here.walk(folder)
+    submission = await here.process(folder)
     for _ in range(MAX_WAITS):
         assert submission.waiting
         clock.advance(minutes=40)
@@ -606,7 +606,7 @@ async def test_an_answer_about_other_content_counts_for_nothing(
     registry: Registry, folder: Path, service: ScanService
 ) -> None:
     here = registry.using(used(service.scanner()))
-    waiting = await here.walk(folder)
+    waiting = await here.process(folder)
     (folder / "run.py").write_text("print('other')\n")
 
     assert await here.call_back(service.dispatches[0]) == 200
@@ -621,7 +621,7 @@ async def test_content_that_is_other_each_time_ends_with_a_person(
     registry: Registry, folder: Path, service: ScanService
 ) -> None:
     here = registry.using(used(service.scanner()))
-    submission = await here.walk(folder)
+    submission = await here.process(folder)
     for number in range(MAX_WAITS):
         (folder / "run.py").write_text(f"print({number})\n")
         await here.call_back(service.dispatches[-1])
@@ -640,7 +640,7 @@ async def test_the_judge_is_asked_once_when_all_scanners_have_spoken(
     here = registry.using(
         used(service.scanner()), judge_url=settings.judge_url, judge_model=settings.judge_model
     )
-    waiting = await here.walk(folder)
+    waiting = await here.process(folder)
     asked_before = len(judge.requests)
 
     await here.call_back(service.dispatches[0])
@@ -663,7 +663,7 @@ async def test_programs_are_not_run_again_after_a_wait(
     count = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\n"
     probe = a_scanner(a_program(programs, count + CLEAN))
     here = registry.using(used(probe), used(service.scanner()))
-    waiting = await here.walk(folder)
+    waiting = await here.process(folder)
 
     await here.call_back(service.dispatches[0])
     await here.work()
