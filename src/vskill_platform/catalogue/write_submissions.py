@@ -189,7 +189,7 @@ def _delete_event(connection: apsw.Connection, submission_id: str, number: int) 
 
 
 def _counted_as(event: StateEvent) -> str:
-    """Return the end that it was, or RECEIVED if a walk began; not if one was only tried again."""
+    """Return its final state, or RECEIVED if processing started (not if it was only retried)."""
     if event.to_state in ENDS:
         return event.to_state.value
     is_opened = event.from_state is None or event.from_state in ENDS
