@@ -44,11 +44,5 @@ async def process_submission(delivery: Delivery) -> None:
         conclusion = await conclude_submission(judged, snapshot, stopwatch)
     if await commit([*conclusion.operations, Acknowledge(delivery)]) is None:
         raise Overtaken(f"{claimed.record.id} was changed while it was being checked")
-    ended = conclusion.submission
-    log.info(
-        "submission processed",
-        submission=ended.id,
-        state=ended.state,
-        why=ended.reason,
-        **stopwatch.laps,
-    )
+    done, laps = conclusion.submission, stopwatch.laps
+    log.info("submission processed", submission=done.id, state=done.state, why=done.reason, **laps)
