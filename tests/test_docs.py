@@ -46,6 +46,9 @@ REJECTED_PHRASES = (
     "checked anew",
 )
 _LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+_ANCHOR = re.compile(r"\]\(([^)#]*)#([^)]+)\)")
+#: A path with at least one folder, which is below the root, the package or the unit tests.
+_SOURCE_FILE = re.compile(r"`((?:\w+/)+\w+\.(?:py|toml|sql|js))\b")
 _RULE = re.compile(r'"((?:MAN|LIM|RUN|JUDGE|EXT)-\w+)"')
 _DECIDED_BY_THE_MACHINE = {"node", "scan_processes"}
 
@@ -142,6 +145,27 @@ def test_every_link_leads_somewhere(document: Path) -> None:
     for target in _LINK.findall(document.read_text()):
         if "://" not in target:
             assert (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_to_a_heading_has_its_heading(document: Path) -> None:
+    for target, anchor in _ANCHOR.findall(document.read_text()):
+        if "://" not in target:
+            linked = document.parent / target if target else document
+            assert anchor in _headings(linked), f"{target}#{anchor}"
+
+
+def _headings(document: Path) -> set[str]:
+    """Return the anchors of a document, made as code hosts make them."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", WRITTEN, ids=lambda path: path.name)
+def test_every_file_that_a_document_names_exists(document: Path) -> None:
+    folders = [ROOT, ROOT / "src/vskill_platform", ROOT / "tests/unit"]
+    for name in _SOURCE_FILE.findall(document.read_text()):
+        assert any((folder / name).is_file() for folder in folders), name
 
 
 def test_every_file_of_the_walkthrough_exists() -> None:
