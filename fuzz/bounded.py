@@ -1,4 +1,4 @@
-"""Running one input within its time, and naming what went wrong so that the same has one name."""
+"""Run one input with a time limit, and give the same failure the same name."""
 
 import hashlib
 import signal

@@ -1,6 +1,6 @@
-"""One target under atheris: every input is run and measured, what fails is kept and we go on.
+"""Fuzz one target with atheris: run and measure every input, store failures, and continue.
 
-`python fuzz/harness.py TARGET FOLDER [arguments of libFuzzer]`; FOLDER gets what was found.
+`python fuzz/harness.py TARGET FOLDER [arguments of libFuzzer]` stores failures in FOLDER.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""One kept input again, without atheris: `python fuzz/replay.py TARGET FILE` says how it ends."""
+"""Run one stored input again, without atheris: `python fuzz/replay.py TARGET FILE`."""
 
 import sys
 import time

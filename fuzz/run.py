@@ -1,8 +1,7 @@
-"""Every target for a while, one after the other; then what was found, looked at once more.
+"""Fuzz every target for a while, one after the other, then check the failures once more.
 
-`python fuzz/run.py [TARGET …] [--seconds N] [--also FOLDER]`. What the fuzzer learnt and what it
-found stay in `.fuzz/` for the next time. An input counts as found only if it fails again without
-the instruments.
+`python fuzz/run.py [TARGET …] [--seconds N] [--also FOLDER]`. The corpus and the failures stay in
+`.fuzz/` for the next run. An input is reported only if it fails again without instrumentation.
 """
 
 import argparse

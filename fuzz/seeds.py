@@ -1,4 +1,4 @@
-"""What a fuzzer starts from: the samples of our own rules, and hostile pieces of our own."""
+"""The initial inputs of the fuzzer: samples of our own rules, and our own hostile snippets."""
 # ruff: noqa: E501 - a sample stands on one line
 
 import base64

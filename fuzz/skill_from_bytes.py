@@ -1,7 +1,7 @@
-"""A small language for whole skills: every text of bytes is one, so a fuzzer can write it.
+"""A small language for whole skills: every byte string is one, so a fuzzer can write it.
 
-Pieces stand between separators. The first byte of a piece chooses the name of a file, the second
-how its content is packed, and the rest is the content.
+Separators divide the input into pieces. The first byte of a piece selects the name of a file, the
+second how its content is packed, and the rest is the content.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""What is fuzzed: what is done with the bytes of each target, and what must hold afterwards."""
+"""The fuzz targets: what each does with its input, and what must hold afterwards."""
 
 import io
 import tempfile
