@@ -17,7 +17,7 @@ from vskill_platform.model.verdict import FindingKind, Verdict
 from vskill_platform.scan.collect.encoded_texts import encoded_facts
 from vskill_platform.scan.collect.file_facts import file_facts
 from vskill_platform.scan.collect.frontmatter_values import read_values
-from vskill_platform.scan.collect.obeyed_files import with_obeyed
+from vskill_platform.scan.collect.instruction_files import mark_instruction_files
 from vskill_platform.scan.collect.place_facts import Fragments
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.run_files import mark_run_files
@@ -35,7 +35,12 @@ from vskill_platform.scan.languages.powershell.read_powershell import read_power
 from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
-from vskill_platform.scan.read.containers import MAX_MEMBERS, Room, Sealed, open_container
+from vskill_platform.scan.read.containers import (
+    MAX_MEMBERS,
+    UnpackBudget,
+    UnreadableArchive,
+    open_container,
+)
 from vskill_platform.scan.read.decode_bytes import read_bytes, text_of
 from vskill_platform.scan.read.frontmatter import FrontmatterError, read_frontmatter
 from vskill_platform.scan.read.magic import CONTAINERS, FileType, file_type
@@ -173,10 +178,10 @@ def _container(raw: bytes) -> None:
         return
     names = []
     try:
-        for member in open_container("kit.tar", kind, raw, Room()):
+        for member in open_container("kit.tar", kind, raw, UnpackBudget()):
             names.append(member.name)
             scan_file(f"kit!/{storable(member.name)}", member.raw, size=1, manifest="")
-    except Sealed:
+    except UnreadableArchive:
         pass
     if len(names) > MAX_MEMBERS:
         raise Broken("more came out than was allowed")
@@ -254,7 +259,7 @@ def _named_files(raw: bytes) -> None:
     texts = [_text(part) for part in raw.split(b"\0", 3)]
     names = ("SKILL.md", "notes.md", "tests/run", "data.json")
     files = [_file(name, text) for name, text in zip(names, texts, strict=False)]
-    marked = with_obeyed(mark_run_files(files))
+    marked = mark_instruction_files(mark_run_files(files))
     if [file.path for file in marked] != [file.path for file in files]:
         raise Broken("a file was lost")
 

@@ -1,4 +1,4 @@
-"""The operator's policy, from its file to what it means for the result of a scan."""
+"""Load the operator's policy and apply its suppressions and limits to scan results."""
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date
@@ -19,7 +19,7 @@ from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_many import Scanned
 from vskill_platform.scan.scan_skill import ScanResult, rejudge
 
-#: What a policy may only make smaller.
+#: Limits that a policy may only lower.
 _BUILT_IN = {
     "max_files": MAX_FILES,
     "max_file_bytes": MAX_FILE_BYTES,
@@ -28,7 +28,7 @@ _BUILT_IN = {
 
 
 def load_policy(path: Path) -> Policy:
-    """Read the policy of a file; what is wrong with it is told with the file's name."""
+    """Read a policy file; errors name the file."""
     try:
         policy = read_policy(path.read_text(encoding="utf-8"), rules=rule_kinds())
         _check_limits(policy)
@@ -42,7 +42,7 @@ def load_policy(path: Path) -> Policy:
 
 
 def _check_limits(policy: Policy) -> None:
-    """A limit above the built-in one would promise what does not happen."""
+    """Reject a limit above the built-in one: it would have no effect."""
     for one in (policy, *(namespace.policy for namespace in policy.namespaces)):
         for name, most in _BUILT_IN.items():
             if (getattr(one.limits, name) or 0) > most:
@@ -51,7 +51,7 @@ def _check_limits(policy: Policy) -> None:
 
 @cache
 def rule_kinds() -> dict[str, FindingKind]:
-    """Return every rule that there is, with what its findings speak of."""
+    """Return every rule id with the kind of its findings."""
     return {
         **dict.fromkeys(FORMAL_RULES, FindingKind.QUALITY),
         **{rule.id: rule.kind for rule in load_rules()},
@@ -62,14 +62,17 @@ def rule_kinds() -> dict[str, FindingKind]:
 def apply_policy(
     result: ScanResult, policy: Policy, *, names: Collection[str], today: date
 ) -> ScanResult:
-    """Mark what the policy suppresses in a skill that goes by *names*, and judge again."""
+    """Mark findings that the policy suppresses in a skill with one of *names*, and rejudge."""
     return rejudge(result, suppress(result.findings, policy, names=names, today=today))
 
 
 def apply_policy_to_each(
     scanned: Iterable[Scanned], policy: Policy, *, today: date
 ) -> Iterator[Scanned]:
-    """Do so with many, each going by the path or URL that was typed; not verified stays so."""
+    """Apply a policy to many results, each under the path or URL the user typed.
+
+    Targets that could not be verified stay unverified.
+    """
     for one in scanned:
         if one.result is None:
             yield one

@@ -1,4 +1,4 @@
-"""The check of one skill, in a process of its own that can be killed."""
+"""Check one skill in its own killable process."""
 
 import resource
 from collections.abc import Callable
@@ -28,15 +28,15 @@ Scan = Callable[[Path, str | None], ScanResult]
 async def check_skill(
     folder: Path, *, folder_name: str | None, slots: CapacityLimiter | None
 ) -> ScanResult:
-    """Check the files in *folder*. A check that breaks down means: not verified.
+    """Check the files in *folder*; if the check fails, the skill is not verified.
 
-    It waits for one of *slots*; None means that the caller holds a slot already.
+    It waits for one of *slots*; None means that the caller already holds a slot.
     """
     return await read_skill(_scan_and_measure, scan_skill, folder, folder_name, slots=slots)
 
 
 def _scan_and_measure(scan: Scan, folder: Path, folder_name: str | None) -> ScanResult:
-    """Add to the result what a registry compares with other skills."""
+    """Scan, then add the similarity sketch that a registry compares with other skills."""
     result = scan(folder, folder_name)
     likeness = measure_likeness(folder, result.capabilities)
     return msgspec.structs.replace(result, likeness=likeness)
@@ -45,12 +45,12 @@ def _scan_and_measure(scan: Scan, folder: Path, folder_name: str | None) -> Scan
 async def read_skill(
     work: Callable[..., Result], *arguments: object, slots: CapacityLimiter | None
 ) -> Result:
-    """Read a skill's files in a process that is killed with the task that waits for it."""
+    """Read a skill's files in a process that is killed when the waiting task is cancelled."""
     async with slots or nullcontext():
         try:
             return await run_in_process(work, *arguments)
         except (ProcessDied, MemoryError, RecursionError, OSError) as error:
-            if is_shortage(error):  # of this machine: the check has not begun, or cannot read
+            if is_shortage(error):  # of this machine: the check could not start or read
                 raise
             raise _broken_down(error) from error
 

@@ -1,4 +1,4 @@
-"""What of a skill's files is compared with other skills: the words of its instructions and code."""
+"""Compute the similarity sketch of a skill: the words of its instructions and code."""
 
 import re
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from vskill_platform.scan.read.frontmatter import FrontmatterError, read_frontma
 from vskill_platform.scan.read.manifest import MANIFEST, MAX_MANIFEST_BYTES
 from vskill_platform.scan.read.skill_files import language_of
 
-#: More words of one kind are not looked at: they cost time and tell nothing new.
+#: More words of one kind are ignored: they cost time and add nothing.
 MAX_WORDS = 20_000
-#: What one script, and all of them together, may add.
+#: Limits for one script, and for all together.
 _MAX_SCRIPT_BYTES, _MAX_SCRIPTS_BYTES = 64 * 1024, 256 * 1024
 _FIRST_LINE = 200
-#: Scripts that put no space between words: there, each character counts as one.
+#: Writing systems without spaces between words: there, each character counts as a word.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
@@ -33,7 +33,7 @@ def measure_likeness(folder: Path, capabilities: Capabilities) -> Likeness:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text as they look, whatever is hidden in them or drawn alike."""
+    """Return the words of a text as they look: no hidden characters, look-alikes normalised."""
     if text.isascii():
         return _first_words(_ASCII_WORD, text.lower())
     return _first_words(_WORD, visible(text).lower().translate(CONFUSABLES))
@@ -67,7 +67,7 @@ def _texts_of_scripts(folder: Path) -> Iterable[str]:
 
 
 def _may_be_script(path: Path) -> bool:
-    """Spare us the reading of what has the name of something else."""
+    """Skip files whose name says that they are something else."""
     return bool(language_of(path.name, "")) or not path.suffix
 
 

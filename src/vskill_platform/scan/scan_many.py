@@ -1,4 +1,4 @@
-"""Tier 1 over many skills, each in a process that can be killed; what breaks is not verified."""
+"""Run tier 1 on many skills, each in a killable process; a scan that fails is not verified."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -13,9 +13,9 @@ from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_skill import ScanResult, all_facts, scan_skill
 
 Scan = Callable[[Path, str | None], ScanResult]
-#: A text whose scan needs what nearly every scan needs: words, a host that is in no table, code.
+#: A text whose scan needs the tables of nearly every scan: words, an unknown host, code.
 _COMMON = b"Download https://files.nowhere-special.dev/a.zip now.\n```python\npass\n```\n"
-#: A text whose scan needs the rest: places, other languages, packages that are in no table.
+#: A text whose scan needs the rest: sensitive paths, other languages, unknown packages.
 _RARE = (
     b"Keys are in ~/.ssh/id_rsa.\n```js\na\n```\n```ps1\na\n```\n"
     b"```sh\npip install nowhere-special\nnpm install nowhere-special\n```\n"
@@ -23,10 +23,10 @@ _RARE = (
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    #: What the report calls it: what a person typed, and the way to the skill inside of that.
+    #: The name in the report: the path or URL that was typed, and the path of the skill in it.
     path: str
     folder: Path
-    #: The name that the skill should have; None if the folder's name means nothing.
+    #: The expected name of the skill; None if the folder's name has no meaning.
     folder_name: str | None = None
     #: Why there is nothing to scan.
     error: str = ""
@@ -34,7 +34,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 class Scanned(msgspec.Struct, frozen=True, kw_only=True):
     target: Target
-    #: None means: not verified.
+    #: None means not verified.
     result: ScanResult | None
     error: str = ""
 
@@ -42,7 +42,7 @@ class Scanned(msgspec.Struct, frozen=True, kw_only=True):
 def scan_many(
     targets: Sequence[Target], *, jobs: int, scan: Scan = scan_skill, bounds: Bounds | None = None
 ) -> Generator[Scanned, None, None]:
-    """Yield what was found in each target, in their order; one that breaks stops no other."""
+    """Yield the result of each target in order; a failure affects no other target."""
     load_tables(for_many=len(targets) > 1)
     outcomes = run_in_workers(
         lambda target: msgspec.msgpack.encode(scan(target.folder, target.folder_name)),
@@ -59,9 +59,9 @@ def scan_many(
 
 
 def load_tables(*, for_many: bool = True) -> None:
-    """Load all data before there are workers: they judge by the same, and none does it again.
+    """Load all data before forking workers, so that they share it and none loads it again.
 
-    What one skill alone may not need is left to its worker.
+    Tables that a single skill may not need are left to its worker.
     """
     load_rules()
     ruleset_version()

@@ -1,4 +1,4 @@
-"""Tier 1 over one skill: read, collect facts, compose, judge. Offline, and the same every time."""
+"""Run tier 1 on one skill: read files, collect facts, match rules, judge. Works offline."""
 
 import hashlib
 import re
@@ -25,8 +25,8 @@ from vskill_platform.scan.collect.collect_facts import collect_facts
 from vskill_platform.scan.collect.encoded_texts import encoded_facts
 from vskill_platform.scan.collect.file_facts import file_facts
 from vskill_platform.scan.collect.flows_across_files import flows_across_files
+from vskill_platform.scan.collect.instruction_files import mark_instruction_files
 from vskill_platform.scan.collect.link_facts import link_facts
-from vskill_platform.scan.collect.obeyed_files import with_obeyed
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
 from vskill_platform.scan.facts.capabilities import Capabilities, list_capabilities
@@ -36,15 +36,15 @@ from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.scan.facts.packages import borrowed_names
 from vskill_platform.scan.facts.pattern_set import Precheck
 from vskill_platform.scan.read.limits import check_limits, check_names
+from vskill_platform.scan.read.list_files import list_files
 from vskill_platform.scan.read.magic import CONTAINERS
 from vskill_platform.scan.read.manifest import MANIFEST, check_manifest
 from vskill_platform.scan.read.skill_files import MAX_FILES, ScanFile, read_files
-from vskill_platform.scan.read.walk_folder import walk_folder
 from vskill_platform.scan.rules.match_rules import Match, apply_rules
 from vskill_platform.scan.rules.rules import load_rules
 
 SCANNER = "vskill-tier1 1"
-#: Where a manifest says what it is about.
+#: How much of a manifest's beginning says what it is about.
 _HEAD, _TITLE = 1500, 300
 _SECURITY = re.compile(
     r"\b(?:security|pentest\w*|penetration test\w*|(?:red|blue)[ -]team\w*|vulnerab\w+|exploit\w*|"
@@ -55,7 +55,7 @@ _SECURITY = re.compile(
 )
 _SECURITY_PRECHECK = Precheck([f"(?i){_SECURITY.pattern}"])
 
-#: Where something comes from, and where it goes to; the rest stands between.
+#: Acts at the source of a data flow and at its sink; all others are in between.
 _SOURCES = frozenset(
     {
         Act.READ_SECRET, Act.READ_ENV, Act.READ_ALL_ENV, Act.FETCH, Act.HOOK, Act.TELL_SECRET,
@@ -71,10 +71,10 @@ _SINKS = frozenset(
 
 
 class OpenedFiles(NamedTuple):
-    """The files of a skill with those inside of its archives, and what could not be opened."""
+    """The files of a skill with those inside its archives, and facts about unreadable archives."""
 
     files: list[ScanFile]
-    sealed: list[Placed]
+    unreadable: list[Placed]
 
 
 class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,27 +82,27 @@ class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
     score: int
     findings: tuple[Finding, ...]
     capabilities: Capabilities
-    #: None when the manifest cannot be used; the findings say why.
+    #: None if the manifest is unusable; the findings say why.
     manifest: SkillManifest | None
     files: int
     duration_ms: float
     scanner: str
     ruleset: str
-    #: What others are compared with; measured where there are others.
+    #: The similarity sketch; only measured for a registry.
     likeness: Likeness | None = None
 
     def measured(self) -> Likeness:
-        """Return the likeness, which must not be taken for granted: without it no copy is found."""
+        """Return the similarity sketch; raise if it is missing, because no copy would be found."""
         if self.likeness is None:
             raise ScanError("it was not measured what the skill is like")
         return self.likeness
 
 
 def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
-    """Scan the files in *folder*; nothing of them is ever run."""
+    """Scan the files in *folder*; none of them is ever run."""
     started = time.perf_counter()
     manifest, quality = check_manifest(folder, folder_name)
-    found = walk_folder(folder)
+    found = list_files(folder)
     files = mark_run_files(read_files(folder, found))
     facts = all_facts(files)
     matches = apply_rules(load_rules(), facts, is_about_security=is_about_security(files))
@@ -123,7 +123,7 @@ def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
 
 
 def rejudge(result: ScanResult, findings: Iterable[Finding]) -> ScanResult:
-    """Return the result with these findings in the place of its own, and what follows from them."""
+    """Return the result with other findings, and the verdict and score that follow from them."""
     ordered = in_order(findings)
     return msgspec.structs.replace(
         result, findings=ordered, verdict=judge(ordered), score=score(ordered)
@@ -131,7 +131,7 @@ def rejudge(result: ScanResult, findings: Iterable[Finding]) -> ScanResult:
 
 
 def is_about_security(files: list[ScanFile]) -> bool:
-    """Tell by its name and description whether a skill is about attack and defence."""
+    """Tell by its name and description whether a skill is about security."""
     manifest = _manifest_of(files)
     head = manifest[:_HEAD] if manifest.startswith("---") else manifest[:_TITLE]
     return bool(_SECURITY_PRECHECK.possible_in(head)) and _SECURITY.search(head) is not None
@@ -142,29 +142,29 @@ def _manifest_of(files: list[ScanFile]) -> str:
 
 
 def all_facts(files: list[ScanFile]) -> list[Placed]:
-    """Collect what the files of a skill do and say, also inside of archives; judge nothing."""
+    """Collect what the files of a skill do and say, archives included, without judging it."""
     return facts_of(open_files(files))
 
 
 def open_files(files: list[ScanFile]) -> OpenedFiles:
-    """Add what is inside of archives, and the role that each file has among the others."""
-    everything, sealed = files, []
+    """Add the files inside archives, and set each file's role."""
+    everything, unreadable = files, []
     if any(file.kind in CONTAINERS for file in files):
         from vskill_platform.scan.collect import inner_files  # noqa: PLC0415 - few skills have archives
 
         inside = inner_files.open_containers(files, _manifest_of(files))
-        everything, sealed = [*files, *inside.files], inside.facts
+        everything, unreadable = [*files, *inside.files], inside.facts
     if len(files) >= MAX_FILES:
         rest = Fact(act=Act.OPAQUE, line=1, text="more files than are read", detail="cut")
-        sealed = [*sealed, Placed(fact=rest, path=files[-1].path, role=Role.DOCUMENT)]
-    return OpenedFiles(with_obeyed(everything), sealed)
+        unreadable = [*unreadable, Placed(fact=rest, path=files[-1].path, role=Role.DOCUMENT)]
+    return OpenedFiles(mark_instruction_files(everything), unreadable)
 
 
 def facts_of(opened: OpenedFiles) -> list[Placed]:
     files = opened.files
     facts = [
         *collect_facts(files), *file_facts(files), *settings_facts(files), *encoded_facts(files),
-        *link_facts(files), *opened.sealed,
+        *link_facts(files), *opened.unreadable,
     ]  # fmt: skip
     return [*facts, *borrowed_names(facts), *flows_across_files(facts)]
 
@@ -192,7 +192,7 @@ def _finding(match: Match) -> Finding:
 
 
 def _steps(facts: tuple[Placed, ...]) -> tuple[Step, ...]:
-    """Put the places in the order in which things go through them."""
+    """Put the locations in the order of the data flow."""
     if len(facts) == 1:
         return ()
     ordered = sorted(facts, key=lambda at: (at.fact.act in _SINKS) - (at.fact.act in _SOURCES))

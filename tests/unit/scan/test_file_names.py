@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vskill_platform.scan.read.limits import check_names
-from vskill_platform.scan.read.walk_folder import FoundFile
+from vskill_platform.scan.read.list_files import FoundFile
 from vskill_platform.scan.scan_skill import scan_skill
 
 

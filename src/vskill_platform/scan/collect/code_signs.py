@@ -1,6 +1,6 @@
-"""What a program does as a whole, in any language, by words that only such programs have together.
+"""Recognise what a program does as a whole, in any language, by words that occur together.
 
-No single line of these says much: reading the clipboard is harmless and so is an address, but a
+No single line says much: reading the clipboard is harmless and so is a wallet address, but a
 program with both replaces one by the other.
 """
 
@@ -19,7 +19,7 @@ _TOKENS = (
     r"gh auth token|kubectl get secrets?\b|aws configure export|"
     r"op item get|vault kv get|docker-credential-\w+ get"
 )
-#: What must be in one program, the part that is shown first, and what that makes it.
+#: Patterns that must all occur in one program, the one whose match is shown, and the act.
 _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
         Act.PAY,
@@ -81,7 +81,7 @@ _MAY = re2.compile(
 
 
 def code_signs(code: str) -> list[Fact]:
-    """Return what a program does by the words that it has together."""
+    """Return what a program does, by words that occur together in it."""
     if not _MAY.search(code.encode(errors="replace")):
         return []
     facts = []

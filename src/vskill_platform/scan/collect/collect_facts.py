@@ -1,4 +1,4 @@
-"""All facts of a skill's texts, each with the file it is in and the role it has there."""
+"""Collect all facts from a skill's texts, each with its file and the role of that file."""
 
 import re
 from collections.abc import Iterator
@@ -30,13 +30,12 @@ from vskill_platform.scan.read.skill_files import ScanFile, is_program, is_prose
 _RECIPES = frozenset({"makefile", "gnumakefile", "dockerfile", "justfile"})
 #: How many files are kept in memory in two forms.
 _AT_ONCE = 16
-#: What stands before a command in a recipe.
-#: What can be read in data: metadata of images, for example.
+#: The prefix of a command in a recipe, and readable text inside binary data such as image metadata.
 _PRINTED = re.compile(rb"[\x20-\x7e\t]{12,4000}")
 _MAX_PRINTED = 2_000
-#: Formats of settings, whose words are read with their structure.
+#: Settings formats, whose words are read together with their structure.
 FORMATS = frozenset({".json", ".jsonc", ".json5", ".ipynb", ".yaml", ".yml", ".toml"})
-#: Control characters stay as they are, so that lines stay lines.
+#: Control characters are kept, so that lines stay lines.
 _ESCAPED = re.compile(
     r"\\u(00[2-9a-fA-F][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9a-cA-C][0-9a-fA-F]{3})"
 )
@@ -44,7 +43,7 @@ _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
 
 
 def collect_facts(files: list[ScanFile]) -> list[Placed]:
-    """Collect what the files do and say, also those that are no text."""
+    """Collect what the files do and say, including those that are not text."""
     readings = [reading for file in files for reading in _readings(file)]
     return [
         placed
@@ -54,7 +53,7 @@ def collect_facts(files: list[ScanFile]) -> list[Placed]:
 
 
 def _readings(file: ScanFile) -> Iterator[ScanFile]:
-    """Yield a file once for each way in which its bytes can be read."""
+    """Yield a file once for each way in which its bytes can be decoded."""
     if file.kind is FileType.TEXT or file.is_run:
         yield file
         for text in file.other_texts:
@@ -66,8 +65,8 @@ def _readings(file: ScanFile) -> Iterator[ScanFile]:
 
 
 def _facts_of_some(files: list[ScanFile]) -> list[Placed]:
-    # First the words of all, then the code of all: by turns, each drives the other's tables out of
-    # the processor's caches, and words take a third longer.
+    # Read the words of all files first, then the code of all. Alternating between them evicts each
+    # other's tables from the processor's caches, and reading words takes a third longer.
     texts = [text for file in files for text in _texts_of(file)]
     for text in texts:
         text.read_words()
@@ -85,7 +84,7 @@ def _texts_of(file: ScanFile) -> "Iterator[Markdown | _Code | _AnyText]":
 
 
 class _AnyText:
-    """A text of a language that is not read here, or of none."""
+    """A text in a language without a reader, or in none."""
 
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
@@ -100,7 +99,7 @@ class _AnyText:
             self._told = not_said_again(self._told, self._shown)
         elif suffix_of(self._file.path) not in FORMATS:
             text = self._text
-            if "\\u" in text:  # as a table writes letters that are not ASCII
+            if "\\u" in text:  # as some tables write letters that are not ASCII
                 text = visible(_ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
             self._told = read_prose(Paragraphs(text, 1))
 
@@ -118,7 +117,7 @@ class _AnyText:
 
 
 class _Code:
-    """A file of a language that is read here."""
+    """A file in a language that has a reader."""
 
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
@@ -153,6 +152,6 @@ class _Code:
 
 
 def _recipes(path: str, text: str) -> str:
-    """Return the commands of a Makefile or Dockerfile without what make and docker add to them."""
+    """Return the commands of a Makefile or Dockerfile without the syntax of make and docker."""
     is_recipe = name_of(path) in _RECIPES or suffix_of(path) in {".mk", ".make"}
     return _RECIPE.sub("", text) if is_recipe else text

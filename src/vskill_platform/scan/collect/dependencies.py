@@ -1,4 +1,4 @@
-"""What the manifests of packages inside of a skill install, and what they run while doing so."""
+"""Read package manifests in a skill: what they install and which install scripts they run."""
 
 import json
 import re
@@ -14,13 +14,13 @@ from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.skill_files import ScanFile, name_of
 
-#: What npm runs by itself when a package, or the folder it is in, is installed.
+#: Scripts that npm runs by itself when a package, or the folder it is in, is installed.
 _INSTALL_SCRIPTS = (
     "preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare",
     "preuninstall", "uninstall", "postuninstall", "dependencies",
 )  # fmt: skip
 _NPM_TABLES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
-#: A version that is an address says where the package comes from.
+#: A version that is a URL says where the package comes from.
 _ADDRESS = re.compile(
     r"git\+|git:|https?:|ssh:|github:|gitlab:|bitbucket:|gist:|^[A-Za-z][\w-]*/[\w.-]+$"
 )
@@ -40,7 +40,7 @@ _MAX_COMMAND = 10_000
 
 
 def dependency_facts(file: ScanFile) -> Iterator[Placed]:
-    """Yield what installing by the manifest *file* would fetch and run."""
+    """Yield what installing from the manifest *file* would fetch and run."""
     name = name_of(file.path)
     reader = _READERS.get(name)
     if reader is None and _REQUIREMENTS.fullmatch(name):
@@ -52,7 +52,7 @@ def dependency_facts(file: ScanFile) -> Iterator[Placed]:
 
 
 def run_at(command: str, line: int) -> Iterator[Fact]:
-    """Yield what a command does that a file runs, all of it at one line of that file."""
+    """Yield the facts of a command that a file runs, all at one line of that file."""
     try:
         facts = read_shell(command[:_MAX_COMMAND])
     except Unparsed as error:
@@ -64,7 +64,7 @@ def run_at(command: str, line: int) -> Iterator[Fact]:
 
 
 def _role(file: ScanFile) -> Role:
-    """A manifest is no prose, whatever its name ends with: it is carried out."""
+    """Return a manifest's role: it is executed, so it is never prose, whatever its suffix."""
     return file.role if file.role is Role.SAMPLE else Role.SCRIPT
 
 
@@ -97,13 +97,13 @@ def _package_json(text: str) -> Iterator[Fact]:
 
 
 def _installs(manager: str, package: str, line: int) -> Iterator[Fact]:
-    """Read an entry of a manifest as the command that it stands for."""
+    """Read a manifest entry as the install command it stands for."""
     if not package.startswith("-") or package.startswith(("-e", "--", "-i", "-f", "-r")):
         yield from run_at(f"{manager} install {_quoted(package)}", line)
 
 
 def _quoted(package: str) -> str:
-    """Keep an entry from saying more to a shell than to its package manager."""
+    """Quote an entry, so that a shell reads no more in it than its package manager does."""
     return " ".join("'" + word.replace("'", "") + "'" for word in package.split())
 
 
@@ -162,7 +162,7 @@ def _listed(project: dict[str, Any]) -> list[str]:
 
 
 def _sources(text: str, project: dict[str, Any]) -> Iterator[Fact]:
-    """Read where tools are told to look for packages: own indexes and repositories."""
+    """Read custom package indexes and repositories."""
     tool = _table(project, "tool")
     uv, poetry = _table(tool, "uv"), _table(tool, "poetry")
     indexes = [*_list(uv, "index"), *_list(poetry, "source")]
@@ -177,12 +177,12 @@ def _sources(text: str, project: dict[str, Any]) -> Iterator[Fact]:
 
 
 def _setup_py(text: str) -> Iterator[Fact]:
-    if _PACKAGING.search(text):  # else it is a script that happens to be called so
+    if _PACKAGING.search(text):  # otherwise it is a script that happens to have this name
         yield _hook(1, "setup.py is run when the package is installed", "setup.py")
 
 
 def _build_rs(text: str) -> Iterator[Fact]:
-    """Look for what a build script of Rust starts; the language itself is not read here."""
+    """Look for programs that a Rust build script starts; Rust itself has no reader."""
     found = list(_RUST_COMMAND.finditer(text))
     network = _RUST_NETWORK.search(text)
     if found or network:

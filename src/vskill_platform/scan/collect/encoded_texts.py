@@ -1,8 +1,8 @@
-"""Words that are kept encoded: decoded where that can be done, and read as if they stood there.
+"""Decode hidden instructions (base64, hex, ROT13, …) and scan them as plain text.
 
-An agent that is told to decode something and to act on it obeys the plain text. So base64, hex,
-percent signs and lists of character codes are decoded wherever they are long enough; ROT13 and
-reversed lines only where the text speaks of them, for every text can be read that way.
+An agent that is told to decode something and act on it obeys the plain text. So base64, hex,
+percent escapes and lists of character codes are decoded wherever they are long enough; ROT13 and
+reversed lines only where the text mentions them, because any text can be read that way.
 """
 
 import codecs
@@ -28,14 +28,14 @@ _HINT = re2.compile(
     r"(?i)decod|decrypt|decipher|unscramble|rot-?13|backwards|in reverse|reversed|character codes"
     r"|caesar|解码|декодир|デコード|dekodier"
 )
-#: The same words once the marks that may cut them are gone, across the end of a line, too.
+#: The same words after removing marks that may split them, also across the end of a line.
 _BARE_HINT = re2.compile(
     _HINT.pattern.replace("in reverse", r"in[\s|>]+reverse").replace(
         "character codes", r"character[\s|>]+codes"
     )
 )
 _MARKS = b"*`~=_\\"
-#: What else can stand inside of words and is not shown: tags, comments, footnotes, links.
+#: Other things inside words that are not shown: tags, comments, footnotes, links.
 _UNSHOWN = r"(?:<[^<>]*>|<!--|\[\^|\[[^\[\]]*\][(\[]|\]\([^)]*\)(?:\s*\))?|\]\[[^\[\]]*\])+"
 _CUT_WORD = re2.compile(
     rf"(?i)[\pL\pN-]{_UNSHOWN}[\pL\pN\[\]-]|<!--|&(?:#|[a-z]{{2,31}};|lt|gt|amp)"
@@ -43,16 +43,16 @@ _CUT_WORD = re2.compile(
 )
 _ROT13 = re2.compile(r"(?i)rot-?13|caesar|\bcipher")
 _REVERSED = re2.compile(r"(?i)backwards|in reverse|reversed")
-#: A list of numbers that is long enough to be words.
+#: A list of numbers long enough to be words.
 _MANY_NUMBERS = re2.compile(r"(?:\d{2,6}[,;\s]{1,3}){11}\d{2}")
 _NUMBERS = re.compile(r"\d{2,6}(?:[,;\s]{1,3}\d{2,6}){11,}")
-#: A line that is nothing but the beginning or middle of something long.
+#: A line that is only the beginning or middle of something long.
 _RUN_LINE = re2.compile(r"(?m)^[ \t>]*[A-Za-z0-9+/]{32,}[ \t]*\r?$")
 _LINE_END = re.compile(r"([A-Za-z0-9+/])[ \t]*\r?\n[ \t>]*(?=[A-Za-z0-9+/]{4})")
-#: Two letters are enough of a word: with more, a text without blanks is searched from each letter.
+#: Two letters of a word are enough: with more, a text without spaces is searched from each letter.
 _WORDS = re.compile(r"[^\W\d_]{2}[\s,.:]+[^\W\d_]{2}")
 _MAX_RUNS = 200
-#: How far below the words that speak of it something to be decoded is looked for.
+#: How many lines below the words that mention it an encoded text is searched for.
 _REACH = 6
 _MAX_LINES = 60
 _MAX_CODE = 0x10FFFF
@@ -72,7 +72,7 @@ def _facts(text: str) -> Iterator[Fact]:
     coded = [*_runs(text, raw), *_numbers(text, raw)]
     is_told = _HINT.search(raw) is not None
     if not is_told and any(plain is None for _, _, plain in coded):
-        # Marks and letters of other scripts may hide the words from a look at the raw text.
+        # Marks and letters of other scripts may hide the words from a search in the raw text.
         is_told = _is_told_in_plain_words(visible(text))
     if is_told:
         coded += islice(_lines(text, raw), _MAX_LINES)
@@ -85,13 +85,13 @@ def _facts(text: str) -> Iterator[Fact]:
 
 
 def _is_told_in_plain_words(text: str) -> bool:
-    """Look for the words as a reader gets them, which takes long and is seldom needed."""
+    """Look for the words as a reader sees them; slow and seldom needed."""
     bare = text.encode(errors="replace").translate(None, _MARKS)
     may_be_told = _BARE_HINT.search(bare) or _CUT_WORD.search(bare)
     return may_be_told is not None and _HINT.search(Paragraphs(text, 1).plain.text) is not None
 
 
-#: Where something encoded stands, the thing itself, and its plain text if there is one.
+#: Where an encoded text is, the text itself, and the decoded text if there is one.
 _Coded = tuple[int, str, str | None]
 
 
@@ -109,7 +109,7 @@ def _numbers(text: str, raw: bytes) -> Iterator[_Coded]:
 
 
 def _lines(text: str, raw: bytes) -> Iterator[_Coded]:
-    """Read the lines at and below the words that speak of ROT13 or of reading backwards."""
+    """Read the lines at and below words that mention ROT13 or reading backwards."""
     if not (_ROT13.search(raw) or _REVERSED.search(raw)):
         return
     speak_of_rot13 = {number for number, _ in lines_with(_ROT13, text)}
@@ -135,7 +135,7 @@ def _characters(numbers: str) -> str | None:
 
 
 def _read(plain: str, line: int) -> Iterator[Fact]:
-    """Return what the plain text says and does, all of it where it stands encoded."""
+    """Return what the decoded text says and does, all at the line of the encoded text."""
     facts = [*read_prose(Paragraphs(plain, 1)), *Fragments().read(read_shell, plain)]
     for fact in facts:
         yield msgspec.structs.replace(fact, line=line)

@@ -81,7 +81,7 @@ def _hidden(file: ScanFile) -> Iterator[Placed]:
 
 
 def _exposed(file: ScanFile) -> Iterator[Placed]:
-    """Name each secret that lies open; what it is goes into no report."""
+    """Report each leaked secret by its kind; its value is never part of a report."""
     for found in islice(find_exposed(file.text), _MAX_EXPOSED):
         line = file.text.count("\n", 0, found.start) + 1
         yield _at(file, Act.EXPOSED, line, found.name, found.rule)

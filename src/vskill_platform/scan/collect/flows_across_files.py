@@ -1,7 +1,7 @@
-"""Secrets that one file of a skill reads and another one sends.
+"""Find secrets that one file of a skill reads and another file sends.
 
-Each file looks harmless by itself. Where no file does both, the reading counts in the file that
-sends as well, so that the rules about one file find it.
+Each file looks harmless by itself. If no file does both, the read also counts in the file that
+sends, so that the rules about a single file match.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _FOREIGN = ("ssh", "cloud", "browser", "wallet", "password store", "history", "s
 
 
 def flows_across_files(facts: Iterable[Placed]) -> Iterator[Placed]:
-    """Yield the first secret that is read once more for each other file that sends."""
+    """Yield the first secret that is read again for each other file that sends data."""
     known = [one for one in facts if one.role in _DONE]
     reads = [one for one in known if one.fact.act in _READS and _is_foreign(one)]
     sends = [one for one in known if _is_doubtful(one)]

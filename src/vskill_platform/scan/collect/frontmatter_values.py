@@ -1,4 +1,4 @@
-"""The values of a frontmatter as an agent loads them: decoded, at any depth, under any key."""
+"""Read frontmatter values as an agent loads them: decoded, at any depth, under any key."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ _MAX_VALUES = 2_000
 
 
 def read_values(region: Region, fragments: Fragments) -> list[Fact]:
-    """Read keys and values as words, and as commands: some agents run what `install:` says."""
+    """Read keys and values as words and as commands: some agents run `install:` entries."""
     values = list(_decoded(region))
     found = list(_told(values))
     for line, value in values:
@@ -39,7 +39,7 @@ def read_values(region: Region, fragments: Fragments) -> list[Fact]:
 
 
 def _decoded(region: Region) -> Iterator[tuple[int, str]]:
-    """Yield each key and value with its line; the lines as they are where that is no YAML."""
+    """Yield each key and value with its line; raw lines if it is not YAML."""
     head = region.text[:MAX_FRONTMATTER_CHARACTERS]
     try:
         scalars = list(nodes_of(f"{head}\n"))
@@ -52,7 +52,7 @@ def _decoded(region: Region) -> Iterator[tuple[int, str]]:
 
 
 def _told(values: list[tuple[int, str]]) -> Iterator[Fact]:
-    """Read all values in one pass, a blank line between two of them."""
+    """Read all values in one pass, separated by blank lines."""
     lines: list[str] = []
     origins: list[int] = []
     for line, value in values:

@@ -1,4 +1,4 @@
-"""What is inside of a skill's archives, as further files of the skill: `kit.tgz!/run.sh`."""
+"""Open archives in a skill and add their members as further files: `kit.tgz!/run.sh`."""
 
 import re
 from pathlib import PurePosixPath
@@ -6,12 +6,18 @@ from pathlib import PurePosixPath
 import msgspec
 
 from vskill_platform.scan.facts.facts import Act, Fact, Placed, shorten, storable
-from vskill_platform.scan.read.containers import MAX_DEPTH, Member, Room, Sealed, open_container
+from vskill_platform.scan.read.containers import (
+    MAX_DEPTH,
+    Member,
+    UnpackBudget,
+    UnreadableArchive,
+    open_container,
+)
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
 from vskill_platform.scan.read.skill_files import ScanFile, scan_file
 
 _DOCUMENTS = {".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub", ".vsix", ".nupkg"}
-#: What has no place in a document.
+#: Kinds of files that don't belong in a document.
 _CODE = re.compile(
     r"\.(?:py|sh|bash|js|mjs|ps1|bat|cmd|vbs|exe|dll|so|dylib|jar|scr|hta)$|vbaProject\.bin$",
     re.IGNORECASE,
@@ -20,12 +26,12 @@ _CODE = re.compile(
 
 class Opened(msgspec.Struct, frozen=True):
     files: list[ScanFile]
-    #: What could not be read, or has no place where it is.
+    #: Files that could not be read, or don't belong where they are.
     facts: list[Placed]
 
 
 def open_containers(files: list[ScanFile], manifest: str) -> Opened:
-    """Open every archive of a skill, and those inside of it; all share the same bounds."""
+    """Open every archive of a skill, including nested ones; all share the same limits."""
     opener = _Opener(manifest.lower())
     for file in files:
         opener.open(file, depth=1)
@@ -37,7 +43,7 @@ class _Opener:
         self.files: list[ScanFile] = []
         self.facts: list[Placed] = []
         self._manifest = manifest
-        self._room = Room()
+        self._budget = UnpackBudget()
 
     def open(self, file: ScanFile, *, depth: int) -> None:
         if file.kind not in CONTAINERS:
@@ -47,15 +53,15 @@ class _Opener:
             return
         has_bytecode = False
         try:
-            for member in open_container(file.path, file.kind, file.raw, self._room):
+            for member in open_container(file.path, file.kind, file.raw, self._budget):
                 inner = self._take(file, member)
                 if inner.kind is FileType.BYTECODE and has_bytecode:
-                    continue  # a library of classes is one thing that cannot be read
+                    continue  # a Java library counts as one unreadable file
                 has_bytecode |= inner.kind is FileType.BYTECODE
                 self.files.append(inner)
                 self.open(inner, depth=depth + 1)
-        except Sealed as sealed:
-            self._add(file, str(sealed), sealed.detail)
+        except UnreadableArchive as unreadable:
+            self._add(file, str(unreadable), unreadable.detail)
 
     def _take(self, file: ScanFile, member: Member) -> ScanFile:
         if member.flaw:

@@ -1,4 +1,4 @@
-"""Placing facts: in which file and role they were found, and how much code of a text is read."""
+"""Attach file and role to facts, and limit how much code of one text is read."""
 
 from collections.abc import Iterable
 
@@ -10,19 +10,19 @@ from vskill_platform.scan.languages.dispatch import Reader
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.skill_files import ScanFile
 
-#: Each piece costs time; a book has fewer.
+#: Each fragment costs time; even a book has fewer.
 _MAX_FRAGMENTS = 4_000
 
 
 class Fragments:
-    """The pieces of code in one text: so many are read, and what was too much is said."""
+    """The code fragments of one text, up to a limit; exceeding it is reported."""
 
     def __init__(self) -> None:
         self._left = _MAX_FRAGMENTS
         self._is_cut = False
 
     def read(self, reader: Reader, code: str) -> list[Fact]:
-        """Read a piece; what is no code, whatever its fence says, is none."""
+        """Read a fragment; skip it if it is not code, whatever its fence says."""
         self._left -= 1
         if self._left < 0:
             self._is_cut = True
@@ -53,7 +53,7 @@ def encoded_in(text: str, line: int) -> list[Fact]:
 def place(
     facts: Iterable[Fact], file: ScanFile, role: Role | None = None, *, shift: int = 0
 ) -> list[Placed]:
-    """Say where facts were found; *shift* is how many lines of the file stand before them."""
+    """Attach file and role to facts; *shift* is the number of lines in the file before them."""
     if shift:
         facts = [msgspec.structs.replace(fact, line=fact.line + shift) for fact in facts]
     return [
@@ -63,10 +63,10 @@ def place(
 
 
 def role_of_words(file: ScanFile) -> Role:
-    """Return what words inside of code count as: an agent reads them, but does not have to."""
+    """Return the role of words inside code: an agent reads them but need not follow them."""
     return Role.REFERENCE if file.role in {Role.INSTRUCTION, Role.SCRIPT} else file.role
 
 
 def _lower_role(fact: Fact, role: Role) -> Role:
-    """Words that are only spoken about count as quoted, wherever they stand."""
+    """Count mentioned words as quoted, wherever they are."""
     return Role.QUOTED if fact.is_mention and role is not Role.SAMPLE else role

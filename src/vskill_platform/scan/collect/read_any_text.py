@@ -1,7 +1,7 @@
-"""What any text does, whatever language it is in: nothing is clean because nobody could read it.
+"""Scan text in languages without a parser, so that nothing passes only because it is unreadable.
 
-Strings and lines that look like commands are read as such. Beside that: what is decoded or fetched
-and run, and a place of secrets together with an address.
+Strings and lines that look like commands are read as commands. It also finds content that is
+decoded or fetched and then run, and a path of secrets together with a URL.
 """
 
 import html
@@ -23,11 +23,11 @@ from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 _MAX_LINES, _MAX_LINE = 1_000, 4_000
-#: A list of so many strings may be one that is cut into pieces.
+#: A list of at least this many strings may be one string cut into pieces.
 _MANY = 3
-#: How far from where something is decoded it may be run.
+#: How many lines may lie between decoding something and running it.
 _REACH = 4_000
-#: A line without one of these is no command that matters.
+#: A line without one of these is no relevant command.
 _TRIGGER = re2.compile(
     rb"(?i)\bcurl|\bwget|/dev/tcp/|base64|\beval\b|\bexec|powershell|pwsh|invoke-|\biwr\b|\birm\b|\biex\b|"
     rb"\bnc\b|ncat|netcat|socat|\bbash\b|\bsh\b|\bzsh\b|osascript|certutil|mshta|bitsadmin|rundll32|"
@@ -38,7 +38,7 @@ _TRIGGER = re2.compile(
     rb"xclip|kubectl|\bgit push|"
     rb"socket|createobject|xmlhttp|id_rsa|id_ed25519|\.aws|\.ssh"
 )
-#: In a program that runs others, any string may be a command.
+#: In a program that starts others, any string may be a command.
 _RUNS_OTHERS = re2.compile(
     rb"(?i)system\s?[(\[\"' ]|popen|getruntime|processbuilder|process\.start|process\(\)|"
     rb"launchpath|os\.execute|"
@@ -53,14 +53,14 @@ _STRING = re.compile(
     r"|(?<=-c )\{([^\n]{8,2000})\}"
 )
 _CONCATENATED = re.compile(r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1")
-#: Strings of a list that is put together elsewhere.
+#: Strings of a list that is joined elsewhere.
 _LISTED = re.compile(r"([\"'])\s{0,9},\s{0,9}\1")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([\"'\\/nrt$`]))")
-#: What a shell is given its command with.
+#: The options that pass a command to a shell.
 _SWITCH = re.compile(r"^\s*(?:-\w*c|/c)\s+")
 _TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>")
 _CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
-#: What stands before a command in a line of a file of tasks or of markup.
+#: Prefixes of a command in a task file or markup.
 _LEAD = re.compile(
     r"^\s*(?:[-*>@+]\s*|<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+)*"
 )
@@ -80,7 +80,7 @@ _DECODED_NAME = re.compile(
     rf"([$@]?[A-Za-z_]\w{{0,40}})\s?:?=\s?[^|\n]{{0,120}}{_DECODE}[\w.:]{{0,30}}\s?\(",
     re.IGNORECASE,
 )
-#: What is run by its name; one search for all names takes no longer for many of them.
+#: Things that are run by their name; one search finds all names at once.
 _RUN_NAME = re.compile(rf"{_EVALUATE}(?=\s?\(?\s?([$@]?[A-Za-z_]\w{{0,40}})\b)", re.IGNORECASE)
 _MAY_RUN_DECODED = re2.compile(f"(?i){_DECODE}".encode())
 _FETCH = (
@@ -119,7 +119,7 @@ _SHELL = re.compile(
 
 
 def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
-    """Return what a text does by its strings and lines; *is_code* if it is a program."""
+    """Return what a text does, by its strings and lines; *is_code* if it is a program."""
     raw = text.encode(errors="replace")
     facts: list[Fact] = []
     runs_others = is_code and _RUNS_OTHERS.search(raw) is not None
@@ -150,7 +150,7 @@ def _commands(text: str, trigger: Any) -> Iterator[Fact]:
             break
     for number, command in script:
         yield from _read(command, number)
-    if len({number for number, _ in script}) > 1:  # one downloads, the next runs
+    if len({number for number, _ in script}) > 1:  # one line downloads, the next runs
         whole = "\n".join(command.replace("\n", ";") for _, command in script)
         for fact in _read(whole, 0):
             number = script[min(max(fact.line, 1), len(script)) - 1][0]
@@ -168,7 +168,7 @@ def _candidates(line: str) -> Iterator[str]:
         for found in _STRING.finditer(_LISTED.sub("", line)):
             inside = next(part for part in found.groups() if part is not None)
             yield _ESCAPE.sub(_unescaped, inside)
-    is_whole = joined.count("(") == joined.count(")")  # else it goes on in another line
+    is_whole = joined.count("(") == joined.count(")")  # otherwise it continues in another line
     if is_whole and not joined.lstrip().startswith(("#", "//", "--", ";", "REM ")):
         yield _LEAD.sub("", _TAG.sub(" ", joined))
 
@@ -219,14 +219,14 @@ def _fetched_by_name(text: str) -> Iterator[re.Match[str]]:
 
 
 def _fact(act: Act, text: str, found: re.Match[str]) -> Fact:
-    """Name the line that something was found in."""
+    """Build a fact for the line of a match."""
     end = text.find("\n", found.end())
     line = text[found.start() : end if end >= 0 else len(text)][:_MAX_LINE]
     return Fact(act=act, line=text.count("\n", 0, found.start()) + 1, text=shorten(line))
 
 
 def _secret_and_address(text: str) -> list[Fact]:
-    """Return a place of secrets and an address that is no vendor's, if a program names both."""
+    """Return a path of secrets and a URL of no known vendor, if a program names both."""
     text = _LISTED.sub("/", text)  # File.join(home, ".aws", "credentials")
     places = secrets_in(text)
     variables = _ALL_VARIABLES.search(text)

@@ -1,4 +1,4 @@
-"""What a Markdown text does and says: its prose, its fences, its frontmatter and its comments."""
+"""Read a Markdown file: prose, code fences, frontmatter and comments."""
 
 import html
 import re
@@ -27,14 +27,14 @@ from vskill_platform.scan.languages.dispatch import read_shell, reader_of
 from vskill_platform.scan.read.regions import Region, RegionKind, split_markdown
 from vskill_platform.scan.read.skill_files import ScanFile
 
-#: Fences that hold words rather than code.
+#: Fences that contain words rather than code.
 _WORDY = frozenset(
     {"", "markdown", "md", "text", "txt", "yaml", "yml", "json", "xml", "html", "prompt"}
 )
-#: Signs of code: lines with them are not the lines of a paragraph.
+#: Signs of code: lines with them are not part of a paragraph.
 _CODE_SIGNS = frozenset("{}();=<>|$")
 _MAX_CODE_SHARE = 0.2
-#: What has no place in a comment: nobody but the agent reads it there.
+#: Acts that don't belong in a comment, where only the agent reads them.
 _ORDERS = frozenset(
     {
         Act.TELL_OVERRIDE,
@@ -61,10 +61,10 @@ _MAY_HAVE_CODE = re.compile(r"\n(?: {4}|\t)|<pre|<code|>[ \t]*```")
 
 
 class Markdown:
-    """A Markdown text of a skill, cut into regions.
+    """A Markdown text of a skill, split into regions.
 
-    All regions of a sort are read at once, each line where it is in the file: a pass over a whole
-    text costs hardly more than one over a part of it.
+    All regions of a kind are read at once, with each line at its position in the file: one pass
+    over a whole text costs hardly more than one over a part of it.
     """
 
     def __init__(self, file: ScanFile, text: str) -> None:
@@ -89,7 +89,7 @@ class Markdown:
         if wordy:
             self._told_by_fences = read_prose(Paragraphs(self._only(wordy), 1, _alone(wordy)))
         if code:
-            # There are words inside of code, too: comments, docstrings, strings.
+            # Code contains words, too: comments, docstrings, strings.
             whole = self._only(code)
             self._told_by_code = read_words_in_code(whole, 1, TOLD_BY_CODE)
             self._shown_by_code = read_told_in_code(whole, 1)
@@ -114,7 +114,7 @@ class Markdown:
         return self._in_rows(found)
 
     def _other_code(self) -> list[Placed]:
-        """Read code that is indented, in HTML, in a quote, or a command that an agent expands."""
+        """Read code that is indented, in HTML or in a quote, and commands that an agent expands."""
         found: list[Placed] = []
         for pattern in _CODE_BLOCKS if _MAY_HAVE_CODE.search(self._text) else ():
             for block in islice(pattern.finditer(self._text), _MAX_BLOCKS):
@@ -130,7 +130,7 @@ class Markdown:
         return (region for region in self._regions if region.kind is RegionKind.FENCE)
 
     def _only(self, regions: Iterable[Region]) -> str:
-        """Return the text with every line empty that is in none of these regions."""
+        """Return the text with all lines outside these regions emptied."""
         lines = [""] * (self._text.count("\n") + 1)
         for region in regions:
             body = region.text.split("\n")
@@ -148,13 +148,13 @@ class Markdown:
         return self._regions[max(bisect_right(self._starts, line) - 1, 0)]
 
     def _role_at(self, line: int) -> Role:
-        """Lower the role of tables and quotes, but not in what an agent obeys as a whole."""
+        """Lower the role of tables and quotes, except in a file that is instructions as a whole."""
         is_shown = self._region_at(line).kind in {RegionKind.TABLE, RegionKind.QUOTE}
         is_obeyed = self._file.role is Role.INSTRUCTION
         return Role.QUOTED if is_shown and not is_obeyed else self._file.role
 
     def _orders_in_comments(self) -> list[Fact]:
-        """Return an order that only an agent reads, because a page does not show it."""
+        """Return instructions in comments, which a page does not show but an agent reads."""
         told = [
             fact for fact in self._told if self._region_at(fact.line).kind is RegionKind.COMMENT
         ]
@@ -180,7 +180,7 @@ class Markdown:
         return found + place(encoded_in(region.text, region.line), file)
 
     def _in_rows(self, found: list[Placed]) -> list[Placed]:
-        """Say in which row each fact stands: neither wrapping nor empty lines take facts apart."""
+        """Number the rows of facts: neither wrapped nor empty lines increase their distance."""
         if len(found) <= 1:
             return found
         rows = number_rows(self._text, set(self._prose.continued_lines()))
@@ -191,7 +191,7 @@ class Markdown:
 
 
 def number_rows(text: str, continued: set[int]) -> list[int]:
-    """Number the lines: one that continues a paragraph has the row of the one before it."""
+    """Number the lines; a line that continues a paragraph has the number of the line before it."""
     rows, row, was_empty = [], 0, False
     for number, line in enumerate(text.split("\n"), start=1):
         is_empty = not line.strip()
@@ -207,7 +207,7 @@ def _is_prose(region: Region) -> bool:
 
 
 def _alone(fences: Iterable[Region]) -> set[int]:
-    """Return the lines of fences that hold code or data, although they do not say so."""
+    """Return the lines of fences that contain code or data but are not labelled so."""
     alone: set[int] = set()
     for region in fences:
         lines = region.text.split("\n")

@@ -1,4 +1,4 @@
-"""Which tools a skill asks for, and whether that is more than anybody can foresee."""
+"""Read the tools that a skill requests, and report unrestricted access."""
 
 import re
 from collections.abc import Iterator
@@ -8,18 +8,18 @@ from vskill_platform.scan.read.frontmatter import Field, FrontmatterError, read_
 from vskill_platform.scan.read.skill_files import ScanFile
 
 _FIELDS = ("allowed-tools", "allowed_tools", "tools")
-#: A name with what it is limited to; separators are spaces or commas.
+#: A tool name with its restriction; separators are spaces or commas.
 _TOOL = re.compile(r"([\w*:-]+)(?:\(([^()]*)\))?")
 _EVERYTHING = frozenset({"*", "all", "any"})
 _SHELLS = frozenset({"bash", "shell", "execute", "exec", "terminal", "run_terminal_cmd"})
 _NETWORK = frozenset({"webfetch", "websearch", "fetch", "http", "browser", "web_fetch"})
 _NETWORK_PROGRAMS = re.compile(r"^(?:curl|wget|nc|ssh|scp|http|https)\b")
-#: No limit at all.
+#: No restriction at all.
 _ANYTHING = frozenset({"", "*", "*:*", ":*", "**"})
 
 
 def tool_facts(file: ScanFile) -> Iterator[Placed]:
-    """Yield a fact for each way in which the frontmatter of a text asks for too much."""
+    """Yield a fact for each excessive tool request in the frontmatter of a text."""
     if file.role is not Role.INSTRUCTION or not file.text.startswith("---"):
         return
     try:

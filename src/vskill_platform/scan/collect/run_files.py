@@ -1,4 +1,4 @@
-"""Which files of a skill its instructions and scripts run: scripts, whatever they are called."""
+"""Find files that a skill's instructions and scripts run, and mark them as scripts."""
 
 import re
 from collections.abc import Iterator
@@ -36,16 +36,16 @@ _INTERPRETED = re2.compile(
     rf"[\"'`]?{_PATH}"
 )
 _MODULE = re.compile(r"\bpython3?\s+-m\s+(?P<path>[\w.]{2,200})")
-#: Both begin with letters that can be searched for; what stands before them is checked after that.
+#: Both begin with letters that can be searched for; the text before them is checked afterwards.
 _BARE = re.compile(r"(?P<path>\./(?<![^\s`\"'(;&|]\./)[\w.*?/-]{1,200})")
 _LOOP = re.compile(r"for(?<!\wfor)\s+\w+\s+in\s+[\"']?(?P<path>[\w./-]*[*?/][\w.*?/-]*)")
 _TOLD = re2.compile(
     r"(?i)\b(?:run|execute|launch|start|invoke|call|source|load|feed|pipe|import)\b(?:[^\n]{0,50}?)[`\"'\[(\s]"
     r"(?P<path>(?:[\w.*-]+/)+[\w.*-]*|[\w*-]+\.\w{1,8})"
 )
-#: What stands for the folder of the skill.
+#: Names for the folder of the skill.
 _HERE = re.compile(r"^(?:\./|~/|\$\{?\w+\}?/|\{\w+\}/|\.\./)+")
-#: Texts that a sentence may speak of running although they are data.
+#: Texts that a sentence may mention running although they are data.
 _DATA = frozenset(
     {
         ".json", ".jsonc", ".jsonl", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".xml", ".html",
@@ -56,7 +56,7 @@ _OPAQUE = frozenset({FileType.MEDIA, FileType.DOCUMENT, FileType.DATA})
 
 
 def mark_run_files(files: list[ScanFile]) -> list[ScanFile]:
-    """Return the files with the roles that follow from what runs what."""
+    """Return the files with roles that reflect which of them are run."""
     if all(map(_is_clear, files)):
         return files
     ran = _Named()
@@ -69,13 +69,13 @@ def mark_run_files(files: list[ScanFile]) -> list[ScanFile]:
 
 
 def _is_clear(file: ScanFile) -> bool:
-    """Tell that nothing that runs a file could change what it is."""
+    """Tell that nothing that runs a file could change its type."""
     is_known = file.role is Role.INSTRUCTION or (file.role is Role.SCRIPT and bool(file.language))
     return is_known or file.kind not in {FileType.TEXT, *_OPAQUE}
 
 
 class _Named:
-    """Files that texts name: by a path or the end of one, by a pattern, or by their folder."""
+    """Files that texts name: by a path or its end, by a pattern, or by their folder."""
 
     def __init__(self) -> None:
         self._paths: dict[str, str] = {}
@@ -89,7 +89,7 @@ class _Named:
             kind[token] = by
 
     def who_runs(self, path: str) -> str | None:
-        """Return what runs a file, empty if nobody says by which program; None if nothing does."""
+        """Return the program that runs a file, empty if not named; None if nothing runs it."""
         parts = path.lower().split("/")
         for start in range(len(parts)):
             if (by := self._paths.get("/".join(parts[start:]))) is not None:
@@ -139,17 +139,17 @@ def _marked(file: ScanFile, ran: _Named) -> ScanFile:
 
 
 def _is_runnable(file: ScanFile) -> bool:
-    """Tell that a file could be meant to be run where no program is named for it."""
+    """Tell that a file may be intended to be run although no program is named for it."""
     is_data = is_prose(file.path) and "." in file.path.rpartition("/")[2]
     return file.kind is FileType.TEXT and not is_data and suffix_of(file.path) not in _DATA
 
 
 def _run(file: ScanFile, by: str) -> ScanFile:
-    """Take a file for a script because something runs it."""
+    """Treat a file as a script because something runs it."""
     if file.kind in _OPAQUE:
         text = read_bytes(file.raw[:MAX_TEXT_BYTES]).texts[0]
         return msgspec.structs.replace(file, role=Role.SCRIPT, is_run=True, text=text, language=by)
     language = file.language or by or language_of("x", file.text)
     if not language and not suffix_of(file.path):
-        language = "shell"  # what a system takes a script without a first line for
+        language = "shell"  # the interpreter that a system uses for a script without a shebang
     return msgspec.structs.replace(file, role=Role.SCRIPT, is_run=True, language=language)

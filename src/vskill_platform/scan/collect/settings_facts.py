@@ -1,4 +1,4 @@
-"""Facts about files of settings and about fences that show some: what they run, connect and say."""
+"""Find commands, tool servers and texts in settings files and in fences that show settings."""
 
 from collections.abc import Iterator
 
@@ -18,16 +18,16 @@ from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.regions import RegionKind, split_markdown
 from vskill_platform.scan.read.skill_files import ScanFile, is_prose, name_of, suffix_of
 
-#: Lists of what is installed, with nothing in them that is run.
+#: Lock files: lists of what is installed, with nothing to run.
 _LOCKS = frozenset({"package-lock.json", "pnpm-lock.yaml", "poetry.lock", "composer.lock"})
 _BY_NAME = {".gitconfig": "ini", ".editorconfig": "ini", ".npmrc": "ini", ".condarc": "yaml"}
-#: A fence without any of these holds nothing that is looked for here.
+#: A fence without any of these has nothing to find here.
 _FENCE_HINT = re2.compile(r"(?i)mcp|command|\brun\b|script|hooks|exec")
-#: Any fence that holds settings begins like this; most texts have none, and are not cut up.
+#: Every fence with settings begins like this; most texts have none and need not be split.
 _SETTINGS_FENCE = re2.compile(
     r"(?i)(?:```|~~~)[`~{}.\s\v\x1c-\x1f\x{85}\pZ]*(?:jsonc?|ya?ml|toml|\{)"
 )
-#: All blanks that `re` knows; this engine's own class has only those of ASCII.
+#: All whitespace that `re` matches; this engine's own class has only ASCII.
 _SPACE = r"[\s\v\x1c-\x1f\x{85}\pZ]"
 #: A text that reads like a command line.
 _COMMAND_LINE = re2.compile(
@@ -50,7 +50,7 @@ def _facts(file: ScanFile) -> Iterator[Placed]:
     if kind and not file.language and name_of(file.path) not in _LOCKS:
         yield from _placed(file, read_settings(file.text, kind), file.role, shift=0)
     elif file.role is Role.INSTRUCTION and not file.language and not is_prose(file.path):
-        yield from _words(file, [(1, file.text)], file.role)  # a page, a picture, a table
+        yield from _words(file, [(1, file.text)], file.role)  # a page, an image, a table
     elif is_prose(file.path) and "```" in file.text and _may_show_settings(file.text):
         for region in split_markdown(file.text):
             kind = FENCES.get(region.language) or _guess(region.language, region.text)
@@ -58,7 +58,7 @@ def _facts(file: ScanFile) -> Iterator[Placed]:
                 found = read_settings(region.text, kind)
                 found.texts = []  # words in fences are read with the rest of the text
                 if not found.commands and _has_command_line(region.text):
-                    found.commands = [(1, region.text)]  # whatever the fence calls it
+                    found.commands = [(1, region.text)]  # whatever the fence is labelled
                 yield from _placed(file, found, file.role, shift=region.line)
 
 
@@ -68,7 +68,7 @@ def _may_show_settings(text: str) -> bool:
 
 
 def _is_worth_reading(text: str) -> bool:
-    raw = text.encode(errors="replace")  # strings of code may hold half a character
+    raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
     return bool(_FENCE_HINT.search(raw) or _COMMAND_LINE.search(raw))
 
 
@@ -81,7 +81,7 @@ def _guess(language: str, text: str) -> str:
 
 
 def _placed(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Iterator[Placed]:
-    """Place what settings run as a script, and what they say as the file that says it."""
+    """Attach roles: commands in settings are scripts, texts have the role of their file."""
     runs = role if role in {Role.SAMPLE, Role.INSTRUCTION} or shift else Role.SCRIPT
     for line, command in found.commands:
         signs = [msgspec.structs.replace(fact, line=line) for fact in code_signs(command)]
@@ -102,15 +102,15 @@ def _placed(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Itera
 
 
 def _is_noise(fact: Fact) -> bool:
-    """Tell that a text cannot be followed as a command: what looks like one may be none."""
+    """Tell that a text cannot be parsed as a command, so it may not be one."""
     return fact.act is Act.OPAQUE and fact.detail == "unparsed"
 
 
 def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator[Placed]:
-    """Read all texts in one pass; each stands in a paragraph of its own."""
+    """Read all texts in one pass, each as its own paragraph."""
     lines, parts = [], []
     for line, text in texts:
-        part = visible(text).rstrip("\n")  # escapes hide characters from the file's own view
+        part = visible(text).rstrip("\n")  # escapes hide characters from the view of the whole file
         parts.append(part)
         lines += [line] * (part.count("\n") + 2)
         if _has_command_line(part):

@@ -1,7 +1,7 @@
-"""What files of settings hold: commands, agent tool servers, and texts that somebody reads.
+"""Parse settings files: commands, agent tool servers, and texts that somebody reads.
 
-Editors, agents, package managers and CI systems run commands out of JSON, YAML and TOML. A command
-is recognised by the name that it stands under; every other text is handed on as words.
+Editors, agents, package managers and CI systems run commands from JSON, YAML and TOML. A command is
+recognised by its key; every other text is returned as words.
 """
 
 import json
@@ -24,36 +24,36 @@ FORMATS = {
     ".yml": "yaml", ".toml": "toml", ".desktop": "ini", ".service": "ini", ".ini": "ini",
     ".cfg": "ini", ".conf": "ini",
 }  # fmt: skip
-#: What a fence may call them.
+#: Fence labels of these formats.
 FENCES = {"json": "json", "jsonc": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml"}
-#: A YAML parser takes a second for a megabyte; a file of settings is far smaller.
+#: A YAML parser needs a second per megabyte; settings files are far smaller.
 _MAX_YAML = 200_000
 _MAX_DEPTH = 40
-#: For each sign, the YAML parser looks at every bracket that is open; and it calls itself for each
-#: level, so that very many of them end the process.
+#: For each token, the YAML parser checks every open bracket; it also recurses once per level, so
+#: very many levels would crash the process.
 _MAX_OPEN = 500
 _ITEMS_IN_ITEMS = re.compile(r"(?:[-?:][^\S\n]+){500}")
 _BRACKETS = re.compile(r"[][{}]")
 _MAX_VALUES = 20_000
 _MAX_TEXT = 400_000
 _MAX_COMMANDS = 2_000
-#: How many characters are searched for the lines of values, and how far for each one after that.
+#: How many characters are searched for the lines of values, and how many for each one after that.
 _MAX_SEARCHED = 50_000_000
 _REACH = 4_000
-#: Under these names settings keep what they run.
+#: Keys whose values are commands.
 _COMMAND_KEY = re.compile(
     r"(?:.*[_-])?(?:commands?|cmds?|run|exec(?:start(?:pre|post)?|stop)?|shell|entry|entrypoint|"
     r"install|preinstall|postinstall|(?:before|after)_?script|script|setup|build|start|test|"
     r"apiKeyHelper|fsmonitor|sshcommand|sshCommand|pager|editor|inline)$"
     r"|\w+(?:Command|Cmd|Script)s?$",
 )
-#: A program and its arguments, each under a name of its own.
+#: A program and its arguments, each under its own key.
 _PROGRAM_AND_ARGUMENTS = (("command", "args"), ("runtimeExecutable", "runtimeArgs"))
-#: Everything right below these is a command.
+#: Every value directly below these keys is a command.
 _COMMAND_TABLES = frozenset({"scripts", "tasks", "aliases", "alias", "cmds", "commands", "hooks"})
 _SERVER_TABLES = frozenset({"mcpservers", "mcp_servers", "mcp-servers", "mcp"})
 _SERVER_ADDRESS = ("url", "serverUrl", "server_url", "httpUrl", "endpoint", "uri", "baseUrl")
-#: What is not closed goes on to its end: else every quote in it would be tried as a beginning.
+#: An unclosed string extends to the end; otherwise every quote in it would be tried as a start.
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+(?:"|(?=\n)|\\?\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _TRAILING = re.compile(r",(?=\s*[}\]])")
 _INI = re.compile(r"^[^\S\n]*([\w.-]+)\s*[=:]\s*(\S.*)$", re.MULTILINE)
@@ -63,10 +63,10 @@ _MAGIC = re.compile(r"^%%(?:bash|sh|script\s+(?:ba)?sh)[^\n]*\n")
 
 
 class Settings(msgspec.Struct):
-    """What was found, each with its line."""
+    """The values found, each with its line."""
 
     commands: list[tuple[int, str]] = []
-    #: Code of other languages: line, language, code.
+    #: Code in other languages: line, language, code.
     programs: list[tuple[int, str, str]] = []
     texts: list[tuple[int, str]] = []
     facts: list[Fact] = []
@@ -76,7 +76,7 @@ class Settings(msgspec.Struct):
 
 
 def read_settings(text: str, kind: str) -> Settings:
-    """Read a text of one of FORMATS; what is not well-formed is read line by line."""
+    """Read a text in one of FORMATS; malformed text is read line by line."""
     found = Settings()
     try:
         tree = _PARSERS[kind](text)
@@ -111,12 +111,12 @@ def _is_nested_deeply(text: str) -> bool:
 
 
 def _plain(node: yaml.Node, known: dict[int, Any], depth: int) -> Any:
-    """Turn a node into plain values; what an alias repeats is built once."""
+    """Convert a node to plain values; a node that aliases repeat is converted once."""
     if depth > _MAX_DEPTH:
         raise RecursionError
     if id(node) in known:
         return known[id(node)]
-    known[id(node)] = None  # an alias inside of what it stands for leads nowhere
+    known[id(node)] = None  # an alias inside its own target is skipped
     value: Any = node.value
     if isinstance(node, yaml.SequenceNode):
         value = [_plain(item, known, depth + 1) for item in node.value]
@@ -135,7 +135,7 @@ def _ini(text: str) -> Any:
 
 
 def _lines(text: str) -> list[dict[str, str]]:
-    """Read line by line; lines with the same key, or with none, do not replace each other."""
+    """Read line by line; lines with the same key, or without one, do not replace each other."""
     return [{key: value.strip("'\"")} for key, value in _YAML_LINE.findall(text)]
 
 
@@ -145,14 +145,14 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 
 
 class _Walk:
-    """Goes through parsed settings once, by a list of what is left to do."""
+    """Traverses parsed settings once, with a list of pending nodes instead of recursion."""
 
     def __init__(self, text: str, found: Settings) -> None:
         self._text, self._found = text, found
         self._seen: set[int] = set()
         self._room = _MAX_TEXT
         self._line_ends = [at.start() for at in _LINE_END.finditer(text)]
-        #: Where the last value was found, and how much was searched for all of them.
+        #: Where the last value was found, and how much was searched for all values.
         self._last_place, self._searched = 0, 0
 
     def walk(self, tree: Any) -> None:
@@ -186,7 +186,7 @@ class _Walk:
         for key, value in table.items():
             if below or _COMMAND_KEY.match(str(key)):
                 self._commands(value)
-            elif isinstance(value, str) and value.startswith("!"):  # an alias of git
+            elif isinstance(value, str) and value.startswith("!"):  # a git alias
                 self._command(value[1:])
 
     def _commands(self, value: Any) -> None:
@@ -208,9 +208,9 @@ class _Walk:
         self._found.commands.append((self._line_of(text), text))
 
     def _server(self, keys: tuple[str, ...], table: dict[str, Any]) -> None:
-        """Note an agent tool server (MCP) that is reached over the network."""
+        """Record an agent tool server (MCP) that is reached over the network."""
         names = {key.lower() for key in keys}
-        # An API description has a table of that name, too, but says no more than the address.
+        # An API description has a table with this name, too, but contains only the URL.
         is_server = bool(names & _SERVER_TABLES) or ("servers" in names and "type" in table)
         if not is_server:
             return
@@ -257,7 +257,7 @@ class _Walk:
         return bisect_left(self._line_ends, self._last_place) + 1
 
     def _find(self, start: str) -> int:
-        """Find the first place of a value; after very many values, one right behind the last."""
+        """Find the first position of a value; after very many values, one right after the last."""
         if self._searched >= _MAX_SEARCHED:
             return self._text.find(start, self._last_place, self._last_place + _REACH)
         place = self._text.find(start)
@@ -265,7 +265,7 @@ class _Walk:
         return place
 
 
-#: Fewer characters tell nobody anything.
+#: Shorter texts carry no message.
 _SHORTEST = 12
 
 
@@ -274,7 +274,7 @@ def _joined(words: list[Any]) -> str:
 
 
 def server_facts(address: str, line: int) -> list[Fact]:
-    """Return where an agent tool server is reached, if that is written down."""
+    """Return the URL of an agent tool server, if it is in the settings."""
     return [
         Fact(
             act=Act.TOOL_SERVER,

@@ -1,6 +1,6 @@
-"""What a program tells an agent about the tools that it offers: read as instructions are.
+"""Read descriptions of tools that a program offers to an agent, as instructions.
 
-An agent is shown the description of each tool, so words in it weigh as much as in SKILL.md.
+An agent is shown the description of each tool, so its words count as much as those in SKILL.md.
 """
 
 import re
@@ -18,7 +18,7 @@ _DESCRIPTION = re.compile(
 
 
 def tool_texts(code: str) -> Iterator[tuple[int, str]]:
-    """Yield the line and the text of each description of a tool in Python code."""
+    """Yield line and text of each tool description in Python code."""
     if "@" not in code:
         return
     for offer in islice(_OFFER.finditer(code), _MAX_TOOLS):

@@ -1,4 +1,4 @@
-"""Which scanners there are and which are used: our definitions, the operator's, and the policy."""
+"""Load third-party scanner definitions: built-in, from the operator, and those the policy uses."""
 
 import re
 import tomllib
@@ -30,11 +30,11 @@ from vskill_platform.settings import (
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 FOLDER, OUTPUT = "{folder}", "{output}"
-#: A key that is easier to guess protects nothing.
+#: A shorter key is too easy to guess.
 _MIN_KEY = 16
 
 
-#: The keys of a program's table: those of its record, and those that say how to read its output.
+#: Keys of a program's table: those of its record, and those that say how to parse its output.
 _READING_KEYS = frozenset(field.name for field in msgspec.structs.fields(Reading))
 _LOCAL_KEYS = frozenset(field.name for field in msgspec.structs.fields(LocalScanner)) - {
     "name",
@@ -45,7 +45,7 @@ _KEYS = _READING_KEYS | _LOCAL_KEYS | _REMOTE_KEYS
 
 
 def load_scanners(settings: Settings) -> dict[str, Scanner]:
-    """Return every scanner that is defined, by its name; what is wrong with one is named."""
+    """Return every defined scanner by its name; an error names the scanner it is in."""
     tables = tomllib.loads(
         files("vskill_platform.scan.external").joinpath("scanners.toml").read_text("utf-8")
     )
@@ -60,7 +60,7 @@ def load_scanners(settings: Settings) -> dict[str, Scanner]:
 
 
 def scanners_in_use(settings: Settings, policy: Policy) -> tuple[ScannerInUse, ...]:
-    """Return the scanners that the policy names; one that could never answer stops the start."""
+    """Return the scanners that the policy names; one that cannot work stops the start."""
     if not policy.scanners and not settings.scanners:
         return ()
     known = load_scanners(settings)

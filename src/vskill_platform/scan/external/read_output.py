@@ -1,4 +1,4 @@
-"""From what a scanner printed to findings. What cannot be read is an error, never a pass."""
+"""Parse a scanner's output into findings; unreadable output is an error, never a pass."""
 
 import posixpath
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_output(output: bytes, reading: Reading) -> list[Told]:
-    """Return what is in the output; raise ScannerFailed if it is not what it should be."""
+    """Return the findings in the output; raise ScannerFailed if it does not match its format."""
     try:
         text = output.decode()
         if reading.complete not in text:
@@ -45,15 +45,15 @@ def read_output(output: bytes, reading: Reading) -> list[Told]:
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a scanner looked, by all the names that it may use."""
+    """The scanned folder, with all names that a scanner may use for it."""
 
     folders: tuple[str, ...] = ()
-    #: The files that were there; empty if nobody knows any more.
+    #: The files that were there; empty if unknown.
     paths: frozenset[str] = frozenset()
 
 
 def _as_finding(told: Told, place: Place, *, scanner: str, default: Severity) -> Finding:
-    """Make a finding of class external: its place inside of the skill, its words made harmless."""
+    """Make a finding of kind external, with a path inside the skill and sanitised text."""
     file = file_of(told.file, place)
     said = told.message or told.rule
     for folder in place.folders:
@@ -71,12 +71,12 @@ def _as_finding(told: Told, place: Place, *, scanner: str, default: Severity) ->
 
 
 def file_of(told: str, place: Place) -> str | None:
-    """Return a path inside of the skill; None if the scanner names none, or one elsewhere."""
+    """Return a path inside the skill; None if the scanner names no file, or one outside."""
     path = unquote(told.removeprefix("file://")) if told.startswith("file:") else told
     for folder in place.folders:
         path = path.removeprefix(f"{folder}/")
     clean = posixpath.normpath(storable(path)) if path else ""
-    # Some begin with the name of the folder, and some write each blank as %20.
+    # Some paths start with the folder's name, and some have %20 for spaces.
     for other in (unquote(clean), clean.partition("/")[2], unquote(clean.partition("/")[2])):
         if clean not in place.paths and other in place.paths:
             clean = other
@@ -88,7 +88,7 @@ def file_of(told: str, place: Place) -> str | None:
 def as_findings(
     told: Sequence[Told], place: Place, *, scanner: str, default: Severity
 ) -> tuple[Finding, ...]:
-    """Make findings of them all, or of the gravest where there are too many."""
+    """Make findings of all results, or of the most severe ones if there are too many."""
     graded = sorted(told, key=lambda item: _ORDER[item.severity or default])
     return tuple(
         _as_finding(item, place, scanner=scanner, default=default) for item in graded[:MAX_FINDINGS]
@@ -143,7 +143,7 @@ def _lines(text: str, reading: Reading) -> Iterator[Told]:
 
 
 def _severity(word: str, reading: Reading) -> Severity:
-    """Translate a word; one that nobody foresaw is an error, for it may be the worst."""
+    """Translate a severity; an unknown one is an error, because it may be the worst."""
     if word in reading.severities:
         return reading.severities[word]
     return Severity(word.lower())
@@ -156,7 +156,7 @@ def _at(value: Any, path: str) -> Any:
 
 
 def _get(value: Any, path: str) -> Any:
-    """Return what is at *path*, or None: not every finding has every part."""
+    """Return the value at *path*, or None: not every finding has every part."""
     if not path:
         return None
     for part in path.split("."):

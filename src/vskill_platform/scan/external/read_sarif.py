@@ -1,6 +1,7 @@
-"""SARIF 2.1.0 as other scanners write it: results, with the severity that their rules give them.
+"""Read SARIF 2.1.0 from third-party scanners: results with the severity of their rules.
 
-Where the standard asks for an empty list some write null; only for results that is not the same.
+Some tools write null where the standard requires an empty list; only for results is that not
+equivalent.
 """
 
 from collections.abc import Iterator
@@ -17,9 +18,9 @@ _LEVELS = {
     "note": Severity.LOW,
     "none": Severity.INFO,
 }
-#: What `security-severity` means, as the large code hosts read it.
+#: Thresholds of `security-severity`, as the large code hosts define them.
 _SCORES = ((9.0, Severity.CRITICAL), (7.0, Severity.HIGH), (4.0, Severity.MEDIUM))
-#: Results of these kinds say that nothing is wrong.
+#: Results of these kinds report no problem.
 _FINE = frozenset({"pass", "notApplicable"})
 
 
@@ -78,7 +79,7 @@ class _Invocation(msgspec.Struct, frozen=True, rename="camel"):
 
 class _Run(msgspec.Struct, frozen=True):
     tool: _Tool
-    #: Missing or null says that nothing was scanned, which is not that nothing was found.
+    #: Missing or null means that nothing was scanned, which is not the same as no findings.
     results: list[_Result]
     invocations: list[_Invocation] | None = None
 
@@ -97,9 +98,9 @@ class SarifResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_sarif(text: str) -> Iterator[SarifResult]:
-    """Yield every result. A suppression is no reason to leave one out: the skill may have set it.
+    """Yield every result, suppressed ones included: the skill may have set the suppression.
 
-    Raises ScannerFailed or msgspec's errors where it is no log of a scan that came to its end.
+    Raises ScannerFailed or msgspec's errors if it is not the log of a completed scan.
     """
     log = msgspec.json.decode(text, type=_Log)
     if not log.version.startswith("2.") or not log.runs:
@@ -134,7 +135,7 @@ def _read(result: _Result, rule: _Rule) -> SarifResult:
 
 
 def _severity(result: _Result, rule: _Rule) -> Severity | None:
-    """Return what result or rule say of it, the gravest; None if they say nothing."""
+    """Return the highest severity in result and rule; None if neither has one."""
     for properties in (result.properties, rule.properties):
         if properties and "security-severity" in properties:
             value = float(properties["security-severity"])

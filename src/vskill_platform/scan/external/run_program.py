@@ -1,8 +1,8 @@
-"""A program that we did not write, on files that nobody trusts: alone in its group, and bounded.
+"""Run a third-party program on untrusted files, in its own process group, with limits.
 
-It gets a folder of its own and an environment of our making: nothing of the operator's, and none of
-our secrets. What it prints goes to files whose size the system limits, so nobody waits for a child
-that keeps a pipe open. When it ends, or has to, its whole group does.
+It gets its own folder and an environment that we build: nothing of the operator's, none of our
+secrets. Its output goes to files whose size the system limits, so a child that keeps a pipe open
+delays nobody. When the program ends, or has to, its whole group is killed.
 """
 
 import asyncio
@@ -18,21 +18,21 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.program import CannotStart, Limits, Streams, running_program
 from vskill_platform.errors import ScannerFailed
 
-#: More is not read: a scanner that says so much has gone astray.
+#: More output is not read: a scanner that prints so much is broken.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _LIMITS = Limits(file_bytes=256 * 1024 * 1024)
 _MAX_COMPLAINT = 2000
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    #: Below zero if a signal ended it.
+    #: Negative if a signal killed it.
     exit_code: int
     stdout: bytes
     stderr: str
 
 
 def find_program(program: str) -> str | None:
-    """Return where a program is, or None if it is not installed."""
+    """Return the path of a program, or None if it is not installed."""
     found = shutil.which(program)
     return os.path.abspath(found) if found else None  # noqa: PTH100 - a link keeps its name
 
@@ -45,7 +45,7 @@ async def run_program(
     environment: Mapping[str, str],
     deadline: timedelta,
 ) -> Ran:
-    """Run it to its end; ScannerFailed if it cannot be run, TimeoutError if it is too slow."""
+    """Run it to completion; ScannerFailed if it cannot be run, TimeoutError if it is too slow."""
     found = find_program(program)
     if found is None:
         raise ScannerFailed(f"the program {program} is not installed")
@@ -73,7 +73,7 @@ async def run_program(
 
 
 def read_bounded(path: Path) -> bytes:
-    """Read what was written, if it is a plain file and not too much."""
+    """Read a result file, if it is a regular file within the limit."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as reading:

@@ -1,4 +1,4 @@
-"""One local scanner over one skill: a copy for it alone, a run, and what it says."""
+"""Run a local scanner on a private copy of a skill and read its result."""
 
 import os
 import shutil
@@ -27,9 +27,9 @@ _MAX_NOTE = 300
 async def run_scanner(
     scanner: LocalScanner, folder: Path, paths: Collection[str], *, workspace: Path
 ) -> ExternalScanResult:
-    """Let a scanner look at a copy of the files. No result is an outcome too, never a pass.
+    """Let a scanner check a copy of the files; a missing result is an outcome, too, never a pass.
 
-    *workspace* must not lie beside *folder*: a scanner may write where it finds its copy.
+    *workspace* must not be next to *folder*: a scanner may write where it finds its copy.
     """
     home = workspace / scanner.name
     copy, output = home / "skill", home / "findings"
@@ -60,7 +60,7 @@ async def run_scanner(
 
 
 async def version_of(scanner: LocalScanner, *, workspace: Path) -> str:
-    """Return the first line that says which version is installed; empty if it does not say."""
+    """Return the first line of output that states the installed version; empty if none does."""
     if find_program(scanner.program) is None:
         return ""
     home = workspace / f"{scanner.name}-version"
@@ -80,7 +80,7 @@ async def version_of(scanner: LocalScanner, *, workspace: Path) -> str:
 
 
 def _copy(folder: Path, paths: Collection[str], copy: Path, own_files: dict[str, str]) -> None:
-    """Copy the files, but none by which a skill could tell the scanner what to leave out."""
+    """Copy the files, except those by which a skill could tell the scanner what to skip."""
     copy.mkdir(mode=0o700)
     for path in paths:
         target = copy / path
@@ -100,7 +100,7 @@ def _names_of(copy: Path) -> tuple[str, ...]:
 
 
 def _read(scanner: LocalScanner, ran: Ran, place: Place, output: Path) -> ExternalScanResult:
-    """Take exit code and output for a result only if they agree."""
+    """Accept exit code and output as a result only if they agree."""
     if ran.exit_code not in scanner.exit_clean | scanner.exit_found:
         said = redact(ran.stderr.strip().replace(place.folders[0], "the skill"))
         words = show(said, limit=_MAX_NOTE)

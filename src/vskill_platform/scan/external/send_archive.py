@@ -1,4 +1,4 @@
-"""Asking a scanner elsewhere: one signed POST with the archive and where to call back."""
+"""Ask a remote scanner: one signed POST with the archive and a callback URL."""
 
 import asyncio
 import ssl
@@ -12,32 +12,32 @@ from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import RemoteScanner
 from vskill_platform.scan.external.signature import sign_dispatch
 
-#: How long a scanner may take to say that it has got the archive.
+#: How long a scanner may take to confirm that it received the archive.
 SEND_SECONDS = 20.0
 
 
 class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scanner is sent. The same scan may be sent twice: the id tells."""
+    """The request to a scanner. The same scan may be sent twice; its id is the same."""
 
     scan: str
-    #: Names the content; it must be in the answer.
+    #: Identifies the content; the answer must contain it.
     digest: str
     archive_sha256: str
     callback_url: str
     deadline: datetime
-    #: A gzipped tar with SKILL.md at its root, in base 64.
+    #: A gzipped tar with SKILL.md at its root, in base64.
     archive: bytes
 
 
 async def send_archive(scanner: RemoteScanner, dispatch: Dispatch, *, now: datetime) -> None:
-    """Send it; whatever is not a plain yes is ScannerFailed."""
+    """Send the request; any response but success raises ScannerFailed."""
     body = msgspec.json.encode(dispatch)
     headers = {
         "content-type": "application/json",
         **sign_dispatch(body, key=scanner.key, now=now),
     }
     try:
-        # No redirects, which could carry a skill elsewhere; no proxy from the environment.
+        # No redirects, which could send a skill elsewhere; no proxy from the environment.
         async with (
             asyncio.timeout(SEND_SECONDS),
             httpx2.AsyncClient(

@@ -1,7 +1,7 @@
-"""Signed messages between us and a scanner elsewhere: who sent this, when, and nothing else.
+"""Sign and verify messages exchanged with remote scanners.
 
-HMAC-SHA256 over the moment and the body. What we send is signed for another purpose than what we
-take, so that nothing of ours can be sent back to us as an answer.
+HMAC-SHA256 over timestamp and body. Requests and callbacks are signed for different purposes, so
+that a request of ours cannot be replayed to us as an answer.
 """
 
 import hashlib
@@ -13,14 +13,14 @@ from vskill_platform.settings import Secret
 
 TIMESTAMP_HEADER = "X-Vskill-Timestamp"
 SIGNATURE_HEADER = "X-Vskill-Signature"
-#: How far the clock of the other side may be off, and how long a message may travel.
+#: How far the other side's clock may be off, and how long a message may take.
 WINDOW = timedelta(minutes=5)
 _SCHEME = "sha256="
 _MAX_DIGITS = 12
 
 
 def sign_dispatch(body: bytes, *, key: Secret, now: datetime) -> dict[str, str]:
-    """Return the headers that vouch for what we send."""
+    """Return the headers that sign a request."""
     moment = str(int(now.timestamp()))
     signed = _sign(key, f"dispatch.{moment}".encode(), body)
     return {TIMESTAMP_HEADER: moment, SIGNATURE_HEADER: signed}
@@ -29,7 +29,7 @@ def sign_dispatch(body: bytes, *, key: Secret, now: datetime) -> dict[str, str]:
 def check_callback(
     body: bytes, *, moment: str, signature: str, key: Secret, now: datetime
 ) -> datetime:
-    """Refuse what was not signed with *key*, or not just now; return until when it is good."""
+    """Reject a message not signed with *key*, or not recently; return when it stops being valid."""
     expected = _sign(key, moment.encode(errors="replace"), body)
     is_signed = hmac.compare_digest(expected.encode(), signature.encode(errors="replace"))
     is_moment = moment.isascii() and moment.isdigit() and len(moment) <= _MAX_DIGITS

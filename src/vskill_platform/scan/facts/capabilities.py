@@ -1,11 +1,11 @@
-"""What a skill can do, whether that is good or bad: shown with every report, never scored."""
+"""List what a skill can do, harmless or not: shown with every report, never scored."""
 
 from collections.abc import Iterable
 
 from vskill_platform.scan.facts.facts import Act, Placed, storable
 from vskill_platform.scan.facts.leaked_secrets import redact
 
-#: Which acts are which capability, and what of the fact is worth showing.
+#: Which acts make up which capability, and which part of the fact is shown.
 _ACTS: dict[str, tuple[Act, ...]] = {
     "hosts": (
         Act.FETCH,
@@ -38,7 +38,7 @@ def list_capabilities(facts: Iterable[Placed]) -> Capabilities:
 
 
 def new_capabilities(old: Capabilities, new: Capabilities) -> Capabilities:
-    """Return what the new version can do that the old one could not."""
+    """Return the capabilities of the new version that the old one did not have."""
     gained = {
         kind: tuple(sorted(set(values) - set(old.get(kind, ())))) for kind, values in new.items()
     }

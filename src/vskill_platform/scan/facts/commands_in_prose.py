@@ -1,6 +1,6 @@
-"""Commands that stand in prose: marked as code, or bare in a sentence or on lines of their own.
+"""Find commands in prose: marked as code, inside a sentence, or on their own lines.
 
-An agent runs a command that stands bare in a sentence as readily as a marked one.
+An agent runs an unmarked command in a sentence as readily as a marked one.
 """
 
 import re
@@ -12,7 +12,7 @@ import re2
 from vskill_platform.scan.facts.paragraphs import Paragraphs, View
 
 _INLINE = re.compile(r"(`+)([^`\n]{3,4000})\1")
-#: Programs that a command begins with, followed by what no sentence goes on with.
+#: Program names at the start of a command, followed by text that no sentence continues with.
 _PROGRAM = (
     r"(?:sudo[ \t]+|nohup[ \t]+)?(?:curl|wget|nc|ncat|netcat|socat|scp|rsync|sftp|ssh|cat|tar|"
     r"zip|gpg|openssl|base64|xxd|python3?|node|deno|bun|perl|ruby|php|osascript|powershell|pwsh|iwr|irm|"
@@ -31,7 +31,7 @@ _PIPED = (
 )
 _BARE = re.compile(rf"(?:^|[\s:>(*_\"'“])((?:{_PIPED}|{_PROGRAM})[^`\n]{{0,800}})")
 _ANY_BARE = re2.compile(f"{_PROGRAM}|{_PIPED}".encode())
-#: Without one of these a command does nothing that matters here.
+#: A command without one of these does nothing relevant.
 _MATTERS = re2.compile(
     rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|--privileged|pool|"
     rb"mcp|0x[0-9a-f]{40}|-delete|mshta|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
@@ -39,13 +39,13 @@ _MATTERS = re2.compile(
 )
 _COMMAND_LINE = re.compile(rf"^[ \t]*(?:[$>#%][ \t]+)?(?:{_PROGRAM}|{_PIPED})", re.MULTILINE)
 _ONLY_PIPED = re.compile(_PIPED)
-#: Where a sentence ends and another begins, a command is over.
+#: A command ends where a sentence ends and another begins.
 _NEXT_SENTENCE = re.compile(r"(?<=\w)\.\s+(?=[A-Z])")
 _MAX_BARE = 4_000
 
 
 class Command(NamedTuple):
-    #: The view that it was found in, and where.
+    #: The view it was found in, and the position.
     view: View
     start: int
     code: str
@@ -78,7 +78,7 @@ def _bare(view: View) -> Iterator[Command]:
 
 
 def _readings(found: re.Match[str], line_length: int) -> Iterator[str]:
-    """Yield what may be the command: nobody says where it ends and the sentence goes on."""
+    """Yield possible extents of the command: nothing marks where the sentence continues."""
     whole = _NEXT_SENTENCE.split(found[1])[0]
     piped = _ONLY_PIPED.match(whole)
     for code in dict.fromkeys((whole, whole[:line_length], piped[0] if piped else whole)):
@@ -88,6 +88,6 @@ def _readings(found: re.Match[str], line_length: int) -> Iterator[str]:
 
 
 def may_be_command(text: str) -> bool:
-    """Say quickly whether a text could hold a command that matters."""
+    """Tell quickly whether a text may contain a relevant command."""
     raw = text.encode(errors="replace")  # without an offset to find, bytes are searched faster
     return bool(_MATTERS.search(raw) and _ANY_BARE.search(raw))

@@ -1,4 +1,4 @@
-"""The data that the scanner works with: rules, patterns, places and hosts."""
+"""Load the scanner's data files: rules, patterns, sensitive paths and hosts."""
 
 import hashlib
 import tomllib
@@ -17,13 +17,13 @@ _FOLDER = Path(__file__).parents[1] / "data"
 
 @cache
 def load_data(name: str) -> dict[str, Any]:
-    """Return what is in a data file: the same for all, so nobody may change it."""
+    """Return the content of a data file; it is shared, so callers must not change it."""
     return tomllib.loads(_read(name).decode())
 
 
 @cache
 def ruleset_version() -> str:
-    """Name the rule set by its content: what finds differently is called differently."""
+    """Name the rule set by a digest of its content, so that any change gets a new version."""
     digest = hashlib.sha256()
     for name in DATA_FILES:
         digest.update(_read(name))

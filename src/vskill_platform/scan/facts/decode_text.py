@@ -1,4 +1,4 @@
-"""Making encoded text readable, layer by layer, with bounds on depth and size."""
+"""Decode encoded text layer by layer, with limits on depth and size."""
 
 import base64
 import binascii
@@ -14,7 +14,7 @@ import re2
 
 from vskill_platform.scan.facts.pattern_set import PatternSet
 
-#: Attackers nest encodings; nobody else goes deeper than this.
+#: Attackers nest encodings; nobody else nests deeper than this.
 MAX_LAYERS = 4
 MAX_BYTES = 256 * 1024
 #: Shorter texts decode to something by chance.
@@ -26,7 +26,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:0x[0-9a-fA-F]{2},?\s*){4,}")
 _BASE32 = re.compile(r"[A-Z2-7]{16,}={0,6}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}")
-#: All that `\s` means in the other engine.
+#: Everything that `\s` matches in the other engine.
 _SPACE = r"[\s\v\x1c-\x1f\x{85}\pZ]"
 _RUN_PATTERNS = (
     "[A-Za-z0-9+/]{24,}={0,2}",
@@ -34,27 +34,27 @@ _RUN_PATTERNS = (
     _PERCENT.pattern,
 )
 _RUNS = PatternSet(_RUN_PATTERNS)
-#: These patterns have no words that a set could look for first; most texts have no run at all.
+#: These patterns contain no literal words to search for first; most texts have no such run.
 _ANY_RUN = re2.compile("|".join(_RUN_PATTERNS))
 _WORDS = re.compile(
     r"\b(?:curl|wget|bash|/bin/sh|sh -c|https?://|powershell|iex|python|import |eval|exec|"
     r"require\(|function|echo|sudo|chmod|rm -rf|nc |socket|os\.|subprocess)|\|\s*(?:ba)?sh\b",
     re.IGNORECASE,
 )
-#: Addresses that nothing is fetched from: the names of XML vocabularies, and the hosts of RFC 2606.
+#: URLs that nothing is fetched from: names of XML vocabularies, and the hosts of RFC 2606.
 _NO_ADDRESS = re.compile(
     r"""\bxmlns(?::\w+)?=(?:"[^"]*"|'[^']*')|https?://(?:www\.w3\.org|schemas\.openxmlformats\.org|"""
     r"""schemas\.microsoft\.com|schemas\.xmlsoap\.org|ns\.adobe\.com|purl\.org|"""
     r"""(?:www\.)?example\.(?:com|net|org))(?=[/"'\s<>?#]|$)""",
     re.IGNORECASE,
 )
-#: Where a text breaks off, so little of it says nothing yet.
+#: A truncated text this short is inconclusive.
 _ELLIPSES = ("...", "…")
 _MAX_BROKEN_OFF = 24
 
 
 def decode_literal(text: str) -> str | None:
-    """Return the plain text behind an encoded one, or None if there is none to be read."""
+    """Return the decoded text, or None if it cannot be decoded."""
     best: str | None = None
     current = text.strip()
     for _ in range(MAX_LAYERS):
@@ -66,7 +66,7 @@ def decode_literal(text: str) -> str | None:
 
 
 def encoded_runs(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where long runs of encoded characters start and end."""
+    """Yield start and end of long runs of encoded characters."""
     if _ANY_RUN.search(text.encode(errors="replace")):
         for _, start, end in _RUNS.finds(text):
             if end - start >= _MIN_CHARACTERS:
@@ -74,7 +74,7 @@ def encoded_runs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def find_encoded(text: str) -> list[tuple[int, str]]:
-    """Return the plain text behind each encoded run in *text* that turns out to be code."""
+    """Return the decoded text of each encoded run in *text* that turns out to be code."""
     found = []
     for start, end in encoded_runs(text[:MAX_BYTES]):
         plain = decode_literal(text[start:end])
@@ -97,7 +97,7 @@ def _decode_once(text: str) -> str | None:
 
 
 def _readable(raw: bytes) -> str | None:
-    """Take bytes for text if they look like it, unpacking what is compressed."""
+    """Return bytes as text if they look like text, after decompressing them."""
     raw = _unpack(raw)
     for encoding in ("utf-8", "utf-16-le"):  # PowerShell encodes its commands as UTF-16
         try:

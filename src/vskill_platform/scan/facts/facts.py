@@ -1,6 +1,6 @@
-"""Facts: what a piece of a skill does or says, with no judgement about it.
+"""Facts: what a part of a skill does or says, without judging it.
 
-Severity comes only from rules that put facts together.
+Only rules, which combine facts, have severities.
 """
 
 from enum import StrEnum
@@ -12,11 +12,11 @@ from vskill_platform.scan.facts.hosts import HostClass
 
 
 class Act(StrEnum):
-    """What is done, by code or by whoever follows an instruction."""
+    """An action, by code or by a reader who follows an instruction."""
 
     FETCH = "fetches"  #: downloads something
     RUN = "runs"  #: starts a program that is named
-    RUN_DYNAMIC = "runs computed code"  #: eval, exec, system of something that is no literal
+    RUN_DYNAMIC = "runs computed code"  #: eval, exec or system on anything but a literal
     RUN_REMOTE = "runs downloaded code"
     RUN_DECODED = "runs decoded code"
     READ_SECRET = "reads credentials"  # noqa: S105 - a fact
@@ -32,7 +32,7 @@ class Act(StrEnum):
     ELEVATE = "raises its privileges"
     INSTALL = "installs packages"
     INSTALL_LOOKALIKE = "installs a look-alike package"
-    HIDE = "obfuscates its code"  #: strings put together or encoded so that nobody reads them
+    HIDE = "obfuscates its code"  #: strings that are assembled or encoded to hide their content
     LISTEN = "listens for connections"
     ROOT = "grants root without a password"
     PAY = "pays a fixed recipient"
@@ -41,7 +41,7 @@ class Act(StrEnum):
     ENCODED = "is encoded and could not be decoded"
     TOOL_SERVER = "connects the agent to an MCP server"
 
-    # What a text tells its reader, the agent or the person behind it.
+    # What a text tells its reader: the agent, or its user.
     TELL_DOWNLOAD = "tells the user to download a file"
     TELL_REQUIRED = "claims to be required"
     TELL_PASSWORD = "gives the password of an archive"  # noqa: S105 - a fact
@@ -90,34 +90,34 @@ class Act(StrEnum):
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
     act: Act
-    #: Where, counted from 1 in the file that it was found in.
+    #: The line in its file, counted from 1.
     line: int
     #: The code or words themselves, shortened.
     text: str
     host: str | None = None
     host_class: HostClass | None = None
-    #: What exactly: a path, a program, a package, the kind of secret.
+    #: The object: a path, a program, a package, the kind of secret.
     detail: str = ""
-    #: Words that a text speaks about, and does not say to its reader.
+    #: Words that a text mentions but does not address to its reader.
     is_mention: bool = False
 
 
 class Role(StrEnum):
-    """How close a piece of a skill is to being obeyed or run."""
+    """How close a part of a skill is to being obeyed or run."""
 
-    INSTRUCTION = "instruction"  #: the agent reads it as what it has to do
+    INSTRUCTION = "instruction"  #: the agent follows it
     SCRIPT = "script"  #: code that the skill brings and runs
     REFERENCE = "reference"  #: linked from the instructions
-    DOCUMENT = "document"  #: lies there, linked from nowhere
+    DOCUMENT = "document"  #: present but not linked
     SAMPLE = "sample"  #: a test, fixture or evaluation
-    QUOTED = "quoted"  #: shown, not done: a table, a quote, an example of what is bad
+    QUOTED = "quoted"  #: shown, not done: a table, a quote, an example of what not to do
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
     fact: Fact
     path: str
     role: Role
-    #: Counts paragraphs and lines of code, to say how near facts are; 0 where lines do.
+    #: Counts paragraphs and lines of code, to measure the distance of facts; 0 where lines do.
     row: int = 0
 
     @property
@@ -125,18 +125,18 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
         return self.row or self.fact.line
 
 
-#: Enough to recognise the place, not so much that a report repeats the skill.
+#: Enough to recognise the place without repeating the skill in a report.
 MAX_TEXT = 300
 
 
 def storable(text: str) -> str:
-    """Spell out what is half a character: code may write it, but no record can hold it."""
+    """Escape lone surrogates: code may contain them, but no record can."""
     if text.isascii():
         return text
     return text.encode(errors="backslashreplace").decode()
 
 
-@lru_cache(maxsize=16)  # thousands of facts may stand in one line, which may be long
+@lru_cache(maxsize=16)  # a line may be long and contain thousands of facts
 def shorten(text: str) -> str:
     clean = " ".join(storable(text).split())
     return clean if len(clean) <= MAX_TEXT else clean[: MAX_TEXT - 1] + "…"

@@ -1,4 +1,4 @@
-"""Characters that a reader does not see but a model does, and a view of the text without them."""
+"""Find characters that a model reads but a person does not see, and show the text without them."""
 
 import re
 import string
@@ -17,13 +17,14 @@ _UNSEEN = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2060-\u2065"
     "\u206a-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef"
 )
-#: Joiners are part of emoji and of several scripts, so only between Latin letters do they hide.
+#: Joiners are part of emoji and several scripts, so they only count as hidden between Latin
+#: letters.
 _JOINERS = "\u200c\u200d\ufffd"
 _INVISIBLE = re.compile(f"[{_UNSEEN}]|(?<=[A-Za-z])[{_JOINERS}](?=[A-Za-z])")
-#: Cyrillic letters inside of Latin words: no language writes so.
+#: Cyrillic letters inside Latin words: no language is written like this.
 _CYRILLIC = "[\u0430-\u044f\u0455\u0456\u0458]"
 _MIXED = re.compile(f"[A-Za-z]{_CYRILLIC}|{_CYRILLIC}[A-Za-z]")
-#: Letters of other scripts that are drawn like Latin ones, and those.
+#: Letters of other scripts that look like Latin ones, and the Latin ones.
 _DRAWN_ALIKE: dict[int, str | int] = {
     **CONFUSABLES,
     **str.maketrans(
@@ -32,10 +33,10 @@ _DRAWN_ALIKE: dict[int, str | int] = {
         "ABEKMHOPCTXIJSABEHIKMNOPTXZY",
     ),
 }
-#: Greek, Cyrillic, Armenian, Cherokee, and Latin letters in the shape of others.
+#: Greek, Cyrillic, Armenian, Cherokee, and Latin letters that look like others.
 _FOREIGN = "[\u0251\u0261\u0131\u0184\u01c0\u0370-\u058f\u13a0-\u13f5\u1d00-\u1d2b\ua731]"
 _ALIKE = "".join(chr(code) for code in _DRAWN_ALIKE)
-#: A word of letters that all look like Latin ones.
+#: A word in which all letters look like Latin ones.
 _ALIKE_WORD = re.compile(rf"(?<!\w)[{_ALIKE}]{{2,60}}(?!\w)")
 _LATIN = string.ascii_letters.encode()
 #: Marks above, below or through a Latin letter.
@@ -45,20 +46,20 @@ _MIXED_WORD = re.compile(
     rf"\b(?:[A-Za-z_]\w{{0,60}}{_FOREIGN}|{_FOREIGN}\w{{0,60}}[A-Za-z_])\w{{0,60}}"
 )
 _FOREIGN_LETTER = re.compile(_FOREIGN)
-#: What is removed: tags, marks of direction, unseen characters, and what colours a terminal. It
-#: begins with one class of characters, which is searched five times faster than a choice.
+#: What is removed: tags, direction marks, invisible characters, and terminal colours. It begins
+#: with one character class, which is searched five times faster than an alternation.
 _HIDING = f"\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069{_UNSEEN}"
 _ANY = re.compile(
     f"[\x1b{_JOINERS}{_HIDING}](?:(?<=[{_HIDING}])|(?<=[A-Za-z][{_JOINERS}])(?=[A-Za-z])"
     "|(?<=\x1b)\\[[0-9;]*[A-Za-z])"
 )
 _CUT_WORD = re.compile(f"[A-Za-z](?:{_INVISIBLE.pattern})+[A-Za-z]")
-#: Variation selectors one after the other: each stands for a byte of a hidden text.
+#: Consecutive variation selectors: each encodes a byte of a hidden text.
 _SELECTED = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{6,}")
-#: Characters without width as the digits of a hidden text.
+#: Zero-width characters used as the digits of a hidden text.
 _WIDTHLESS = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff]{24,}")
-#: One of these is in whatever the patterns above find. A single class of characters is searched
-#: many times faster than a choice between patterns, and most texts have none of them.
+#: Every match of the patterns above contains one of these. A single character class is searched
+#: many times faster than an alternation, and most texts have none of them.
 _TRACE = re2.compile(
     "[\x1b\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ufffd\U000e0000-\U000e01ef]"
@@ -67,10 +68,10 @@ _FOREIGN_TRACE = re2.compile(_FOREIGN)
 
 
 def visible(text: str) -> str:
-    """Return the text as it acts: without hidden characters, look-alike forms made plain.
+    """Return the text without hidden characters and with look-alike letters normalised.
 
-    Lines stay lines, so what is found in this view has its place in the other: nothing is put
-    together across a line feed, and nothing becomes one.
+    Lines stay lines, so a match in this view has the same line in the original: nothing is joined
+    across a line feed, and nothing becomes one.
     """
     if text.isascii() and "\x1b" not in text:
         return text
@@ -84,7 +85,7 @@ def visible(text: str) -> str:
     if not _FOREIGN_TRACE.search(raw):
         return plain
     plain = _MIXED_WORD.sub(lambda word: word[0].translate(_DRAWN_ALIKE), plain)
-    # In a text that is Latin for the most part, a whole word of such letters is one of its words.
+    # In a mostly Latin text, a whole word of such letters is one of its words.
     raw = _encoded(plain)
     latin = len(raw) - len(raw.translate(None, _LATIN))
     if latin > len(_FOREIGN_LETTER.findall(plain)):
@@ -93,7 +94,7 @@ def visible(text: str) -> str:
 
 
 def hidden_message(text: str) -> str | None:
-    """Return what is written in characters that nobody sees, if anything is."""
+    """Return the message written in invisible characters, if there is one."""
     if not _has_trace(text):
         return None
     if selected := _SELECTED.search(text):
@@ -118,23 +119,23 @@ def bidi_lines(text: str) -> list[int]:
 
 
 def invisible_in_words(text: str) -> list[int]:
-    """Return the lines where a word is cut by a character that nobody sees."""
+    """Return the lines where an invisible character splits a word."""
     return _lines_with(_CUT_WORD, text) if _has_trace(text) else []
 
 
 def mixed_words(text: str) -> list[int]:
-    """Return the lines where letters of two scripts that look alike make one word."""
+    """Return the lines where one word mixes look-alike letters of two scripts."""
     is_foreign = not text.isascii() and _FOREIGN_TRACE.search(_encoded(text))
     return _lines_with(_MIXED, text) if is_foreign else []
 
 
-@lru_cache(maxsize=2)  # one check of a text follows the other
+@lru_cache(maxsize=2)  # several checks read the same text one after the other
 def _has_trace(text: str) -> bool:
     return _TRACE.search(_encoded(text)) is not None
 
 
 def _encoded(text: str) -> bytes:
-    return text.encode(errors="replace")  # strings of code may hold half a character
+    return text.encode(errors="replace")  # strings in code may contain lone surrogates
 
 
 def _lines_with(pattern: re.Pattern[str], text: str) -> list[int]:
@@ -142,6 +143,6 @@ def _lines_with(pattern: re.Pattern[str], text: str) -> list[int]:
 
 
 def _is_no_flag(text: str) -> bool:
-    """Flags of regions are written with tags behind a black flag: those hide nothing."""
+    """Regional flags are written with tags after a black flag: those hide nothing."""
     without_flags = re.sub("\U0001f3f4[\U000e0000-\U000e007f]+", "", text)
     return bool(_TAGS.search(without_flags))

@@ -1,4 +1,4 @@
-"""What kind of place a host is, and which hosts a text speaks of."""
+"""Classify hosts, and find the hosts in a text."""
 
 import ipaddress
 import re
@@ -26,13 +26,13 @@ class HostClass(StrEnum):
     ADDRESS = "address"  #: a public IP address instead of a name
     ONION = "onion"
     MASKED = "masked"  #: written so that it cannot be read
-    BORROWED = "borrowed"  #: somebody else's name with a well-known one in it
+    BORROWED = "borrowed"  #: an unrelated domain that contains a well-known name
     LOCAL = "local"  #: this machine or a private network
-    PLACEHOLDER = "placeholder"  #: a name that nobody can register
+    PLACEHOLDER = "placeholder"  #: a name that cannot be registered
     UNKNOWN = "unknown"
 
 
-#: Places where nobody vouches for what lies there.
+#: Hosts where nobody is accountable for the content.
 ANONYMOUS = frozenset(
     {
         HostClass.PASTE, HostClass.DROP, HostClass.CALLBACK, HostClass.TUNNEL,
@@ -40,7 +40,7 @@ ANONYMOUS = frozenset(
         HostClass.MASKED, HostClass.BORROWED,
     }
 )  # fmt: skip
-#: Hosts whose owner answers for what is there, or that are this machine.
+#: Hosts whose owner is accountable for the content, and this machine.
 VOUCHED_FOR = frozenset(
     {HostClass.CODE, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.SERVICE, HostClass.LOCAL}
 )
@@ -49,7 +49,7 @@ _URL = re.compile(
     r"(?P<host>\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>\\\]\[(){}|^`,;$]{1,253})(?::\d{1,5})?",
     re.IGNORECASE,
 )
-#: Names that nobody can register: set aside by RFC 2606 and 6761, or with an underscore in them.
+#: Names that cannot be registered: reserved by RFC 2606 and 6761, or with an underscore.
 _PLACEHOLDERS = re.compile(
     r"(?:^|\.)(?:example|invalid|test|localdomain)$|(?:^|\.)example\.(?:com|org|net)$"
     r"|_[^.]*\.[a-z0-9-]+$"
@@ -58,7 +58,7 @@ _PLACEHOLDERS = re.compile(
 
 def hosts_in(text: str) -> list[str]:
     """Return the hosts of all URLs in *text*, in order."""
-    if "//" not in text and "\\/" not in text:  # as in most
+    if "//" not in text and "\\/" not in text:  # as in most texts
         return []
     return [found["host"].lower().rstrip(".*") for found in _URL.finditer(text)]
 
@@ -73,7 +73,7 @@ def classify_host(host: str) -> HostClass:
         return by_shape
     known = _known_hosts()
     labels = host.split(".")
-    for start in range(len(labels) - 1):  # the longest name that we know decides
+    for start in range(len(labels) - 1):  # the longest known name decides
         found = known.get(".".join(labels[start:]))
         if found:
             return found
@@ -88,7 +88,7 @@ _OFFICIAL = re.compile(
 
 
 def is_official_installer(url: str) -> bool:
-    """Tell that a URL leads to the installer that a well-known project offers in its own repo."""
+    """Tell whether a URL is the installer that a well-known project keeps in its own repo."""
     found = _OFFICIAL.fullmatch(url)
     return found is not None and found["repo"].lower() in _official_repos()
 
@@ -99,7 +99,7 @@ def _official_repos() -> frozenset[str]:
 
 
 def _borrows_a_name(host: str) -> bool:
-    """Say whether somebody registered a well-known name with something added to it."""
+    """Tell whether a domain is a well-known name with something added."""
     domain = registered_domain(host)
     label = domain.partition(".")[0]
     return any(
@@ -116,7 +116,7 @@ def _known_names() -> dict[str, frozenset[str]]:
 
 
 def _classify_shape(host: str) -> HostClass | None:
-    """Say what a host is if its name alone tells."""
+    """Classify a host by its name alone, if that is enough."""
     if host == "localhost" or host.endswith((".local", ".localhost", ".internal", ".lan")):
         return HostClass.LOCAL
     if host.endswith(".onion"):
@@ -147,8 +147,8 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _classify_address(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> HostClass:
-    # Addresses set aside for documentation count as public: an attack that is written with one
-    # is still that attack.
+    # Addresses reserved for documentation count as public: an attack written with one is still an
+    # attack.
     for network in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"):
         if address in ipaddress.ip_network(network):
             return HostClass.ADDRESS

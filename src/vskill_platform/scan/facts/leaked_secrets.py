@@ -1,4 +1,4 @@
-"""Secrets that an author left in a skill, by the shape that their provider gives them."""
+"""Find secrets that an author left in a skill, by the format of their provider."""
 
 import base64
 import binascii
@@ -18,27 +18,27 @@ import re2
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.hosts import HostClass, classify_host
 
-#: Bits for each character: words and repetitions have fewer, what was drawn by lot has more.
+#: Bits per character: words and repetitions have fewer, random text has more.
 _MIN_ENTROPY = 3.0
 _MIN_PASSWORD_ENTROPY = 2.7
-#: So many neighbours in a row ("abcde", "98765") are typed, not drawn.
+#: This many neighbours in a row ("abcde", "98765") are typed, not random.
 _MAX_RUN = 4
-#: A token that is good for longer was not made to be thrown away.
+#: A token with a longer lifetime was not made to be thrown away.
 _LONG_LIVED_SECONDS = 365 * 24 * 3600
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _CHECKSUM_CHARACTERS = 6
-#: How a private key begins when it is none of the made-up ones.
+#: How a real private key begins.
 _KEY_STARTS = (b"0\x82", b"0\x81", b"0w", b"0t", b"0.", b"openssh-key-v1\0")
-#: The shortest there is, in base 64.
+#: The shortest possible key, in base64.
 _MIN_KEY_CHARACTERS = 64
-#: What may be shown of a secret.
+#: How much of a secret may be shown.
 _SHOWN_FIRST, _SHOWN_LAST = 4, 2
-#: What is shorter would be given away by that.
+#: A shorter secret would be revealed by that.
 _MIN_SHOWN = 16
 
 
 class Exposed(msgspec.Struct, frozen=True, kw_only=True):
-    #: Where it starts in the text.
+    #: Its start in the text.
     start: int
     name: str
     rule: str
@@ -60,7 +60,7 @@ def _secrets() -> tuple[_Secret, ...]:
 
 @cache
 def _compiled(pattern: str) -> Any:
-    """Compile what is needed: most kinds of secrets are in no text."""
+    """Compile on demand: most kinds of secrets are in no text."""
     return re2.compile(pattern)
 
 
@@ -72,7 +72,7 @@ def _placeholders() -> tuple[Any, frozenset[str]]:
 
 @cache
 def _hints() -> tuple[list[str], Any]:
-    """Return all hints, and what tells in one pass which of them a text holds."""
+    """Return all hints, and a matcher that finds in one pass which of them a text contains."""
     hints = list(dict.fromkeys(hint for one in _secrets() for hint in one.hints))
     together = re2.Set.SearchSet()
     for hint in hints:
@@ -87,7 +87,7 @@ def _hints_in(text: str) -> set[str]:
 
 
 def find_exposed(text: str) -> Iterator[Exposed]:
-    """Yield what looks like a secret that works: of a provider's shape, and no example."""
+    """Yield what looks like a working secret: in a provider's format, and not an example."""
     hints = _hints_in(text)
     for secret in _secrets() if hints else ():
         if not hints.isdisjoint(secret.hints):
@@ -98,7 +98,7 @@ def find_exposed(text: str) -> Iterator[Exposed]:
 
 
 def redact(text: str) -> str:
-    """Blot out everything of a secret's shape; lines stay lines."""
+    """Redact everything in the format of a secret; lines stay lines."""
     hints = _hints_in(text)
     for secret in _secrets() if hints else ():
         if not hints.isdisjoint(secret.hints):
@@ -123,7 +123,7 @@ def _masked(secret: str) -> str:
 
 
 def _is_drawn(secret: str, least: float = _MIN_ENTROPY) -> bool:
-    """Say whether nobody made it up: no word for an example, no run, enough variety."""
+    """Tell whether it is random: no word for an example, no run, enough entropy."""
     pattern, documented = _placeholders()
     if secret in documented or pattern.search(secret):
         return False
@@ -144,7 +144,7 @@ def _has_run(text: str) -> bool:
 
 
 def _has_checksum(secret: str, _whole: str) -> bool:
-    """Recompute the end of a token: GitHub and npm put a CRC-32 there, in base 62."""
+    """Verify the end of a token: GitHub and npm append a CRC-32 in base 62."""
     body, given = secret[4:-_CHECKSUM_CHARACTERS], secret[-_CHECKSUM_CHARACTERS:]
     number, digits = zlib.crc32(body.encode()), ""
     while number:
@@ -158,7 +158,7 @@ def _is_long_lived(secret: str, _whole: str) -> bool:
         claims = json.loads(base64.urlsafe_b64decode(secret.split(".")[1] + "=="))
     except (ValueError, binascii.Error, RecursionError):
         return False
-    if not isinstance(claims, dict) or claims.get("role") == "anon":  # made to be public
+    if not isinstance(claims, dict) or claims.get("role") == "anon":  # intended to be public
         return False
     start, end = claims.get("iat"), claims.get("exp")
     if not isinstance(start, int) or not isinstance(end, int):
@@ -174,7 +174,7 @@ def _is_private_key(secret: str, _whole: str) -> bool:
 
 
 def _is_remote(secret: str, whole: str) -> bool:
-    """Leave out what works on the author's own machine only."""
+    """Skip secrets that only work on the author's own machine."""
     host = whole.rpartition("@")[2].lower()
     user = whole.partition("://")[2].partition(":")[0]
     if classify_host(host) in {HostClass.LOCAL, HostClass.PLACEHOLDER}:

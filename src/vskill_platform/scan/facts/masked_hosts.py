@@ -1,14 +1,14 @@
-"""Addresses that somebody has masked: `[REDACTED].example.com`, `hxxp://`, `evil[.]com`.
+"""Read masked addresses: `[REDACTED].example.com`, `hxxp://`, `evil[.]com`.
 
-Whoever masks where something comes from or goes to keeps it from being checked, so such a host
-is one that nobody vouches for. Lines stay where they are.
+Masking an address prevents checking it, so such a host counts as untrusted. Lines stay where they
+are.
 """
 
 import re
 
 from vskill_platform.scan.facts.pattern_set import Precheck
 
-#: What a masked host is read as; a name that can never be registered.
+#: The replacement for a masked host; a name that can never be registered.
 MASKED_HOST = "masked.invalid"
 
 _MASK = r"\[(?:REDACTED|MASKED|REMOVED|CENSORED|HIDDEN|DEFANGED)(?P<what>[\w -]{0,40})\]"
@@ -25,7 +25,7 @@ _PRECHECK = Precheck(
 
 
 def read_masked_hosts(text: str) -> str:
-    """Write every masked address as one that can be read as an address."""
+    """Rewrite every masked address so that it can be parsed as one."""
     if not _PRECHECK.possible_in(text):
         return text
     if "[" in text or "(." in text:

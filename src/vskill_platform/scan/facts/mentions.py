@@ -1,6 +1,7 @@
-"""Words that a text speaks about: quoted as something to look for, or done by an attacker.
+"""Tell mentioned words from instructions: quoted as an example, or attributed to an attacker.
 
-Only words that do nothing by themselves count: an order to send a secret is one in any quotes.
+Only words that do nothing by themselves count: an instruction to send a secret is one even in
+quotes.
 """
 
 import re
@@ -11,18 +12,18 @@ from vskill_platform.scan.facts.facts import Act
 
 _QUOTED_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_CONCEAL})
 _OTHERS_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_DISARM})
-#: How far around the words their quotation marks and what is said about them are looked for.
+#: How far around the words quotation marks and their introduction are searched.
 _REACH = 400
 _QUOTES = {'"': '"', "“": "”", "`": "`", "«": "»"}
 _OPENING = re.compile(r"(?<!\w)'(?=\w|$)")
 _CLOSING = re.compile(r"(?<=[\w.!?,])'(?!\w)")
-#: Says that what follows in quotation marks is to be found or refused.
+#: Says that the quoted text is to be detected or refused.
 _ABOUT = re2.compile(
     r"(?i)\b(?:detect(?:s|ed|ing|ion)?|flag(?:s|ged)?|block(?:s|ed)?|reject(?:s|ed)?|refuse|avoid|"
     r"red flags?|suspicious|injections?|jailbreaks?|attack(?:s|er|ers)?|malicious|adversarial|"
     r"(?:look|watch|scan|check|search|grep) for|(?:phrases?|patterns?) (?:like|such as))\b"
 )
-#: Says that what is quoted is to be done after all.
+#: Says that the quoted text is to be followed after all.
 _OBEYED = re2.compile(
     r"(?i)\b(?:follow|obey|execute|apply|perform|comply|carry out|act on|adopt|remember|do|begin|"
     r"start|your (?:\w+ )?(?:rule|task|goal|instruction)s?)\b"
@@ -38,9 +39,9 @@ _HAS_WORDS = re.compile(r"\w")
 
 
 def is_mention(act: Act, text: str, start: int, end: int) -> bool:
-    """Tell that the words from *start* to *end* are spoken about.
+    """Tell whether the words from *start* to *end* are only mentioned.
 
-    That lowers what they count for, and removes nothing.
+    That lowers their weight and removes nothing.
     """
     if act not in _QUOTED_ACTS and act not in _OTHERS_ACTS:
         return False
@@ -65,7 +66,7 @@ def _introduction(earlier: list[str]) -> str:
 
 
 def _is_quoted(before: str, after: str) -> bool:
-    """Tell that quotation marks are open before the words and closed behind them."""
+    """Tell whether quotation marks open before the words and close after them."""
     if len(_OPENING.findall(before)) > len(_CLOSING.findall(before)) and _CLOSING.search(after):
         return True
     for opening, closing in _QUOTES.items():

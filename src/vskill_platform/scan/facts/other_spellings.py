@@ -1,7 +1,7 @@
-"""Other ways to write the same words: letters kept apart or replaced, words one to an item.
+"""Normalise obfuscated spellings: separated or replaced letters, one word per list item.
 
-A model reads "1gn0r3", "i.g.n.o.r.e", "i g n o r e" and a list with one word in each item as easily
-as the words themselves. Such a text is read a second time in plain spelling, on the same lines.
+A model reads "1gn0r3", "i.g.n.o.r.e", "i g n o r e" and a list with one word per item as easily as
+the words themselves. Such a text is read a second time in plain spelling, on the same lines.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import re2
 
-#: Symbols that stand between letters, by themselves or a few at once.
+#: Symbols between letters, one or a few at a time.
 _SYMBOL = "[\u2010-\u2bff\u3000-\u303f\ufe0e\ufe0f\U0001f000-\U0001faff]"
 _WITH_SYMBOLS = re.compile(f"[A-Za-z](?:{_SYMBOL}{{1,3}}[A-Za-z]){{2,60}}")
 _MARKED = re.compile(f"(?<=[A-Za-z]){_SYMBOL}{{1,3}}(?=[A-Za-z])")
@@ -17,7 +17,7 @@ _APART = re.compile(
     r"(?<![A-Za-z0-9._-])[A-Za-z](?P<sign>[.\-_*·•~|])[A-Za-z](?:(?P=sign)[A-Za-z]){1,60}(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])[A-Za-z](?: [A-Za-z]){3,60}(?![A-Za-z0-9])"
 )
-#: In a line with such words, those of two letters are written in the same way.
+#: In a line with such words, words of two letters are written the same way.
 _APART_SHORT = re.compile(
     r"(?<![A-Za-z0-9._-])[A-Za-z](?P<sign>[.\-_*·•~|])[A-Za-z](?:(?P=sign)[A-Za-z]){0,60}(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])[A-Za-z](?: [A-Za-z]){1,60}(?![A-Za-z0-9])"
@@ -26,14 +26,14 @@ _NOT_LETTER = re.compile(r"[^A-Za-z]")
 _BROKEN = re.compile(r"([^\s-]{2,})-\r?\n[ \t>*#/]{0,12}([a-z][^\s]{1,200})")
 _DIGITS = "01345789$@"
 _LEET_WORD = re.compile(rf"(?<![\w./:@$-])[A-Za-z{_DIGITS}!]{{2,30}}(?![\w/@$-]|:/)")
-#: A digit between letters of a word, or at its edge.
+#: A digit between the letters of a word, or at its edge.
 _IS_LEET = re.compile(
     rf"[a-zA-Z][{_DIGITS}]+[a-zA-Z]|^[{_DIGITS}][a-zA-Z]{{2,}}|[a-zA-Z]{{2,}}[{_DIGITS}]$"
 )
 #: A digit may stand for two letters.
 _LETTERS = (str.maketrans(_DIGITS, "oieastbgsa"), str.maketrans(_DIGITS, "oleastbgsa"))
 _MIN_LEET = 3
-#: Each says quickly whether a text could hold such a spelling.
+#: Each tells quickly whether a text may contain such a spelling.
 _MAY_HAVE_SYMBOLS = re2.compile(f"[A-Za-z]{_SYMBOL}{{1,3}}[A-Za-z]{_SYMBOL}{{1,3}}[A-Za-z]")
 _MAY_BE_APART = re2.compile(r"(?:\b[A-Za-z][.\-_*·•~| ]){3}[A-Za-z]\b")
 _MAY_BE_BROKEN = re2.compile(r"[a-z]-\r?\n")
@@ -41,19 +41,19 @@ _MAY_BE_LEET = re2.compile(
     rf"(?:[A-Za-z][{_DIGITS}]+[A-Za-z]\S*[ \t]+(?:\S+[ \t]+){{0,4}}){{2}}"
     rf"\S*[A-Za-z][{_DIGITS}]+[A-Za-z]"
 )
-#: Items of a list, rows of a table and headings.
+#: List items, table rows and headings.
 _MARK = r"[ \t>]*(?:[-*+•][ \t]+|\(?\d{1,3}[.)][ \t]+|#{1,6}[ \t]+|\|)"
 _ITEM = re.compile(rf"^{_MARK}(.*)$")
 _RUN = re.compile(rf"(?m)(?:^{_MARK}[^\n]{{1,80}}(?:\n(?:[ \t]*\n)?|\Z)){{3,}}")
 _RULE = re.compile(r"^[ \t|:-]*$")
 _LABEL = re.compile(r"^(?:\d{1,3}|step|text|no|nr|#)$", re.IGNORECASE)
 _MAX_WORDS, _MIN_ITEMS = 6, 3
-#: Items of a list that is one are longer for the most part.
+#: The items of a genuine list are usually longer.
 _MAX_AVERAGE = 5
 
 
 def other_spellings(text: str) -> Iterator[str]:
-    """Yield the text in plain spelling where it is written in another; lines stay lines."""
+    """Yield the text in plain spelling where it is obfuscated; lines stay lines."""
     raw = text.encode(errors="replace")
     plain = text
     if _MAY_HAVE_SYMBOLS.search(raw) or _MAY_BE_APART.search(raw):
@@ -79,7 +79,7 @@ def _joined_letters(text: str) -> str:
 
 
 def _unbroken(found: re.Match[str]) -> str:
-    """Join a word that is cut at the end of a line; an address keeps its hyphen."""
+    """Join a word that is split at the end of a line; a URL keeps its hyphen."""
     before, after = found.groups()
     hyphen = "-" if "/" in before or "." in before else ""
     return f"{before}{hyphen}{after}\n"
@@ -99,7 +99,7 @@ def _spell(word: str, letters: dict[int, int]) -> str:
 
 
 def _joined_items(text: str) -> str:
-    """Put the words of many short items in a row on the line of the first one."""
+    """Join the words of consecutive short items on the line of the first one."""
     joined: dict[int, str] = {}
     at, number = 0, 0
     for found in _RUN.finditer(text):
@@ -115,7 +115,7 @@ def _joined_items(text: str) -> str:
 
 
 def _sentences(lines: list[str], first: int) -> dict[int, str]:
-    """Return the words of each run of short items, by the line that it begins in."""
+    """Return the words of each run of short items, by its first line."""
     found: dict[int, str] = {}
     run: list[tuple[int, str]] = []
     for number, line in enumerate([*lines, "."], first):

@@ -1,4 +1,4 @@
-"""Packages whose name is made to be taken for another one that everybody knows."""
+"""Find packages with names that imitate popular ones (typosquatting)."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,22 +17,22 @@ _REGISTRIES = {
 _REGISTRY_OF = {name: registry for registry, names in _REGISTRIES.items() for name in names.split()}
 _NAME = re.compile(r"(?:@[\w.-]+/)?[A-Za-z0-9][\w.-]*")
 _SEPARATORS = re.compile(r"[-_.]+")
-#: What a name is given to look like the better one of two.
+#: Additions that make a name look like an improved version.
 _AFFIXES = re.compile(r"-(?:official|original|latest|secure|patched|fixed|stable)$")
-#: Shorter names are near each other by chance.
+#: Shorter names resemble each other by chance.
 _MIN_CHARACTERS = 5
 
 
 class _Names(msgspec.Struct, frozen=True):
     popular: frozenset[str]
     neighbours: frozenset[str]
-    #: By their parts in order, and without what stands between the parts.
+    #: Names by their parts in order, and without separators.
     by_parts: dict[tuple[str, ...], str]
     by_letters: dict[str, str]
 
 
 def borrowed_names(facts: Iterable[Placed]) -> Iterator[Placed]:
-    """Yield a fact for each package that is installed under a borrowed name."""
+    """Yield a fact for each installed package with an imitated name."""
     for placed in facts:
         if placed.fact.act is Act.INSTALL:
             manager, _, packages = placed.fact.detail.rpartition(": ")
@@ -47,7 +47,7 @@ def borrowed_names(facts: Iterable[Placed]) -> Iterator[Placed]:
 
 
 def looks_like(package: str, registry: str) -> str | None:
-    """Return the popular package that this one's name imitates."""
+    """Return the popular package whose name this one imitates."""
     found = _NAME.match(package)
     if found is None or found[0].startswith("@"):
         return None

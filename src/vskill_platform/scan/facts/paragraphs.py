@@ -1,8 +1,7 @@
-"""Prose as its reader gets it: paragraphs on one line each, without marks and markup.
+"""Join Markdown prose into paragraphs as a reader sees them: one line each, without markup.
 
-Words are looked for in this view. A sentence that is wrapped, emphasised, quoted, listed, put into
-a table or written with HTML reads the same in it. Every position in the
-view has a line of the file.
+Words are searched in this view. A sentence that is wrapped, emphasised, quoted, listed, in a table
+or written in HTML reads the same in it. Every position in the view maps to a line of the file.
 """
 
 import html
@@ -12,9 +11,9 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
-#: Stands for a line end inside of a paragraph while marks are taken out; a blank for `re`.
+#: Stands for a line end inside a paragraph while marks are removed; whitespace for `re`.
 _JOINT = "\x1f"
-#: What a line can start with that is no word of it.
+#: Prefixes of a line that are not part of its words.
 _PREFIX = re.compile(
     r"(?P<quote>(?:>[ \t]?)*)[ \t]*"
     r"(?P<item>(?:[-*+•‣◦\u2013][ \t]+(?:\[[ xX]\][ \t]+)?|\(?\d{1,3}[.)][ \t]+"
@@ -23,16 +22,16 @@ _PREFIX = re.compile(
 )
 _STARTS = frozenset(">-*+•‣◦\u2013(#[|=:~_0123456789")
 _AFTER_LETTER = frozenset(".)")
-#: A fence inside of a quote.
+#: A fence inside a quote.
 _QUOTED_FENCE = re.compile(r"[> \t]*(?:```|~~~)[^`]{0,60}$")
 _COMMENT_GOES_ON = re.compile(r"\n[ \t]*(?:#+|//+|\*+(?!/)|--|;+|%+|REM\b)[ \t]*(?=\S)")
 _END = re.compile("[\n\x1f]")
-#: A line in the voice of the system begins a paragraph, whatever stands before it.
+#: A line that imitates the system starts a paragraph, whatever precedes it.
 _VOICE_STARTS = frozenset("aAsS")
 _VOICE_LINE = re.compile(r"(?:system|admin) ?(?:prompt|message|override|notice)? ?:", re.IGNORECASE)
-#: One link cuts no sentence.
+#: A single link does not split a sentence.
 _MANY_LINKS = 2
-#: A rule, an underline of a heading or the line between the head and the body of a table.
+#: A rule, a heading underline, or the separator between table head and body.
 _RULE = re.compile(r"[-=_*~|:+ \t]{2,}$")
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|\n|$)")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]{0,40})((?:[^\S\n][^<>\n]{0,600})?)/?>")
@@ -43,19 +42,19 @@ _LINK = re.compile(
     r"(?:[^\S\n]{1,9}[\"'(]([^\n\"')]{0,300})[\"')])?[^\S\n]{0,9}\)|\[[^\[\]\n]{0,80}\])"
 )
 _FOOTNOTE = re.compile(r"\[\^[\w-]{1,40}\]")
-#: All but a single one between letters or digits. What begins with a letter is found faster.
+#: All but a single one between letters or digits. A pattern that starts with a letter is faster.
 _EDGE = re.compile(r"_(?:_+|(?<![A-Za-z0-9]_)|(?![A-Za-z0-9]))")
-#: Emphasis by `_` stands next to one of these.
+#: Emphasis by `_` is next to one of these.
 _EDGES = (" _", "_ ", "\n_", "_\n", "_.", "_,", "(_", "_)", "_:", '"_', '_"', "*_", "_*", "_\x1f")
 _ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
-#: All that `re` takes for a blank, but for the blank itself, line ends and joints.
+#: All whitespace for `re`, except the space itself, line ends and joints.
 _ASCII_BLANKS = "\t\r\v\f\x1c\x1d\x1e"
 _OTHER_BLANKS = (
     "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
 _BLANKS = re.compile("  +")
-#: Tags that imitate the system are words of their own and stay.
+#: Tags that imitate the system count as words and stay.
 _VOICE = re.compile(
     r"(?i)important|system\w*(?:-\w+)?|admin|secret|hidden|assistant_instructions?|priority"
 )
@@ -79,18 +78,18 @@ _INLINE = frozenset(
 
 
 class View:
-    """The paragraphs of a text, a line each, in one of the ways to read them."""
+    """The paragraphs of a text, one line each, in one of several renderings."""
 
     def __init__(self, joined: str) -> None:
         self.text = joined.replace(_JOINT, " ")
         self._joined = joined
 
     def piece_at(self, position: int) -> int:
-        """Return which piece that was a line of the file holds a position."""
+        """Return which piece (a line of the file) contains a position."""
         return bisect_right(self._starts, position) - 1
 
     def line_end(self, position: int) -> int:
-        """Return where the line of the file ends that holds a position."""
+        """Return where the line of the file that contains a position ends."""
         piece = self.piece_at(position) + 1
         return self._starts[piece] - 1 if piece < len(self._starts) else len(self.text)
 
@@ -100,15 +99,15 @@ class View:
 
 
 class Paragraphs:
-    """A part of a Markdown text, joined into paragraphs; lines are counted from *first_line*."""
+    """Part of a Markdown text, joined into paragraphs; lines are counted from *first_line*."""
 
     def __init__(self, text: str, first_line: int, alone: AbstractSet[int] = frozenset()) -> None:
-        """Join the lines, but for those that stand *alone*."""
+        """Join the lines, except those in *alone*."""
         self.text, self.first_line = text, first_line
         self._first_line = first_line
         self._alone = alone
         self._lines = text.replace(_JOINT, " ").split("\n")
-        #: Which line each piece of a paragraph was, and which of them continue one.
+        #: The line of each piece of a paragraph, and which pieces continue one.
         self._origins: list[int] = []
         self._continued: list[int] = []
         self._joined = self._join()
@@ -142,24 +141,24 @@ class Paragraphs:
 
     @cached_property
     def marked(self) -> View:
-        """With their marks: code, links and images can be read."""
+        """With markup: code, links and images can be read."""
         return View(self._joined)
 
     @cached_property
     def shown(self) -> View:
-        """As a page shows them, but with the marks of code."""
+        """As a page shows them, but with code marks."""
         return View(_without_tags(self._joined))
 
     @cached_property
     def plain(self) -> View:
-        """As words alone, each link followed by its address."""
+        """Words only, each link followed by its URL."""
         return View(_without_marks(self._joined, has_links=True))
 
     @cached_property
     def unlinked(self) -> View | None:
-        """As words alone without addresses, where links could cut a sentence.
+        """Words only, without URLs, for paragraphs where links could split a sentence.
 
-        Paragraphs without links are empty: they read as in the plain view.
+        Paragraphs without links are empty: they are the same as in the plain view.
         """
         if self._joined.count("](") < _MANY_LINKS:
             return None
@@ -171,7 +170,7 @@ class Paragraphs:
 
     @cached_property
     def comments(self) -> list[tuple[int, str]]:
-        """What stands in HTML comments between the words, with its line."""
+        """Text in HTML comments between the words, with its line."""
         if "<!--" not in self._joined:
             return []
         view = self.marked
@@ -180,7 +179,7 @@ class Paragraphs:
         ]
 
     def blocks(self) -> Iterator[tuple[int, str]]:
-        """Yield where each paragraph begins in the marked view, and its lines as they are."""
+        """Yield the start of each paragraph in the marked view, and its unchanged lines."""
         start = 0
         for paragraph in self._joined.split("\n"):
             yield start, paragraph.replace(_JOINT, "\n")
@@ -195,7 +194,7 @@ class Paragraphs:
         return self._first_line + self._origin(view, position)
 
     def lines_between(self, view: View, start: int, end: int) -> str:
-        """Return the lines of the file that a part of a view comes from."""
+        """Return the lines of the file that part of a view comes from."""
         first, last = self._origin(view, start), self._origin(view, max(end - 1, start))
         return "\n".join(self._lines[first : last + 1])
 
@@ -204,7 +203,7 @@ class Paragraphs:
 
 
 class CodeWords:
-    """The words inside of code: a comment that goes on in the next line is one line of them."""
+    """The words inside code; a comment that continues on the next line is joined."""
 
     def __init__(self, text: str, first_line: int) -> None:
         self._first_line = first_line
@@ -216,7 +215,7 @@ class CodeWords:
         return self._first_line + view.piece_at(position)
 
     def lines_between(self, view: View, start: int, end: int) -> str:
-        """Return the lines of the file that a part of a view comes from."""
+        """Return the lines of the file that part of a view comes from."""
         first, last = view.piece_at(start), view.piece_at(max(end - 1, start))
         return "\n".join(self._lines[first : last + 1])
 
@@ -226,7 +225,7 @@ class CodeWords:
 
 
 def _without_prefix(line: str) -> tuple[bool, bool, str]:
-    """Return whether a line begins a paragraph, whether it ends one, and its words."""
+    """Return whether a line starts a paragraph, whether it ends one, and its words."""
     found = _PREFIX.match(line)
     item = found["item"] if found else ""
     rest = line[found.end() :] if found else line
@@ -262,7 +261,7 @@ def _without_marks(text: str, *, has_links: bool) -> str:
 
 
 def _decoded(text: str) -> str:
-    for _ in range(2):  # what is written twice over is decoded twice by some
+    for _ in range(2):  # some readers decode doubly encoded text twice
         text = _ENTITY.sub(lambda found: _on_a_line(html.unescape(found[0])), text)
     return text
 
@@ -272,7 +271,7 @@ def _on_a_line(text: str) -> str:
 
 
 def _comment(found: re.Match[str]) -> str:
-    """Leave out a comment that cuts a word; elsewhere an agent reads on."""
+    """Remove a comment that splits a word; elsewhere an agent reads it."""
     text, before, after = found.string, found.start() - 1, found.end()
     is_inside = (
         before >= 0 and after < len(text) and text[before].isalpha() and text[after].isalpha()
@@ -295,7 +294,7 @@ def _tag(found: re.Match[str]) -> str:
     text, before, after = found.string, found.start() - 1, found.end()
     if before >= 0 and after < len(text) and text[before].isalpha() and text[after].isalpha():
         return joints
-    return found[0]  # a name to be filled in: its words may matter
+    return found[0]  # a placeholder: its words may matter
 
 
 def _link(found: re.Match[str]) -> str:

@@ -1,8 +1,8 @@
-"""Many patterns looked for in one pass over a text, in time that grows with its length only.
+"""Search many patterns in one pass over a text, in linear time.
 
-The engine works out which words each pattern cannot do without, looks for all of them at once and
-tries only the patterns whose words are there. So most texts are done with in microseconds, and no
-list of such words has to be kept in step with the patterns by hand.
+The engine derives the literal words that each pattern needs, searches for all of them at once and
+tries only the patterns whose words occur. So most texts take microseconds, and no list of such
+words has to be maintained next to the patterns.
 """
 
 import re
@@ -12,20 +12,20 @@ from typing import Any
 
 import re2
 
-#: The engine cannot look around; a pattern that does not do so finds the same and more.
+#: The engine has no lookaround; a pattern without it matches the same and more.
 _LOOKAROUND = re.compile(r"\(\?<?[=!](?:[^()\[\]\\]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
-#: "At most so many" makes the engine count, which takes it tables of many times the size. The first
-#: group is what only looks so: a sign of its own, or what stands in brackets.
+#: Bounded repetition makes the engine count, which multiplies the size of its tables. The first
+#: group is what only looks like one: an escaped character, or a character class.
 _AT_MOST = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\{([01]),\d+\}")
 
 
 def lines_with(pattern: Any, text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and text of each line in which a match of a `re2` pattern begins.
+    """Yield number and text of each line in which a match of a `re2` pattern begins.
 
-    One search goes over the whole text, which is many times faster than one for each line. A match
-    that goes on in the next line counts, so whoever minds checks the line itself.
+    One search over the whole text is many times faster than one per line. A match may continue on
+    the next line, so callers that mind must check the line itself.
     """
-    raw = text.encode(errors="replace")  # strings of code may hold half a character
+    raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
     number, next_line = 1, 0
     while next_line < len(raw) and (found := pattern.search(raw, next_line)):
         start = raw.rfind(b"\n", next_line, found.start()) + 1 or next_line
@@ -37,18 +37,18 @@ def lines_with(pattern: Any, text: str) -> Iterator[tuple[int, str]]:
 
 
 class PatternSet:
-    """Patterns of `re2`; each is known by its place in the order they were given in.
+    """Patterns of `re2`, each identified by its position in the given order.
 
-    Each group gets a filter of its own. The filter's automaton remembers which words it has met,
-    so with too many of them together it runs out of room and starts again and again: words in
-    English and in seven other languages take a third of the time in two groups.
+    Each group has its own filter. A filter's automaton caches the words it has met, so with too
+    many words it runs out of space and restarts again and again: words in English and in seven
+    other languages take a third of the time in two groups.
     """
 
     def __init__(self, *groups: Iterable[str]) -> None:
-        #: Each filter with the place of its first pattern.
+        #: Each filter with the position of its first pattern.
         self._filters: list[tuple[int, Any]] = []
         self._texts: list[str] = []
-        #: What the filters have compiled already, and what was needed beside that.
+        #: Patterns that the filters have compiled, and those needed in addition.
         self._compiled: dict[int, Any] = {}
         for group in groups:
             self._add(group)
@@ -65,16 +65,16 @@ class PatternSet:
         self._filters.append((first, together))
 
     def may_find(self, text: str, only: AbstractSet[int]) -> bool:
-        """Say quickly whether any words that some patterns cannot do without are in a text."""
-        raw = text.encode(errors="replace")  # strings of code may hold half a character
+        """Tell quickly whether a text contains words that some pattern needs."""
+        raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
         return not only.isdisjoint(self._places_in(raw, is_potential=True))
 
     def finds(
         self, text: str, only: AbstractSet[int] | None = None
     ) -> Iterator[tuple[int, int, int]]:
-        """Yield the pattern, the start and the end of all that is found, pattern by pattern."""
+        """Yield pattern, start and end of all matches, pattern by pattern."""
         raw = text.encode()
-        # Without other characters, places in the bytes are places in the text.
+        # In ASCII text, byte positions are text positions.
         hay = raw if len(raw) == len(text) else text
         for place in self._places_in(raw, is_potential=only is not None):
             if only is not None and place not in only:
@@ -90,18 +90,18 @@ class PatternSet:
         ]
 
     def _pattern(self, place: int) -> Any:
-        if place not in self._compiled:  # most are found in no text and never needed
+        if place not in self._compiled:  # most match no text and are never needed
             self._compiled[place] = re2.compile(self._texts[place])
         return self._compiled[place]
 
 
 def _loosened(pattern: str) -> str:
-    """Return a pattern that is found wherever the given one is, and is much cheaper to look for."""
+    """Return a pattern that matches wherever the given one does, and is much cheaper to search."""
     return _AT_MOST.sub(lambda bound: bound[1] or ("*" if bound[2] == "0" else "+"), pattern)
 
 
 class Precheck:
-    """Says in one pass which patterns of `re` a text cannot hold, so that they need no try."""
+    """Tells in one pass which patterns of `re` cannot match a text and need not be tried."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._filter = re2.Filter()
@@ -110,6 +110,6 @@ class Precheck:
         self._filter.Compile()
 
     def possible_in(self, text: str) -> list[int]:
-        """Return the places of the patterns that a text may hold."""
-        raw = text.encode(errors="replace")  # strings of code may hold half a character
+        """Return the positions of the patterns that may match a text."""
+        raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
         return self._filter.Match(raw, potential=True) or []

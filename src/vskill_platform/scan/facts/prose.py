@@ -1,4 +1,4 @@
-"""What a text tells its reader to do, by the words it uses."""
+"""Find instructions in prose: what a text tells its reader to do, by its wording."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ from vskill_platform.scan.facts.words_in_code import words_in_code
 
 
 class _Lexicon(NamedTuple):
-    """What is looked for: acts, and the patterns that say each."""
+    """Acts, and the patterns that express each."""
 
     acts: list[Act]
     patterns: PatternSet
@@ -42,7 +42,7 @@ def _lexicon() -> _Lexicon:
 
 
 def _joined(patterns: list[str]) -> Iterator[str]:
-    """Put patterns together into one; long ones stay apart, for the engine's memory is small."""
+    """Combine patterns into one; long ones stay separate, because the engine's memory is small."""
     short = [pattern for pattern in patterns if "<secret>" not in pattern]
     if short:
         yield "|".join(short)
@@ -54,12 +54,12 @@ def _places_of(acts: frozenset[Act]) -> frozenset[int]:
     return frozenset(place for place, act in enumerate(_lexicon().acts) if act in acts)
 
 
-#: A letter or digit of any script; what the engine calls a word is Latin.
+#: A letter or digit of any script; the engine's word characters are Latin only.
 _LETTER = r"[\pL\pN_]"
 
 
 def _of_other_languages(common: dict[str, str]) -> Iterator[tuple[Act, str]]:
-    """Yield each pattern by itself: in one, they take the engine more memory than it has."""
+    """Yield each pattern separately: combined, they would exceed the engine's memory."""
     tables = load_data("languages.toml")
     languages = tables["words"].values()
     for name, table in tables.items():
@@ -76,7 +76,7 @@ def _expand(pattern: str, words: dict[str, str]) -> str:
     return pattern
 
 
-#: "Never bypass …" says the opposite of "bypass …"; a negation anywhere else changes nothing.
+#: "Never bypass …" is the opposite of "bypass …"; a negation elsewhere changes nothing.
 _NEGATED = re2.compile(
     r"(?i)(?:\b(?:never|not|cannot|avoid|refuse to|don't|doesn't|won't|can't|n't)\s+(?:ever\s+)?)$"
 )
@@ -87,7 +87,7 @@ _NEGATABLE = frozenset(
         Act.TELL_ASK_SECRET, Act.TELL_WIPE, Act.TELL_SHELL, Act.TELL_PAY, Act.TELL_RUN,
     }
 )  # fmt: skip
-#: "Never silently fall back" asks for the opposite of hiding.
+#: "Never silently fall back" is the opposite of hiding.
 _HIDDEN_WAY = re.compile(r"\w+ly\b")
 #: "Do not tell users to run it" is about what users do, not about what they know.
 _FOR_USERS = re.compile(
@@ -112,13 +112,13 @@ _ARTEFACT = re.compile(
 )
 _LINK = re.compile(r"https?://[^\s)\]\"'`<>]+")
 _BLANK = re.compile(r"\s*")
-#: How often the same is counted in one line: some rules need it twice, none more often.
+#: How often the same act counts in one line: some rules need it twice, none more often.
 _MAX_IN_A_LINE = 3
-#: Images and scripts are read with their marks.
+#: Images and scripts are read with their markup.
 _MARKED = frozenset({Act.TELL_IMAGE, Act.TELL_PLANT})
 
 
-#: What words inside of code can tell an agent that reads it; the rest is said by the code itself.
+#: Acts that words inside code can express to an agent; the rest is found in the code itself.
 TOLD_BY_CODE = frozenset(
     {
         Act.TELL_OVERRIDE,
@@ -135,7 +135,7 @@ TOLD_BY_CODE = frozenset(
 
 
 class _Text(Protocol):
-    """A text whose views lead back to its lines."""
+    """A text whose views map back to its lines."""
 
     def line_at(self, view: View, position: int) -> int: ...
 
@@ -143,7 +143,7 @@ class _Text(Protocol):
 
 
 def read_prose(part: Paragraphs) -> list[Fact]:
-    """Return what paragraphs tell their reader, also in other spellings."""
+    """Return what paragraphs tell their reader, in other spellings, too."""
     facts = _read_as_spelled(part)
     for text in other_spellings(part.text):
         known = {(fact.act, fact.line, fact.host) for fact in facts}
@@ -168,17 +168,15 @@ def _read_as_spelled(part: Paragraphs) -> list[Fact]:
 
 
 def read_words_in_code(text: str, first_line: int, only: frozenset[Act]) -> list[Fact]:
-    """Return what comments and strings inside of code tell their reader, by some acts."""
-    if not _lexicon().patterns.may_find(
-        text, _places_of(only)
-    ):  # nor could it once comments are joined
+    """Return what comments and strings in code tell their reader, limited to some acts."""
+    if not _lexicon().patterns.may_find(text, _places_of(only)):  # nor after joining comments
         return []
     code = CodeWords(text, first_line)
     return _facts_at(code, code.view, _find(code.view.text, only))
 
 
 def read_told_in_code(text: str, first_line: int) -> list[Fact]:
-    """Return what comments, docstrings and printed strings tell whoever reads them."""
+    """Return what comments, docstrings and printed strings tell their reader."""
     if not _lexicon().patterns.may_find(text, _places_of(frozenset(_lexicon().acts))):
         return []
     words = words_in_code(text)
@@ -186,7 +184,7 @@ def read_told_in_code(text: str, first_line: int) -> list[Fact]:
 
 
 def not_said_again(told: list[Fact], shown: list[Fact]) -> list[Fact]:
-    """Leave out what was read as shown words already: a rule may count how often it is said."""
+    """Drop what was already found in the rendered words: a rule may count occurrences."""
     known = {(fact.act, fact.line) for fact in shown}
     return [fact for fact in told if (fact.act, fact.line) not in known]
 
@@ -202,10 +200,10 @@ def _find(text: str, only: frozenset[Act] | None) -> list[tuple[Act, int, int]]:
 
 
 def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> list[Fact]:
-    """Make facts of places in a view; a line that says the same again and again is cut short.
+    """Make facts of matches in a view, with a limit on repetitions per line.
 
-    A decoy must not stand for what follows it on its line, so facts are told apart by the hosts
-    they name and by whether they only speak about something.
+    A decoy must not replace what follows it on its line, so facts also differ by the hosts they
+    name and by whether they are only mentioned.
     """
     known: dict[tuple[Act, int, str | None, bool], Fact] = {}
     counts: Counter[tuple[Act, int]] = Counter()
@@ -227,7 +225,7 @@ def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> li
 
 
 def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:
-    """Tell that what stands around the words turns their meaning round."""
+    """Tell whether the context reverses the meaning of the words."""
     if act is Act.TELL_CONCEAL:
         if _FOR_USERS.match(text, end):
             return True
@@ -251,13 +249,13 @@ def _fact(act: Act, number: int, host: str | None, lines: str, *, is_mentioned: 
 
 
 def _least_trusted(hosts: list[str]) -> str | None:
-    """Return the first host that nobody vouches for, or else the first one."""
+    """Return the first untrusted host, or else the first host."""
     doubtful = (host for host in hosts if classify_host(host) not in VOUCHED_FOR)
     return next(doubtful, hosts[0] if hosts else None)
 
 
 def _downloads(part: Paragraphs) -> list[Fact]:
-    """Return the links of paragraphs that tell to get something from them."""
+    """Return the links in paragraphs that tell the reader to download something."""
     view = part.shown
     if "http" not in view.text:
         return []

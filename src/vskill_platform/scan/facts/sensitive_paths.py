@@ -1,4 +1,4 @@
-"""Places on a machine that a skill has no business with: secrets, start-up, the agent's own."""
+"""Recognise sensitive paths: secrets, start-up files, the agent's own files."""
 
 import re
 from enum import StrEnum
@@ -37,24 +37,24 @@ _DATA = load_data("places.toml")
 _SECRETS = tuple((Secret[name], "|".join(found)) for name, found in _DATA["secrets"].items())
 _SENSITIVE = tuple((Sensitive[name], "|".join(found)) for name, found in _DATA["sensitive"].items())
 _PRECHECK = Precheck(pattern for _, pattern in _SECRETS)
-#: Memory files are no secret by themselves, so a text may speak of them.
+#: Memory files are not secret by themselves, so a text may mention them.
 _SPOKEN_OF = tuple(pattern for kind, pattern in _SECRETS if kind is not Secret.MEMORY)
 _ANY_SECRET = "(?m)" + "|".join(f"(?:{pattern})" for pattern in _SPOKEN_OF)
 
 
 def secret_in(text: str) -> Secret | None:
-    """Return which kind of secret a path or command speaks of."""
+    """Return the kind of secret that a path or command names."""
     possible = (_SECRETS[place] for place in _PRECHECK.possible_in(text))
     return next((kind for kind, pattern in possible if _compiled(pattern).search(text)), None)
 
 
 def secrets_in(text: str) -> list[int]:
-    """Return where in a longer text places of secrets are named."""
+    """Return where in a longer text paths of secrets are named."""
     if not may_name_secrets(text):
         return []
     found, start = [], 0
     pattern = _compiled(_ANY_SECRET)
-    for line in text.split("\n"):  # most lines name none, and looking closer takes long
+    for line in text.split("\n"):  # most lines name none, and the exact search is slow
         if may_name_secrets(line):
             found += [start + at.start() for at in pattern.finditer(line)]
         start += len(line) + 1
@@ -62,22 +62,22 @@ def secrets_in(text: str) -> list[int]:
 
 
 def may_name_secrets(text: str) -> bool:
-    """Say quickly whether looking closer could find anything."""
+    """Tell quickly whether the exact search could find anything."""
     possible = _PRECHECK.possible_in(text)
     return any(_SECRETS[place][0] is not Secret.MEMORY for place in possible)
 
 
 def without_query(url: str) -> str:
-    """Cut off what a URL hands to its host: an address in there is a test input, not read here."""
+    """Cut off the query of a URL: a path in it is a test input, not read here."""
     return url.partition("?")[0]
 
 
 def sensitive_place_in(text: str) -> Sensitive | None:
-    """Return why writing to the path that *text* names would matter."""
+    """Return why writing to the path in *text* would matter."""
     return next((kind for kind, pattern in _SENSITIVE if _compiled(pattern).search(text)), None)
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile what is needed: most places are never spoken of."""
+    """Compile on demand: most paths never occur."""
     return re.compile(pattern)

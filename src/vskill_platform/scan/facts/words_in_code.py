@@ -1,7 +1,7 @@
-"""The words that an agent reads in code: comments, docstrings, and strings that are printed.
+"""Extract the words in code that an agent reads: comments, docstrings, printed strings.
 
-An agent opens the scripts of a skill and sees what they print, so an order in there reaches it as
-well as one in the instructions. Strings that are only compared or searched for are not included.
+An agent opens the scripts of a skill and sees their output, so an instruction in them reaches it
+like one in SKILL.md. Strings that are only compared or searched for are not included.
 """
 
 import re
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 _MAX_PIECES = 5_000
-#: As far as the end of a piece is looked for; so the time grows with the length of the code only.
+#: How far the end of a piece is searched, so that the time stays linear in the length of the code.
 _MAX_PIECE = 20_000
-#: How many pieces may begin and have no end before no more ends are looked for.
+#: How many pieces may start without an end before no more ends are searched.
 _MAX_OPEN = 200
-#: Calls that show a string to whoever runs the program, and names that hold a text for a reader.
+#: Calls that show a string to the user of the program, and names of texts for a reader.
 _SHOWN = (
     r"(?:\b(?:print\w{0,9}|puts|echo|say|die|exit|abort|warn\w{0,6}|write\w{0,9}|send\w{0,9}|fail|"
     r"raise\s{1,4}\w{1,40}|throw\s{1,4}new\s{1,4}\w{1,40}|Write-(?:Host|Output|Warning|Error)|"
@@ -32,13 +32,13 @@ _OPENING = re.compile(
 _STRINGS = {
     quote: re.compile(rf"((?:[^{quote}\\\n]|\\.){{12,4000}}){quote}") for quote in ('"', "'", "`")
 }
-#: What a line of a block comment starts with.
+#: Prefixes of a line in a block comment.
 _STAR = re.compile(r"^[ \t]*\*+(?!\w)[ \t]?", re.MULTILINE)
 _ESCAPED_END = re.compile(r"\\[nrt]")
 
 
 def words_in_code(code: str) -> str:
-    """Return the words in *code*, each on the line that it has there; all other lines are empty."""
+    """Return the words in *code*, each on its own line of the code; all other lines are empty."""
     lines = [""] * (code.count("\n") + 1)
     at, number = 0, 0
     for start, words in islice(_pieces(code), _MAX_PIECES):
@@ -50,7 +50,7 @@ def words_in_code(code: str) -> str:
 
 
 def _pieces(code: str) -> Iterator[tuple[int, str]]:
-    """Yield where each piece of words starts, and the words."""
+    """Yield the start of each piece of words, and the words."""
     at, left = 0, _MAX_OPEN
     while found := _OPENING.search(code, at):
         at = found.end()

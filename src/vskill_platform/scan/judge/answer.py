@@ -1,4 +1,4 @@
-"""The judge's answer: its schema, and whether the places that it names exist."""
+"""Parse and validate the judge's answer: its schema, and that the cited places exist."""
 
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     reasons: Annotated[tuple[CitedReason, ...], msgspec.Meta(max_length=_MAX_REASONS)]
 
 
-#: The same for the endpoint, in the part of JSON schema that every one of them knows.
+#: The same for the endpoint, in the subset of JSON schema that all endpoints support.
 ANSWER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -64,7 +64,7 @@ class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_answer(content: str, evidence: Evidence, *, call: str) -> CheckedAnswer:
-    """Take the answer for what it says, or refuse it whole: half an answer is none."""
+    """Parse the answer completely or reject it: half an answer is none."""
     try:
         answer = msgspec.json.decode(_unwrapped(content), type=Answer)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
@@ -83,7 +83,7 @@ def read_answer(content: str, evidence: Evidence, *, call: str) -> CheckedAnswer
 
 
 def _unwrapped(content: str) -> str:
-    """Take off the code fence that some models put around whatever they write."""
+    """Remove the code fence that some models put around their answer."""
     text = content.strip()
     if text.startswith("```") and text.endswith("```"):
         return text.removeprefix("```").removeprefix("json").removesuffix("```")
@@ -91,7 +91,7 @@ def _unwrapped(content: str) -> str:
 
 
 def _located(reason: CitedReason, evidence: Evidence) -> Reason:
-    """Find the place that a reason names; a judge that names none that exists has made it up."""
+    """Find the place that a reason cites; a reason without an existing place is made up."""
     claim = shorten(clean(reason.claim))
     if reason.span is not None:
         span = next((span for span in evidence.spans if span.id == reason.span), None)

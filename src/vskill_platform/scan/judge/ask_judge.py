@@ -1,4 +1,4 @@
-"""Asking the judge about one skill: question, exchange, answer, price."""
+"""Ask the judge about one skill: build the question, send it, parse the answer, price it."""
 
 from datetime import datetime
 from pathlib import Path
@@ -23,13 +23,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare_question(folder: Path, *, max_chars: int, slots: CapacityLimiter) -> Question:
-    """Read the skill, in a process that can be killed, and put the question about it."""
+    """Read the skill in a killable process and build the question about it."""
     evidence = await read_skill(gather_evidence, folder, max_chars, slots=slots)
     return Question(evidence=evidence, prompt=build_prompt(evidence))
 
 
 async def ask_judge(endpoint: Endpoint, question: Question, *, now: datetime) -> Judgement:
-    """Return what the judge says; silence or nonsense is an error, never a verdict."""
+    """Return the judgement; a missing or malformed answer is an error, never a verdict."""
     stopwatch = Stopwatch()
     completion = await exchange(endpoint, question.prompt, now=now)
     try:
@@ -55,7 +55,7 @@ async def ask_judge(endpoint: Endpoint, question: Question, *, now: datetime) ->
 
 
 def _tokens(endpoint: Endpoint, prompt: Prompt, completion: Completion) -> tuple[int, int]:
-    """Return what the endpoint counted; for one that does not count, guess high."""
+    """Return the tokens that the endpoint counted; if it does not count, estimate high."""
     if completion.usage:
         return completion.usage.prompt_tokens, completion.usage.completion_tokens
     return prompt.estimated_tokens, endpoint.most_tokens(prompt) - prompt.estimated_tokens

@@ -1,7 +1,7 @@
-"""What follows from a judgement. A judge that is fooled must never be worse than none.
+"""Combine a judgement with the findings of tier 1: a fooled judge must never be worse than none.
 
-Its reasons become findings beside those of tier 1, and the verdict follows from all of them as
-always: by the gravest. So it can add weight and, unless the operator allows more, take none away.
+Its reasons become findings next to those of tier 1, and the verdict follows from all of them as
+usual: by the most severe. So it can add weight but, unless the operator allows it, remove none.
 """
 
 import hashlib
@@ -12,12 +12,12 @@ import msgspec
 from vskill_platform.model.judgement import Judgement, Opinion, Reason
 from vskill_platform.model.verdict import Finding, FindingKind, Severity
 
-#: Who is less sure of a rejection leaves it to a person.
+#: Below this confidence a rejection becomes a review.
 SURE = 0.8
-#: Who is less sure of a publication has doubts.
+#: Below this confidence an approval counts as doubtful.
 UNSURE = 0.5
-#: What the judge may lower by one step, where the operator lets it: dangerous whoever wrote it, and
-#: middling. Never what speaks of deceit, nor what neither tier 1 nor the judge could read.
+#: What the judge may lower by one step, if the operator allows it: risky and of medium severity.
+#: Never deception, nor files that neither tier 1 nor the judge could read.
 _LOWERABLE = (FindingKind.RISKY, Severity.MEDIUM)
 _SAFE = frozenset({Severity.LOW, Severity.INFO})
 
@@ -25,7 +25,7 @@ _SAFE = frozenset({Severity.LOW, Severity.INFO})
 def combine(
     findings: Iterable[Finding], judgement: Judgement, *, may_lower: bool
 ) -> tuple[Finding, ...]:
-    """Return all findings, those of tier 1 and those of the judge."""
+    """Return all findings: those of tier 1 and those of the judge."""
     known = tuple(findings)
     added = (*_reproaches(judgement), *_gaps(judgement))
     if may_lower and not added and judgement.confidence >= SURE and _is_lowerable(known):
@@ -92,7 +92,7 @@ def _doubt(claim: str, judgement: Judgement, reason: Reason | None = None) -> Fi
 
 
 def _fingerprint(rule: str, reason: Reason) -> str:
-    """Name the place and what stands there; a judge finds new words for the same each time."""
+    """Identify the place and its text; a judge words the same finding differently each time."""
     return hashlib.sha256(f"{rule}\0{reason.file}\0{reason.quote}".encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Where the judge is and what may be asked of it, from the settings."""
+"""The judge's endpoint and its limits, from the settings."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from vskill_platform.scan.judge.answer import ANSWER_SCHEMA
 from vskill_platform.scan.judge.prompt import Prompt
 from vskill_platform.settings import Secret, Settings, judge_options
 
-#: Under these names a request says how long the answer may be.
+#: Request fields that limit the length of the answer.
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _MAX_TOKENS_OUT = 4000
 _STRUCTURED = {
@@ -28,7 +28,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     price_out: float
 
     def request(self, prompt: Prompt) -> dict[str, Any]:
-        """Return the body of the request; an option that is null takes a field out."""
+        """Return the request body; an option that is null removes a field."""
         body = {
             "model": self.model,
             "messages": [
@@ -41,7 +41,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return {name: value for name, value in body.items() if value is not None}
 
     def most_tokens(self, prompt: Prompt) -> int:
-        """Say how many tokens a question may use, its answer included."""
+        """Return the maximum of tokens for a question and its answer."""
         limits = [self.options.get(name) for name in _LIMITS]
         longest = next((limit for limit in limits if isinstance(limit, int)), _MAX_TOKENS_OUT)
         return prompt.estimated_tokens + longest
@@ -51,7 +51,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def endpoint_of(settings: Settings) -> Endpoint | None:
-    """Return the judge that the operator has set up, or None."""
+    """Return the configured judge, or None."""
     if not settings.judge_url:
         return None
     return Endpoint(

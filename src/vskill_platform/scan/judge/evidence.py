@@ -1,4 +1,4 @@
-"""What the judge is shown of a skill: facts, each with an id, and the texts, line by line."""
+"""Select what the judge is shown of a skill: facts with ids, and texts line by line."""
 
 import re
 import unicodedata
@@ -19,20 +19,20 @@ from vskill_platform.scan.rules.match_rules import apply_rules
 from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_skill import facts_of, is_about_security, open_files
 
-#: Facts, capabilities and names help to find a place; the texts themselves are what is judged.
+#: Facts, capabilities and names help to find a place; the texts themselves are judged.
 _SHARE_OF_FACTS, _SHARE_OF_CAPABILITIES, _SHARE_OF_NAMES = 0.25, 0.1, 0.05
 _MAX_FACTS = 300
-#: What stands before a line (its number and a bar), around a fact, and above a file.
+#: Overhead of a line (its number and a bar), of a fact, and of a file.
 _MARGIN, _FRAME, _HEADING = 8, 80, 64
-#: What is in a file that nobody could read.
+#: Acts of files that could not be read.
 _UNREAD = frozenset({Act.OPAQUE, Act.EXECUTABLE, Act.ENCODED, Act.HIDDEN})
 #: Data of an unknown kind that nothing runs.
 _HARMLESS = "unknown"
 _ROLES = {role: place for place, role in enumerate(Role)}
 _NOT_PLAIN = re.compile(r"[^\t\x20-\x7e]")
-#: Control, format, surrogate, private and unassigned characters, and ends of line that are none.
+#: Control, format, surrogate, private and unassigned characters, and unusual line ends.
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-#: Variation selectors that no emoji needs: text can be smuggled in them.
+#: Variation selectors that no emoji needs: they can smuggle text.
 _SELECTORS = range(0xE0100, 0xE01F0)
 
 
@@ -40,7 +40,7 @@ Item = TypeVar("Item")
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """One fact at one place; what the scanner thinks of it is not told."""
+    """One fact at one place, without the scanner's opinion of it."""
 
     id: str
     path: str
@@ -62,7 +62,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[Span, ...]
     files: tuple[ShownFile, ...]
     capabilities: Capabilities
-    #: Files of which nothing is shown, because they are no text or do not fit.
+    #: Files that are not shown at all, because they are not text or do not fit.
     left_out: tuple[str, ...] = ()
     #: Files that the agent would obey or run and that are not shown in full.
     unseen: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gather_evidence(folder: Path, max_chars: int) -> Evidence:
-    """Choose what to show: what is obeyed first, then what is run, then what is read."""
+    """Choose what to show: first what is obeyed, then what is run, then what is read."""
     own = mark_run_files(read_skill_files(folder))
     opened = open_files(own)
     files = sorted(opened.files, key=lambda file: _ROLES[file.role])
@@ -112,7 +112,7 @@ def gather_evidence(folder: Path, max_chars: int) -> Evidence:
 
 
 def _unread_paths(facts: list[Placed]) -> frozenset[str]:
-    """Name the files that tier 1 could not read, archives that could not be opened among them."""
+    """Return the files that tier 1 could not read, including archives that could not be opened."""
     return frozenset(
         one.path
         for one in facts
@@ -122,16 +122,16 @@ def _unread_paths(facts: list[Placed]) -> frozenset[str]:
 
 
 def _is_unseen(file: ScanFile, shown: ShownFile | None) -> bool:
-    """Tell that an agent would obey or run something of a file that the judge is not shown."""
+    """Tell whether an agent would obey or run part of a file that the judge is not shown."""
     if shown is None:
         return file.is_run
     return shown.is_cut and _is_obeyed(file)
 
 
 def _most_needed_first(facts: list[Placed], files: list[ScanFile]) -> list[Placed]:
-    """Put first what tier 1 could not read, then what it counts for less because of its place.
+    """Put first what tier 1 could not read, then what it lowered because of its place.
 
-    Nobody else looks at these again, so they must not be cut off behind a flood of others.
+    Nothing else checks these again, so a flood of other facts must not push them out.
     """
     unread = [one for one in facts if one.fact.act in _UNREAD]
     is_shown = is_about_security(files)
@@ -142,7 +142,7 @@ def _most_needed_first(facts: list[Placed], files: list[ScanFile]) -> list[Place
 
 
 def clean(text: str) -> str:
-    """Spell out what a reader would not see: nothing reaches the judge that a person cannot see."""
+    """Escape invisible characters: the judge sees nothing that a person cannot see."""
     return _NOT_PLAIN.sub(_spell, text)
 
 
@@ -153,7 +153,7 @@ def _spell(found: re.Match[str]) -> str:
 
 
 def _capabilities(facts: list[Placed], room: int) -> Capabilities:
-    """Take of each kind as much as fits into its share."""
+    """Take as many of each kind as fit into its share."""
     found = list_capabilities(facts)
     share = room // max(len(found), 1)
     return {kind: tuple(_fitting(map(clean, values), len, share)) for kind, values in found.items()}
@@ -164,7 +164,7 @@ def _size_of_all(capabilities: Capabilities) -> int:
 
 
 def _fitting(items: Iterable[Item], size: Callable[[Item], int], room: int) -> Iterator[Item]:
-    """Yield items from the first on, until the next one does not fit."""
+    """Yield items until the next one does not fit."""
     for item in items:
         room -= size(item)
         if room < 0:
@@ -196,10 +196,10 @@ def _key(placed: Placed) -> tuple[str, int, Role, str, str, str]:
 
 
 def _show(file: ScanFile, room: int) -> ShownFile:
-    """Show as many lines as there is room for; the last may be shown in part."""
+    """Show as many lines as fit; the last one may be cut."""
     lines: list[str] = []
     is_cut = file.is_cut
-    for raw in redact(file.text).split("\n"):  # a key that was left in is nothing for others
+    for raw in redact(file.text).split("\n"):  # a leaked key must not be passed on
         room -= _MARGIN
         if room <= 0:
             is_cut = True
@@ -219,6 +219,6 @@ def _is_text(file: ScanFile) -> bool:
 
 
 def _is_obeyed(file: ScanFile) -> bool:
-    """Tell whether an agent would obey, run or be sent to read it."""
+    """Tell whether an agent would obey it, run it or be told to read it."""
     is_read = file.role is Role.REFERENCE and is_prose(file.path)
     return is_read or file.role in {Role.INSTRUCTION, Role.SCRIPT}

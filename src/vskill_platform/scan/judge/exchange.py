@@ -1,7 +1,7 @@
-"""One question over HTTP to an OpenAI-compatible endpoint, and the envelope of its answer.
+"""Send one question to an OpenAI-compatible endpoint and parse the response envelope.
 
-Neither the key nor anything that the endpoint says about itself gets into an error: endpoints are
-known to repeat a wrong key in their complaint about it.
+Neither the key nor anything that the endpoint says gets into an error: some endpoints repeat a
+wrong key in their error message.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from vskill_platform.errors import JudgeFailed
 from vskill_platform.scan.judge.endpoint import Endpoint
 from vskill_platform.scan.judge.prompt import Prompt
 
-#: An answer is a page of text at the most.
+#: An answer is one page of text at most.
 MAX_ANSWER_BYTES = 1024 * 1024
-#: Who asks to be left alone for longer is asked again nevertheless, before recovery looks.
+#: An endpoint that asks for a longer wait is retried earlier, before recovery takes over.
 MAX_RETRY_AFTER = timedelta(minutes=4)
 _TOKENS = msgspec.Meta(ge=0, le=100_000_000)
 
@@ -41,7 +41,7 @@ class _Usage(msgspec.Struct, frozen=True):
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """What the endpoint sends; fields that we do not need are ignored."""
+    """The endpoint's response; fields that we do not need are ignored."""
 
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
     usage: _Usage | None = None
@@ -65,7 +65,7 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 async def exchange(endpoint: Endpoint, prompt: Prompt, *, now: datetime) -> Completion:
-    """Send the question and return the answer in its envelope, within the judge's deadline."""
+    """Send the question and return the response, within the judge's deadline."""
     seconds = endpoint.deadline.total_seconds()
     try:
         async with asyncio.timeout(seconds):
@@ -92,7 +92,7 @@ async def _post(endpoint: Endpoint, prompt: Prompt, now: datetime) -> bytes:
     headers = {"accept-encoding": "identity", "content-type": "application/json"}
     if key := endpoint.key.reveal():
         headers["authorization"] = f"Bearer {key}"
-    # No redirects, which could carry the key elsewhere; no proxy or .netrc from the environment.
+    # No redirects, which could send the key elsewhere; no proxy or .netrc from the environment.
     async with (
         httpx2.AsyncClient(
             verify=_tls(), timeout=None, follow_redirects=False, trust_env=False
@@ -116,7 +116,7 @@ async def _post(endpoint: Endpoint, prompt: Prompt, now: datetime) -> bytes:
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Read the system's certificates once: it takes longer than a short question."""
+    """Load the system's certificates once: that takes longer than a short question."""
     return httpx2.create_ssl_context(trust_env=False)
 
 

@@ -1,4 +1,4 @@
-"""The question to the judge: our words first, then the skill, fenced as hostile data."""
+"""Build the judge's prompt: our instructions first, then the skill, fenced as hostile data."""
 
 import hashlib
 import json
@@ -11,18 +11,18 @@ import msgspec
 from vskill_platform.scan.judge.evidence import Evidence, ShownFile, Span
 
 _TEMPLATE = files("vskill_platform.scan").joinpath("judge", "prompt.md").read_text("utf-8")
-#: Raised when evidence is shown in another way; new words are noticed by themselves.
+#: Increase when evidence is shown differently; changed wording is detected automatically.
 _LAYOUT = 1
 PROMPT_VERSION = f"{_LAYOUT}-{hashlib.sha256(_TEMPLATE.encode()).hexdigest()[:8]}"
 _FENCE_BYTES = 12
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    #: Made for this call alone; the answer must repeat it.
+    #: Unique to this call; the answer must repeat it.
     fence: str
-    #: What we say.
+    #: Our instructions.
     system: str
-    #: What the skill says.
+    #: The skill's content.
     user: str
 
     @property
@@ -31,12 +31,12 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def estimated_tokens(self) -> int:
-        """Guess high: three bytes of text are seldom more than one token."""
+        """Estimate high: three bytes of text are seldom more than one token."""
         return (len(self.system.encode()) + len(self.user.encode())) // 3
 
 
 def build_prompt(evidence: Evidence, *, random: Callable[[int], str] = secrets.token_hex) -> Prompt:
-    """Put the question; what the scanner or anybody else thinks of the skill is not in it."""
+    """Build the question; it contains no opinion of the scanner or anybody else about the skill."""
     fence = _new_fence(evidence, random)
     return Prompt(
         fence=fence,
@@ -80,5 +80,5 @@ def _numbered(file: ShownFile) -> Iterator[str]:
 
 
 def _quoted(value: object) -> str:
-    """Write names as JSON does, so that none can step out of its line."""
+    """Write names as JSON strings, so that none can leave its line."""
     return json.dumps(value, ensure_ascii=False)

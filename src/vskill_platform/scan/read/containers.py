@@ -1,4 +1,4 @@
-"""Containers opened in memory, within bounds: what is in them, or why that cannot be known."""
+"""Open archives in memory, within limits, and report why one cannot be read."""
 
 import bz2
 import gzip
@@ -17,31 +17,31 @@ from vskill_platform.base.bounded_tar import bounded_headers
 from vskill_platform.scan.read.magic import FileType, file_type
 
 MAX_MEMBERS = 2_000
-#: What may come out of all containers of a skill together.
+#: Limit for the unpacked bytes of all containers of a skill together.
 MAX_UNPACKED_BYTES = 20 * 1024 * 1024
-#: How many bytes may come out for each that went in; below the other number any ratio will do.
+#: Largest compression ratio; below the second number any ratio is fine.
 MAX_RATIO = 100
 HARMLESS_BYTES = 1024 * 1024
-#: An archive in an archive in an archive; nobody else goes deeper.
+#: An archive in an archive in an archive; nobody nests deeper.
 MAX_DEPTH = 3
-#: A stream that needs more memory to be read is made for that.
+#: A stream that needs more memory to be unpacked was made for that.
 _MAX_WINDOW_BYTES = 64 * 1024 * 1024
 
-#: For long names and other metadata about a member; no archive needs more.
+#: Long names and other metadata of a member; no archive needs more.
 _MAX_HEADER_BYTES = 8 * 1024
-#: What the readers raise when a container is not what it says; hostile headers nest, too.
+#: Errors of the readers if a container is malformed; hostile headers nest, too.
 _UNREADABLE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError,
     NotImplementedError, RuntimeError, ValueError, LookupError, OverflowError, MemoryError,
 )  # fmt: skip
-#: What a name ends with while its content is compressed, and what without that.
+#: Suffixes of compressed content, and the suffix without the compression.
 _SUFFIXES = {
     ".gz": "", ".tgz": ".tar", ".bz2": "", ".tbz2": ".tar", ".xz": "", ".txz": ".tar",
 }  # fmt: skip
 
 
-class Sealed(Exception):
-    """A container that cannot be read to its end; *detail* is the word that rules look for."""
+class UnreadableArchive(Exception):
+    """A container that cannot be read to its end; *detail* is the word that rules match."""
 
     def __init__(self, text: str, detail: str) -> None:
         super().__init__(text)
@@ -51,43 +51,43 @@ class Sealed(Exception):
 class Member(msgspec.Struct, frozen=True):
     name: str
     raw: bytes = b""
-    #: Why it is not to be trusted or could not be read, and the word for it; empty if all is well.
+    #: Why it is suspicious or unreadable, and the word for it; empty if it is fine.
     flaw: str = ""
     detail: str = ""
 
 
-class Room:
-    """How much may still come out of the containers of one skill."""
+class UnpackBudget:
+    """How much may still be unpacked from the containers of one skill."""
 
     def __init__(self) -> None:
         self._members = MAX_MEMBERS
         self._bytes = MAX_UNPACKED_BYTES
 
     def take(self, content: IO[bytes], packed_bytes: int) -> bytes:
-        """Read one member whole; all that came out before counts as well."""
+        """Read one member completely; everything unpacked before counts, too."""
         most = min(self._bytes, max(packed_bytes * MAX_RATIO, HARMLESS_BYTES))
         raw = content.read(most + 1)
         self._members -= 1
         if len(raw) > most or self._members < 0:
-            raise Sealed("an archive that holds far more than can be read", "cut")
+            raise UnreadableArchive("an archive that holds far more than can be read", "cut")
         self._bytes -= len(raw)
         return raw
 
 
-def open_container(path: str, kind: FileType, raw: bytes, room: Room) -> Iterator[Member]:
-    """Yield what is in a container; raise Sealed where that ends too early."""
+def open_container(path: str, kind: FileType, raw: bytes, budget: UnpackBudget) -> Iterator[Member]:
+    """Yield the members of a container; raise UnreadableArchive if it ends too early."""
     try:
         if kind is FileType.ZIP:
-            yield from _zip_members(raw, room)
+            yield from _zip_members(raw, budget)
         elif kind is FileType.TAR:
-            yield from _tar_members(raw, room)
+            yield from _tar_members(raw, budget)
         else:
-            yield from _unpacked(path, _STREAMS[kind], raw, room)
+            yield from _unpacked(path, _STREAMS[kind], raw, budget)
     except _UNREADABLE as error:
-        raise Sealed("an archive that cannot be read", "broken") from error
+        raise UnreadableArchive("an archive that cannot be read", "broken") from error
 
 
-def _zip_members(raw: bytes, room: Room) -> Iterator[Member]:
+def _zip_members(raw: bytes, budget: UnpackBudget) -> Iterator[Member]:
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         infos = archive.infolist()
         if min((info.header_offset for info in infos), default=0):
@@ -97,50 +97,50 @@ def _zip_members(raw: bytes, room: Room) -> Iterator[Member]:
                 yield Member(info.filename, flaw="an encrypted archive", detail="encrypted")
             elif not info.is_dir():
                 with archive.open(info) as content:
-                    yield _member(info.orig_filename, room.take(content, len(raw)))
+                    yield _member(info.orig_filename, budget.take(content, len(raw)))
 
 
-def _tar_members(raw: bytes, room: Room) -> Iterator[Member]:
+def _tar_members(raw: bytes, budget: UnpackBudget) -> Iterator[Member]:
     with tarfile.open(fileobj=io.BytesIO(raw), mode="r:", tarinfo=_Header) as archive:
         for number, info in enumerate(archive):
             if number >= MAX_MEMBERS:
-                raise Sealed("an archive that holds far more than can be read", "cut")
+                raise UnreadableArchive("an archive that holds far more than can be read", "cut")
             if info.issym() or info.islnk():
                 yield _member(info.name, b"", target=info.linkname)
             elif info.isreg() and not info.issparse() and (content := archive.extractfile(info)):
-                yield _member(info.name, room.take(content, len(raw)))
+                yield _member(info.name, budget.take(content, len(raw)))
             elif not info.isdir():
                 yield Member(
                     info.name, flaw="an archive with a special file in it", detail="broken"
                 )
-        if raw[archive.offset :].strip(b"\0"):  # a broken header ends it here, but not everywhere
-            raise Sealed("an archive that goes on behind its end", "broken")
+        if raw[archive.offset :].strip(b"\0"):  # some readers continue after a broken header
+            raise UnreadableArchive("an archive that goes on behind its end", "broken")
 
 
 _Header = bounded_headers(
     _MAX_HEADER_BYTES,
-    lambda: Sealed("an archive with a header made to exhaust its reader", "broken"),
+    lambda: UnreadableArchive("an archive with a header made to exhaust its reader", "broken"),
 )
 
 
 def _unpacked(
-    path: str, stream: Callable[[bytes], IO[bytes]], raw: bytes, room: Room
+    path: str, stream: Callable[[bytes], IO[bytes]], raw: bytes, budget: UnpackBudget
 ) -> Iterator[Member]:
-    """Undo one compression; an archive below it belongs to the same container."""
+    """Undo one compression; an archive inside belongs to the same container."""
     name = PurePosixPath(path).name
     suffix = PurePosixPath(name).suffix.lower()
     if suffix in _SUFFIXES:
         name = name[: -len(suffix)] + _SUFFIXES[suffix]
     with stream(raw) as content:
-        plain = room.take(content, len(raw))
+        plain = budget.take(content, len(raw))
     if file_type(plain, name) is FileType.TAR:
-        yield from _tar_members(plain, room)
+        yield from _tar_members(plain, budget)
     else:
         yield Member(name or "content", plain)
 
 
 def _xz(raw: bytes) -> IO[bytes]:
-    """Unpack here: the file interface of lzma has no bound for memory."""
+    """Unpack directly: the file interface of lzma has no memory limit."""
     out = io.BytesIO()
     while raw:
         stream = lzma.LZMADecompressor(memlimit=_MAX_WINDOW_BYTES)
@@ -162,7 +162,7 @@ _STREAMS: dict[FileType, Callable[[bytes], IO[bytes]]] = {
 
 
 def _member(name: str, raw: bytes, *, target: str = "") -> Member:
-    """Keep what would be written outside of the folder that the container is unpacked to."""
+    """Flag members that would be written outside the target folder."""
     leads_out = next((path for path in (name, target) if _leads_out(path)), None)
     flaw = f"an archive that writes outside of itself: {leads_out}" if leads_out else ""
     return Member(name, raw, flaw=flaw, detail="broken" if flaw else "")

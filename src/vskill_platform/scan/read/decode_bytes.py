@@ -1,14 +1,14 @@
-"""The text of a file by its bytes, as interpreters and agents read it.
+"""Decode a file's bytes to text as interpreters and agents do.
 
-Where readers differ, a file has more than one reading and all of them are scanned. Such a file
-counts as one that could not be read for certain.
+Where readers differ, a file has more than one reading, and all of them are scanned. Such a file
+counts as not reliably readable.
 """
 
 import codecs
 import re
 from typing import NamedTuple
 
-#: Text in UTF-16 has a zero in every second place, or nearly; UTF-32 has three in four.
+#: UTF-16 text has a zero in (nearly) every second byte, UTF-32 in three of four.
 _SNIFF, _MOSTLY = 8192, 0.7
 _LINE_END = re.compile(r"\r\n?")
 #: How Python and Emacs are told the encoding of a file, in its first two lines.
@@ -19,7 +19,7 @@ _PLAIN = frozenset({"utf-8", "ascii", "iso8859-1", "latin-1", "cp1252", "utf-8-s
 _MASKING = frozenset(
     {"utf-7", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "hz", "unicode_escape"}
 )
-#: A file with more bytes than this share that are no UTF-8 is in another encoding.
+#: A file with a larger share of bytes that are not UTF-8 is in another encoding.
 _MAX_BROKEN_SHARE = 0.02
 _REPLACED = "\ufffd"
 _MARKS = (
@@ -28,21 +28,21 @@ _MARKS = (
 
 
 class Reading(NamedTuple):
-    """The texts that a file can be read as, the likeliest first."""
+    """The texts that a file can be decoded to, the most likely first."""
 
     texts: tuple[str, ...]
-    #: Whether nobody can say which of them a program would take.
+    #: Whether it is unclear which of them a program would use.
     is_doubtful: bool = False
 
 
 def read_bytes(raw: bytes) -> Reading:
-    """Return the text of a file, with a line feed at the end of each line."""
+    """Return the text of a file, with line feeds as line ends."""
     texts, is_doubtful = _read(raw)
     return Reading(tuple(_LINE_END.sub("\n", text) for text in dict.fromkeys(texts)), is_doubtful)
 
 
 def text_of(raw: bytes) -> str:
-    """Return the likeliest text, to be shown."""
+    """Return the most likely text, for display."""
     return read_bytes(raw).texts[0]
 
 
@@ -61,13 +61,13 @@ def _read(raw: bytes) -> tuple[list[str], bool]:
 
 
 def _read_wide(raw: bytes) -> tuple[list[str], bool]:
-    """Read a text with zeros in it: in two or four bytes a character, and as a shell does."""
+    """Read a text with zeros in it: with two or four bytes per character, and as a shell does."""
     dropped = raw.replace(b"\0", b"").decode("utf-8", errors="replace")
     encoding = _wide_encoding(raw)
     if encoding is None:
         return [dropped], True
     wide = raw.decode(encoding, errors="replace").removeprefix("\ufeff")
-    # In ASCII text both are the same, however the file goes on after its beginning.
+    # In ASCII text both are the same, whatever follows its beginning.
     is_same = wide == dropped.lstrip(_REPLACED)
     has_mark = raw.startswith(_MARKS)
     is_sure = has_mark and (is_same or _is_wide_throughout(raw, wide))
@@ -90,12 +90,12 @@ def _wide_encoding(raw: bytes) -> str | None:
 
 
 def _is_wide_throughout(raw: bytes, wide: str) -> bool:
-    """Tell that the zeros go on to the end: nothing else hangs behind."""
+    """Tell whether the zeros continue to the end, so that nothing else is appended."""
     return _REPLACED not in wide and raw.count(0) > _MOSTLY * len(raw) / 2
 
 
 def _by_cookie(raw: bytes, name: bytes) -> str | None:
-    """Decode a file as it says it is to be decoded, if that could change its meaning."""
+    """Decode a file with its declared encoding, if that could change its meaning."""
     try:
         codec = codecs.lookup(name.decode("ascii", errors="replace"))
         if codec.name in _PLAIN or (raw.isascii() and codec.name not in _MASKING):

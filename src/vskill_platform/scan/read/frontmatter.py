@@ -1,4 +1,4 @@
-"""Reading the YAML at the head of a SKILL.md: every value a text, every key with its line."""
+"""Parse the YAML frontmatter of SKILL.md: every value as text, every key with its line."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from functools import lru_cache
 import msgspec
 import yaml
 
-#: A head that is larger is not one.
+#: A larger frontmatter is not accepted as one.
 MAX_FRONTMATTER_CHARACTERS = 64 * 1024
 #: A manifest needs three levels; a deeper one is built to exhaust a parser.
 MAX_DEPTH = 12
@@ -15,9 +15,9 @@ _FENCE = "---"
 #: The line of the first key: the fence is line 1.
 _FIRST_LINE = 2
 
-#: What ends a line of Markdown; `splitlines` knows more, which would end the head early.
+#: What ends a line of Markdown; `splitlines` knows more, which would end the frontmatter early.
 _LINE_END = re.compile(r"\r\n|\n|\r")
-#: Control characters, those that change the order of text, and tags but for those of a flag.
+#: Control characters, bidi characters, and tags except those of a flag.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]"
     "|(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0000-\U000e007f]"
@@ -33,7 +33,7 @@ class FrontmatterError(Exception):
 
 
 class Field(msgspec.Struct, frozen=True):
-    #: None for what is nested deeper than a manifest ever is.
+    #: None for values nested deeper than in any manifest.
     value: Value
     line: int
 
@@ -84,7 +84,7 @@ def _read_fields(head: str) -> dict[str, Field]:
 
 
 def _refuse_unseen(head: str) -> None:
-    """Refuse characters that an agent loads and nobody sees, however they are written."""
+    """Refuse characters that an agent loads and nobody sees, however they are escaped."""
     for node in nodes_of(head):
         if found := _UNSEEN.search(node.value):
             line = node.start_mark.line + _FIRST_LINE
@@ -93,7 +93,7 @@ def _refuse_unseen(head: str) -> None:
 
 
 def nodes_of(head: str) -> Iterator[yaml.ScalarNode]:
-    """Yield every key and value of a head, at any depth; raise for what is not safe to read."""
+    """Yield every key and value at any depth; raise for anything unsafe to read."""
     todo = [_compose(head)]
     while todo:
         node = todo.pop()
@@ -113,7 +113,7 @@ def _compose(head: str) -> yaml.Node | None:
 
 
 def _refuse_bombs(head: str) -> None:
-    """Look at the events first: they take no memory, whatever the text would grow into."""
+    """Check the parser events first: they take no memory, whatever the text would expand to."""
     depth = 0
     for event in yaml.parse(head, Loader=yaml.CSafeLoader):
         line = event.start_mark.line + _FIRST_LINE

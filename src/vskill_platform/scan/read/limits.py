@@ -1,4 +1,4 @@
-"""How large a published skill may be, and which names its files may have."""
+"""Limits on the size of a published skill and on the names of its files."""
 
 import re
 import unicodedata
@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator
 
 from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.scan.facts.facts import storable
-from vskill_platform.scan.read.walk_folder import FoundFile
+from vskill_platform.scan.read.list_files import FoundFile
 
 MAX_FILES = 1_000
 MAX_FILE_BYTES = 10 * 1024 * 1024
-#: With room to spare below the largest value that an engine keeps.
+#: Well below the largest value that an engine stores.
 MAX_TOTAL_BYTES = 20 * 1024 * 1024
-#: What every archive format and file system takes.
+#: What every archive format and file system accepts.
 MAX_PATH_CHARACTERS = 200
-#: Names that Windows reads as a device, or as another name: a trailing dot or space, a stream.
+#: Names that Windows reads as a device or as another name: a trailing dot or space, a stream.
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?$", re.IGNORECASE)
 _ALTERED = re.compile(r"[. ]$|[:<>\"|?*\x00-\x1f\\]|^ ")
 
 
 def check_limits(found: Iterable[FoundFile]) -> Iterator[Finding]:
-    """Yield what is too much of the files of a skill; a link counts as what it leads to."""
+    """Yield findings for files that exceed the limits; a link counts as its target."""
     ordered = sorted(found, key=lambda file: file.name.split("/"))
     sizes = {storable(file.name): file.size for file in ordered}
     if len(sizes) > MAX_FILES:

@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, whatever its name says."""
+"""Detect a file's type by its first bytes, whatever its name."""
 
 from enum import StrEnum
 
@@ -21,9 +21,9 @@ class FileType(StrEnum):
     DATA = "data of an unknown kind"
 
 
-#: What is opened, to look at what is inside.
+#: Types that are opened to scan their content.
 CONTAINERS = frozenset({FileType.ZIP, FileType.TAR, FileType.GZIP, FileType.BZIP2, FileType.XZ})
-#: A container that is larger is not opened; no published file may be.
+#: A larger container is not opened; no published file may be larger.
 MAX_CONTAINER_BYTES = 10 * 1024 * 1024
 _MAGIC: tuple[tuple[bytes, FileType], ...] = (
     (b"\x7fELF", FileType.EXECUTABLE),
@@ -61,21 +61,21 @@ _MAGIC: tuple[tuple[bytes, FileType], ...] = (
     (b"OTTO", FileType.MEDIA),
     (b"SQLite format 3\x00", FileType.DATA),
 )
-#: By the first byte: most files are texts, and most of those start with none of these.
+#: By the first byte: most files are text, and most texts start with none of these.
 _MAGIC_BY_START = {
     start: tuple(pair for pair in _MAGIC if pair[0][:1] == start)
     for start in {magic[:1] for magic, _ in _MAGIC}
 }
-#: The last record of a zip archive, and how far from the end it can stand.
+#: The end record of a zip archive, and how far from the end it can be.
 _ZIP_END = b"PK\x05\x06"
 _ZIP_END_REACH = 22 + 0xFFFF
 _PYTHON_BYTECODE = b"\r\r\n"
 _SNIFF = 8192
-#: Bytes that text does not have, but for a few.
+#: Bytes that text does not have, with a few exceptions.
 _CONTROL = bytes([*range(9), *range(14, 27), *range(28, 32)])
 _MAX_CONTROL_SHARE = 0.05
 _MOSTLY_ZERO = 0.7
-#: Which of four bytes are zero in ASCII text of two or four bytes a character.
+#: Which of four bytes are zero in ASCII text of two or four bytes per character.
 _WIDE_PATTERNS = (
     [False, True, False, True],
     [True, False, True, False],
@@ -85,7 +85,7 @@ _WIDE_PATTERNS = (
 
 
 def file_type(head: bytes, name: str) -> FileType:
-    """Tell what a file is; *head* is its beginning."""
+    """Return a file's type; *head* is its beginning."""
     for magic, kind in _MAGIC_BY_START.get(head[:1], ()):
         if head.startswith(magic) and has_structure(magic, head):
             return kind
@@ -101,18 +101,18 @@ def file_type(head: bytes, name: str) -> FileType:
 
 
 def pretends(head: bytes) -> bool:
-    """Say whether a file begins like one of another kind and does not go on like it."""
+    """Tell whether a file begins like one type but continues differently."""
     starts = _MAGIC_BY_START.get(head[:1], ())
     return any(head.startswith(magic) and not has_structure(magic, head) for magic, _ in starts)
 
 
 def has_archive_behind(tail: bytes) -> bool:
-    """Say whether a zip archive ends here: it may hang behind a picture or a script."""
+    """Tell whether a zip archive ends here: it may be appended to an image or a script."""
     return _ZIP_END in tail[-_ZIP_END_REACH:]
 
 
 def is_wide_text(head: bytes) -> bool:
-    """Say whether zeros alternate with other bytes, as in text of two or four bytes a character."""
+    """Tell whether zeros alternate with other bytes, as in UTF-16 and UTF-32."""
     quarter = len(head) / 4
     zeros = [head[start::4].count(0) > _MOSTLY_ZERO * quarter for start in range(4)]
     return zeros in _WIDE_PATTERNS

@@ -1,4 +1,4 @@
-"""The manifest check: SKILL.md by the public agent-skills specification."""
+"""Check SKILL.md against the public agent-skills specification."""
 
 import re
 import unicodedata
@@ -30,7 +30,7 @@ _MISSING = Field("", 1)
 def check_manifest(
     folder: Path, folder_name: str | None
 ) -> tuple[SkillManifest | None, list[Finding]]:
-    """Read the manifest; return it if it can be used, and what is wrong with it."""
+    """Return the manifest if it is usable, and the findings about it."""
     try:
         text = _read(folder / MANIFEST)
         frontmatter = read_frontmatter(text)

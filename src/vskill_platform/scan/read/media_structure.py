@@ -1,7 +1,7 @@
-"""Whether what begins like an image, a sound, a font or a PDF goes on like one.
+"""Check that a file with the magic bytes of an image, sound, font or PDF also has its structure.
 
-A shell skips a first line that it does not understand and runs the next. So magic bytes alone say
-nothing; a file whose structure is not that of its magic is text or unknown data.
+A shell skips a first line that it does not understand and runs the next. So magic bytes alone prove
+nothing; a file whose structure does not match them is text or unknown data.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 _PDF = re.compile(rb"%PDF-[12]\.\d[\r\n]")
 _PDF_OBJECT = re.compile(rb"\b\d{1,9} \d{1,5} obj\b")
-#: How far into a PDF its first object stands at the latest.
+#: The latest position of the first object in a PDF.
 _PDF_HEAD = 4096
 _RIFF_KINDS = frozenset({b"WEBP", b"WAVE", b"AVI "})
 _GIF_BLOCKS = frozenset({0x21, 0x2C, 0x3B})
@@ -17,7 +17,7 @@ _MAX_CHUNKS = 10_000
 
 
 def has_structure(magic: bytes, raw: bytes) -> bool:
-    """Say whether *raw*, or the beginning of a file, has the structure that its magic promises."""
+    """Tell whether *raw*, or the beginning of a file, has the structure its magic bytes promise."""
     check = _CHECKS.get(magic)
     return check is None or check(raw)
 
@@ -28,7 +28,7 @@ def _png(raw: bytes) -> bool:
     at, first = 8, True
     for _ in range(_MAX_CHUNKS):
         if at + 8 > len(raw):
-            return True  # cut
+            return True  # truncated
         size, kind = int.from_bytes(raw[at : at + 4]), raw[at + 4 : at + 8]
         if not kind.isalpha() or (first and (kind != b"IHDR" or size != 13)):  # noqa: PLR2004
             return False

@@ -1,4 +1,4 @@
-"""A Markdown text cut into regions, each with the role that it plays for whoever reads it."""
+"""Split Markdown into regions (prose, code, quote, comment, …), each with its role for a reader."""
 
 import re
 from collections.abc import Iterator
@@ -24,26 +24,26 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     #: The first line, counted from 1 in the file.
     line: int
     text: str
-    #: What the fence says it holds.
+    #: The label of the fence.
     language: str = ""
     #: The headings above it, outermost first.
     headings: tuple[str, ...] = ()
 
 
-#: Before the text of a list item, or of an item in an item.
+#: Precedes the text of a list item, also of a nested one.
 _ITEM = r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
 _FENCE = re.compile(rf"^\s*{_ITEM}(?P<mark>`{{3,}}(?=[^`]*$)|~{{3,}})(?P<info>.*)$")
-#: Where such a fence ends depends on who reads it.
+#: Readers disagree about where such a fence ends.
 _INDENTED_FENCE = re.compile(rf"^(?!```|~~~)[ \t]*{_ITEM}(?:```|~~~)", re.MULTILINE)
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+")
-#: What a line of another kind than prose starts with.
+#: Prefixes of lines that are not prose.
 _SIGNS = frozenset("`~<#|>")
 _ITEM_STARTS = frozenset("-*+0123456789")
 _KINDS = {"|": RegionKind.TABLE, ">": RegionKind.QUOTE}
 
 
 def split_markdown(text: str) -> list[Region]:
-    """Cut a text into its regions; a line belongs to two if readers may take it for either.
+    """Split a text into regions; a line that readers may take for either kind is in two.
 
     People and agents close a fence with any line of marks. By the specification, which web pages
     follow, marks with too much indentation close nothing, and a fence in a list ends with its item.
@@ -57,7 +57,7 @@ def split_markdown(text: str) -> list[Region]:
 
 
 def _differing(regions: list[Region], others: list[Region]) -> Iterator[Region]:
-    """Return the prose that is of another kind in *others*, and each fence with such lines."""
+    """Return the prose that has another kind in *others*, and each fence with such lines."""
     kinds = {
         line: other.kind
         for other in others
@@ -77,7 +77,7 @@ def _differing(regions: list[Region], others: list[Region]) -> Iterator[Region]:
 
 
 def _sign_of(line: str) -> str:
-    """Return what a line starts with; a fence may start right after the mark of a list item."""
+    """Return the marker at the start of a line; a fence may follow directly after a list marker."""
     sign = line.lstrip()[:1]
     if sign in _ITEM_STARTS and (fence := _FENCE.match(line)):
         return fence["mark"][0]
@@ -85,24 +85,24 @@ def _sign_of(line: str) -> str:
 
 
 class _Splitter:
-    """Goes from sign to sign: whatever lies between two of them is prose."""
+    """Goes from marker to marker: everything between two of them is prose."""
 
     def __init__(self, lines: list[str], *, is_strict: bool = False) -> None:
         self._lines = lines
         self._is_strict = is_strict
-        #: The lines that start with a sign, counted from 0, and which sign that is.
+        #: The lines that start with a marker, counted from 0, and the marker.
         self._signs = [
             (number, sign)
             for number, line in enumerate(lines)
             if (sign := _sign_of(line)) in _SIGNS
         ]
         self._regions: list[Region] = []
-        #: By their levels; those above the region that is being read.
+        #: By level; the headings above the current region.
         self._headings: dict[int, str] = {}
         self._titles: tuple[str, ...] = ()
-        #: First line of each fence and the line after it; None where their marks alone tell.
+        #: First line of each fence and the line after it; None where only their marks decide.
         self._fences: dict[int, int] | None = None
-        #: What the lines are from here on, up to where the next region begins.
+        #: The kind of the lines from here to the start of the next region.
         self._kind, self._start = RegionKind.PROSE, 0
 
     def split(self) -> list[Region]:
@@ -110,7 +110,7 @@ class _Splitter:
         if self._is_strict:
             self._fences = _find_fences(self._lines[number:], first_line=number)
         for place, (at, sign) in enumerate(self._signs):
-            if at < number:  # inside of what was taken as a whole
+            if at < number:  # inside a construct that was taken as a whole
                 continue
             if at > number:
                 self._begin(RegionKind.PROSE, number)
@@ -132,7 +132,7 @@ class _Splitter:
         return 0
 
     def _take(self, place: int, at: int, sign: str) -> int:
-        """Take the line *at*, or a whole fence or comment; return what comes next."""
+        """Take the line *at*, or a whole fence or comment; return the next line."""
         line = self._lines[at]
         is_fence = self._fences is None or at in self._fences
         if is_fence and sign in "`~" and (fence := _FENCE.match(line)):
@@ -150,13 +150,13 @@ class _Splitter:
         return at + 1
 
     def _begin(self, kind: RegionKind, at: int) -> None:
-        """Go on with the region, or begin another one with the line *at*."""
+        """Continue the region, or begin another one with the line *at*."""
         if kind is not self._kind:
             self._flush(at)
             self._kind = kind
 
     def _flush(self, end: int) -> None:
-        """Add what was read up to the line before *end*."""
+        """Add the region up to the line before *end*."""
         text = "\n".join(self._lines[self._start : end])
         if text and not text.isspace():
             self._append(self._kind, self._start, text)
@@ -183,7 +183,7 @@ class _Splitter:
         return after
 
     def _end_of_fence(self, place: int, at: int, mark: str) -> tuple[int, int]:
-        """Return the line after the last one inside of the fence, and where the text goes on."""
+        """Return the line after the last one inside the fence, and where the text continues."""
         if self._fences is not None:
             after = self._fences[at]
             is_closed = after - 1 > at and self._closes(after - 1, mark)
@@ -212,7 +212,7 @@ def _find_fences(lines: list[str], *, first_line: int) -> dict[int, int]:
     """Return the first line of each fence and the line after it, as web pages show them."""
     parser = MarkdownIt("commonmark")
     tokens: list[Token] = []
-    # Only \n ends a line for all who count lines here.
+    # Only \n ends a line for everything that counts lines here.
     parser.block.parse("\n".join(lines).replace("\r", " "), parser, {}, tokens)
     return {
         first_line + token.map[0]: first_line + token.map[1]

@@ -1,4 +1,4 @@
-"""The files of a skill as the scanner sees them: what each is, and which role it plays."""
+"""Read the files of a skill and classify them: type, language, and role."""
 
 import os
 import re
@@ -10,6 +10,7 @@ import msgspec
 
 from vskill_platform.scan.facts.facts import Role, storable
 from vskill_platform.scan.read.decode_bytes import read_bytes
+from vskill_platform.scan.read.list_files import FoundFile, list_files
 from vskill_platform.scan.read.magic import (
     CONTAINERS,
     MAX_CONTAINER_BYTES,
@@ -18,9 +19,8 @@ from vskill_platform.scan.read.magic import (
     has_archive_behind,
     pretends,
 )
-from vskill_platform.scan.read.walk_folder import FoundFile, walk_folder
 
-#: A text that is longer is read up to here, and said to be read in part.
+#: A longer text is read up to here, and reported as partly read.
 MAX_TEXT_BYTES = 1024 * 1024
 MAX_FILES = 2000
 
@@ -30,17 +30,17 @@ class ScanFile(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     kind: FileType
     role: Role
-    #: Empty for what is no text.
+    #: Empty for files that are not text.
     text: str = ""
-    #: What other programs would read in the same bytes.
+    #: Other texts that programs may decode from the same bytes.
     other_texts: tuple[str, ...] = ()
     #: The language of code; empty for prose and data.
     language: str = ""
     raw: bytes = b""
     is_cut: bool = False
-    #: Whether it is no text by its bytes but would be read or run as one.
+    #: Whether its bytes are not text but it would be read or run as text.
     is_disguised: bool = False
-    #: Whether an archive hangs behind it, where nobody looks for one.
+    #: Whether an archive is appended to it, where nobody expects one.
     has_archive_behind: bool = False
     #: Whether an instruction or a script of the skill runs it.
     is_run: bool = False
@@ -85,7 +85,7 @@ _NAMES = {
     "dockerfile": "shell",
     "procfile": "shell",
     "pkgbuild": "shell",
-    # Git runs these by their names.
+    # Git runs these by name.
     "pre-commit": "shell",
     "pre-push": "shell",
     "commit-msg": "shell",
@@ -106,9 +106,9 @@ _TEXT_SUFFIXES = (_PROSE - {""}) | {
     ".json", ".yaml", ".yml", ".toml", ".svg", ".html", ".xml", ".cfg", ".conf", ".env", ".rs",
     ".rb", ".pl", ".php", ".go", ".lua", ".java",
 }  # fmt: skip
-#: Kinds of which nothing is read.
+#: Types that are not read at all.
 _INERT = frozenset({FileType.MEDIA, FileType.DOCUMENT, FileType.DATA})
-#: Programs of languages that have no reader here.
+#: Programs in languages without a reader.
 _PROGRAMS = frozenset(
     {
         ".rb", ".pl", ".pm", ".php", ".lua", ".go", ".rs", ".java", ".kt", ".kts", ".cs", ".swift",
@@ -120,7 +120,7 @@ _PROGRAMS = frozenset(
         ".ahk", ".au3", ".fnl", ".pas", ".sc", ".sbt", ".bzl", ".star", ".podspec",
     }
 )  # fmt: skip
-#: The same, for files without a suffix of their own.
+#: The same, for files without a suffix.
 _PROGRAM_NAMES = frozenset(
     {
         "rakefile", "vagrantfile", "jenkinsfile", "gemfile", "podfile", "fastfile", "brewfile",
@@ -128,7 +128,7 @@ _PROGRAM_NAMES = frozenset(
         "cmakelists.txt", "pom.xml", "build.xml", "build", "workspace", "sconstruct", "wscript",
     }
 )  # fmt: skip
-#: pytest runs it by itself, wherever the tests are.
+#: pytest loads it automatically, wherever the tests are.
 _RUN_BY_ITSELF = frozenset({"conftest.py"})
 _SAMPLE_FOLDERS = {
     "test",
@@ -168,22 +168,22 @@ _INSTRUCTION_FOLDERS = {"commands", "agents", "prompts", "rules", "hooks"}
 
 def read_skill_files(folder: Path) -> list[ScanFile]:
     """Read every file of a skill, the manifest first."""
-    return read_files(folder, walk_folder(folder))
+    return read_files(folder, list_files(folder))
 
 
 def read_files(folder: Path, found: Iterable[FoundFile]) -> list[ScanFile]:
-    """Read the files that were found in *folder*, the manifest first; links are left alone."""
+    """Read the files found in *folder*, the manifest first; links are skipped."""
     names = sorted(
         (file.name for file in found if file.is_plain),
         key=lambda name: (name.rpartition("/")[2] != "SKILL.md", name),
     )[:MAX_FILES]
-    is_alone = names == ["SKILL.md"]  # then nothing else could be named in it
+    is_alone = names == ["SKILL.md"]  # otherwise nothing else could be named in it
     manifest = "" if is_alone else _manifest_text(folder)
     return [_read(folder, name, manifest) for name in names]
 
 
 def language_of(path: str, text: str) -> str:
-    """Name the language that a file is written in, by its name or its first line."""
+    """Return the language of a file, by its name or its first line."""
     suffix = suffix_of(path)
     found = _LANGUAGES.get(suffix) or _NAMES.get(name_of(path))
     if found or suffix not in {"", ".cgi", ".run", ".tool"} or not text.startswith("#!"):
@@ -192,7 +192,7 @@ def language_of(path: str, text: str) -> str:
 
 
 def role_of(path: str, language: str, manifest: str) -> Role:
-    """Say how close a file is to being obeyed or run."""
+    """Return how close a file is to being obeyed or run."""
     parts = [part.lower() for part in PurePosixPath(path).parts]
     name = parts[-1]
     if name in _INSTRUCTION_NAMES:
@@ -210,7 +210,7 @@ def role_of(path: str, language: str, manifest: str) -> Role:
 
 
 def is_program(path: str) -> bool:
-    """Say whether a file is a program of a language that has no reader here, by its name."""
+    """Tell by its name whether a file is a program in a language without a reader."""
     return suffix_of(path) in _PROGRAMS or name_of(path) in _PROGRAM_NAMES
 
 
@@ -218,15 +218,15 @@ def is_prose(path: str) -> bool:
     return suffix_of(path) in _PROSE and name_of(path) not in _PROGRAM_NAMES
 
 
-@lru_cache(maxsize=MAX_FILES)  # every check of a file asks for it
+@lru_cache(maxsize=MAX_FILES)  # every check of a file needs it
 def name_of(path: str) -> str:
-    """Return the last part of a path in small letters."""
+    """Return the last part of a path in lower case."""
     return PurePosixPath(path).name.lower()
 
 
 @lru_cache(maxsize=MAX_FILES)
 def suffix_of(path: str) -> str:
-    """Return what a file's name ends with, from the dot on, in small letters."""
+    """Return a file's suffix with its dot, in lower case."""
     return PurePosixPath(path).suffix.lower()
 
 
@@ -241,15 +241,16 @@ def _manifest_text(folder: Path) -> str:
 def _read(folder: Path, name: str, manifest: str) -> ScanFile:
     with open(os.path.join(folder, name), "rb") as file:  # noqa: PTH118, PTH123 - for many files
         size = os.fstat(file.fileno()).st_size
-        # As much as no other check has already found too large, but room for no more than there is.
+        # Up to the size that no other check reports as too large, but never more than the remaining
+        # budget.
         raw = file.read(min(size, MAX_CONTAINER_BYTES - 1) + 1)
-        if len(raw) > size:  # some file systems do not know
+        if len(raw) > size:  # some file systems do not know the size
             raw += file.read(MAX_CONTAINER_BYTES - len(raw))
     return scan_file(storable(name), raw, size=max(size, len(raw)), manifest=manifest)
 
 
 def scan_file(path: str, raw: bytes, *, size: int, manifest: str) -> ScanFile:
-    """Take a file, or the beginning of one, for what it is."""
+    """Classify a file, or the beginning of one."""
     kind = file_type(raw, path)
     if kind in CONTAINERS:
         return ScanFile(
@@ -285,7 +286,7 @@ def scan_file(path: str, raw: bytes, *, size: int, manifest: str) -> ScanFile:
 
 
 def _is_called_text(path: str, raw: bytes) -> bool:
-    """Say whether a shell or an agent would read it, whatever its first bytes pretend."""
+    """Tell whether a shell or an agent would read it, whatever its first bytes pretend."""
     if name_of(path) in _INSTRUCTION_NAMES or language_of(path, raw[:200].decode("latin-1")):
         return True
     return suffix_of(path) in _TEXT_SUFFIXES

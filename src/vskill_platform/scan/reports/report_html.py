@@ -1,4 +1,4 @@
-"""The report as one page that needs nothing else: no scripts, no fonts, no network."""
+"""The report as one self-contained HTML page: no scripts, no fonts, no network."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ _SENTENCES: dict[str, str] = {
     _BROKEN: "It could not be scanned, so nothing is known about it.",
     _INVALID: "It cannot be published as it is.",
 }
-#: The gravest first.
+#: Most severe first.
 _ORDER: tuple[str, ...] = (
     Verdict.BLOCK,
     _BROKEN,
@@ -72,7 +72,7 @@ def _verdict(one: Scanned) -> str:
 
 
 def _text(text: str, limit: int = 0) -> str:
-    """Return hostile text as HTML; what had to be spelled out is marked."""
+    """Return hostile text as HTML; escaped characters are marked."""
     return SPELLED_OUT.sub(
         lambda found: f"<mark>{found[0][1:-1]}</mark>", escape(show(text, limit=limit))
     )

@@ -1,4 +1,4 @@
-"""Reports for programs: one JSON document, or one line for each skill as soon as it is known."""
+"""Reports for programs: one JSON document, or one line per skill as soon as it is scanned."""
 
 from collections.abc import Iterable
 from typing import Any, TextIO

@@ -1,4 +1,4 @@
-"""The report in SARIF 2.1.0, which code hosts and editors read."""
+"""The report in SARIF 2.1.0, for code hosts and editors."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ _LEVELS = {
     Severity.LOW: "note",
     Severity.INFO: "note",
 }
-#: On the scale of CVSS, as code hosts want it.
+#: On the CVSS scale, as code hosts expect.
 _SECURITY_SEVERITIES = {
     Severity.CRITICAL: "9.5",
     Severity.HIGH: "8.0",
@@ -49,7 +49,7 @@ def write_sarif(scanned: Iterable[Scanned], out: TextIO) -> None:
 
 
 def to_sarif(scanned: Iterable[Scanned]) -> dict[str, Any]:
-    """Put all skills into one run; what could not be scanned makes the run unsuccessful."""
+    """Put all skills into one run; a failed scan makes the run unsuccessful."""
     results: list[dict[str, Any]] = []
     notifications: list[dict[str, Any]] = []
     seen: dict[str, Finding] = {}
@@ -117,7 +117,7 @@ def _formal_rule(finding: Finding) -> dict[str, Any]:
 
 
 def _rule_tags(rule: Rule) -> list[str]:
-    """Return the category and the public references, in the form that code hosts group by."""
+    """Return category and public references as tags that code hosts group by."""
     tags = [rule.category]
     for link in rule.references:
         for pattern, tag in _REFERENCE_TAGS:
@@ -159,7 +159,7 @@ def _result(finding: Finding, one: Scanned, rule_index: int) -> dict[str, Any]:
 
 
 def _suppressions(finding: Finding) -> list[dict[str, Any]]:
-    """An empty list says that it counts; SARIF wants one for every result or for none."""
+    """Return the suppressions; SARIF wants the list for every result or for none."""
     if not finding.suppression or not finding.is_suppressed:
         return []
     return [
@@ -173,12 +173,12 @@ def _suppressions(finding: Finding) -> list[dict[str, Any]]:
 
 
 def _level(finding: Finding) -> str:
-    """A flaw of form is no error for whoever looks for danger."""
+    """Return the level; quality findings are no errors in a security report."""
     return "note" if finding.kind is FindingKind.QUALITY else _LEVELS[finding.severity]
 
 
 def _code_flow(finding: Finding, one: Scanned) -> dict[str, Any]:
-    """Lead through the places of a finding, from where something comes to where it goes."""
+    """Return the locations of a finding in order, from source to sink."""
     locations = [
         {
             "executionOrder": number,
@@ -202,7 +202,7 @@ def _message(finding: Finding) -> str:
 
 
 def _plain(text: str) -> str:
-    """Brackets are links in SARIF, and a skill must not write any."""
+    """Escape brackets: they are links in SARIF, and a skill must not create any."""
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
 
@@ -217,7 +217,7 @@ def _location(finding: Finding, one: Scanned) -> dict[str, Any]:
 
 
 def _relative(path: str) -> str:
-    """Name a skill as seen from here, and else by its own name: reports travel."""
+    """Return a path relative to the working folder, or the skill's name: reports are shared."""
     if "://" in path:
         return path.partition("://")[2]
     absolute = Path(path).absolute()

@@ -1,4 +1,4 @@
-"""The report on a terminal."""
+"""The report for a terminal."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ _SEVERITIES = {
     Severity.LOW: "cyan",
     Severity.INFO: "dim",
 }
-#: More of a kind than this are counted, not listed.
+#: More of a kind are counted, not listed.
 _MAX_SHOWN = 8
 
 
@@ -110,7 +110,7 @@ def _place(finding: Finding) -> str:
 
 
 def _form(findings: list[Finding]) -> Table:
-    """List what is wrong with the form: it says nothing about danger, so it is kept short."""
+    """List quality findings; they are not about danger, so the list is short."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
@@ -168,7 +168,7 @@ def _indented(part: RenderableType, left: int, *, below: int = 1) -> Padding:
 
 
 def _odd(text: str, style: str = "") -> Text:
-    """Make characters stand out that had to be spelled out."""
+    """Highlight escaped characters."""
     shown = Text(text, style)
     shown.highlight_regex(SPELLED_OUT, "reverse")
     return shown

@@ -1,4 +1,4 @@
-"""The lines around a finding, read again from the skill's files."""
+"""Read the source lines around a finding from the skill's files."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ from vskill_platform.scan.read.decode_bytes import text_of
 from vskill_platform.scan.read.skill_files import MAX_TEXT_BYTES
 
 LINES_AROUND = 2
-#: Stands between an archive and what is in it; that is not read again, only quoted.
+#: Separates an archive from its member; members are quoted, not read again.
 IN_ARCHIVE = "!/"
 MAX_LINE_CHARACTERS = 200
 MAX_OTHER_PLACES = 3
@@ -22,12 +22,12 @@ MAX_OTHER_PLACES = 3
 class Line(msgspec.Struct, frozen=True):
     number: int
     text: str
-    #: Whether this is the line that was found.
+    #: Whether this is the line of the finding.
     is_it: bool
 
 
 def lines_around(folder: Path, finding: Finding) -> tuple[Line, ...]:
-    """Return the lines fit to be shown; none if the file is not text of the skill itself."""
+    """Return lines that are safe to show; none if the file is not text of the skill itself."""
     if not finding.file or not finding.line:
         return ()
     if IN_ARCHIVE in finding.file:
@@ -39,12 +39,12 @@ def lines_around(folder: Path, finding: Finding) -> tuple[Line, ...]:
 
 
 def split_text(text: str) -> list[str]:
-    """Return the lines of a file without its secrets; the whole is needed: a key has many."""
+    """Return the lines with secrets redacted; needs the whole text, as keys span lines."""
     return redact(text).split("\n")
 
 
 def lines_of(lines: list[str], finding: Finding) -> tuple[Line, ...]:
-    """Return those around a finding that has a line."""
+    """Return the lines around a finding that has a line."""
     if not finding.line:
         return ()
     first = max(finding.line - LINES_AROUND, 1)
@@ -58,7 +58,7 @@ def lines_of(lines: list[str], finding: Finding) -> tuple[Line, ...]:
 
 
 def _read(folder: Path, file: str) -> str:
-    """Read a file of the skill; a name made up by an archive inside of it leads nowhere."""
+    """Read a file of the skill; the name of an archive member leads nowhere."""
     path = PurePosixPath(file)
     if path.is_absolute() or ".." in path.parts:
         return ""
@@ -81,7 +81,7 @@ def _prepare(text: str, finding: Finding) -> str:
 
 
 def _cut(text: str, evidence: str) -> str:
-    """Keep the part of a long line that was found."""
+    """Keep the matched part of a long line."""
     found = max(text.find(evidence.rstrip("…")[:40]), 0) if evidence else 0
     start = max(found - MAX_LINE_CHARACTERS // 4, 0)
     end = start + MAX_LINE_CHARACTERS
@@ -89,7 +89,7 @@ def _cut(text: str, evidence: str) -> str:
 
 
 def without_secrets(finding: Finding) -> Finding:
-    """Return the finding as it may be handed around: a report must not spread what it found."""
+    """Return the finding without secrets: a report must not spread them."""
     return msgspec.structs.replace(
         finding,
         message=redact(finding.message),
@@ -101,7 +101,7 @@ def without_secrets(finding: Finding) -> Finding:
 
 
 def other_places(finding: Finding) -> list[str]:
-    """Return the other places that a finding was put together from, without its own line."""
+    """Return the other locations of a finding, without its own line."""
     own = f"{finding.file}:{finding.line} "
     others = dict.fromkeys(text for text in finding.evidence[1:] if not text.startswith(own))
     return list(others)[:MAX_OTHER_PLACES]

@@ -1,11 +1,11 @@
-"""What a rule means, for `--explain`."""
+"""Explain a rule, for `--explain`."""
 
 import textwrap
 
 from vskill_platform.scan.rules.registry_rules import RegistryRule, load_registry_rules
 from vskill_platform.scan.rules.rules import Rule, load_rules
 
-#: What the checks of the manifest and of the size find; docs/scanning.md has the limits.
+#: Findings of the manifest and size checks; docs/scanning.md has the limits.
 FORMAL_RULES = {
     "MAN-001": "There is no SKILL.md",
     "MAN-002": "The frontmatter cannot be read",
@@ -29,7 +29,7 @@ _WIDTH = 96
 
 
 def explain(name: str) -> str | None:
-    """Return what there is to say about a rule, or about `all`; None if there is no such rule."""
+    """Return the explanation of a rule, or of `all`; None if there is no such rule."""
     wanted = name.strip().upper()
     if wanted == "ALL":
         return _list_all()

@@ -1,4 +1,4 @@
-"""Putting facts together: a rule holds where all the facts it needs stand close enough."""
+"""Match rules against facts: a rule matches where all facts it needs are close enough."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -11,7 +11,7 @@ from vskill_platform.model.verdict import FindingKind, Severity
 from vskill_platform.scan.facts.facts import Act, Placed, Role
 from vskill_platform.scan.rules.rules import Need, Rule
 
-#: How many steps each role lowers a severity by.
+#: How many steps each role lowers a severity.
 _CLOSENESS = {
     Role.INSTRUCTION: 0,
     Role.SCRIPT: 0,
@@ -30,7 +30,7 @@ _SHOWING_LOWERS = {
 #: Farther apart than any two lines.
 _ANYWHERE = 1_000_000_000
 _SEVERITIES = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW, Severity.INFO)
-#: How many steps a fact lowers a rule by where its role is not one that the rule names.
+#: How many steps a fact lowers a rule if its role is not one that the rule names.
 _OFF_ROLE_STEPS = 2
 #: No context lowers a severity below its floor. The author of a skill writes the context, so a
 #: critical rule always leads to a review, and no finding disappears.
@@ -43,7 +43,7 @@ _DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
 
 class Match(msgspec.Struct, frozen=True, kw_only=True):
     rule: Rule
-    #: The facts that it was put together from, the deciding one first.
+    #: The matching facts, the deciding one first.
     facts: tuple[Placed, ...]
     severity: Severity
     #: Why the severity is lower than the rule's; empty if it is not.
@@ -53,10 +53,10 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
 def apply_rules(
     rules: Iterable[Rule], facts: list[Placed], *, is_about_security: bool = False
 ) -> list[Match]:
-    """Return one match for each rule and file, the gravest.
+    """Return the most severe match for each rule and file.
 
-    A skill about attack and defence shows much that it does not do: there, what is shown counts
-    for less. That says nothing about what it does, which counts as everywhere.
+    A security skill shows much that it does not do, so there shown content counts less. What it
+    does counts as everywhere.
     """
     steps = _SHOWING_LOWERS if is_about_security else _CLOSENESS
     by_file: dict[str, dict[Act, list[Placed]]] = defaultdict(lambda: defaultdict(list))
@@ -85,10 +85,10 @@ def lower(severity: Severity, steps: int) -> Severity:
 def _matches(
     rule: Rule, acts: dict[Act, list[Placed]], steps: dict[Role, int], *, in_full: bool
 ) -> Iterable[Match]:
-    """Yield where the rule holds; *in_full* looks only at facts that lower nothing.
+    """Yield matches of the rule; *in_full* uses only facts that lower nothing.
 
-    Those are tried first: otherwise a decoy nearby, in a place that counts for less, would stand
-    in for the fact that counts.
+    Those are tried first: otherwise a nearby decoy, in a place that counts less, would replace the
+    fact that counts.
     """
     first, *others = rule.needs
 
@@ -130,13 +130,13 @@ def _fits(need: Need, placed: Placed) -> bool:
 
 
 def _steps_of(need: Need, placed: Placed, steps: dict[Role, int]) -> int:
-    """Return how many steps the place of a fact lowers a rule by."""
+    """Return how many steps the role of a fact lowers a rule."""
     is_off = bool(need.roles) and placed.role not in need.roles
     return max(steps[placed.role], _OFF_ROLE_STEPS if is_off else 0)
 
 
 class _Neighbours:
-    """Facts by their lines: a hostile text states thousands, so none is looked at in vain."""
+    """Facts by line, for fast lookup: a hostile text may contain thousands."""
 
     def __init__(self, candidates: Iterable[Placed], at_least: int = 1) -> None:
         self._at_least = at_least
@@ -147,7 +147,7 @@ class _Neighbours:
         self._counts = [0, *accumulate(len(self._by_line[line]) for line in self._lines)]
 
     def are_enough(self, placed: Placed, within: int) -> bool:
-        """Say whether as many facts are near as the rule needs."""
+        """Tell whether as many facts are near as the rule needs."""
         line = placed.place
         first = bisect_left(self._lines, line - within)
         behind = bisect_right(self._lines, line + within)
@@ -175,7 +175,7 @@ class _Neighbours:
 
 
 def _weigh(rule: Rule, facts: tuple[Placed, ...], steps: dict[Role, int]) -> tuple[Severity, str]:
-    """Lower the severity by the role of what was found."""
+    """Lower the severity by the roles of the matching facts."""
     if rule.is_firm:
         return rule.severity, ""
     placed = zip(rule.needs, facts, strict=True)
@@ -187,7 +187,7 @@ def _weigh(rule: Rule, facts: tuple[Placed, ...], steps: dict[Role, int]) -> tup
 
 
 def _is_read(rule: Rule, role: Role, steps: dict[Role, int]) -> bool:
-    """Tell that an agent that uses the skill comes across what a rule has found."""
+    """Tell whether an agent that uses the skill reads the match."""
     is_shown = steps is _SHOWING_LOWERS
     is_serious = rule.severity not in {Severity.LOW, Severity.INFO}
     names_scripts_only = all(need.roles == [Role.SCRIPT] for need in rule.needs)

@@ -1,4 +1,4 @@
-"""The rules about how a skill compares with what is published; docs/scanning.md lists them."""
+"""Rules about how a skill compares with published skills; docs/scanning.md lists them."""
 
 import hashlib
 from functools import cache
@@ -32,7 +32,7 @@ def load_registry_rules() -> dict[str, RegistryRule]:
 def registry_finding(
     rule_id: str, message: str, *, about: str, evidence: tuple[str, ...] = ()
 ) -> Finding:
-    """Make a finding; *about* is what makes it the same one the next time."""
+    """Make a finding; *about* identifies it across scans."""
     rule = load_registry_rules()[rule_id]
     seal = hashlib.sha256(f"{rule.id}\0{about}".encode(errors="backslashreplace"))
     return Finding(

@@ -1,4 +1,4 @@
-"""The rules: data that say which facts together mean what. One rule set, one version."""
+"""Load the rules: which combinations of facts are findings. One rule set, one version."""
 
 from functools import cache
 
@@ -11,18 +11,18 @@ from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass
 
 
 class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One fact that a rule needs; an empty list means any."""
+    """One fact that a rule needs; an empty list matches any."""
 
-    #: Names of acts; any of them will do.
+    #: Names of acts; any of them matches.
     act: list[str]
     hosts: list[str] = []
     not_hosts: list[str] = []
     #: Only where no host could be read.
     no_host: bool = False
     detail: list[str] = []
-    #: How many such facts there must be.
+    #: How many such facts are needed.
     at_least: int = 1
-    #: Where it counts in full; anywhere else it lowers the severity, and the finding stays.
+    #: Roles in which it counts in full; any other role lowers the severity, but the finding stays.
     roles: list[Role] = []
 
     def acts(self) -> tuple[Act, ...]:
@@ -38,19 +38,19 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     title: str
-    #: What it is called in the field, such as "prompt injection" or "persistence".
+    #: The usual term, such as "prompt injection" or "persistence".
     category: str
     kind: FindingKind
     severity: Severity
     needs: list[Need]
-    #: How many lines apart the facts may stand; 0 means anywhere in the file.
+    #: The maximum distance of the facts in lines; 0 means anywhere in the file.
     within: int = 0
-    #: Whether showing it instead of doing it makes no difference.
+    #: Whether showing it counts as much as doing it.
     is_firm: bool = False
     why: str
     fix: str
     references: list[str]
-    #: A text that the rule must find, and one that is near to it and must pass.
+    #: A text that the rule must find, and a similar one that must pass.
     bad: str
     good: str
 
@@ -67,7 +67,7 @@ def _acts(names: tuple[str, ...]) -> tuple[Act, ...]:
 
 @cache
 def _classes(names: tuple[str, ...]) -> frozenset[HostClass]:
-    """Read class names; `anonymous` stands for every place that nobody vouches for."""
+    """Read class names; `anonymous` stands for every untrusted host class."""
     return frozenset(
         found
         for name in names

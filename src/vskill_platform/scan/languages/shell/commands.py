@@ -10,8 +10,8 @@ from vskill_platform.scan.languages.shell.packages import PACKAGES
 from vskill_platform.scan.languages.shell.run import RUNNERS
 from vskill_platform.scan.languages.shell.sockets import TALKERS
 from vskill_platform.scan.languages.shell.state import Command, State
+from vskill_platform.scan.languages.shell.surveillance import SURVEILLANCE
 from vskill_platform.scan.languages.shell.system import SYSTEM
-from vskill_platform.scan.languages.shell.takers import TAKERS
 from vskill_platform.scan.languages.shell.texts import TEXTS
 from vskill_platform.scan.languages.shell.tool_servers import TOOL_SERVERS
 from vskill_platform.scan.languages.shell.wrappers import WRAPPERS
@@ -19,5 +19,5 @@ from vskill_platform.scan.languages.shell.wrappers import WRAPPERS
 #: Later tables win: sed, for one, is a filter and more than that.
 PROGRAMS: dict[str, Callable[[State, Command], str]] = {
     **FILES, **SYSTEM, **PACKAGES, **RUNNERS, **TEXTS, **TALKERS, **FETCHERS, **DELETERS,
-    **WRAPPERS, **CONTAINERS, **TAKERS, **TOOL_SERVERS,
+    **WRAPPERS, **CONTAINERS, **SURVEILLANCE, **TOOL_SERVERS,
 }  # fmt: skip

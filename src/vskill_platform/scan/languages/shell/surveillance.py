@@ -92,7 +92,7 @@ def run_nsenter(state: State, command: Command) -> str:
     return state.mark(Flow())
 
 
-TAKERS = {
+SURVEILLANCE = {
     **dict.fromkeys(_CLIPBOARD, run_clipboard),
     **dict.fromkeys(_SCREEN, run_screen),
     **dict.fromkeys(_PAYS, run_payment),

@@ -1,4 +1,4 @@
-"""The files below a folder, found in one walk that follows no link."""
+"""List the files below a folder without following links."""
 
 import os
 import stat
@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 
 class FoundFile(NamedTuple):
-    #: From the folder on, with a slash between the parts.
+    #: Relative to the folder, with slashes.
     name: str
     size: int
-    #: Whether it is a file of its own: no link to one, and nothing special.
+    #: Whether it is a regular file: not a link, and nothing special.
     is_plain: bool
 
 
-def walk_folder(folder: Path) -> list[FoundFile]:
-    """Return every file below *folder*, in no order; also links to files, of the size of those."""
+def list_files(folder: Path) -> list[FoundFile]:
+    """Return every file below *folder*, unordered; also links to files, with the target's size."""
     found: list[FoundFile] = []
     todo = [""]
     while todo:
@@ -31,7 +31,7 @@ def walk_folder(folder: Path) -> list[FoundFile]:
 
 
 def _size(entry: os.DirEntry[str]) -> int | None:
-    """Return how large a file is, or None for what is no file or a link to none."""
+    """Return the size of a file, or None for anything else, broken links included."""
     try:
         status = entry.stat()
     except OSError:

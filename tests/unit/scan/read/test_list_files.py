@@ -1,12 +1,12 @@
-"""The walk over a skill's folder: every file once, no link followed, nothing special."""
+"""Listing a skill folder: every file once, no link followed, no special files."""
 
 import os
 from pathlib import Path
 
 import pytest
 
+from vskill_platform.scan.read.list_files import FoundFile, list_files
 from vskill_platform.scan.read.skill_files import read_files
-from vskill_platform.scan.read.walk_folder import FoundFile, walk_folder
 
 
 def test_files_are_found_at_any_depth_with_their_sizes(tmp_path: Path) -> None:
@@ -14,7 +14,7 @@ def test_files_are_found_at_any_depth_with_their_sizes(tmp_path: Path) -> None:
     (tmp_path / "SKILL.md").write_bytes(b"12345")
     (tmp_path / "a/b/.hidden").write_bytes(b"")
 
-    assert sorted(walk_folder(tmp_path)) == [
+    assert sorted(list_files(tmp_path)) == [
         FoundFile("SKILL.md", size=5, is_plain=True),
         FoundFile("a/b/.hidden", size=0, is_plain=True),
     ]
@@ -31,7 +31,7 @@ def test_links_are_named_but_not_followed(tmp_path: Path) -> None:
     (skill / "to_itself").symlink_to(skill / "to_itself")
     (skill / "loop/up").symlink_to(skill)
 
-    found = walk_folder(skill)
+    found = list_files(skill)
 
     assert found == [FoundFile("to_file", size=3, is_plain=False)]
     assert read_files(skill, found) == []
@@ -41,21 +41,21 @@ def test_what_is_no_file_is_left_out(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").mkdir()
 
-    assert walk_folder(tmp_path) == []
+    assert list_files(tmp_path) == []
 
 
 def test_a_name_that_is_no_text_keeps_its_file_from_nobody(tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9.md")
     (tmp_path / name).write_text("# Notes")
 
-    (file,) = read_files(tmp_path, walk_folder(tmp_path))
+    (file,) = read_files(tmp_path, list_files(tmp_path))
 
     assert (file.path, file.text) == ("caf\\udce9.md", "# Notes")
 
 
 def test_a_folder_that_has_gone_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        walk_folder(tmp_path / "gone")
+        list_files(tmp_path / "gone")
 
 
 def test_a_file_is_read_to_its_end_whatever_its_size_is_said_to_be() -> None:

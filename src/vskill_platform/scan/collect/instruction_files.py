@@ -1,4 +1,4 @@
-"""Files that the instructions tell the agent to follow: they are instructions themselves."""
+"""Find files that the instructions tell the agent to follow, and treat them as instructions."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from vskill_platform.scan.facts.pattern_set import lines_with
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile
 
-#: A file that is to be obeyed, not looked up.
+#: Wording that tells the agent to follow a file, not only to look it up.
 _ORDER = re.compile(
     r"\b(?:follow|obey|comply with|carry out|"
     r"do (?:all|everything|exactly|what|(?:the|each|every) step)|perform|"
@@ -21,14 +21,14 @@ _ORDER = re.compile(
     r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",
     re.IGNORECASE,
 )  # fmt: skip
-#: Finds the same and a little more, many times faster.
+#: Matches a superset, many times faster.
 _MAY_ORDER = re2.compile(f"(?i){_ORDER.pattern}")
 _FILE = re.compile(r"[\w./!-]{1,200}\.\w{1,12}\b")
 _LOWER = frozenset({Role.REFERENCE, Role.DOCUMENT, Role.SAMPLE})
 
 
-def with_obeyed(files: list[ScanFile]) -> list[ScanFile]:
-    """Return the files, those as instructions that other instructions tell to follow."""
+def mark_instruction_files(files: list[ScanFile]) -> list[ScanFile]:
+    """Return the files; those that instructions tell the agent to follow are instructions."""
     by_name: dict[str, list[int]] = {}
     for place, file in enumerate(files):
         if file.role in _LOWER and file.kind is FileType.TEXT and not file.language:
@@ -44,7 +44,7 @@ def with_obeyed(files: list[ScanFile]) -> list[ScanFile]:
 
 
 def _ordered(text: str) -> Iterator[str]:
-    """Name the files in lines that order the agent to follow something."""
+    """Return the files named in lines that tell the agent to follow something."""
     for _, line in lines_with(_MAY_ORDER, text):
         if _ORDER.search(line):
             yield from map(_name, _FILE.findall(line))
