@@ -28,6 +28,17 @@ _HTTP_CLIENTS = {
 _NAMED_LATER = re.compile(r'"(vskill_platform[\w.]*):(\w+)"')
 #: Calls that send text to a terminal as it is, whoever wrote it.
 _PRINTERS = {"click.echo", "click.secho", "print", "sys.stdout.write", "sys.stderr.write"}
+#: Ways off the event loop; everybody else uses those that base/off_loop.py describes.
+_WAYS_OFF_LOOP = {
+    "asyncio.to_thread", "asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell",
+    "loop.run_in_executor", "subprocess.run", "subprocess.Popen", "os.fork", "ThreadPoolExecutor",
+    "to_thread.run_sync", "to_process.run_sync", "anyio.to_thread.run_sync",
+}  # fmt: skip
+_LEAVE_THE_LOOP = {
+    "base/killable_process.py", "base/off_loop.py", "base/program.py", "base/worker_pool.py",
+    "access/passwords.py",  # threads of its own, each with much memory
+    "engines/sqlite/threads.py",  # a connection belongs to its thread
+}  # fmt: skip
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 
@@ -61,6 +72,17 @@ def prints_by_itself(path: Path) -> bool:
         name in {"rich.console.Console", "rich.markup.escape", "rich.print"}
         for name in imported_by(path)
     )
+
+
+def test_the_event_loop_is_left_in_three_ways_only() -> None:
+    leaves = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in SOURCES
+        for node in nodes_of(path)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in _WAYS_OFF_LOOP
+    }
+
+    assert leaves - _LEAVE_THE_LOOP == set()
 
 
 def test_the_cli_prints_through_one_module() -> None:

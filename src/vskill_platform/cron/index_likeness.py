@@ -4,9 +4,9 @@ The pipeline writes the index with every publication. Skills that an older relea
 not in it, so copies of them would not be found.
 """
 
-import asyncio
 from pathlib import Path
 
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.fetch.archive import unpack
@@ -54,7 +54,7 @@ async def _index(slug: str) -> bool:
         log.warning("skill not indexed: parts of it are missing", slug=slug)
         return False
     async with open_workspace() as workspace:
-        folder = await asyncio.to_thread(_unpack, archive, workspace)
+        folder = await work_in_thread(_unpack, archive, workspace)
         scanned = await check_skill(folder, folder_name=None, slots=bound_env().scan_slots)
     likeness = SkillLikeness(
         slug=slug,

@@ -1,10 +1,10 @@
 """Removing expired records, old submissions, abandoned folders and files held for reviews."""
 
-import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
 
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import DeadLetter, Drop, Operation
@@ -37,7 +37,7 @@ _AT_ONCE = 64
 async def prune() -> str:
     env = bound_env()
     removed = await env.engine.prune(deleted_before=env.clock.now() - FEED_RETENTION)
-    swept = await asyncio.to_thread(sweep_workspaces)
+    swept = await work_in_thread(sweep_workspaces)
     held = await _drop_held()
     letters = await prune_dead_letters()  # first: a submission that has one is kept
     failed = await prune_failed_submissions()

@@ -1,6 +1,5 @@
 """Finding the skills in a repo, folder, archive or upload: their names, paths and problems."""
 
-import asyncio
 import os
 import posixpath
 from collections.abc import AsyncIterator, Sequence
@@ -126,7 +125,7 @@ async def _look_through_source(source: Source, reach: Reach) -> Discovery:
     if reason := why_out_of_reach(source, reach):
         raise SourceRefused(reason)
     root = inside(Path(source.url), source.path)
-    skills = await _read_manifests(root, await asyncio.to_thread(_walk, root), source.folder_name)
+    skills = await _read_manifests(root, await work_in_thread(_walk, root), source.folder_name)
     return Discovery(source=source.key, skills=skills, origin=source)
 
 
@@ -134,7 +133,7 @@ async def look_through_files(
     root: Path, name: str, *, namespace: str = LOCAL_NAMESPACE
 ) -> Discovery:
     """Look through uploaded files; they must stay where they are while it is used."""
-    skills = await _read_manifests(root, await asyncio.to_thread(_walk, root), name)
+    skills = await _read_manifests(root, await work_in_thread(_walk, root), name)
     return Discovery(
         source=f"upload:{namespace}/{name}",
         skills=skills,

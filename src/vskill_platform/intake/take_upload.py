@@ -1,6 +1,5 @@
 """Uploaded files: checked, packed to the same bytes every time, and named."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -34,7 +33,7 @@ class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
 
 async def take_folder(folder: Path, *, name: str = "", namespace: str = LOCAL_NAMESPACE) -> Upload:
     """Pack a folder's files; unless told, the folder's name is the skill's."""
-    name = name or await asyncio.to_thread(lambda: folder.resolve().name)
+    name = name or await work_in_thread(lambda: folder.resolve().name)
     async with open_workspace() as workspace:
         snapshot = await work_in_thread(
             take_snapshot, folder, workspace / "skill", folder_name=name
@@ -62,7 +61,7 @@ async def read_archive(path: Path) -> bytes:
             raise SourceRefused(f"{path.name!r} has more than {MAX_TOTAL_BYTES:,} bytes")
         return path.read_bytes()
 
-    return await asyncio.to_thread(read)
+    return await work_in_thread(read)
 
 
 @asynccontextmanager

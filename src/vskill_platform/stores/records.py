@@ -1,6 +1,5 @@
 """Reading and writing records: strict JSON, and many reads at once that settle each alone."""
 
-import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
@@ -10,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.settle import READS_AT_ONCE, settle
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Entry
@@ -59,7 +59,7 @@ async def get_archive_at(key: str, sha256: str) -> bytes | None:
     if entry is None:
         return None
     if len(entry.value) > _HASHED_HERE:
-        found = await asyncio.to_thread(_sha256, entry.value)
+        found = await in_few_threads(_sha256, entry.value)
     else:
         found = _sha256(entry.value)
     if found != sha256:

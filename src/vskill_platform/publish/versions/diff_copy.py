@@ -1,6 +1,5 @@
 """What a copy adds to its original: a trojan changes little, and that is what to look at."""
 
-import asyncio
 import io
 import tarfile
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.skill import SkillFile, SkillVersion
 from vskill_platform.stores.skill_store import get_archive, get_latest_version
@@ -70,7 +70,7 @@ async def _new_lines(original: SkillVersion, folder: Path, paths: list[str]) -> 
     archive = await get_archive(original.archive_sha256) if wanted else None
     if archive is None:
         return ()
-    return await asyncio.to_thread(lambda: tuple(_compare(archive, folder, wanted))[:_MAX_LINES])
+    return await work_in_thread(lambda: tuple(_compare(archive, folder, wanted))[:_MAX_LINES])
 
 
 def _compare(archive: bytes, folder: Path, paths: list[str]) -> Iterator[str]:

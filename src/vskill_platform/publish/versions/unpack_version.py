@@ -1,6 +1,5 @@
 """Packing the files of a version into its archive, and unpacking them again."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -44,4 +43,4 @@ async def package_skill(snapshot: Snapshot) -> Packed:
     """Pack the files of a snapshot with SKILL.md at the root; the same files, the same bytes."""
     if snapshot.packed:
         return snapshot.packed
-    return await asyncio.to_thread(pack, snapshot.folder, snapshot.files)
+    return await work_in_thread(pack, snapshot.folder, snapshot.files)

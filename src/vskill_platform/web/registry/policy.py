@@ -1,12 +1,12 @@
 """The policy, as a page and over the API: summary and dry run."""
 
-import asyncio
 from typing import Annotated
 
 import msgspec
 from litestar.params import JSONBody
 from litestar.response import Template
 
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import ConfigError, InvalidInput
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.read_policy import read_policy
@@ -31,7 +31,7 @@ async def dry_run_form(request: WebRequest) -> Template:
     """Show what another policy would change, without changing anything."""
     text = str((await request.form()).get("policy", ""))[:_MAX_CHARACTERS]
     try:
-        tried = await asyncio.to_thread(read_policy, text, rules=rule_kinds())
+        tried = await work_in_thread(read_policy, text, rules=rule_kinds())
     except ConfigError as error:
         return await _show(request, text=text, problem=f"Invalid policy: {error}")
     return await _show(request, text=text, result=await try_policy(tried))
@@ -90,7 +90,7 @@ async def show_policy() -> PolicyAnswer:
 async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
     """Show what another policy would change. Nothing is scanned and nothing changes."""
     try:
-        policy = await asyncio.to_thread(read_policy, data.policy, rules=rule_kinds())
+        policy = await work_in_thread(read_policy, data.policy, rules=rule_kinds())
     except ConfigError as error:
         raise InvalidInput(f"invalid policy: {error}") from error
     found = await try_policy(policy)

@@ -3,7 +3,6 @@
 A client that reads slowly holds a temporary file, not memory.
 """
 
-import asyncio
 import base64
 import re
 import tempfile
@@ -20,7 +19,7 @@ from litestar.response.base import ASGIResponse
 from litestar.status_codes import HTTP_304_NOT_MODIFIED
 from litestar.types import Receive, Scope, Send
 
-from vskill_platform.base.off_loop import in_few_threads
+from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.find_version import find_archive, find_version
@@ -101,7 +100,7 @@ class _StreamedFile(ASGIResponse):
         with DOWNLOADS.held_by(self._holder):
             async with _LOADS:
                 loaded = await self._load()
-                file = await asyncio.to_thread(_write_temporary, loaded.content)
+                file = await work_in_thread(_write_temporary, loaded.content)
             with file:
                 self.headers["content-type"] = loaded.media_type
                 self.headers["content-length"] = str(len(loaded.content))
