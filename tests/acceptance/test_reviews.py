@@ -38,7 +38,7 @@ async def test_what_waits_is_listed_shown_and_approved(platform: Platform, tmp_p
 
     assert submission_id in listed.out
     assert "ada" in listed.out
-    assert "Code from a site that nobody vouches for" in listed.out
+    assert "Runs code from an unverified host" in listed.out
     assert as_json[0]["finding"]["rule"] == "SKR-RUN-002"
     assert "reaches review_at = medium" in shown.out
     assert "file run.sh" in shown.out

@@ -178,7 +178,9 @@ async def test_a_job_that_ignores_the_stop_is_abandoned_after_the_grace(
 
     assert ended_by_the_stop == []
     assert ended == ["stubborn"]
-    abandoned = [event["job"] for event in logs if event["event"].endswith("is abandoned")]
+    abandoned = [
+        event["job"] for event in logs if event["event"] == "cron job did not stop in time"
+    ]
     assert abandoned == ["cron stubborn"]
 
 

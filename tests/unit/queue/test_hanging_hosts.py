@@ -174,5 +174,5 @@ async def test_a_host_that_says_nothing_is_given_up_soon_and_then_left_alone(
 
     assert len(hanging.asked) == 2
     reasons = [(await get_history(one))[-1].reason for one in ids]
-    assert sum("said nothing for" in reason for reason in reasons) == 2
+    assert sum("sent nothing for" in reason for reason in reasons) == 2
     assert sum("has not answered several times in a row" in reason for reason in reasons) == 4
