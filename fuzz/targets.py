@@ -29,7 +29,7 @@ from vskill_platform.scan.facts.facts import Fact, Placed, storable
 from vskill_platform.scan.facts.hosts import classify_host, hosts_in
 from vskill_platform.scan.facts.leaked_secrets import find_exposed, redact
 from vskill_platform.scan.facts.paragraphs import Paragraphs
-from vskill_platform.scan.facts.prose import TOLD_BY_CODE, read_prose, read_words_in_code
+from vskill_platform.scan.facts.prose import read_prose, read_words_in_code
 from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
 from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
 from vskill_platform.scan.languages.python.read_python import read_python
@@ -240,7 +240,7 @@ def _any_text(raw: bytes) -> None:
 
 
 def _words_in_code(raw: bytes) -> None:
-    _read(lambda text: read_words_in_code(text, 1, TOLD_BY_CODE), _text(raw))
+    _read(lambda text: [fact for facts in read_words_in_code(text) for fact in facts], _text(raw))
 
 
 def _file_bytes(raw: bytes) -> None:

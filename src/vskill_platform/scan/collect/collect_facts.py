@@ -16,10 +16,7 @@ from vskill_platform.scan.facts.hidden_text import visible
 from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import (
-    TOLD_BY_CODE,
-    not_said_again,
     read_prose,
-    read_told_in_code,
     read_words_in_code,
 )
 from vskill_platform.scan.languages.dispatch import reader_of
@@ -94,9 +91,7 @@ class _AnyText:
 
     def read_words(self) -> None:
         if self._is_code:
-            self._told = read_words_in_code(self._text, 1, TOLD_BY_CODE)
-            self._shown = read_told_in_code(self._text, 1)
-            self._told = not_said_again(self._told, self._shown)
+            self._told, self._shown = read_words_in_code(self._text)
         elif suffix_of(self._file.path) not in FORMATS:
             text = self._text
             if "\\u" in text:  # as some tables write letters that are not ASCII
@@ -126,9 +121,7 @@ class _Code:
         self._shown: list[Fact] = []
 
     def read_words(self) -> None:
-        self._told = read_words_in_code(self._text, 1, TOLD_BY_CODE)
-        self._shown = read_told_in_code(self._text, 1)
-        self._told = not_said_again(self._told, self._shown)
+        self._told, self._shown = read_words_in_code(self._text)
 
     def facts(self) -> list[Placed]:
         file = self._file

@@ -17,10 +17,7 @@ from vskill_platform.scan.facts.commands_in_prose import commands_in, may_be_com
 from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import (
-    TOLD_BY_CODE,
-    not_said_again,
     read_prose,
-    read_told_in_code,
     read_words_in_code,
 )
 from vskill_platform.scan.languages.dispatch import read_shell, reader_of
@@ -90,10 +87,7 @@ class Markdown:
             self._told_by_fences = read_prose(Paragraphs(self._only(wordy), 1, _alone(wordy)))
         if code:
             # Code contains words, too: comments, docstrings, strings.
-            whole = self._only(code)
-            self._told_by_code = read_words_in_code(whole, 1, TOLD_BY_CODE)
-            self._shown_by_code = read_told_in_code(whole, 1)
-            self._told_by_code = not_said_again(self._told_by_code, self._shown_by_code)
+            self._told_by_code, self._shown_by_code = read_words_in_code(self._only(code))
 
     def facts(self) -> list[Placed]:
         """Return everything that the text does and says."""

@@ -12,8 +12,6 @@ from urllib.parse import unquote
 
 import re2
 
-from vskill_platform.scan.facts.pattern_set import PatternSet
-
 #: Attackers nest encodings; nobody else nests deeper than this.
 MAX_LAYERS = 4
 MAX_BYTES = 256 * 1024
@@ -33,8 +31,8 @@ _RUN_PATTERNS = (
     _HEX.pattern.replace(r"\s", _SPACE),
     _PERCENT.pattern,
 )
-_RUNS = PatternSet(_RUN_PATTERNS)
-#: These patterns contain no literal words to search for first; most texts have no such run.
+_RUNS = [re2.compile(pattern) for pattern in _RUN_PATTERNS]
+#: Most texts have no such run; the others are searched from the first one on.
 _ANY_RUN = re2.compile("|".join(_RUN_PATTERNS))
 _WORDS = re.compile(
     r"\b(?:curl|wget|bash|/bin/sh|sh -c|https?://|powershell|iex|python|import |eval|exec|"
@@ -67,8 +65,15 @@ def decode_literal(text: str) -> str | None:
 
 def encoded_runs(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of long runs of encoded characters."""
-    if _ANY_RUN.search(text.encode(errors="replace")):
-        for _, start, end in _RUNS.finds(text):
+    raw = text.encode(errors="replace")
+    first = _ANY_RUN.search(raw)
+    if first is None:
+        return
+    # In ASCII text, byte positions are text positions.
+    hay, begin = (raw, first.start()) if len(raw) == len(text) else (raw.decode(), 0)
+    for pattern in _RUNS:
+        for found in pattern.finditer(hay, begin):
+            start, end = found.span()
             if end - start >= _MIN_CHARACTERS:
                 yield start, end
 

@@ -44,7 +44,8 @@ _MAY_BE_LEET = re2.compile(
 #: List items, table rows and headings.
 _MARK = r"[ \t>]*(?:[-*+•][ \t]+|\(?\d{1,3}[.)][ \t]+|#{1,6}[ \t]+|\|)"
 _ITEM = re.compile(rf"^{_MARK}(.*)$")
-_RUN = re.compile(rf"(?m)(?:^{_MARK}[^\n]{{1,80}}(?:\n(?:[ \t]*\n)?|\Z)){{3,}}")
+#: re2 takes a fifth of the time of `re` here.
+_RUN = re2.compile(rf"(?m)(?:^{_MARK}[^\n]{{1,80}}(?:\n(?:[ \t]*\n)?|\z)){{3,}}")
 _RULE = re.compile(r"^[ \t|:-]*$")
 _LABEL = re.compile(r"^(?:\d{1,3}|step|text|no|nr|#)$", re.IGNORECASE)
 _MAX_WORDS, _MIN_ITEMS = 6, 3
@@ -64,7 +65,7 @@ def other_spellings(text: str) -> Iterator[str]:
         yield from {_without_leet(plain, letters): None for letters in _LETTERS}
     elif plain != text:
         yield plain
-    if joined := _joined_items(text):
+    if joined := _joined_items(raw):
         yield joined
 
 
@@ -98,14 +99,14 @@ def _spell(word: str, letters: dict[int, int]) -> str:
     return word if word.isdecimal() else word.translate(letters)
 
 
-def _joined_items(text: str) -> str:
+def _joined_items(raw: bytes) -> str:
     """Join the words of consecutive short items on the line of the first one."""
     joined: dict[int, str] = {}
     at, number = 0, 0
-    for found in _RUN.finditer(text):
-        number += text.count("\n", at, found.start())
+    for found in _RUN.finditer(raw):
+        number += raw.count(b"\n", at, found.start())
         at = found.start()
-        joined |= _sentences(found[0].split("\n"), number)
+        joined |= _sentences(found[0].decode().split("\n"), number)
     if not joined:
         return ""
     lines = [""] * (max(joined) + 1)

@@ -167,26 +167,28 @@ def _read_as_spelled(part: Paragraphs) -> list[Fact]:
     return facts + _downloads(part)
 
 
-def read_words_in_code(text: str, first_line: int, only: frozenset[Act]) -> list[Fact]:
-    """Return what comments and strings in code tell their reader, limited to some acts."""
-    if not _lexicon().patterns.may_find(text, _places_of(only)):  # nor after joining comments
-        return []
-    code = CodeWords(text, first_line)
-    return _facts_at(code, code.view, _find(code.view.text, only))
+class WordsInCode(NamedTuple):
+    """What code tells its reader: anywhere in it, and in the parts that are meant for readers."""
+
+    told: list[Fact]
+    #: In comments, docstrings and printed strings.
+    shown: list[Fact]
 
 
-def read_told_in_code(text: str, first_line: int) -> list[Fact]:
-    """Return what comments, docstrings and printed strings tell their reader."""
-    if not _lexicon().patterns.may_find(text, _places_of(frozenset(_lexicon().acts))):
-        return []
+def read_words_in_code(text: str) -> WordsInCode:
+    """Return what the words in code tell their reader; no fact is in both lists."""
+    possible = _lexicon().patterns.possible_in(text)  # also after joining comments
+    if not possible:
+        return WordsInCode([], [])
     words = words_in_code(text)
-    return read_prose(Paragraphs(words, first_line)) if words.strip() else []
-
-
-def not_said_again(told: list[Fact], shown: list[Fact]) -> list[Fact]:
-    """Drop what was already found in the rendered words: a rule may count occurrences."""
+    shown = read_prose(Paragraphs(words, 1)) if words.strip() else []
+    if _places_of(TOLD_BY_CODE).isdisjoint(possible):
+        return WordsInCode([], shown)
+    code = CodeWords(text, 1)
+    told = _facts_at(code, code.view, _find(code.view.text, TOLD_BY_CODE))
+    # A rule may count occurrences, so the same words must not count twice.
     known = {(fact.act, fact.line) for fact in shown}
-    return [fact for fact in told if (fact.act, fact.line) not in known]
+    return WordsInCode([fact for fact in told if (fact.act, fact.line) not in known], shown)
 
 
 def _find(text: str, only: frozenset[Act] | None) -> list[tuple[Act, int, int]]:

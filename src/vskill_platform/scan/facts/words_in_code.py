@@ -8,6 +8,10 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+import re2
+
+from vskill_platform.scan.facts.pattern_set import loosened, without_lookaround
+
 _MAX_PIECES = 5_000
 #: How far the end of a piece is searched, so that the time stays linear in the length of the code.
 _MAX_PIECE = 20_000
@@ -28,6 +32,15 @@ _OPENING = re.compile(
     rf"|{_SHOWN}[fFrRbBuU$@]{{0,2}}(?P<quote>[\"'`])(?![\"'`])"
     r"|(?:^|(?<=\s))(?:#+!?|//+!?|--|;+|%+|REM\b|rem\b)(?P<line>[ \t]+[^\n]{8,4000})",
     re.MULTILINE,
+)
+#: Matches wherever the pattern above may match, in a quarter of the time.
+#: It is applied to bytes in which `?` replaces every character that is not ASCII.
+_MAY_OPEN = re2.compile(
+    "(?m)"
+    + re.sub(r"\(\?P<\w+>", "(?:", loosened(without_lookaround(_OPENING.pattern)))
+    .replace("{8,4000}", "{8}")
+    .replace(r"\w", r"[\w?]")
+    .replace(r"\s", r"[\s\v\x1c-\x1f?]")
 )
 _STRINGS = {
     quote: re.compile(rf"((?:[^{quote}\\\n]|\\.){{12,4000}}){quote}") for quote in ('"', "'", "`")
@@ -52,7 +65,12 @@ def words_in_code(code: str) -> str:
 def _pieces(code: str) -> Iterator[tuple[int, str]]:
     """Yield the start of each piece of words, and the words."""
     at, left = 0, _MAX_OPEN
-    while found := _OPENING.search(code, at):
+    raw = code.encode("ascii", errors="replace")
+    while candidate := _MAY_OPEN.search(raw, at):
+        found = _OPENING.match(code, candidate.start())
+        if not found:
+            at = candidate.start() + 1
+            continue
         at = found.end()
         if found["line"]:
             yield found.start("line"), found["line"]

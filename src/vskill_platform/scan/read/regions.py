@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import lru_cache
 from itertools import groupby
 
 import msgspec
@@ -39,21 +40,29 @@ _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+")
 #: Prefixes of lines that are not prose.
 _SIGNS = frozenset("`~<#|>")
 _ITEM_STARTS = frozenset("-*+0123456789")
+#: A line of these only is blank by the specification.
+_BLANKS = " \t\r"
+#: Marks that are indented this far, relative to their list item, are code by the specification.
+_TOO_DEEP = 4
+#: Texts whose regions are cached: each is needed for its words and for the settings it contains.
+_KEPT = 8
 _KINDS = {"|": RegionKind.TABLE, ">": RegionKind.QUOTE}
 
 
-def split_markdown(text: str) -> list[Region]:
-    """Split a text into regions; a line that readers may take for either kind is in two.
+@lru_cache(maxsize=_KEPT)
+def split_markdown(text: str) -> tuple[Region, ...]:
+    """Cut a text into its regions; a line belongs to two if readers may take it for either.
 
     People and agents close a fence with any line of marks. By the specification, which web pages
     follow, marks with too much indentation close nothing, and a fence in a list ends with its item.
     """
     lines = text.split("\n")
-    regions = _Splitter(lines).split()
-    if not _INDENTED_FENCE.search(text):
-        return regions
+    splitter = _Splitter(lines)
+    regions = splitter.split()
+    if not _INDENTED_FENCE.search(text) or splitter.are_fences_plain:
+        return tuple(regions)
     strictly = _Splitter(lines, is_strict=True).split()
-    return sorted([*regions, *_differing(strictly, regions)], key=lambda region: region.line)
+    return tuple(sorted([*regions, *_differing(strictly, regions)], key=lambda region: region.line))
 
 
 def _differing(regions: list[Region], others: list[Region]) -> Iterator[Region]:
@@ -102,7 +111,9 @@ class _Splitter:
         self._titles: tuple[str, ...] = ()
         #: First line of each fence and the line after it; None where only their marks decide.
         self._fences: dict[int, int] | None = None
-        #: The kind of the lines from here to the start of the next region.
+        #: Whether all readers agree about the fences.
+        self.are_fences_plain = True
+        #: What the lines are from here on, up to where the next region begins.
         self._kind, self._start = RegionKind.PROSE, 0
 
     def split(self) -> list[Region]:
@@ -191,8 +202,25 @@ class _Splitter:
         for later in range(place + 1, len(self._signs)):
             line, sign = self._signs[later]
             if sign == mark[0] and self._closes(line, mark):
+                self.are_fences_plain = self.are_fences_plain and self._is_plain(at, line)
                 return line, line + 1
+        self.are_fences_plain = self.are_fences_plain and _indentation(self._lines[at]) == 0
         return len(self._lines), len(self._lines)
+
+    def _is_plain(self, opening: int, closing: int) -> bool:
+        """Tell whether all readers agree that a fence begins and ends with these lines.
+
+        This holds for most fences, and is much faster than parsing the text by the specification.
+        """
+        indentation = _indentation(self._lines[opening])
+        if indentation == 0:
+            return _indentation(self._lines[closing]) < _TOO_DEEP
+        if indentation >= _TOO_DEEP or _indentation(self._lines[closing]) != indentation:
+            return False
+        # A line with less indentation would end the surrounding list item, and the fence with it.
+        inside = self._lines[opening + 1 : closing]
+        margin = " " * indentation
+        return all(line.startswith(margin) or not line.strip(_BLANKS) for line in inside)
 
     def _closes(self, at: int, mark: str) -> bool:
         line = self._lines[at].strip()
@@ -206,6 +234,12 @@ class _Splitter:
         self._append(RegionKind.COMMENT, at, "\n".join(self._lines[at : end + 1]))
         self._start = end + 1
         return end + 1
+
+
+def _indentation(line: str) -> int:
+    """Return the indentation of a mark; after a tab or a list marker it counts as too deep."""
+    mark = line.lstrip(" ")
+    return len(line) - len(mark) if mark[:1] in "`~" else _TOO_DEEP
 
 
 def _find_fences(lines: list[str], *, first_line: int) -> dict[int, int]:

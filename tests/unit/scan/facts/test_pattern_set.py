@@ -54,8 +54,7 @@ def test_only_the_patterns_that_are_asked_for_are_found() -> None:
 
     assert list(patterns.finds(text, frozenset({1}))) == [(1, 0, 8)]
     assert list(patterns.finds(text, frozenset({2}))) == []
-    assert patterns.may_find(text, frozenset({0}))
-    assert not patterns.may_find(text, frozenset({2}))
+    assert patterns.possible_in(text) == {0, 1}
 
 
 @pytest.mark.parametrize(
@@ -122,5 +121,25 @@ def test_patterns_of_several_groups_are_counted_through() -> None:
         (1, "deadbeef"),
         (2, "k\u00f6nig"),
     ]
-    assert patterns.may_find(text, frozenset({2}))
-    assert not patterns.may_find("deadbeef", frozenset({2}))
+    assert patterns.possible_in(text) == {0, 1, 2}
+    assert patterns.possible_in("deadbeef") == {1}
+
+
+def test_words_are_found_in_a_long_text_wherever_its_pieces_end() -> None:
+    filler = "nothing \u00e9 to see here\n"
+    patterns = PatternSet([r"(?i)send\b[^\n]{0,20}\bkey", r"one\s+two", r"(?m)^last$"])
+
+    for count in range(60):
+        text = f"{filler * count}Send the key\none\ntwo\nsend\nkey\nlast\n{filler * 40}"
+        found = [(place, text[start:end]) for place, start, end in patterns.finds(text)]
+
+        assert found == [(0, "Send the key"), (1, "one\ntwo"), (2, "last")]
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"a\s*b", "a[^x]*b", r"a\nb", r"a\W+b", r"(?s)a.b", r"a[\s,]b"]
+)
+def test_a_pattern_that_matches_the_end_of_a_line_gets_the_whole_text(pattern: str) -> None:
+    before = "c" * 399 + "a"
+
+    assert PatternSet([pattern]).finds(f"{before}\nb") == [(0, 399, 402)]
