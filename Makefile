@@ -9,12 +9,15 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 export PYTHONDONTWRITEBYTECODE =
 SECONDS ?= 60
 
-.PHONY: serve test torture check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
+.PHONY: serve test coverage torture check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
 
 serve: $(RUNTIME)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
 
-test: $(READY)  ## all tests, with coverage
+test: $(READY)  ## all tests
+	$(BIN)/pytest --numprocesses=auto --dist=worksteal $(ARGS)
+
+coverage: $(READY)  ## the same tests, and which lines and branches they reach: takes half as long again
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
 	@$(BIN)/coverage combine --quiet
