@@ -1,4 +1,4 @@
-"""Telling in one pass that none of many words stands in a text, so that it needs no reading."""
+"""Tell in one pass that a text contains none of many words, so that it need not be parsed."""
 
 import re
 
@@ -10,5 +10,5 @@ class AnyWord:
         self._pattern = re2.compile("|".join(map(re.escape, words)).encode())
 
     def is_in(self, text: str) -> bool:
-        raw = text.encode(errors="replace")  # strings of code may hold half a character
+        raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
         return self._pattern.search(raw) is not None

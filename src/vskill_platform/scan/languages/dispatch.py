@@ -1,7 +1,7 @@
-"""The only door between languages: which reader understands which, whoever asks.
+"""Choose the parser for a language: the only connection between the language folders.
 
-A shell command runs Python, a Python call runs a shell command: readers need each other. They all
-come here, and a reader is loaded when it is first needed: most skills use one or two of them.
+A shell command runs Python, a Python call runs a shell command: parsers need each other. All of
+them come here, and a parser is loaded when it is first needed: most skills use one or two of them.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def read_powershell(code: str) -> list[Fact]:
     return powershell.read_powershell(code)
 
 
-#: What a fence or a file may say that it is written in.
+#: Labels of fences and files, by language.
 _NAMES: dict[Reader, str] = {
     read_python: "python py python3",
     read_shell: "shell bash sh zsh console shellsession terminal text txt dockerfile makefile",
@@ -57,5 +57,5 @@ _READERS: dict[str, Reader] = {
 
 
 def reader_of(language: str) -> Reader | None:
-    """Return the reader of what a file or fence says it is written in."""
+    """Return the parser for the declared language of a file or fence."""
     return _READERS.get(language)

@@ -1,15 +1,15 @@
-"""What a reader says when it could not understand code, or not all of it."""
+"""The error of a parser that could not understand code completely."""
 
 from vskill_platform.scan.facts.facts import Fact
 
 
 class Unparsed(Exception):
-    """Code that cannot be understood whole; *facts* are what was found until then."""
+    """Code that cannot be parsed completely; *facts* are those found so far."""
 
     def __init__(
         self, reason: str, facts: list[Fact] | None = None, *, is_too_much: bool = False
     ) -> None:
         super().__init__(reason)
         self.facts = facts or []
-        #: Whether it is code, but more than is followed; else it may be no code at all.
+        #: Whether it is code, but over the limits; otherwise it may not be code at all.
         self.is_too_much = is_too_much

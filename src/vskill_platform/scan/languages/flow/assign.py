@@ -1,4 +1,4 @@
-"""Storing values under names, attributes and entries."""
+"""Assignments: store values under names, attributes and entries."""
 
 import ast
 
@@ -15,7 +15,7 @@ def element_of(whole: Value) -> Value:
         keys = any_of([Value(text=key) for key in list(whole.fields)[:32]])
         return Value(text=keys.text, items=(keys, any_of(list(whole.fields.values()))),
                      taints=whole.taints)  # fmt: skip
-    is_file = whole.name == "file"  # its text is the path, not what a line of it says
+    is_file = whole.name == "file"  # its text is the path, not a line of its content
     return Value(
         text=None if is_file else whole.text, taints=whole.taints,
         name=f"{whole.name}[]"[:MAX_NAME] if whole.name and not is_file else "",
@@ -23,7 +23,7 @@ def element_of(whole: Value) -> Value:
 
 
 def assign(flow: Flow, target: ast.AST, value: Value, *, outward: bool = False) -> None:
-    """Store a value under whatever stands on the left."""
+    """Store a value in the target of an assignment."""
     if isinstance(target, ast.Name):
         flow.bind(target.id, value, outward=outward)
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -66,7 +66,7 @@ def _assign_entry(flow: Flow, target: ast.Subscript, value: Value) -> None:
 
 
 def fill(flow: Flow, node: ast.AST, base: Value, value: Value, key: str | None = None) -> None:
-    """Note that *value* was put into what *node* names."""
+    """Record that *value* was put into the collection that *node* names."""
     fields = {**(base.fields or {}), key: value} if key is not None else base.fields
     changed = Value(
         text=base.text, name=base.name, taints=base.taints | value.taints, items=base.items,
@@ -78,6 +78,6 @@ def fill(flow: Flow, node: ast.AST, base: Value, value: Value, key: str | None =
         owner = flow.evaluate(node.value)
         if owner.name:
             flow.set_dotted(f"{owner.name}.{node.attr}", changed)
-    elif isinstance(node, ast.Subscript):  # what is put into a part is in the whole
+    elif isinstance(node, ast.Subscript):  # adding to a part also adds to the whole
         owner, place = flow.evaluate(node.value), flow.evaluate(node.slice)
         fill(flow, node.value, owner, changed, place.text if place.is_known() else None)

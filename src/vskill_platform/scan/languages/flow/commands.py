@@ -1,4 +1,4 @@
-"""Programs and commands that a program starts."""
+"""Processes and shell commands that a program starts."""
 
 import re
 import shlex
@@ -64,7 +64,7 @@ _NETWORK = frozenset({Act.SEND, Act.FETCH, Act.LEAK})
 
 
 def run_shell(flow: Flow, call: Call) -> Value | None:
-    """os.system and its kind: a text for the shell."""
+    """os.system and similar: a command line for the shell."""
     return shell_text(flow, call, call.arg(0, "command", "cmd", "args"), line_of(call, 0))
 
 
@@ -135,7 +135,7 @@ def _read_shell(flow: Flow, text: str) -> list[Fact]:
 
 
 def _run_fetched_file(flow: Flow, line: int, words: list[str]) -> None:
-    """Find a file that was fetched before among what a command starts."""
+    """Find a previously fetched file among what a command starts."""
     if not flow.files:
         return
     rest = [word.strip("\"'") for word in words[:12]]
@@ -151,7 +151,7 @@ def _run_fetched_file(flow: Flow, line: int, words: list[str]) -> None:
 
 
 def run_process(flow: Flow, call: Call) -> Value | None:
-    """What subprocess does: a list, or a text if a shell reads it."""
+    """subprocess: a list of arguments, or a command line if a shell reads it."""
     command = call.arg(0, "args", "cmd").having(call.named.get("input", UNKNOWN).taints)
     _check_streams(flow, call)
     if command.items:
@@ -174,7 +174,7 @@ def run_arguments(flow: Flow, call: Call) -> Value | None:
 
 
 def _check_streams(flow: Flow, call: Call) -> None:
-    """A process whose input and output are a connection is a shell for whoever is at its end."""
+    """A process whose input and output are a connection is a remote shell."""
     given = [call.named[key] for key in ("stdin", "stdout", "stderr") if key in call.named]
     given += [arg.fields["stdio"] for arg in call.args if arg.fields and "stdio" in arg.fields]
     for value in given:

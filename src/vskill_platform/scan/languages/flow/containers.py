@@ -1,4 +1,4 @@
-"""What is known about lists, mappings and what is made by going through them."""
+"""Values of lists, mappings and comprehensions."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Calls that turn encoded text back into what it says; done here too where the text is known."""
+"""Calls that decode text; the decoding is also done here if the text is known."""
 
 import base64
 import binascii
@@ -55,7 +55,7 @@ def hexadecimal(raw: bytes) -> bytes:
 
 
 def inflate(raw: bytes) -> bytes:
-    """Unpack what zlib or gzip packed, up to the limit."""
+    """Decompress zlib or gzip data, up to the limit."""
     return zlib.decompressobj(wbits=47).decompress(raw, MAX_BYTES)
 
 
@@ -105,7 +105,7 @@ def characters(_flow: Flow, call: Call) -> Value | None:
 
 
 def plain_text(value: Value) -> str:
-    """Return the text behind bytes that were kept one character each."""
+    """Return the text of bytes that were stored as one character each."""
     text = value.text or ""
     try:
         return text.encode("latin-1").decode("utf-8")

@@ -1,4 +1,4 @@
-"""What is known about the value of an expression."""
+"""Evaluate expressions as far as their values are known."""
 
 import ast
 from collections.abc import Callable
@@ -33,7 +33,7 @@ _MAX_ITEMS = 20_000
 
 
 class Closure(ast.expr):
-    """A function that is written as an expression, with statements inside."""
+    """A function written as an expression, with statements inside."""
 
     _fields = ()
 
@@ -44,7 +44,7 @@ class Closure(ast.expr):
 
 
 class Steps(ast.expr):
-    """Several steps as one expression: what they do happens, the last one is the value."""
+    """Several steps as one expression: all are executed, the last one is the value."""
 
     _fields = ()
 
@@ -148,7 +148,7 @@ def unary(flow: Flow, node: ast.UnaryOp) -> Value:
 
 
 def _sum(flow: Flow, node: ast.BinOp) -> Value:
-    """Add up a chain, which may be thousands of links long, without going down it."""
+    """Add up a chain, which may have thousands of links, without recursion."""
     parts: list[ast.expr] = []
     left: ast.expr = node
     while isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add):

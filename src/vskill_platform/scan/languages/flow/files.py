@@ -1,4 +1,4 @@
-"""What a program reads, writes and deletes."""
+"""Files that a program reads, writes and deletes."""
 
 import re
 
@@ -45,7 +45,7 @@ def _open(flow: Flow, call: Call, path: Value, mode: str) -> Value:
 
 
 def make_temporary(_flow: Flow, call: Call) -> Value | None:
-    """A file or folder whose name nobody knows before; told apart by where it is made."""
+    """A file or folder with an unpredictable name; identified by where it is created."""
     path = f"/tmp/{HOLE}-{call.line}"  # noqa: S108 - never opened
     if call.method == "mkstemp":
         return Value(items=(Value(name="file", text=path), Value(text=path)))
@@ -59,14 +59,14 @@ def write_descriptor(flow: Flow, call: Call) -> Value | None:
 
 
 def read_argument(flow: Flow, call: Call) -> Value | None:
-    """fs.readFileSync(path), sqlite3.connect(path), shutil's copies: the path comes first."""
+    """fs.readFileSync(path), sqlite3.connect(path), shutil copies: the path comes first."""
     path = call.arg(0, "path", "src", "database", "filename")
     taints = read_path(flow, path, call.line)
     return Value(taints=taints) if taints else UNKNOWN
 
 
 def read_receiver(flow: Flow, call: Call) -> Value | None:
-    """path.read_text(), file.read(): what it is called on knows the path."""
+    """path.read_text(), file.read(): the receiver knows the path."""
     taints = call.receiver.taints
     if call.method.startswith("read_") and call.receiver.text is not None:
         taints |= read_path(flow, call.receiver, call.line)
@@ -103,7 +103,7 @@ def copy_file(flow: Flow, call: Call) -> Value | None:
 
 
 def pack(flow: Flow, call: Call) -> Value | None:
-    """tar.add(path), zip.write(path): the archive holds what was read."""
+    """tar.add(path), zip.write(path): the archive contains what was read."""
     if call.receiver.name != "archive":
         return None
     taints = read_path(flow, call.arg(0), call.line) | tainted(*call.args)
@@ -126,7 +126,7 @@ def pack_folder(flow: Flow, call: Call) -> Value | None:
 
 
 def list_folder(flow: Flow, call: Call) -> Value | None:
-    """glob, walk, iterdir: paths below one that is known."""
+    """glob, walk, iterdir: paths below a known one."""
     given = next((arg for arg in call.args if arg.text), UNKNOWN)
     base = call.receiver if call.receiver.text else given
     if base.text is None:
@@ -143,7 +143,7 @@ def list_folder(flow: Flow, call: Call) -> Value | None:
 
 
 def delete(flow: Flow, call: Call) -> Value | None:
-    """Deleting with all that is below, where it empties a home or a disk."""
+    """Recursive deletion that would empty a home folder or a disk."""
     path = call.arg(0, "path")
     for text in options(path.text) if path.text else []:
         if _MUCH.match(text):
@@ -165,14 +165,14 @@ def note_write(flow: Flow, line: int, path: Value) -> None:
 
 
 def keep(flow: Flow, path: Value, taints: Taints) -> None:
-    """Remember what lies in a file of the program's own."""
+    """Remember the content of a file that the program wrote."""
     key = path_key(path)
     if key and taints:
         flow.files[key] = flow.files.get(key, NO_TAINTS) | taints
 
 
 def is_fetched(flow: Flow, path: Value) -> Taints:
-    """Return from where a file was fetched or decoded, if it was."""
+    """Return where a file was fetched or decoded from, if it was."""
     found = flow.files.get(path_key(path), NO_TAINTS)
     kinds = {Source.REMOTE, Source.DECODED}
     return frozenset(taint for taint in found if taint.source in kinds)

@@ -1,4 +1,4 @@
-"""Calls: of the program's own functions, and of those whose meaning is known."""
+"""Calls: of the program's own functions, and of known library functions."""
 
 import ast
 
@@ -20,7 +20,7 @@ _CREDENTIALS = frozenset({Source.ENV, Source.PART})
 _TAKING_ENVIRONMENT = frozenset(
     {"os.execve", "os.execvpe", "os.execle", "os.execlpe", "os.posix_spawn", "os.spawnve"}
 )
-#: Methods that put something into what they are called on.
+#: Methods that add something to their receiver.
 _FILLING = frozenset(
     {"append", "extend", "insert", "add", "update", "push", "unshift", "set", "writestr",
     "setdefault", "attach", "set_payload"}
@@ -73,7 +73,7 @@ def _method_of(flow: Flow, receiver: Value, method: str) -> Value:
 
 
 def _excuse_copies(flow: Flow, made: Call) -> None:
-    """A copy of the environment that goes to a process as its own is no reading of it."""
+    """Don't count a copy of the environment as a read if only a new process gets it."""
     given = [made.named[key] for key in ("env", "environ") if key in made.named]
     given += [arg.fields["env"] for arg in made.args if arg.fields and "env" in arg.fields]
     if made.name in _TAKING_ENVIRONMENT:
@@ -113,9 +113,9 @@ def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
 
 
 def _passed_on(made: Call) -> Taints:
-    """Return what the result of an unknown call may hold.
+    """Return what the result of an unknown call may contain.
 
-    A client that was made with a key does not hand out the key with its answers.
+    A client created with a key does not return the key with its answers.
     """
     held = made.receiver.taints
     if held and "()" in made.receiver.name:
@@ -124,7 +124,7 @@ def _passed_on(made: Call) -> Taints:
 
 
 def _made_by(flow: Flow, made: Call) -> Value | None:
-    """An object of one of the program's own classes."""
+    """An instance of one of the program's own classes."""
     instance = flow.dotted.get(f"{made.name}()")
     if instance is not None:
         constructor = flow.dotted.get(f"{made.name}.new", UNKNOWN).function
@@ -150,7 +150,7 @@ def _put_in(flow: Flow, made: Call, into: ast.expr) -> None:
 
 
 def _call_by_name(flow: Flow, made: Call) -> None:
-    """answer.then(eval): a function of the language that is handed over by its name."""
+    """answer.then(eval): a built-in function passed by name."""
     for value in made.args:
         handler = flow.calls.get(value.name) if value.name else None
         if handler is not None:
@@ -158,14 +158,14 @@ def _call_by_name(flow: Flow, made: Call) -> None:
 
 
 def _handed(whole: Value) -> Value:
-    """Return what a function gets that is called for each part of *whole*."""
+    """Return the arguments of a function that is called for each part of *whole*."""
     if whole.items:
         return any_of(whole.items)
     return UNKNOWN if whole.name else Value(text=whole.text)  # the text of a connection is its host
 
 
 def _hand_to_callbacks(flow: Flow, made: Call, result: Value) -> Value:
-    """A function that is handed over is called with what the call is about."""
+    """Call a function that was passed as an argument with what the call is about."""
     if made.method == "then":
         _call_by_name(flow, made)
     for function in [value.function for value in made.given() if value.function is not None]:

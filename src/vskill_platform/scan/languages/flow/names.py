@@ -1,4 +1,4 @@
-"""Names of functions that a program puts together so that nobody reads them."""
+"""Function names that a program assembles to hide them."""
 
 import ast
 
@@ -6,7 +6,7 @@ from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.flow.state import Call, Flow
 from vskill_platform.scan.languages.flow.values import HOLE, OR, Source, Value, with_name
 
-#: What is worth hiding.
+#: Names worth hiding.
 _WORTH_HIDING = frozenset(
     {
         "system", "popen", "exec", "eval", "execv", "execve", "execvp", "spawn", "spawnSync",
@@ -32,7 +32,7 @@ _ROOTS = frozenset({"os", "subprocess", "builtins", "child_process", "globalThis
 
 
 def get_attribute(flow: Flow, call: Call) -> Value | None:
-    """getattr: the same as writing the attribute, unless its name is put together."""
+    """getattr: the same as writing the attribute, unless its name is assembled."""
     base, key = call.arg(0), call.arg(1)
     if len(call.node.args) < 2 or not base.name:  # noqa: PLR2004 - object and name
         return None
@@ -70,7 +70,7 @@ def find_by_key(flow: Flow, base: Value, key: Value, node: ast.Subscript) -> Val
 
 
 def is_put_together(node: ast.AST, value: Value) -> bool:
-    """Say whether a name is computed although it could have been written."""
+    """Tell whether a name is computed although it could have been written."""
     if any(taint.source is Source.DECODED for taint in value.taints):
         return True
     if isinstance(node, ast.Constant):

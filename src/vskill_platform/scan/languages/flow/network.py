@@ -1,4 +1,4 @@
-"""What a program fetches and sends, to which host."""
+"""Requests and connections of a program, and their hosts."""
 
 import ast
 import re
@@ -27,7 +27,7 @@ _ANY = "any-0"
 _MAX_HOSTS = 4
 _HOST = re.compile(r"[A-Za-z0-9\[][A-Za-z0-9.:\]-]{0,252}\Z")
 _QUERY = re.compile(r"[?&=][^ ]{0,500}" + HOLE)
-#: Where a client says who it is.
+#: Headers in which a client identifies itself.
 _HEAD = ("headers", "auth", "cookies", "cert", "proxies", "verify", "timeout")
 _BODY = (
     "json",
@@ -42,7 +42,7 @@ _BODY = (
     "text",
 )
 _SENDING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-#: Names that mean a request when what they are called on is not known.
+#: Method names that mean a request if the receiver is unknown.
 _LIKE_A_CLIENT = re.compile(
     r"(?:requests?|http|https|httpx|axios|got|session|client|api|fetch|superagent|ky|needle)\w*(?:\(\)|\[\])?\Z",
     re.IGNORECASE,
@@ -50,7 +50,7 @@ _LIKE_A_CLIENT = re.compile(
 
 
 class Request(msgspec.Struct):
-    """One request, whatever it was made with."""
+    """One request, whatever library it was made with."""
 
     line: int
     url: Value
@@ -67,7 +67,7 @@ def find_hosts(url: Value) -> list[str]:
     found: list[str] = []
     for text in options(url.text[:20_000]):
         for host in hosts_in(text.replace(HOLE, _ANY))[:1]:
-            known = host.removesuffix(_ANY)  # what follows a whole host is its path
+            known = host.removesuffix(_ANY)  # text after a complete host is its path
             is_open = known.endswith((".", "-")) or known.replace(_ANY, "").strip(".") == ""
             if not is_open and ("." in known or known == host) and known not in found:
                 found.append(known)
@@ -75,18 +75,18 @@ def find_hosts(url: Value) -> list[str]:
 
 
 def or_none(hosts: list[str]) -> list[str | None]:
-    """Return the hosts, or one that is not known."""
+    """Return the hosts, or one unknown host."""
     return list(hosts) or [None]
 
 
 def bare_host(value: Value) -> list[str]:
-    """Return a host that stands without a scheme."""
+    """Return a host without a scheme."""
     texts = options(value.text) if value.text else []
     return [text.lower() for text in texts if HOLE not in text and _HOST.match(text)][:_MAX_HOSTS]
 
 
 def record(flow: Flow, request: Request, hosts: list[str] | None = None) -> Value:
-    """Note a request and return what is known about its answer."""
+    """Record a request and return what is known about its response."""
     hosts = find_hosts(request.url) if hosts is None else hosts
     is_sent = request.method.upper() in _SENDING or request.has_body
     in_query = bool(request.url.text and _QUERY.search(request.url.text))
@@ -125,7 +125,7 @@ def _from(flow: Flow, call: Call, method: str, url: Value, rest: list[Value]) ->
 
 
 def client_call(method: str) -> Handler:
-    """Return the handler of requests.get and its kind: the URL first, then named arguments."""
+    """Return the handler of requests.get and similar: the URL first, then named arguments."""
 
     def handle(flow: Flow, call: Call) -> Value | None:
         url = call.arg(0, "url", "uri", "fullurl")
@@ -137,7 +137,7 @@ def client_call(method: str) -> Handler:
 
 
 def unknown_client(flow: Flow, call: Call) -> Value | None:
-    """session.post(...) where nobody knows what session is: believed if it looks like a request."""
+    """session.post(...) with an unknown session: accepted if it looks like a request."""
     url = call.arg(0, "url", "uri")
     has_url = bool(find_hosts(url)) or (url.text or "").startswith(("http", "/"))
     is_client = _LIKE_A_CLIENT.search(call.receiver.name) or _names_client(call)
@@ -158,13 +158,13 @@ def _names_client(call: Call) -> bool:
 
 
 def make_client(_flow: Flow, call: Call) -> Value | None:
-    """httpx.Client(base_url=..., headers=...): used later, as if it were the library."""
+    """httpx.Client(base_url=..., headers=...): used later like the library itself."""
     name = f"{call.name}()"[:MAX_NAME]
     return Value(name=name, fields=call.named or None, taints=call.taints())
 
 
 def open_url(flow: Flow, call: Call) -> Value | None:
-    """urllib: a text or a prepared request, with data if something is sent."""
+    """urllib: a URL or a prepared request, with data if something is sent."""
     url = call.arg(0, "url", "fullurl")
     data = call.arg(1, "data")
     fields = url.fields or {}
@@ -189,7 +189,7 @@ def prepare_request(_flow: Flow, call: Call) -> Value | None:
 
 
 def connection(_flow: Flow, call: Call) -> Value | None:
-    """A connection that is made now and used later: its host is kept as its text."""
+    """A connection that is opened now and used later: its host is kept as its text."""
     host = call.arg(0, "host", "url", "uri")
     first = host.items[0] if host.items else host
     return Value(name="connection()", text=first.text, taints=frozenset({Taint(Source.SOCKET)}))
@@ -220,7 +220,7 @@ def send_on_connection(flow: Flow, call: Call) -> Value | None:
 
 
 def _mailed_to(call: Call) -> list[str]:
-    """Return where a mail ends up: the server that takes it is only the first on its way."""
+    """Return the recipients of a mail: the server that takes it is only the first hop."""
     to = call.arg(1, "to_addrs")
     texts = [item.text or "" for item in (to.items or (to,))]
     found = [text.rpartition("@")[2].strip("> ").lower() for text in texts if "@" in text]
@@ -230,7 +230,7 @@ def _mailed_to(call: Call) -> list[str]:
 
 
 def receive(_flow: Flow, call: Call) -> Value | None:
-    """What somebody else says on a connection."""
+    """Data received on a connection."""
     if not call.receiver.name.startswith(("connection()", "socket.socket()")):
         return None
     hosts = host_of(call.receiver)
@@ -239,7 +239,7 @@ def receive(_flow: Flow, call: Call) -> Value | None:
 
 
 def connect(flow: Flow, call: Call) -> Value | None:
-    """socket.connect((host, port)): the host is kept with the name of the socket."""
+    """socket.connect((host, port)): the host is stored with the socket's name."""
     if not call.receiver.name.startswith(("socket.socket()", "connection()")):
         return None
     address = call.arg(0)
@@ -254,7 +254,7 @@ def connect(flow: Flow, call: Call) -> Value | None:
 
 
 def look_up(flow: Flow, call: Call) -> Value | None:
-    """A name that is asked of the DNS; with data in it, that is a way of sending."""
+    """A DNS lookup; with data in the name, that is a way of sending."""
     text = call.arg(0).text
     if text and HOLE in text and "." in text.rpartition(HOLE)[2]:
         host = text.replace(HOLE, _ANY).rpartition(_ANY)[2].strip(".").lower()
@@ -274,7 +274,7 @@ def bind_address(flow: Flow, call: Call) -> Value | None:
 
 
 def upload(flow: Flow, call: Call) -> Value | None:
-    """Libraries that send to a place which their own settings name."""
+    """Libraries that send to a destination from their own settings."""
     taints = tainted(*call.args, *call.named.values())
     flow.add(Act.SEND, call.line, detail=call.method)
     report_leak(flow, call.line, None, taints, NO_TAINTS)

@@ -1,4 +1,4 @@
-"""Code that a program runs in its own language: written, fetched or decoded."""
+"""Code that a program runs in its own language: literal, fetched or decoded."""
 
 import ast
 
@@ -29,7 +29,7 @@ def run_code(flow: Flow, call: Call) -> Value | None:
 
 
 def run_tainted(flow: Flow, line: int, code: Value) -> bool:
-    """Note code that was fetched or decoded; say whether it was."""
+    """Record code that was fetched or decoded; tell whether it was."""
     found = False
     for taint in in_order(code.taints):
         if taint.source is Source.REMOTE:
@@ -55,7 +55,7 @@ def run_decoded(flow: Flow, line: int, code: Value) -> None:
 
 
 def _read(flow: Flow, code: str) -> list[Fact]:
-    """Read code inside of code; what cannot be read of it takes nothing from the rest."""
+    """Read nested code; a failure to parse it does not affect the rest."""
     try:
         return flow.language.read(code)
     except Unparsed as error:
@@ -84,7 +84,7 @@ def run_file(flow: Flow, line: int, path: Value) -> bool:
 
 
 def load_code(flow: Flow, call: Call) -> Value | None:
-    """pickle.loads, runpy.run_path, importlib from a file: run what they are given."""
+    """pickle.loads, runpy.run_path, importlib from a file: run their argument."""
     given = call.args[-1] if call.args else UNKNOWN
     if any(taint.source is Source.REMOTE for taint in given.taints):
         run_tainted(flow, call.line, given)

@@ -1,4 +1,4 @@
-"""Reading one program from its text to its facts, within bounds."""
+"""Analyse one program from its text to its facts, within limits."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from vskill_platform.scan.languages.flow.state import Flow, Language, OutOfSteps
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 MAX_CHARACTERS = 1024 * 1024
-#: Programs in programs in programs; nobody goes deeper with a good reason.
+#: Nested programs; nobody nests deeper for a good reason.
 _MAX_NESTING = 4
 _nesting: ContextVar[int] = ContextVar("nesting", default=0)
 _ESCAPED = re.compile(r"(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}){6,}")
@@ -20,13 +20,13 @@ _ESCAPE = re.compile(r"\\(?:x|u00)([0-9a-fA-F]{2})")
 _CODE = re.compile(
     r"import|exec|eval|system|subprocess|https?:|curl|bash|/bin/|socket|require|child_process|powershell|environ|base64"
 )
-#: A clearer fact about the same line makes these say nothing.
+#: Dropped if there is a more specific fact about the same line.
 _CLEARER = {Act.RUN_DYNAMIC: (Act.RUN_REMOTE, Act.RUN_DECODED)}
 
 
 class Program(msgspec.Struct):
     code: str
-    #: Returns the statements, and whether they are all.
+    #: Returns the statements, and whether they are complete.
     parse: Callable[[str], tuple[list[ast.stmt], bool]]
     language: Language
 
@@ -65,7 +65,7 @@ def _read(program: Program, code: str) -> list[Fact]:
 
 
 def _find_escaped(flow: Flow, code: str) -> None:
-    r"""Find words of code that are written as \x escapes, which hides them from readers only."""
+    r"""Find code words written as \x escapes, which only hides them from readers."""
     if "\\x" not in code and "\\u00" not in code:
         return
     for found in _ESCAPED.finditer(code):
@@ -75,7 +75,7 @@ def _find_escaped(flow: Flow, code: str) -> None:
 
 
 def _settle(facts: list[Fact]) -> list[Fact]:
-    """Leave out what a clearer fact about the same line says better, and sort by line."""
+    """Drop facts that a more specific one about the same line covers, and sort by line."""
     acts = {(fact.act, fact.line) for fact in facts}
     with_host = {(fact.act, fact.line) for fact in facts if fact.host}
     kept = [

@@ -1,4 +1,4 @@
-"""Secrets that a program reads, and whether one of them leaves with what it sends."""
+"""Secrets that a program reads, and whether one of them is sent."""
 
 import re
 
@@ -32,10 +32,10 @@ _NO_SECRET_NAME = re.compile(
     r"|TOKENIZERS?_|PUBLIC_KEY",
     re.IGNORECASE,
 )  # fmt: skip
-#: Files from which a program takes the one entry that is meant for it.
+#: Files from which a program takes the single entry intended for it.
 _OWN = frozenset({Secret.ENV_FILE, Secret.TOKENS, Secret.SKILL, Secret.AGENT, Secret.CLOUD})
 _HOME = frozenset({"HOME", "USERPROFILE", "HOMEPATH"})
-#: Whose key it is, by the first word of the variable, and a word in the hosts it belongs to.
+#: The owner of a key, by the first word of the variable, and a word in the hosts it belongs to.
 _VENDORS = {
     "OPENAI": "openai", "ANTHROPIC": "anthropic", "CLAUDE": "anthropic", "AWS": "aws",
     "AZURE": "azure", "GITHUB": "github",
@@ -48,9 +48,9 @@ _VENDORS = {
     "VERCEL": "vercel", "SUPABASE": "supabase", "TWILIO": "twilio", "SENDGRID": "sendgrid",
     "DOCKER": "docker",
 }  # fmt: skip
-#: Hosts that only ever collect; nobody's service runs there.
+#: Hosts that only collect data; no genuine service runs there.
 _COLLECTING = frozenset({HostClass.CALLBACK, HostClass.PASTE, HostClass.DROP})
-#: Who must not even get what the agent remembers.
+#: Hosts that must not even get the agent's memory.
 _STRANGERS = ANONYMOUS | {HostClass.FREE}
 _MANY = 3
 _ENVIRONMENT = Taint(Source.ALL_ENV)
@@ -61,7 +61,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def read_variable(flow: Flow, name: Value, line: int) -> Value:
-    """Return what is known about a variable of the environment."""
+    """Return what is known about an environment variable."""
     if name.text is None:
         return Value(name="variable")
     taints = NO_TAINTS
@@ -75,7 +75,7 @@ def read_variable(flow: Flow, name: Value, line: int) -> Value:
 
 
 def take_entry(flow: Flow, base: Value, key: str, line: int) -> Value | None:
-    """Return one entry of the environment or of a file of secrets, or None if it is neither."""
+    """Return one entry of the environment or of a secrets file, or None if it is neither."""
     if not base.taints:
         return None
     taints: set[Taint] = set()
@@ -96,7 +96,7 @@ def take_entry(flow: Flow, base: Value, key: str, line: int) -> Value | None:
 
 
 def whole_again(taints: Taints) -> Taints:
-    """Entries that are collected under whatever name they have are the whole file again."""
+    """Treat entries collected under any name as the whole file."""
     return frozenset(
         Taint(Source.SECRET, taint.detail) if taint.source is Source.PART else taint
         for taint in taints
@@ -104,7 +104,7 @@ def whole_again(taints: Taints) -> Taints:
 
 
 def copy_variables(flow: Flow, line: int, taints: Taints) -> Taints:
-    """Note a copy of the environment, which is a reading of it unless only a process gets it."""
+    """Record a copy of the environment; it counts as a read unless only a process gets it."""
     if _ENVIRONMENT not in taints:
         return taints
     flow.copies.setdefault(line, False)
@@ -113,7 +113,7 @@ def copy_variables(flow: Flow, line: int, taints: Taints) -> Taints:
 
 
 def read_path(flow: Flow, path: Value, line: int) -> Taints:
-    """Note which secret lies at *path*, and return what a program knows that has read it."""
+    """Record which secret is at *path*, and return the value that reading it yields."""
     found = flow.files.get(path_key(path), NO_TAINTS)
     kinds = map(secret_in, options(path.text)) if path.text else ()
     for kind in dict.fromkeys(kinds):
@@ -124,13 +124,13 @@ def read_path(flow: Flow, path: Value, line: int) -> Taints:
 
 
 def path_key(path: Value) -> str:
-    """Return under what to remember a path that may be known only in part."""
+    """Return the key under which a path, known perhaps in part, is remembered."""
     text = path.text or ""
     return shown(text) if text.strip(HOLE + "/.*") else path.name
 
 
 def report_leak(flow: Flow, line: int, host: str | None, body: Taints, head: Taints) -> None:
-    """Note a secret that leaves with *body*, or with *head*, where a client shows who it is."""
+    """Record a secret that is sent in *body*, or in *head*, where a client identifies itself."""
     found = _find_leak(host, body, head)
     if found:
         flow.add(Act.LEAK, line, host=host, detail=", ".join(sorted(found)))
@@ -165,7 +165,7 @@ def _source_of(taint: Taint) -> str:
 
 
 def owner_of(name: str) -> str:
-    """Return whose key a variable holds, as far as its name tells."""
+    """Return the owner of the key in a variable, as far as its name tells."""
     return _VENDORS.get(_first_word(name), _first_word(name))
 
 
@@ -174,7 +174,7 @@ def _first_word(name: str) -> str:
 
 
 def _is_for_another(names: set[str], host: str | None, kind: HostClass | None) -> bool:
-    """Say whether keys go to a host that is not the one they open."""
+    """Tell whether keys are sent to a host that they don't belong to."""
     if kind is HostClass.LOCAL:
         return False
     owners = {_first_word(name) for name in names}
@@ -187,7 +187,7 @@ def _is_for_another(names: set[str], host: str | None, kind: HostClass | None) -
 
 
 def secret_store(kind: Secret, source: Source) -> Handler:
-    """Return the handler of a library that hands out secrets."""
+    """Return the handler of a library that returns secrets."""
 
     def handle(flow: Flow, call: Call) -> Value | None:
         flow.add(Act.READ_SECRET, call.line, detail=kind)

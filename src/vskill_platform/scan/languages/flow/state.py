@@ -1,7 +1,7 @@
-"""Following values through a program: what is known while its statements are gone through.
+"""Data-flow analysis of one program: its state while the statements are evaluated.
 
-The tree is Python's own. JavaScript is put into that form first, so that both are read by one
-set of rules and differ only in what their functions are called.
+The tree is Python's own. JavaScript is converted to that form first, so that one set of rules reads
+both, and they differ only in the names of their functions.
 """
 
 import ast
@@ -21,19 +21,19 @@ from vskill_platform.scan.languages.flow.values import (
     tainted,
 )
 
-#: How many nodes are looked at before a file is given up.
+#: How many nodes are evaluated before the analysis of a file stops.
 MAX_STEPS = 400_000
 _MAX_ROUNDS = 3
 _MAX_CALLS_DEEP = 8
 _MAX_RUNS = 2
 _MAX_FACTS = 2000
-#: Statements that are known before they stand.
+#: Statements that are hoisted: known before they are reached.
 DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef})
 _NO_VALUES = (ast.expr_context, ast.operator, ast.cmpop)
 
 
 class OutOfSteps(Exception):
-    """The program is too large to be followed to its end."""
+    """The program is too large to be analysed completely."""
 
 
 class Scope:
@@ -56,7 +56,7 @@ class Scope:
         return None
 
     def holder(self, name: str) -> "Scope":
-        """Return the scope that *name* was declared in, this one if it was not."""
+        """Return the scope in which *name* was declared, this one if it was not."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.names:
@@ -66,7 +66,7 @@ class Scope:
 
 
 class Function:
-    """One function of the file, with what was seen to go in and come out."""
+    """One function of the file, with the values that go in and come out."""
 
     __slots__ = ("body", "given", "is_active", "params", "returns", "runs", "scope", "seen", "used")
 
@@ -77,12 +77,12 @@ class Function:
         self.given: dict[str, Value] = {}
         self.returns = UNKNOWN
         self.is_active = False
-        self.runs = 0  #: how often it was gone through in this round
-        self.seen = False  #: whether it was gone through with all that it was given
-        self.used = False  #: whether somebody already relied on what it returns
+        self.runs = 0  #: how often it was evaluated in this round
+        self.seen = False  #: whether it was evaluated with all its known arguments
+        self.used = False  #: whether its result was already used
 
     def give(self, name: str, value: Value) -> None:
-        """Note that *value* goes in as *name*."""
+        """Record that *value* is passed as *name*."""
         known = self.given.get(name, UNKNOWN)
         merged = either(known, value)
         if not merged.is_same(known):
@@ -91,7 +91,7 @@ class Function:
 
 
 class Call(msgspec.Struct, gc=False):
-    """One call, with its arguments looked at."""
+    """One call, with its arguments evaluated."""
 
     node: ast.Call
     name: str
@@ -105,7 +105,7 @@ class Call(msgspec.Struct, gc=False):
         return self.node.lineno
 
     def arg(self, position: int, *names: str) -> Value:
-        """Return an argument by its place or one of its names."""
+        """Return an argument by its position or one of its names."""
         if position < len(self.args):
             return self.args[position]
         return next((self.named[name] for name in names if name in self.named), UNKNOWN)
@@ -134,7 +134,7 @@ class Language(msgspec.Struct, frozen=True):
 
 
 class Flow:
-    """The state of reading one file."""
+    """The state of analysing one file."""
 
     def __init__(self, code: str, language: Language) -> None:
         self.code = code
@@ -150,21 +150,21 @@ class Flow:
         self.functions: dict[int, Function] = {}
         self.dotted: dict[str, Value] = {}  #: attributes that were set, by their full name
         self.members: dict[str, dict[str, Value]] = {}  #: of the classes of the file
-        self.missed: set[str] = set()  #: attributes that were asked for before they were set
+        self.missed: set[str] = set()  #: attributes that were read before they were set
         self.files: dict[str, Taints] = {}  #: what was written to which path
         self.copies: dict[int, bool] = {}  #: copies of the environment: line, only for a process
         self.has_copied = False  #: whether there was one in any round
         self.returned: list[Value] = []
         self.pending: list[Function] = []
         self.depth = 0
-        self.branches = 0  #: how many conditions stand around the statement
+        self.branches = 0  #: how many conditions surround the statement
         self.steps = MAX_STEPS
         self.has_changed = False
         self.is_cut = False  #: whether some of it was nested too deeply
         self._lines: list[str] | None = None  #: only where there is something to show
 
     def follow(self, body: list[ast.stmt]) -> None:
-        """Go through the program until nothing new turns up."""
+        """Evaluate the program repeatedly until nothing new is found."""
         for _ in range(_MAX_ROUNDS):
             self.facts.clear()
             self.counts.clear()
@@ -213,7 +213,7 @@ class Flow:
         return handler(self, node) if handler is not None else self.look_into(node)
 
     def look_into(self, node: ast.AST) -> Value:
-        """Evaluate all parts of a node that has no meaning of its own here."""
+        """Evaluate all parts of a node without a meaning of its own here."""
         taints = NO_TAINTS
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.stmt):
@@ -223,7 +223,7 @@ class Flow:
         return Value(taints=taints) if taints else UNKNOWN
 
     def enter(self, function: Function) -> None:
-        """Go through the body of a function with what it was given so far."""
+        """Evaluate the body of a function with its known arguments."""
         if function.is_active or self.depth >= _MAX_CALLS_DEEP or function.runs >= _MAX_RUNS:
             return
         function.runs += 1
@@ -257,7 +257,7 @@ class Flow:
         return function.returns
 
     def bind(self, name: str, value: Value, *, outward: bool = False) -> None:
-        """Give a name a value; inside a condition it may also keep the one it has."""
+        """Bind a name to a value; inside a condition it may also keep the old one."""
         is_shared = outward or name in self.scope.shared
         scope = self.scope.holder(name) if is_shared else self.scope
         if self.branches or scope is not self.scope:
@@ -272,7 +272,7 @@ class Flow:
         self.dotted[name] = merged
 
     def let_go(self) -> None:
-        """Untie functions from what they know, which may be themselves: so all of it is freed."""
+        """Break the reference cycles of functions, so that all memory is freed."""
         for function in self.functions.values():
             function.scope = Scope()
             function.given.clear()
@@ -296,13 +296,13 @@ class Flow:
         return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
 
     def _has_room(self, act: Act) -> bool:
-        """Count by what is done: a flood of harmless facts must not hide the one that is not."""
+        """Count facts by act: a flood of harmless facts must not hide the one that matters."""
         count = self.counts[act] = self.counts.get(act, 0) + 1
         self.is_cut |= count > _MAX_FACTS
         return count <= _MAX_FACTS
 
     def add_all(self, facts: list[Fact], line: int) -> None:
-        """Take over the facts about a program that stands inside this one, from *line* on."""
+        """Add the facts about a nested program that starts at *line*."""
         for fact in facts:
             where = line + fact.line - 1
             key = (fact.act, where, fact.detail, fact.host)

@@ -1,4 +1,4 @@
-"""What the statements of a program do to its names."""
+"""Evaluate statements: what they do to the names of a program."""
 
 import ast
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def give_back(flow: Flow, node: ast.Return) -> None:
 
 
 def condition(flow: Flow, node: ast.If) -> None:
-    """If and while: what stands inside may or may not happen."""
+    """If and while: their body may or may not be executed."""
     flow.evaluate(node.test)
     flow.branches += 1
     flow.run(node.body)
@@ -120,7 +120,7 @@ def define(flow: Flow, node: ast.FunctionDef) -> None:
 
 
 def define_class(flow: Flow, node: ast.ClassDef) -> None:
-    """A class: its methods are found by the name of the class, as is what they keep in self."""
+    """A class: its methods, and what they store in self, are found by the class name."""
     instance = f"self@{node.name}"
     outer, flow.scope = flow.scope, Scope(flow.scope)
     for base in node.bases:
@@ -154,7 +154,7 @@ def _inherit(flow: Flow, base: str) -> None:
 
 
 def share(flow: Flow, node: ast.Global) -> None:
-    """Global and nonlocal: the names live further out."""
+    """Global and nonlocal: the names belong to an outer scope."""
     for called in node.names:
         flow.scope.shared.add(called)
         if isinstance(node, ast.Global):

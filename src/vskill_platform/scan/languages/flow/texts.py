@@ -1,4 +1,4 @@
-"""Calls that only reshape text, lists and paths: what was known stays known."""
+"""Calls that only reshape text, lists and paths: known values stay known."""
 
 import ast
 from typing import cast
@@ -25,7 +25,7 @@ from vskill_platform.scan.languages.flow.values import (
 )
 
 _MAX_PIECES = 400
-#: What makes one text of many values, to be stored or sent.
+#: Functions that make one text of many values, to be stored or sent.
 _PACKING = frozenset({"dumps", "stringify", "dump"})
 
 
@@ -54,7 +54,7 @@ def same_receiver(_flow: Flow, call: Call) -> Value | None:
 
 
 def text_of(flow: Flow, call: Call) -> Value | None:
-    """x.toString('base64'), x.decode('hex'): x, unless it is decoded by the name of a code."""
+    """x.toString('base64'), x.decode('hex'): x, unless it is decoded by the name of an encoding."""
     if call.args and call.method == "decode":
         made = Call(call.node, call.name, "", UNKNOWN, [call.receiver, call.args[0]], {})
         return decode_by_name(flow, made)
@@ -71,7 +71,7 @@ def join_receiver(_flow: Flow, call: Call) -> Value | None:
 
 
 def join(_flow: Flow, call: Call) -> Value | None:
-    """'-'.join(items), and items.join('-') as JavaScript has it."""
+    """'-'.join(items), and items.join('-') in JavaScript."""
     items, between = call.arg(0), call.receiver
     if call.receiver.items is not None:
         items, between = call.receiver, call.arg(0)
@@ -154,7 +154,7 @@ def map_items(flow: Flow, call: Call) -> Value | None:
 
 
 def _map_numbers(flow: Flow, function: Function, items: tuple[Value, ...]) -> Value | None:
-    """numbers.map(n => String.fromCharCode(n ^ 7)): done for each, if it is that simple."""
+    """numbers.map(n => String.fromCharCode(n ^ 7)): evaluated per item if it is that simple."""
     body = function.body[0] if len(function.body) == 1 else None
     is_simple = isinstance(body, ast.Return) and body.value is not None and function.params
     if not is_simple or any(item.number is None for item in items):
@@ -169,7 +169,7 @@ def _map_numbers(flow: Flow, function: Function, items: tuple[Value, ...]) -> Va
 
 
 def numbers(_flow: Flow, call: Call) -> Value | None:
-    """range(a, b): too many to list; ord('a')."""
+    """range(a, b), not expanded if too long; ord('a')."""
     given = call.arg(0)
     if call.name == "ord" and given.text and len(given.text) == 1:
         return Value(number=ord(given.text), text=str(ord(given.text)), taints=given.taints)
@@ -177,7 +177,7 @@ def numbers(_flow: Flow, call: Call) -> Value | None:
 
 
 def entry(flow: Flow, call: Call) -> Value | None:
-    """mapping.get(key): an entry of the environment, of a file of secrets, of a known mapping."""
+    """mapping.get(key): an entry of the environment, of a secrets file, of a known mapping."""
     base, key = call.receiver, call.arg(0)
     if base.fields is not None and key.is_known():
         return base.fields.get(key.text or "", call.arg(1))
@@ -188,7 +188,7 @@ def entry(flow: Flow, call: Call) -> Value | None:
 
 
 def group(flow: Flow, call: Call) -> Value | None:
-    """match.group(1): what was looked for in a file, not all of it."""
+    """match.group(1): a part of a file, not all of it."""
     return take_entry(flow, call.receiver, HOLE, call.line)
 
 
@@ -210,7 +210,7 @@ def copy(flow: Flow, call: Call) -> Value | None:
 
 
 def write_out(flow: Flow, call: Call) -> Value | None:
-    """json.dumps(os.environ), print(os.environ): all of it, in one text."""
+    """json.dumps(os.environ), print(os.environ): all of it in one text."""
     given = tainted(*call.args)
     if any(taint.source is Source.ALL_ENV and not taint.detail for taint in given):
         flow.add(Act.READ_ALL_ENV, call.line)

@@ -1,4 +1,4 @@
-"""What is known about a value without running anything: its text, its name, where it comes from."""
+"""Abstract values: what is known about a value without running anything: text, name, origin."""
 
 from enum import StrEnum
 from itertools import product
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import msgspec
 
-#: Stands in a text for a part that only the running program knows.
+#: Placeholder in a text for a part that is only known at run time.
 HOLE = "\ufffc"
-#: Stands between texts of which the value is one.
+#: Separator of alternative texts of one value.
 OR = "\ufff9"
 MAX_CHARACTERS = 300_000
 MAX_NAME = 160
@@ -17,12 +17,12 @@ _MAX_OPTION_CHARACTERS = 600
 
 
 class Source(StrEnum):
-    """Where a value comes from, if that matters for what is done with it."""
+    """Where a value comes from, if that matters."""
 
     REMOTE = "remote"
     DECODED = "decoded"
     SECRET = "secret"  # noqa: S105 - a source
-    PART = "part"  #: one entry of a file of secrets, as a client of that service needs it
+    PART = "part"  #: one entry of a secrets file, as a client of that service needs it
     ENV = "variable"
     ALL_ENV = "variables"
     SOCKET = "socket"
@@ -39,15 +39,15 @@ NO_TAINTS: Taints = frozenset()
 
 
 def in_order(taints: Taints) -> list[Taint]:
-    """Return them in the same order in every process: only so many facts are kept."""
+    """Return them in the same order in every process: the number of facts is limited."""
     return sorted(taints, key=lambda taint: (taint.source, taint.detail, taint.host or ""))
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, eq=False, gc=False):
-    """What is known about one value; nothing that it leads to leads back, once a flow let go."""
+    """What is known about one value; free of reference cycles after a flow was released."""
 
     text: str | None = None
-    #: What it is called; a name that the program may make long is given by `with_name`.
+    #: Its name; names that the program may make long are set by `with_name`.
     name: str = ""
     taints: Taints = NO_TAINTS
     items: "tuple[Value, ...] | None" = None
@@ -74,7 +74,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, eq=False, gc=False):
         )  # fmt: skip
 
     def is_known(self) -> bool:
-        """Say whether the whole text is known."""
+        """Tell whether the whole text is known."""
         return self.text is not None and HOLE not in self.text and OR not in self.text
 
 
@@ -82,7 +82,7 @@ UNKNOWN = Value()
 
 
 def with_name(name: str, taints: Taints = NO_TAINTS) -> Value:
-    """Return a value of which the name is known; one that grows and grows is cut."""
+    """Return a value with a known name; one that keeps growing is cut."""
     return Value(name=name[:MAX_NAME], taints=taints)
 
 
@@ -100,7 +100,7 @@ def options(text: str) -> list[str]:
 
 
 def shown(text: str) -> str:
-    """Return *text* for people and patterns, one possible text a line."""
+    """Return *text* for people and patterns, one alternative per line."""
     return text.replace(OR, "\n") if OR in text else text
 
 
@@ -149,7 +149,7 @@ def any_of(values: tuple[Value, ...] | list[Value]) -> Value:
 
 
 def concatenate(values: list[Value], between: str = "") -> Value:
-    """Return the text of *values* put one after another."""
+    """Return the concatenated text of *values*."""
     texts = [HOLE if value.text is None else value.text for value in values]
     taints = tainted(*values)
     if sum(map(len, texts)) > MAX_CHARACTERS:

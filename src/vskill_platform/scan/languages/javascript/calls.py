@@ -1,4 +1,4 @@
-"""What the functions of JavaScript, of Node and of common packages do."""
+"""Handlers for functions of JavaScript, Node and common packages."""
 
 from collections.abc import Callable
 from itertools import product
@@ -34,7 +34,7 @@ def _promisify(_flow: Flow, call: Call) -> Value | None:
 
 
 def _run_later(flow: Flow, call: Call) -> Value | None:
-    """setTimeout(code): only a text is code."""
+    """setTimeout(code): only a string is code."""
     given = call.arg(0)
     if given.function is None and (given.text is not None or _is_foreign(given)):
         return own_code.run_code(flow, call)
@@ -53,7 +53,7 @@ def _construct(flow: Flow, call: Call) -> Value | None:
 
 
 def _import(flow: Flow, call: Call) -> Value | None:
-    """require(name) and import(name), which also take a file or a URL."""
+    """require(name) and import(name), which also accept a file or a URL."""
     given = call.arg(0)
     text = given.text or ""
     if text.startswith("data:") and ";base64," in text:

@@ -1,4 +1,4 @@
-"""Expressions of JavaScript in the form of a Python tree, so that one set of rules reads both."""
+"""Convert JavaScript expressions to a Python tree, so that one set of rules reads both."""
 
 import ast
 import re
@@ -52,7 +52,7 @@ def unescape(text: str) -> str:
 
 
 def read_all(tokens: Tokens) -> ast.expr:
-    """Read values until a statement ends, as `a, b` is."""
+    """Read values up to the end of a statement, such as `a, b`."""
     line = tokens.line()
     values = [read_value(tokens)]
     while tokens.skip(","):
@@ -68,7 +68,7 @@ def _last_of(values: list[ast.expr], line: int) -> ast.expr:
 
 
 def read_value(tokens: Tokens) -> ast.expr:
-    """Read one value, up to a comma or whatever else ends it."""
+    """Read one value, up to a comma or another end."""
     if tokens.peek() == "async" and tokens.peek(1) != "=>" and tokens.kind(1) != "":
         tokens.position += tokens.peek(1) == "function" or _is_arrow_at(tokens, 1)
     if tokens.peek() == "<" and tokens.is_typed:
@@ -99,14 +99,14 @@ def _is_arrow_at(tokens: Tokens, ahead: int) -> bool:
 
 
 def _assign(target: ast.expr, value: ast.expr, line: int) -> ast.expr:
-    # Python allows only a name here; the rules take whatever stands on the left.
+    # Python allows only a name here; the rules accept any target.
     made = ast.NamedExpr(target=ast.Name(id="_", lineno=line), value=value, lineno=line)
     made.target = target  # type: ignore[assignment]  # see above
     return made
 
 
 def _read_operations(tokens: Tokens) -> ast.expr:
-    """Read operands and operators, however many, without calling itself."""
+    """Read any number of operands and operators without recursion."""
     operands = [_read_operand(tokens)]
     signs: list[tuple[str, int]] = []
     while True:

@@ -1,4 +1,4 @@
-"""Functions, classes and objects of JavaScript in the form of a Python tree."""
+"""Convert JavaScript functions, classes and objects to a Python tree."""
 
 import ast
 
@@ -21,7 +21,7 @@ _MAX_AHEAD = 40
 
 
 def is_arrow(tokens: Tokens) -> bool:
-    """Say whether `(a, b) =>` or `a =>` starts here."""
+    """Tell whether `(a, b) =>` or `a =>` starts here."""
     if tokens.kind() == "name":
         return tokens.peek(1) == "=>"
     if tokens.peek() != "(":
@@ -64,7 +64,7 @@ def read_body(tokens: Tokens) -> list[ast.stmt]:
 
 
 def read_parameters(tokens: Tokens) -> tuple[list[str], list[ast.stmt]]:
-    """Return the names of the parameters, and the statements that take them apart."""
+    """Return the names of the parameters, and the statements that destructure them."""
     names: list[str] = []
     opening: list[ast.stmt] = []
     if tokens.peek() != "(":
@@ -92,7 +92,7 @@ def read_parameters(tokens: Tokens) -> tuple[list[str], list[ast.stmt]]:
 
 
 def _read_target(tokens: Tokens) -> ast.expr:
-    """Read a name or a pattern, but not the default that may follow."""
+    """Read a name or a pattern, without the default that may follow."""
     if tokens.peek() == "{":
         return read_object(tokens)
     if tokens.kind() == "name":
@@ -108,7 +108,7 @@ def _skip_to_comma(tokens: Tokens) -> None:
 
 
 def read_function(tokens: Tokens) -> tuple[str, Closure]:
-    """Read `function name(a, b) {…}` from behind its first word."""
+    """Read `function name(a, b) {…}` after its first word."""
     line = tokens.line()
     tokens.skip("*")
     name = tokens.take() if tokens.kind() == "name" else ""
@@ -192,7 +192,7 @@ def _read_key(tokens: Tokens) -> ast.expr | None:
 
 
 def read_class(tokens: Tokens) -> ast.ClassDef:
-    """Read `class A extends B {…}` from behind its first word."""
+    """Read `class A extends B {…}` after its first word."""
     line = tokens.line()
     is_named = tokens.kind() == "name" and tokens.peek() not in {"extends", "implements"}
     name = tokens.take() if is_named else f"class{tokens.position}"

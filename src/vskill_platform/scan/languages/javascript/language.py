@@ -1,4 +1,4 @@
-"""JavaScript as a language in which values are followed."""
+"""JavaScript for the data-flow analysis: parser, node types and functions."""
 
 import re
 from functools import partial
@@ -42,7 +42,7 @@ def read_program(code: str, *, is_typed: bool) -> list[Fact]:
 
 
 def _find_mangled(code: str) -> list[Fact]:
-    """Find code that a tool made unreadable."""
+    """Find code that a tool obfuscated."""
     found = _BRACKETS.search(code)
     detail = "brackets instead of words"
     if found is None:

@@ -1,4 +1,4 @@
-"""What JavaScript fetches and sends, in the ways that only it has."""
+"""Requests and connections in ways specific to JavaScript."""
 
 import ast
 
@@ -20,9 +20,9 @@ _PROCESS = "child process"
 
 
 def fetch(flow: Flow, call: Call) -> Value | None:
-    """Fetching as browsers do it: a URL, then {method, headers, body}."""
+    """Fetch as in browsers: a URL, then {method, headers, body}."""
     url, fields = call.arg(0), call.arg(1).fields
-    if url.fields and "url" in url.fields:  # a Request that was prepared
+    if url.fields and "url" in url.fields:  # a prepared Request
         fields, url = url.fields, url.fields["url"]
     fields = fields or {}
     body = fields.get("body", fields.get("data", fields.get("json", UNKNOWN)))
@@ -85,7 +85,7 @@ def create_client(_flow: Flow, call: Call) -> Value | None:
 
 
 def open_request(flow: Flow, call: Call) -> Value | None:
-    """https.request(url or settings, callback): what is sent comes later, by write and end."""
+    """https.request(url or settings, callback): the data comes later, by write and end."""
     fields = next((arg.fields for arg in call.args if arg.fields), None) or {}
     url = call.arg(0) if call.arg(0).text else UNKNOWN
     host = fields.get("hostname", fields.get("host", UNKNOWN))
@@ -147,7 +147,7 @@ def beacon(flow: Flow, call: Call) -> Value | None:
 
 
 def set_source(flow: Flow, call: Call) -> Value | None:
-    """image.src = 'https://…' + data: a request that nobody wrote as one."""
+    """image.src = 'https://…' + data: a request that is not written as one."""
     url = call.arg(0)
     if url.text and HOLE in url.text and network.find_hosts(url) and call.arg(0).taints:
         network.record(flow, Request(line=call.line, url=url))
@@ -155,7 +155,7 @@ def set_source(flow: Flow, call: Call) -> Value | None:
 
 
 def set_listener(flow: Flow, call: Call) -> Value | None:
-    """socket.onmessage = function: called with what comes in."""
+    """socket.onmessage = function: called with the received data."""
     function = call.arg(0).function
     if isinstance(function, Function) and call.receiver.taints:
         for param in function.params:

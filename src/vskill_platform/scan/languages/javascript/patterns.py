@@ -1,4 +1,4 @@
-"""Taking values apart: what `{a, b: c} = d` stands for."""
+"""Destructuring: expand `{a, b: c} = d` into assignments."""
 
 import ast
 

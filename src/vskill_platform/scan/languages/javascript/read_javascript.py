@@ -1,9 +1,9 @@
-"""What JavaScript and TypeScript code does."""
+"""Analyse JavaScript and TypeScript code."""
 
 from vskill_platform.scan.facts.facts import Fact
 from vskill_platform.scan.languages.any_word import AnyWord
 
-#: Without any of these words, nothing that we look for can happen.
+#: Code without any of these words cannot do anything relevant.
 _WORDS = AnyWord(
     "require", "fetch", "process.", "import", "http", "axios", "got", "request", "superagent",
     "XMLHttp", "sendBeacon",
@@ -15,10 +15,10 @@ _WORDS = AnyWord(
 
 
 def read_javascript(code: str, *, typescript: bool = False) -> list[Fact]:
-    """Return what *code* does; raise Unparsed if it, or part of it, cannot be understood."""
+    """Return what *code* does; raise Unparsed if it cannot be parsed completely."""
     if not _WORDS.is_in(code):
         return []
-    # Whoever scans no such code does not wait for all that is known about it.
+    # Imported here, so that scans without such code need not load its tables.
     from vskill_platform.scan.languages.javascript.language import (  # noqa: PLC0415 - see above
         read_program,
     )

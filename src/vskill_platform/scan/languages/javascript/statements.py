@@ -1,4 +1,4 @@
-"""Statements of JavaScript in the form of a Python tree."""
+"""Convert JavaScript statements to a Python tree."""
 
 import ast
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def read_statements(code: str, *, is_typed: bool) -> tuple[list[ast.stmt], bool]
 
 
 def read_block(tokens: Tokens) -> list[ast.stmt]:
-    """Read statements up to the end of the bracket that they stand in."""
+    """Read statements up to the end of the enclosing bracket."""
     body: list[ast.stmt] = []
     while tokens.position < tokens.limit:
         start, limit = tokens.position, tokens.limit
@@ -124,7 +124,7 @@ def _assign(target: ast.expr, value: ast.expr, line: int) -> list[ast.stmt]:
 
 
 def _read_import(tokens: Tokens) -> list[ast.stmt]:
-    """An import is what require would do."""
+    """Treat an import like require."""
     line = tokens.line()
     tokens.position += 1
     if tokens.peek() == "type" and tokens.peek(1) not in {"from", ","}:
@@ -187,7 +187,7 @@ def _read_test(tokens: Tokens) -> ast.expr:
 
 
 def _read_if(tokens: Tokens) -> list[ast.stmt]:
-    """If and while; a chain of else is read without calling itself."""
+    """If and while; a chain of else is read without recursion."""
     line = tokens.line()
     tokens.position += 1
     made = ast.If(test=_read_test(tokens), body=read_statement(tokens), orelse=[], lineno=line)

@@ -1,6 +1,6 @@
-"""JavaScript and TypeScript as tokens, in time that grows with the text and never faster.
+"""Tokenise JavaScript and TypeScript in linear time.
 
-A parser of our own: tree-sitter 0.26.0 takes 0.09 s for 3 KB of brackets that match nothing and
+This is our own parser: tree-sitter 0.26.0 takes 0.09 s for 3 KB of brackets that match nothing and
 6 s for 24 KB, and crashed when it was given a callback to stop it.
 """
 
@@ -33,7 +33,7 @@ _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 
 class Tokens:
-    """The tokens of a program, and how far it is read."""
+    """The tokens of a program, and the current position."""
 
     def __init__(
         self,
@@ -52,17 +52,17 @@ class Tokens:
         self.texts: list[str] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
-        self.rows: list[int] = []  #: on which line each token stands
+        self.rows: list[int] = []  #: the line of each token
         self.pairs: dict[int, int] = {}  #: where each bracket is closed
         self.position = 0
         self.limit = 0
         self.is_cut = False  #: whether some of it was nested too deeply
-        self.depth = depth  #: templates in templates
+        self.depth = depth  #: nested templates
         self.read_value = read_value
         self.read_block = read_block
 
     def inside(self, start: int, end: int) -> "Tokens":
-        """Return the tokens of code that stands inside a token of this one."""
+        """Return the tokens of code inside a token of this one."""
         inner = Tokens(
             self.code, is_typed=self.is_typed, lines=self.lines, depth=self.depth + 1,
             read_value=self.read_value, read_block=self.read_block,
@@ -71,7 +71,7 @@ class Tokens:
         return inner
 
     def load(self, start: int, end: int) -> None:
-        """Take the tokens between two places in the code."""
+        """Load the tokens between two positions in the code."""
         self._tokenise(start, end)
         self.limit = len(self.texts)
         stack: list[int] = []
@@ -132,7 +132,7 @@ class Tokens:
         return text
 
     def skip(self, text: str) -> bool:
-        """Go past *text* if it stands here."""
+        """Skip *text* if it is here."""
         place = self.position
         if place < self.limit and self.texts[place] == text:
             self.position = place + 1
@@ -146,7 +146,7 @@ class Tokens:
         return self.rows[-1] if self.rows else 1
 
     def is_new_line(self) -> bool:
-        """Say whether the token here stands on another line than the one before it."""
+        """Tell whether the token here is on another line than the one before it."""
         here = self.position
         if not 0 < here < self.limit:
             return True
@@ -156,22 +156,22 @@ class Tokens:
         )
 
     def closing(self, ahead: int = 0) -> int:
-        """Return where the bracket here is closed, the end if it is not."""
+        """Return where the bracket here is closed, or the end if it is not."""
         return min(self.pairs.get(self.position + ahead, self.limit), self.limit)
 
     def enter(self) -> int:
-        """Go into the bracket here, so that nothing outside is seen; return the old limit."""
+        """Enter the bracket here, so that nothing outside is seen; return the old limit."""
         outer, self.limit = self.limit, self.closing()
         self.position += 1
         return outer
 
     def leave(self, outer: int) -> None:
-        """Go out of a bracket, past its end."""
+        """Leave a bracket, behind its end."""
         self.position, self.limit = min(self.limit + 1, outer), outer
 
 
 def _end_of_template(code: str, start: int, end: int) -> int:
-    """Return where a template ends that has code inside, which may have templates inside."""
+    """Return the end of a template with code inside, which may contain templates."""
     stack = ["`"]
     while stack and start < end:
         pattern = _IN_TEMPLATE if stack[-1] == "`" else _IN_CODE
@@ -187,7 +187,7 @@ def _end_of_template(code: str, start: int, end: int) -> int:
 
 
 def parts_of_template(code: str, start: int, end: int) -> list[tuple[bool, int, int]]:
-    """Return the parts of a template: whether it is code, from where, to where."""
+    """Return the parts of a template: whether it is code, start, end."""
     parts: list[tuple[bool, int, int]] = []
     start += 1
     while start < end:

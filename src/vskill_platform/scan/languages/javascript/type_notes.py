@@ -1,4 +1,4 @@
-"""Going past what TypeScript says about types, which does nothing."""
+"""Skip TypeScript type annotations, which have no effect at run time."""
 
 from vskill_platform.scan.languages.javascript.tokens import Tokens
 
@@ -13,7 +13,7 @@ _IN_ARGUMENTS = frozenset(
 
 
 def skip_annotation(tokens: Tokens) -> None:
-    """Go past `: type` if it stands here."""
+    """Skip `: type` if it is here."""
     if tokens.peek() == "?" and tokens.peek(1) in {":", ",", ")", "=", ""}:
         tokens.position += 1
     if tokens.peek() == ":":
@@ -22,7 +22,7 @@ def skip_annotation(tokens: Tokens) -> None:
 
 
 def skip_type(tokens: Tokens, before: str, *, stop: str = "") -> None:
-    """Go past a type; *before* is what stands before it, *stop* what else may end it."""
+    """Skip a type; *before* is the token before it, *stop* what else may end it."""
     depth = 0
     first = True
     while tokens.position < tokens.limit:
@@ -42,7 +42,7 @@ def skip_type(tokens: Tokens, before: str, *, stop: str = "") -> None:
 
 
 def skip_arguments(tokens: Tokens) -> bool:
-    """Go past `<A, B>` if it stands here and can be nothing else; say whether it did."""
+    """Skip `<A, B>` if it is here and can be nothing else; tell whether it was."""
     if tokens.peek() != "<":
         return False
     depth = 0

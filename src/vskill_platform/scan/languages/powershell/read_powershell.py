@@ -1,11 +1,11 @@
-"""What PowerShell code and batch files do."""
+"""Analyse PowerShell code and batch files."""
 
 from vskill_platform.scan.facts.facts import Fact
 
 
 def read_powershell(code: str) -> list[Fact]:
-    """Return what *code* does; raise Unparsed if it is more than can be followed."""
-    # Most skills hold none: they do not wait for its many patterns.
+    """Return what *code* does; raise Unparsed if it is too large to analyse."""
+    # Imported here, because most skills have no such code and need not load its patterns.
     from vskill_platform.scan.languages.powershell.statements import (  # noqa: PLC0415 - see above
         follow_powershell,
     )

@@ -1,4 +1,4 @@
-"""What PowerShell and batch commands do, as patterns on one statement."""
+"""Patterns for PowerShell and batch commands, each matched on one statement."""
 
 import re
 
@@ -77,7 +77,7 @@ SHELL_TOOLS = re.compile(
 )
 ALIASES = re.compile(r"(?:curl|wget)(?:\.exe)?\s", _I)
 
-#: Pattern → act and what exactly.
+#: Pattern → act and its object.
 PLAIN_RULES: tuple[tuple[re.Pattern[str], Act, str], ...] = tuple(
     (re.compile(pattern, _I), act, detail)
     for pattern, act, detail in (

@@ -1,4 +1,4 @@
-"""Following PowerShell and batch code statement by statement."""
+"""Analyse PowerShell and batch code statement by statement."""
 
 import re
 
@@ -21,10 +21,10 @@ from vskill_platform.scan.languages.powershell.text import (
 )
 from vskill_platform.scan.languages.unparsed import Unparsed
 
-#: Code in code in code; nobody else goes deeper.
+#: Nested code; nobody nests deeper.
 _MAX_DEPTH = 3
 _MAX_FILES = 50
-#: Shorter names of files are part of too many words.
+#: Shorter file names are part of too many words.
 _MIN_NAME = 4
 _ASSIGNMENT = re.compile(r"\$(?:\w{1,12}:)?(\w{1,60})\s{0,4}\+?=(?!=)")
 _NAMES = re.compile(r"\$(?:\w{1,12}:)?(\w{1,60})")
@@ -82,7 +82,7 @@ def follow_powershell(code: str) -> list[Fact]:
 
 
 def _read(state: _State, code: str) -> bool:
-    """Read *code*; tell if that was all of it."""
+    """Read *code*; tell whether all of it was read."""
     plain, is_split = clean(code)
     if is_split:
         state.source = state.source or code[:300]
@@ -127,7 +127,7 @@ def _read_statement(state: _State, statement: str) -> None:
 
 
 def _read_nested(state: _State, statement: str) -> bool:
-    """Read code that is handed to another shell; tell if the statement is nothing else."""
+    """Read code that is passed to another shell; tell whether the statement is nothing else."""
     if found := rules.ENCODED.search(statement):
         plain = decode_literal(found[1])
         state.emit(Act.RUN, "powershell")
@@ -212,7 +212,7 @@ def _read_places(state: _State, statement: str) -> None:
 
 
 def _is_source(statement: str) -> bool:
-    """Copying out of a place that matters writes to none."""
+    """Tell whether the path is the source: copying from a sensitive path does not write to it."""
     words = statement.split()
     is_copy = bool(words) and words[0].lower() in {
         "copy-item",

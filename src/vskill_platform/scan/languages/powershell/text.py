@@ -1,15 +1,15 @@
-"""Making PowerShell and batch code plain: escapes out, strings joined, variables filled in."""
+"""Normalise PowerShell and batch code: remove escapes, join strings, expand variables."""
 
 import re
 
-#: More than this is no script that anybody reviews; the rest is not read.
+#: Nobody reviews a longer script; the rest is not read.
 MAX_CHARACTERS = 512 * 1024
 MAX_STATEMENTS = 5000
 #: Longer statements are data, recognised by their start.
 MAX_STATEMENT = 32 * 1024
 _ROUNDS = 8
 _PRINTABLE = range(32, 127)
-#: So many open brackets are brackets that nobody closes.
+#: This many open brackets are never closed.
 _MAX_OPEN = 60
 _JOINED = re.compile(r"(['\"])([^'\"\n$]{0,2000})\1\s{0,8}\+\s{0,8}(['\"])([^'\"\n$]{0,2000})\3")
 _CHARS = re.compile(r"\[char\]\s?\(?(0x[0-9a-fA-F]{1,4}|\d{1,5})\)?", re.IGNORECASE)
@@ -33,7 +33,7 @@ _VARIABLE = re.compile(r"\$\{?(?:\w{1,12}:)?(\w{1,60})\}?|%(\w{1,40})%")
 
 
 def clean(code: str) -> tuple[str, bool]:
-    """Return code without escapes that split words, and whether any did."""
+    """Return code without escapes that split words, and whether there were any."""
     code = code[:MAX_CHARACTERS].replace("\r\n", "\n")
     code = _without_comments(_PROMPT.sub("", code)).replace("`\n", "  ").replace("^\n", "  ")
     plain = _SPLIT.sub(lambda found: "" if found[1] else found[0], code)
@@ -41,13 +41,13 @@ def clean(code: str) -> tuple[str, bool]:
 
 
 def _without_comments(code: str) -> str:
-    if code.count("<#") > code.count("#>"):  # left open: the pattern would look for each end anew
+    if code.count("<#") > code.count("#>"):  # unclosed: the pattern would search for each end again
         code = code.replace("<#", "  ")
     return _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), code)
 
 
 def join_strings(text: str) -> str:
-    """Write ``'a'+'b'``, ``[char]99`` and ``'{1}{0}' -f …`` as the text that they make."""
+    """Replace ``'a'+'b'``, ``[char]99`` and ``'{1}{0}' -f …`` by the resulting text."""
     text = _CHARS.sub(_char, text)
     text = _FORMAT.sub(_format, text)
     for _ in range(_ROUNDS):
@@ -72,7 +72,7 @@ def _format(found: re.Match[str]) -> str:
 
 
 def statements(code: str) -> list[tuple[int, str]]:
-    """Cut code at line ends and semicolons outside of quotes and brackets; lines count from 1."""
+    """Split code at line ends and semicolons outside quotes and brackets; lines count from 1."""
     found: list[tuple[int, str]] = []
     start = at = depth = 0
     line, line_end = 1, code.find("\n")
@@ -105,7 +105,7 @@ def _add(found: list[tuple[int, str]], code: str, start: int, end: int, line: in
 
 
 def assigned(statement: str) -> tuple[str, str] | None:
-    """Return the name and the text of a variable that is set to a text."""
+    """Return name and text of a variable that is set to a text."""
     found = _LITERAL.match(statement) or None
     if found:
         return found[1].lower(), found[3]
@@ -114,7 +114,7 @@ def assigned(statement: str) -> tuple[str, str] | None:
 
 
 def fill_in(statement: str, known: dict[str, str]) -> str:
-    """Write the variables of a statement out, as far as they are known."""
+    """Expand the variables of a statement, as far as they are known."""
     if not known:
         return statement
 

@@ -1,4 +1,4 @@
-"""What the functions of Python and of its libraries do."""
+"""Handlers for functions of Python and its libraries."""
 
 from collections.abc import Callable
 from itertools import product

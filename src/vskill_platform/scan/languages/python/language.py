@@ -1,4 +1,4 @@
-"""Python as a language in which values are followed."""
+"""Python for the data-flow analysis: parser, node types and functions."""
 
 from vskill_platform.scan.facts.facts import Fact, storable
 from vskill_platform.scan.languages.flow import reading
@@ -24,6 +24,6 @@ _PYTHON = Language(
 
 
 def read_program(code: str) -> list[Fact]:
-    # Half a character can come from an escape in a shell string; the parser refuses it.
+    # Lone surrogates can come from an escape in a shell string; the parser refuses them.
     program = reading.Program(code=storable(code), parse=parse_python, language=_PYTHON)
     return reading.read_program(program)

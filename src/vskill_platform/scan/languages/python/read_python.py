@@ -1,4 +1,4 @@
-"""What Python code does."""
+"""Analyse Python code."""
 
 import re
 
@@ -6,7 +6,7 @@ from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.languages.any_word import AnyWord
 from vskill_platform.scan.languages.unparsed import Unparsed
 
-#: Without any of these words, nothing that we look for can happen.
+#: Code without any of these words cannot do anything relevant.
 _WORDS = AnyWord(
     "import os", "subprocess", "requests", "urllib", "httpx", "aiohttp", "http.client", "socket",
     "exec", "eval", " os",
@@ -22,7 +22,7 @@ _WORDS = AnyWord(
 )  # fmt: skip
 
 _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-#: Python decodes these before it looks for comments and ends of lines.
+#: Python decodes these before it looks for comments and line ends.
 _HIDING = frozenset(
     {"utf_7", "utf7", "u7", "unicode_escape", "raw_unicode_escape", "rot13", "rot_13", "hz",
      "punycode", "idna", "utf_16", "utf_32", "undefined", "mbcs"}
@@ -30,12 +30,12 @@ _HIDING = frozenset(
 
 
 def read_python(code: str) -> list[Fact]:
-    """Return what *code* does; raise Unparsed if it, or part of it, cannot be understood."""
+    """Return what *code* does; raise Unparsed if it cannot be parsed completely."""
     if hidden := _hiding_encoding(code):
         raise Unparsed("it is written in an encoding that hides it", [hidden], is_too_much=True)
     if not _WORDS.is_in(code):
         return []
-    # Whoever scans no such code does not wait for all that is known about it.
+    # Imported here, so that scans without such code need not load its tables.
     from vskill_platform.scan.languages.python.language import (  # noqa: PLC0415 - see above
         read_program,
     )
@@ -44,7 +44,7 @@ def read_python(code: str) -> list[Fact]:
 
 
 def _hiding_encoding(code: str) -> Fact | None:
-    """Find an encoding in which a comment may be code, or code look like none."""
+    """Find an encoding in which a comment may be code, or code look harmless."""
     for number, line in enumerate(code.split("\n", 2)[:2], start=1):
         found = _ENCODING.match(line)
         if found and found[1].lower().replace("-", "_") in _HIDING:

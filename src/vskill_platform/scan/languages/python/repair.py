@@ -1,4 +1,4 @@
-"""Parsing Python that may be broken: fragments, transcripts, notebooks, Python 2."""
+"""Parse Python that may be broken: fragments, transcripts, notebooks, Python 2."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ _OLD_EXCEPT = re.compile(
 )
 _OLD_RAISE = re.compile(r"^([ \t]*raise [\w.]{1,80}), (.+)$", re.MULTILINE)
 _FORMATTED = re.compile(r"""\b[fF]([rR]?["'])""")
-#: What stands in braces, without how it is to be shown.
+#: The expression in braces, without its format.
 _EXPRESSION = re.compile(r"(?<!\{)\{([^{}:!]{1,400})[^{}]{0,40}\}")
 _INDENT = re.compile(r"[ \t]*")
 _MAX_REPAIRS = 12
@@ -24,7 +24,7 @@ _MAX_CHUNKS = 2000
 
 
 def parse_python(code: str) -> tuple[list[ast.stmt], bool]:
-    """Return the statements of *code* that can be read, and whether nothing is too deep."""
+    """Return the statements of *code* that can be parsed, and whether none is too deep."""
     code = code.replace("\0", "")
     try:
         body = _parse(code) or _parse(_modernise(code))
@@ -50,7 +50,7 @@ def _parse(code: str) -> list[ast.stmt] | None:
 
 def _tree(code: str) -> list[ast.stmt]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about escapes that are odd but work
+        warnings.simplefilter("ignore")  # warnings about escapes that are odd but work
         return ast.parse(code).body
 
 
@@ -69,7 +69,7 @@ def _modernise(code: str) -> str:
 
 
 def _parse_repaired(code: str) -> tuple[list[ast.stmt], bool] | None:
-    """Leave out the lines that stand in the way, a few at most; say whether none was lost."""
+    """Drop a few lines that cannot be parsed; tell whether none was lost."""
     lines = code.splitlines()
     inside: list[ast.stmt] = []
     is_whole = True
@@ -94,7 +94,7 @@ def _parse_repaired(code: str) -> tuple[list[ast.stmt], bool] | None:
 
 
 def _inside(lines: list[str], start: int, end: int) -> list[ast.stmt] | None:
-    """Read what a formatted text of a newer Python computes; None if that cannot be read."""
+    """Parse the expressions in an f-string of a newer Python; None if that fails."""
     found: list[ast.stmt] = []
     for number in range(start, end + 1):
         for expression in _EXPRESSION.findall(lines[number]):
@@ -108,13 +108,13 @@ def _inside(lines: list[str], start: int, end: int) -> list[ast.stmt] | None:
 
 
 def _start_of_format(lines: list[str], place: int) -> int:
-    """Return the line that a formatted text begins on, if it has many."""
+    """Return the first line of an f-string, if it has several."""
     near = range(place, max(place - _MAX_LINES, -1), -1)
     return next((number for number in near if _FORMATTED.search(lines[number])), place)
 
 
 def _repaired(line: str, problem: str) -> str:
-    """Return a line that can be parsed, or at least is not in the way."""
+    """Return a line that can be parsed, or at least does no harm."""
     if "f-string" in problem and _FORMATTED.search(line):  # newer Pythons allow more inside
         return _FORMATTED.sub(r"\1", line)
     indent = _INDENT.match(line)
@@ -122,7 +122,7 @@ def _repaired(line: str, problem: str) -> str:
 
 
 def _parse_chunks(code: str) -> tuple[list[ast.stmt], bool]:
-    """Read each piece that starts at the margin for itself; say whether none was lost."""
+    """Parse each top-level chunk separately; tell whether none was lost."""
     body: list[ast.stmt] = []
     is_whole = True
     for start, chunk in _chunks(code.splitlines()):

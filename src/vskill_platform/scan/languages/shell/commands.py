@@ -1,4 +1,4 @@
-"""Which function knows which program."""
+"""Table of programs and the functions that interpret them."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from vskill_platform.scan.languages.shell.texts import TEXTS
 from vskill_platform.scan.languages.shell.tool_servers import TOOL_SERVERS
 from vskill_platform.scan.languages.shell.wrappers import WRAPPERS
 
-#: Later tables win: sed, for one, is a filter and more than that.
+#: Later tables win: sed, for example, is a filter and more.
 PROGRAMS: dict[str, Callable[[State, Command], str]] = {
     **FILES, **SYSTEM, **PACKAGES, **RUNNERS, **TEXTS, **TALKERS, **FETCHERS, **DELETERS,
     **WRAPPERS, **CONTAINERS, **SURVEILLANCE, **TOOL_SERVERS,

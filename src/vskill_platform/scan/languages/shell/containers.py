@@ -1,4 +1,4 @@
-"""Containers: what runs inside of them, and what of the machine they are given."""
+"""Containers: code that runs inside them, and their access to the host."""
 
 import re
 
@@ -7,17 +7,17 @@ from vskill_platform.scan.languages.shell.names import SHELLS, program_name
 from vskill_platform.scan.languages.shell.run import named
 from vskill_platform.scan.languages.shell.state import Command, State, secret_at
 
-#: Mounting one of these hands the machine to the container.
+#: Mounting one of these gives the container access to the host.
 _HOST_PLACES = frozenset(
     {"/", "/etc", "/root", "/proc", "/var/run/docker.sock", "/run/docker.sock"}
 )
-#: A pod that shares the processes of its node, or has all rights there.
+#: A pod that shares the processes of its node, or is privileged.
 _HOST_POD = re.compile(r"\"(?:hostPID|privileged)\"\s*:\s*true")
 _MOUNTED = re.compile(r"(?:-v|--volume)[ =](/[^\s:]{0,200}):|\bsource=(/[^\s,]{0,200})")
 
 
 def run_container(state: State, command: Command) -> str:
-    """``docker exec`` and ``kubectl exec``: follow the shell that they start."""
+    """``docker exec`` and ``kubectl exec``: analyse the shell that they start."""
     if "run" in command.args[:2] or "create" in command.args[:2]:
         _note_host_rights(state, command.args)
     for index, arg in enumerate(command.args):
@@ -29,7 +29,7 @@ def run_container(state: State, command: Command) -> str:
 
 
 def _note_host_rights(state: State, args: list[str]) -> None:
-    """Note a container that is not kept away from the machine it runs on."""
+    """Record a container that is not isolated from its host."""
     mounts = [one or other for one, other in _MOUNTED.findall(" ".join(args)[:20_000])]
     secrets = {str(secret) for path in mounts if (secret := secret_at(path))}
     for secret in sorted(secrets):

@@ -1,4 +1,4 @@
-"""Programs that delete more than their own."""
+"""Commands that delete more than their own files."""
 
 import re
 
@@ -45,7 +45,7 @@ def _is_everything(state: State, target: str) -> bool:
 
 
 def run_find(state: State, command: Command) -> str:
-    """Follow what find runs on what it finds."""
+    """Analyse the commands that find runs on its results."""
     args = command.args
     starts = [arg for arg in args[: _first_test(args)] if not arg.startswith("-")]
     is_all = any(_is_everything(state, start) and start not in {".", "./"} for start in starts)
@@ -65,7 +65,7 @@ def run_find(state: State, command: Command) -> str:
 
 
 def _first_test(args: list[str]) -> int:
-    """Return where the places to search end; -L, -H and -P come before them."""
+    """Return where the paths to search end; -L, -H and -P come before them."""
     for index, arg in enumerate(args):
         if arg.startswith(("-", "(", "!")) and arg not in {"-L", "-H", "-P"}:
             return index

@@ -1,4 +1,4 @@
-"""Escapes in texts: a letter written as its number, in one of four ways."""
+"""Decode escapes: a character written as its number, in one of four ways."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ _LETTERS = {
     "0": "",
 }
 _SURROGATES = range(0xD800, 0xE000)
-#: So many letters written as numbers are no colour and no line end.
+#: This many characters written as numbers are no colour and no line end.
 _MANY = 3
 
 
@@ -27,7 +27,7 @@ def unescape(text: str) -> str:
 
 
 def spells_letters(text: str) -> bool:
-    """Tell if a text writes letters as numbers, as only somebody who hides them does."""
+    """Tell whether a text writes letters as numbers, which only serves to hide them."""
     hidden = sum(
         1 for found in _ESCAPE.finditer(text) if not found[5] and _character(found).isalnum()
     )

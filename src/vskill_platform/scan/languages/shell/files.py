@@ -1,4 +1,4 @@
-"""Programs that read, copy, pack and unpack files."""
+"""Commands that read, copy, pack and unpack files."""
 
 import re
 
@@ -19,7 +19,7 @@ from vskill_platform.scan.languages.shell.state import (
 from vskill_platform.scan.languages.shell.writing import note_place, note_write
 
 _ENDINGS = re.compile(r"\.(?:tar\.\w+|t[gbx]z2?|tar|zip|7z|rar|gz|dmg)$")
-#: Longer arguments are programs, no paths.
+#: Longer arguments are programs, not paths.
 _MAX_NAME = 400
 _LOOKS_LIKE_FILE = re.compile(r"[~/.$]|^\w[\w.-]{0,80}$")
 
@@ -39,7 +39,7 @@ def _is_file(state: State, arg: str) -> bool:
 
 
 def filter_text(state: State, command: Command) -> str:
-    """Any program that prints what it reads, in some other form."""
+    """Any program that prints its input in some other form."""
     if command.name in READERS or command.name in PICKERS:
         given = input_of(state, command)
         if command.name in {"cat", "tee", "bat"} and given:
@@ -55,7 +55,7 @@ def filter_text(state: State, command: Command) -> str:
 
 
 def _carried(state: State, command: Command) -> list[str]:
-    """Arguments that bring a secret along; where an argument was fetched from tells nothing."""
+    """Return arguments that carry a secret; where an argument was fetched from is irrelevant."""
     return [arg for arg in command.args if state.flow(arg).secrets and not state.flow(arg).hosts]
 
 
@@ -67,7 +67,7 @@ def run_tee(state: State, command: Command) -> str:
 
 
 def run_cp(state: State, command: Command) -> str:
-    """cp, mv, ln, install: the last argument is where things end."""
+    """cp, mv, ln, install: the last argument is the destination."""
     options = read_options(
         command.args,
         "tmogSf" if command.name == "install" else "tS",
@@ -92,7 +92,7 @@ def run_cp(state: State, command: Command) -> str:
 
 
 def run_in_place(state: State, command: Command) -> str:
-    """Editors write into the files that they are given."""
+    """Editors write to the files they are given."""
     for arg in command.args:
         if not arg.startswith("-") and _LOOKS_LIKE_FILE.search(arg) and len(arg) < _MAX_NAME:
             note_place(state, arg)
@@ -166,7 +166,7 @@ def _unpack(state: State, given: str, archive: str, folder: str | None) -> None:
 
 
 def run_cd(state: State, command: Command) -> str:
-    """Going into a folder that was cloned or unpacked makes its files the ones that are run."""
+    """Entering a folder that was cloned or unpacked makes its files the ones that are run."""
     target = (command.args[0] if command.args else "~").rstrip("/")
     state.has_moved = True
     if target in {"..", "-", "~", ""}:

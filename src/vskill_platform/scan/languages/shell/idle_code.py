@@ -1,8 +1,8 @@
-"""Telling code that does nothing worth noting without following it, as most code in prose does.
+"""Skip code that cannot produce a fact, such as most commands in prose, without analysing it.
 
-A fact takes a program that we know where a command starts, a redirection to or from a place that
-matters, or text that is made while the code runs. In code that has none of them, following it
-would only take longer to find nothing. In doubt the answer is no: then the code is followed.
+A fact needs a known program at the start of a command, a redirection from or to a sensitive path,
+or text that is computed at run time. Analysing code without any of them would only take longer to
+find nothing. In doubt the answer is no, and the code is analysed.
 """
 
 import re
@@ -16,23 +16,23 @@ from vskill_platform.scan.languages.shell.names import ALIASES, VERSIONED, progr
 from vskill_platform.scan.languages.shell.parser import RESERVED
 from vskill_platform.scan.languages.shell.state import MAX_PATH, secret_at
 
-#: Far below everything that is counted while code is followed.
+#: Far below every limit of the analysis.
 _MAX_CHARACTERS = 4000
 #: A line of bare words: no quotes, variables, pipes, redirections, assignments or prompts.
 _BARE_LINE = re.compile(r"[ \t]*(?:([\w./:@,+~*?^-]+)(?:[ \t][\w \t./:@,+~*?^=%!#-]*)?)?")
-#: What gives a line a meaning that starts with it.
+#: Words that give a meaning to a line that starts with them.
 _STARTS = PROGRAMS.keys() | RESERVED
-#: Variables that mean something to the shell.
+#: Variables with a meaning to the shell.
 _VARIABLES = ("HISTFILE", "HISTSIZE", "HISTFILESIZE")
-#: Expansions, escapes and here documents: what they make is not seen by looking.
+#: Expansions, escapes and here documents: their results are not visible in the text.
 _MAKERS = ("$", "\\", "`", "<<")
 _FUNCTION = re.compile(r"\(\s*\)\s*[({#]")
-#: A redirection with where it leads to, and what shows that this is not all of it.
+#: A redirection with its target, and signs that the target is incomplete.
 _REDIRECTION = re.compile(r"[<>][<>&|]*[^\S\n]*([^\s|&;()<>'\"]*)(['\"<(]?)")
 
 
 def is_bare(code: str) -> bool:
-    """Tell names of files, of fields and the like: bare words that start with no known program."""
+    """Tell whether a text is only bare words, such as file names, and no known program."""
     if len(code) > _MAX_CHARACTERS or not code.isascii():
         return False
     for line in code.split("\n"):
@@ -43,7 +43,7 @@ def is_bare(code: str) -> bool:
 
 
 def is_idle(code: str) -> bool:
-    """Tell code that has quotes, brackets and the like, but starts no known program either."""
+    """Tell whether code with quotes, brackets and the like starts no known program either."""
     if len(code) > _MAX_CHARACTERS:
         return False
     if any(sign in code for sign in _MAKERS) or _FUNCTION.search(code):
@@ -56,19 +56,19 @@ def is_idle(code: str) -> bool:
 
 
 def _names_program(code: str) -> bool:
-    """Tell if a known program is named, wherever that is: quotes can stand anywhere in a name."""
+    """Tell whether a known program is named anywhere: quotes can be inside a name."""
     bare = code.replace('"', "").replace("'", "")
     return _patterns()[0].search(bare.encode(errors="replace")) is not None
 
 
 def _may_start_program(code: str) -> bool:
-    """Tell if a command may start with a known program; one that starts with a quote may."""
+    """Tell whether a command may start with a known program, or with a quote."""
     return _patterns()[1].search(code.encode(errors="replace")) is not None
 
 
 @cache
 def _patterns() -> tuple["re2._Regexp", "re2._Regexp"]:
-    """Return what finds a known program, and what finds a command that starts with one."""
+    """Return patterns for a known program, and for a command that starts with one."""
     aliases = [alias for alias, name in ALIASES.items() if name in PROGRAMS]
     names = "|".join(re.escape(name) for name in (*PROGRAMS, *aliases, *_VARIABLES))
     versioned = VERSIONED.pattern.removesuffix("$")
@@ -82,7 +82,7 @@ def _patterns() -> tuple["re2._Regexp", "re2._Regexp"]:
 
 
 def _matters(target: str) -> bool:
-    """Tell that reading from or writing to a place may be worth noting."""
+    """Tell whether reading from or writing to a path may be relevant."""
     if not target or target == "/dev/null":
         return False
     return (

@@ -1,7 +1,7 @@
-"""Cutting shell code into words and operators, in one pass and without giving up.
+"""Tokenise shell code into words and operators, in one pass, for any input.
 
-Written by hand because the input is hostile: tree-sitter's recovery from errors takes 0.2 s for
-4 KiB of ``)$)$``, grows with the square of the length, and cannot be stopped.
+Written for hostile input: tree-sitter's error recovery takes 0.2 s for 4 KiB of ``)$)$``, grows
+with the square of the length, and cannot be stopped.
 """
 
 import re
@@ -23,10 +23,10 @@ from vskill_platform.scan.languages.shell.syntax import (
 _BLANKS = re.compile(r"(?:[ \t\f\v]++|\\\n)*+(?:#[^\n]*+)?")
 _EMPTY = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*")
 _PLAIN = re.compile(r"[^\s|&;()<>'\"`$\\]+")
-#: Bare words behind a word; the last one only if nothing can follow that belongs to it.
+#: Bare words after a word; the last one only if nothing that belongs to it can follow.
 _RUN = re.compile(r"(?:[ \t]++[^\s|&;()<>'\"`$\\#][^\s|&;()<>'\"`$\\]*+)+(?=[\s|&;)]|\Z)")
 _IN_QUOTES = re.compile(r"[^\"\\$`]+")
-#: Double quotes with nothing in them but text.
+#: Double quotes with nothing but text inside.
 _QUOTED = re.compile(r"\"([^\"\\$`]++)\"")
 _OPERATOR = re.compile(r"&&|\|\||\|&|;;&?|;&|[|&;()\n]")
 _REDIRECT = re.compile(r"\d{0,4}(?:<<<|<<-?|<>|<&|>>|>&|>\||<|>)|&>>?")
@@ -36,22 +36,22 @@ _PLACEHOLDER = re.compile(
 _NAME = re.compile(r"[A-Za-z_]\w{0,100}|[0-9@*#?$!-]")
 _ANSI_STRING = re.compile(r"'((?:[^'\\]|\\.)*)'?", re.DOTALL)
 _STOPS = re.compile(r"[\\'\"`(){}]|\$\(")
-#: What starts anything but a word, or may do so; most words are taken without a try at the rest.
+#: What (possibly) starts anything but a word; most words are taken without trying the rest.
 _NO_WORD = frozenset("\n<>|&;()0123456789")
-#: Where a word is certain to end.
+#: Where a word certainly ends.
 _WORD_END = frozenset(" \t\n|&;)")
-#: Stands for a double quote in a here document, where it means nothing.
+#: Stands for a double quote in a here document, where it has no meaning.
 _QUOTE = chr(FIRST_MARK)
 _DELIMITER = re.compile(r"[ \t]*(?:'([^'\n]{1,80})'|\"([^\"\n]{1,80})\"|(\\?[\w.!-]{1,80}))")
 
 
 class Lexer:
-    """Reads one text; what is left open at its end is taken as closed there."""
+    """Tokenises one text; whatever is open at its end counts as closed there."""
 
     def __init__(self, code: str) -> None:
         self.code = code
         self.position = 0
-        self.taken = 0  #: how many tokens were read
+        self.taken = 0  #: number of tokens read
         self._heredocs: list[tuple[int, str, bool]] = []
         self._last = {quote: code.rfind(quote) for quote in "'\"`"}
 
@@ -107,7 +107,7 @@ class Lexer:
         return Token("word", "", start, self.position, word)
 
     def _run(self, at_most: int) -> Token | None:
-        """Take the bare words that follow, all at once: most of a command is made of them."""
+        """Take the bare words that follow, all at once: most commands consist of them."""
         found = _RUN.match(self.code, self.position)
         if found is None or not at_most:
             return None
@@ -144,7 +144,7 @@ class Lexer:
                 has_stray_escape |= self._escape(parts)
             elif not self._special(sign, parts):
                 break
-        if not parts and self.position < size:  # a sign that starts nothing
+        if not parts and self.position < size:  # a character that starts nothing
             self.position += 1
             return code[self.position - 1]
         if len(parts) == 1 and parts[0].kind == TEXT and not parts[0].is_quoted:
@@ -204,7 +204,7 @@ class Lexer:
         self.position += 1
 
     def quoted_parts(self) -> list[Part]:
-        """Read what stands in double quotes, up to the closing one."""
+        """Read the content of double quotes, up to the closing one."""
         code, size, parts = self.code, len(self.code), list[Part]()
         while self.position < size and code[self.position] != '"':
             plain = _IN_QUOTES.match(code, self.position)
@@ -261,7 +261,7 @@ class Lexer:
         self.position = end + 1
 
     def _balanced(self, start: int, opening: str = "(", closing: str = ")") -> str:
-        """Return what stands before the closing sign, and go behind it."""
+        """Return the text before the closing character, and go behind it."""
         code, stack, at = self.code, [opening], start
         while found := _STOPS.search(code, at):
             sign, at = found[0], found.end()
@@ -302,7 +302,7 @@ class Lexer:
         return Token("redirect", "<<", redirect.start(), self.position)
 
     def _read_heredocs(self, found: list[Token]) -> None:
-        """Put the texts of this line's here documents where their operators stand."""
+        """Insert the texts of this line's here documents at their operators."""
         texts: dict[int, Word] = {}
         for at, delimiter, is_raw in self._heredocs:
             texts[at] = self._heredoc_text(delimiter, is_raw=is_raw)

@@ -1,18 +1,18 @@
-"""Names of programs, by what they are for."""
+"""Names of programs, grouped by purpose."""
 
 import re
 
 SHELLS = frozenset(
     {"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "csh", "tcsh", "rbash", "mksh"}
 )
-#: Interpreters with the options that bring a program along.
+#: Interpreters with the options that pass a program.
 INTERPRETERS = {
     "python": ("c",), "node": ("e", "p", "eval", "print"), "bun": ("e", "eval"), "deno": (),
     "perl": ("e", "E"),
     "ruby": ("e",), "php": ("r",), "lua": ("e",), "Rscript": ("e",), "tclsh": (),
     "osascript": ("e",), "ts-node": ("e",), "tsx": ("e",),
 }  # fmt: skip
-#: Programs that print what they read; the second group only a part of it.
+#: Programs that print what they read; the second group only part of it.
 READERS = frozenset(
     [
         "cat",
@@ -73,7 +73,7 @@ PICKERS = frozenset(
         "perl",
     ]
 )
-#: Programs that switch protection on, so that stopping them switches it off.
+#: Security programs: stopping them disables protection.
 GUARDS = re.compile(
     r"auditd|falcon|falco|crowdstrike|clamav|clamd|freshclam|mdatp|defender|osquery"
     r"|littlesnitch|little snitch|lulu\b"
@@ -97,7 +97,7 @@ ALIASES = {
 
 
 def program_name(path: str) -> str:
-    """Return the name that a program is known by, without folder and version."""
+    """Return the plain name of a program, without folder and version."""
     name = path.rpartition("/")[2] if "/" in path else path
     if "\\" in name:
         name = name.rpartition("\\")[2]

@@ -1,4 +1,4 @@
-"""Programs that fetch and send over HTTP: curl, wget and their kin."""
+"""Commands that fetch and send over HTTP: curl, wget and similar."""
 
 import re
 
@@ -50,13 +50,13 @@ _SENDING = frozenset({"POST", "PUT", "PATCH"})
 _AUTHORISES = re.compile(
     r"authorization|api[-_]?key|token|cookie|x-[\w-]*key|bearer", re.IGNORECASE
 )
-#: Who and where somebody is, told in an address: a request that only seems to fetch.
+#: User and host names in a URL: a request that only seems to fetch.
 _WHO = re.compile(r"[?&=/]\$\{?(?:USER|LOGNAME|HOSTNAME|HOST)\b")
-#: Secrets of which one line is somebody's own key to the service that is called.
+#: Secrets of which one line is the user's own key to the service being called.
 _OWN_KEYS = frozenset(
     {Secret.ENV_FILE, Secret.TOKENS, Secret.SKILL, Secret.AGENT, Secret.KEYCHAIN, Secret.CLOUD}
 )
-#: Secrets that are often a file with nothing but one key in it.
+#: Secrets that are often a file with a single key.
 _ONE_TOKEN = frozenset({Secret.TOKENS, Secret.SKILL, Secret.AGENT})
 
 
@@ -64,10 +64,10 @@ class Request(msgspec.Struct):
     urls: list[str]
     data: list[str] = []
     files: list[str] = []
-    #: Headers and the like.
+    #: Headers and similar.
     extras: list[str] = []
     sends: bool = False
-    #: Where the answer goes: a path, "" for the name in the URL, None for standard output.
+    #: Destination of the response: a path, "" for the name in the URL, None for standard output.
     output: str | None = None
     folder: str = ""
 
@@ -119,7 +119,7 @@ def run_wget(state: State, command: Command) -> str:
 
 
 def run_fetcher(state: State, command: Command) -> str:
-    """aria2c, BSD fetch, lynx, httpie and others that take an address."""
+    """aria2c, BSD fetch, lynx, httpie and others that take a URL."""
     options = read_options(command.args, "odO", frozenset({"out", "dir", "output"}))
     urls = [state.plain(arg) for arg in options.rest if is_address(state.plain(arg))]
     if not any("://" in url or "." in url for url in urls):
@@ -140,7 +140,7 @@ def run_fetcher(state: State, command: Command) -> str:
 
 
 def _perform(state: State, command: Command, request: Request) -> str:
-    """Note what a request does; return the answer, or nothing if it goes to a file."""
+    """Record what a request does; return the response, or nothing if it goes to a file."""
     if not request.urls and not command.stdin:
         return ""  # a mention of the program, not a call
     hosts = [host_of(state, url) for url in request.urls if is_address(url) or state.has_mark(url)]

@@ -1,4 +1,4 @@
-"""Taking a command's arguments apart: which are options, which values, which neither."""
+"""Parse a command's arguments into options, values and operands."""
 
 import msgspec
 
@@ -44,7 +44,7 @@ def read_options(args: list[str], short: str = "", long: frozenset[str] = frozen
 
 
 def _read_letters(found: Options, letters: str, short: str, following: list[str]) -> int:
-    """Read ``-sSLo file``; return how many arguments more were taken."""
+    """Read ``-sSLo file``; return how many more arguments were taken."""
     for at, letter in enumerate(letters):
         values = found.given.setdefault(letter, [])
         if letter in short:
@@ -55,7 +55,7 @@ def _read_letters(found: Options, letters: str, short: str, following: list[str]
 
 
 def first_command(args: list[str], valued: frozenset[str], skip: int = 0) -> list[str]:
-    """Return what stands behind a wrapper's own options, assignments and *skip* arguments."""
+    """Return the command after a wrapper's own options, assignments and *skip* arguments."""
     index = 0
     while index < len(args):
         arg = args[index]

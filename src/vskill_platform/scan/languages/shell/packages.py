@@ -1,4 +1,4 @@
-"""Programs that install packages, by name or from an address."""
+"""Commands that install packages, by name or from a URL."""
 
 import re
 
@@ -13,10 +13,10 @@ from vskill_platform.scan.languages.shell.tool_servers import TOOL_SERVERS
 from vskill_platform.scan.languages.shell.wrappers import run_uv
 
 FROM_ADDRESS = "package from url"
-#: So few that none is cut off; the name that matters may be the last.
+#: Low enough to cut nothing off: the name that matters may be the last.
 _NAMES_IN_A_FACT = 8
 _MAX_NAMES = 400
-#: Program → words after which packages follow; an empty tuple means at once.
+#: Program → words before the packages; an empty tuple means directly.
 _MANAGERS: dict[str, tuple[str, ...]] = {
     "pip": ("install", "download"), "pipx": ("install", "run", "inject"), "uv": ("add", "install"),
     "poetry": ("add",), "pdm": ("add",),

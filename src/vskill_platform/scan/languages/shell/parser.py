@@ -1,4 +1,4 @@
-"""Putting words together to pipelines and groups, whatever is missing or left over."""
+"""Parse tokens into pipelines and groups, whatever is missing or left over."""
 
 import msgspec
 
@@ -15,7 +15,7 @@ from vskill_platform.scan.languages.shell.syntax import (
 
 #: Deeper groups are read as if their brackets were not there.
 MAX_DEPTH = 12
-#: Elements of an array that are read.
+#: Limit for the elements of an array.
 MAX_ELEMENTS = 400
 #: What opens a group, with what closes it.
 _OPENERS = {
@@ -25,10 +25,10 @@ _OPENERS = {
 _CLOSERS = frozenset({"}", "fi", "done", "esac"})
 #: Words after which a command starts again.
 _CONNECTORS = frozenset({"then", "else", "elif", "do", "!", "time", "coproc"})
-#: Every word that means something by itself where a command could start.
+#: Every reserved word, where a command could start.
 RESERVED = frozenset({*_OPENERS, *_CLOSERS, *_CONNECTORS, "function"})
 _SEPARATORS = frozenset({";", "\n", "&", "&&", "||", ";;", ";&", ";;&"})
-#: What stands between the two sides of a comparison inside of ``[[ … ]]``.
+#: Operators between the two sides of a comparison in ``[[ … ]]``.
 _COMPARISONS = frozenset({"==", "=", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
@@ -38,7 +38,7 @@ class _Frame(msgspec.Struct):
     pipeline: Pipeline | None = None
     command: Simple | Group | None = None
     start: int = 0
-    #: Words of a for loop or the head of a case are no command.
+    #: Words of a for loop or the head of a case are not a command.
     head: list[Word] | None = None
 
 
@@ -64,7 +64,7 @@ class Parser:
         return self._stack[0].group
 
     def _take(self, tokens: list[Token], index: int) -> int:
-        """Take one token, or the few that belong to it; return how many."""
+        """Take one token, or the few that belong together; return how many."""
         token, frame = tokens[index], self._stack[-1]
         if token.kind == "redirect":
             return self._take_redirect(tokens, index)
@@ -87,7 +87,7 @@ class Parser:
         return 1
 
     def _is_in_test(self, tokens: list[Token], index: int) -> bool:
-        """Tell that a comparison follows inside of ``[[ … ]]``, and no command."""
+        """Tell whether a comparison in ``[[ … ]]`` follows, and not a command."""
         command = self._stack[-1].command
         if not isinstance(command, Simple) or command.words[:1] != ["[["]:
             return False
@@ -99,7 +99,7 @@ class Parser:
     def _take_redirect(self, tokens: list[Token], index: int) -> int:
         token = tokens[index]
         following = tokens[index + 1] if index + 1 < len(tokens) else None
-        word = token.word  # a here document brings its text along
+        word = token.word  # a here document comes with its text
         taken = 1
         if word is None and following is not None and following.kind == "word":
             word, taken = following.word, 2
@@ -111,7 +111,7 @@ class Parser:
         return taken
 
     def _take_run(self, token: Token) -> None:
-        """Take bare words: the arguments of a command, or one by one what may be more than that."""
+        """Take bare words: the arguments of a command, or one by one if they may be more."""
         frame = self._stack[-1]
         if frame.head is None and isinstance(frame.command, Simple):
             frame.command.words += token.run
@@ -158,7 +158,7 @@ class Parser:
         return frame.command
 
     def _line_of(self, position: int) -> int:
-        """Return the line of a place that lies behind the one asked for before."""
+        """Return the line of a position behind the previous one."""
         self._line += self._code.count("\n", self._counted, position)
         self._counted = position
         return self._line
@@ -179,7 +179,7 @@ class Parser:
         self._stack.append(inner)
 
     def _end_if_group(self) -> None:
-        """A group right behind a group starts a statement of its own."""
+        """A group directly after a group starts a new statement."""
         frame = self._stack[-1]
         if isinstance(frame.command, Group):
             frame.command = None
@@ -223,7 +223,7 @@ class Parser:
         frame = self._stack[-1]
         if frame.closer == ")":
             self._close(token.end)
-        elif frame.group.kind == "case":  # behind a pattern
+        elif frame.group.kind == "case":  # after a pattern
             frame.pipeline = frame.command = None
         else:
             frame.command = None

@@ -1,4 +1,4 @@
-"""Programs in other languages inside of shell code."""
+"""Programs in other languages inside shell code."""
 
 import re
 
@@ -10,7 +10,7 @@ from vskill_platform.scan.languages.dispatch import read_javascript, read_powers
 from vskill_platform.scan.languages.shell.state import Host, State
 from vskill_platform.scan.languages.unparsed import Unparsed
 
-#: What opens a connection, in small letters.
+#: Words that open a connection, in lower case.
 _SOCKETS = ("socket", "fsockopen", "inet", "net.connect")
 _SHELLS = re.compile(
     r"(?:exec|system|spawn|popen|proc_open|shell_exec|passthru|dup2"
@@ -33,12 +33,12 @@ _READERS = {"python": read_python, "node": read_javascript, "powershell": read_p
 
 
 def runs_its_input(program: str) -> bool:
-    """Tell if a program runs what it reads from standard input."""
+    """Tell whether a program runs its standard input."""
     return _RUNS_INPUT.search(program) is not None
 
 
 def read_program(state: State, language: str, program: str) -> None:
-    """Note what a program in another language does."""
+    """Record what a program in another language does."""
     program = state.plain(program)
     small = program.lower()
     if any(word in small for word in _SOCKETS) and _SHELLS.search(program):

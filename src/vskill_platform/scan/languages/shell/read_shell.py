@@ -1,4 +1,4 @@
-"""What shell code does: scripts, code blocks in documents, single commands."""
+"""Analyse shell code: scripts, code blocks in documents, single commands."""
 
 from functools import lru_cache
 from operator import attrgetter
@@ -14,18 +14,18 @@ from vskill_platform.scan.languages.shell.state import BudgetSpent, State
 from vskill_platform.scan.languages.shell.walk import run_code, run_command, run_uncalled
 from vskill_platform.scan.languages.unparsed import Unparsed
 
-#: Longer code is hardly met twice.
+#: Longer code hardly occurs twice.
 _SHORT = 2000
 
 
 def read_shell(code: str) -> list[Fact]:
-    """Return what *code* does; raise Unparsed if it is more than can be followed."""
+    """Return what *code* does; raise Unparsed if it is too large to analyse."""
     return list(_read_short(code)) if len(code) <= _SHORT else _read(code)
 
 
 @lru_cache(maxsize=1024)
 def _read_short(code: str) -> tuple[Fact, ...]:
-    """Read only once what a document, or a program that is followed in rounds, says again."""
+    """Cache short code that a document, or a program analysed in rounds, repeats."""
     return tuple(_read(code))
 
 
@@ -37,7 +37,7 @@ def _read(code: str) -> list[Fact]:
 
 
 def follow_shell(code: str, text: str, split: list[int]) -> list[Fact]:
-    """Follow *text*, which is *code* made fit for that, from its first command to its last."""
+    """Analyse *text*, the normalised *code*, from its first command to its last."""
     state = State(run_code=run_code, run_command=run_command)
     _note_split_words(state, code, split)
     try:

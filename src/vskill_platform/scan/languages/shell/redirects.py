@@ -1,4 +1,4 @@
-"""Redirections: what a command is fed with and where its output ends."""
+"""Redirections: the input of a command, and where its output goes."""
 
 import re
 
@@ -37,7 +37,7 @@ def _socket(state: State, target: str) -> Host | None:
 
 
 def write_output(state: State, command: Command, redirects: list[Redirect], printed: str) -> str:
-    """Note where output goes; return what is left for whoever comes next."""
+    """Record where output goes; return what is left for the next command."""
     for redirect in redirects:
         if redirect.op in {"<", "<<", "<<<"} and not _opens_socket(redirect):
             continue

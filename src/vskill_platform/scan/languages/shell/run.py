@@ -1,4 +1,4 @@
-"""Running code: what was fetched, decoded or computed, by a shell or another interpreter."""
+"""Running code that was fetched, decoded or computed, in a shell or another interpreter."""
 
 import re
 
@@ -10,7 +10,7 @@ from vskill_platform.scan.languages.shell.sending import host_of
 from vskill_platform.scan.languages.shell.state import Command, Flow, State, Tree
 
 DOWNLOADED = "download and run"
-#: Tools whose printed settings everybody evaluates in their profile.
+#: Tools whose printed settings are commonly evaluated in a profile.
 _HOOKS = re.compile(
     r"ssh-agent|gpg-agent|brew|linuxbrew|pyenv|rbenv|nodenv|jenv|direnv|starship|zoxide|fnm"
     r"|conda|mamba|mise|asdf|opam|dircolors|minikube"
@@ -23,7 +23,7 @@ _SCRIPTS = frozenset({"python", "node", "bun", "deno", "perl", "ruby", "php"})
 
 
 def execute(state: State, text: str, runner: str, stdin: str = "") -> str:
-    """Follow code that a program is given as text."""
+    """Analyse code that a program is given as text."""
     outer, state.runner = state.runner, runner
     keeps_line, state.keeps_line = state.keeps_line, True
     try:
@@ -33,7 +33,7 @@ def execute(state: State, text: str, runner: str, stdin: str = "") -> str:
 
 
 def run_flow(state: State, flow: Flow, runner: str, language: str = "shell") -> None:
-    """Note that a value is run of which only the origin is known."""
+    """Record that a value of known origin but unknown text is run."""
     state.emit_all(Act.RUN_REMOTE, flow.hosts, runner)
     if flow.is_decoded:
         state.emit(Act.RUN_DECODED, flow.plain or "")
@@ -49,7 +49,7 @@ def run_text(state: State, text: str, language: str) -> None:
 
 
 def run_unknown(state: State, command: Command) -> str:
-    """Follow a command whose name is a value: ``$(curl …)``, ``$line``."""
+    """Analyse a command whose name is a value: ``$(curl …)``, ``$line``."""
     runner = state.runner or "shell"
     if command.path.startswith("$"):
         if command.args and "SUDO" in command.path.upper():
@@ -71,7 +71,7 @@ def run_unknown(state: State, command: Command) -> str:
 
 
 def named(command: Command, args: list[str]) -> Command:
-    """Return the command that stands in another one's arguments."""
+    """Return the command in another command's arguments."""
     return Command(
         name=program_name(args[0]), args=args[1:], stdin=command.stdin,
         is_consumed=command.is_consumed, path=args[0],
@@ -82,7 +82,7 @@ def named(command: Command, args: list[str]) -> Command:
 
 
 def run_file(state: State, path: str, runner: str) -> bool:
-    """Note that the file at *path* is run; tell if anything is known about it."""
+    """Record that the file at *path* is run; tell whether anything is known about it."""
     content = state.recall(path)
     if content is None and state.is_mark(path) and len(path) == 1:
         content = path
@@ -105,7 +105,7 @@ def run_file(state: State, path: str, runner: str) -> bool:
 
 
 def run_tree(state: State, tree: Tree) -> None:
-    """Note once that something out of a folder is run."""
+    """Record once that something in a folder is run."""
     if not tree.is_run:
         tree.is_run = True
         state.emit_all(Act.RUN_REMOTE, tree.hosts, tree.detail)
@@ -118,9 +118,9 @@ def _language(runner: str, path: str) -> str:
 
 
 def tree_of(state: State, path: str) -> Tree | None:
-    """Return the cloned or unpacked folder that *path* lies in."""
+    """Return the cloned or unpacked folder that contains *path*."""
     bare = re.sub(r"^(?:\./)+", "", path)
-    if bare.endswith("bin/activate"):  # made here, not fetched
+    if bare.endswith("bin/activate"):  # created here, not fetched
         return None
     for tree in reversed(state.trees):
         if bare == tree.path or bare.startswith(tree.path + "/"):
@@ -145,7 +145,7 @@ def run_path(state: State, command: Command) -> str | None:
 
 
 def run_shell(state: State, command: Command) -> str:
-    """``sh`` in all its forms: with a text, with a file, with standard input."""
+    """``sh`` in all forms: with a text, a file, or standard input."""
     options = read_options(command.args, "cOo", frozenset({"rcfile", "init-file", "command"}))
     text = options.first("c", "command")
     if options.has("c") and text is not None and options.rest and text.startswith("-"):
@@ -182,7 +182,7 @@ def run_eval(state: State, command: Command) -> str:
 
 
 def run_trap(state: State, command: Command) -> str:
-    """Follow what is run when the shell ends or gets a signal."""
+    """Analyse the code that runs when the shell ends or gets a signal."""
     code = next((arg for arg in command.args if not arg.startswith("-")), "")
     return execute(state, code, "") if " " in code else ""
 
@@ -198,7 +198,7 @@ def run_source(state: State, command: Command) -> str:
 
 
 def run_interpreter(state: State, command: Command) -> str:
-    """Python, node and the others: their own program, a file, or standard input."""
+    """Python, node and others: an inline program, a file, or standard input."""
     letters = INTERPRETERS[command.name]
     valued = "".join(letter for letter in letters if len(letter) == 1)
     options = read_options(

@@ -1,4 +1,4 @@
-"""Where data goes: hosts in arguments, and secrets on their way to them."""
+"""Destinations of data: hosts in arguments, and secrets that are sent to them."""
 
 import re
 
@@ -26,7 +26,7 @@ def host_of(state: State, address: str) -> Host:
     address = state.plain(address).strip("\"'")
     found = _HOST.match(address)
     name = (found[1] if found else "").lower()
-    if state.has_mark(name):  # $(…).somewhere.tld: what is written down is what matters
+    if state.has_mark(name):  # $(…).somewhere.tld: the literal part matters
         name = re.split(r"[^\x00-\x7f]", name)[-1].lstrip(".")
     if "$" in name and re.search(r"\}?\.([\w-]+\.[\w.-]+)$", name):
         name = name.rpartition("}")[2].lstrip(".") or name
@@ -38,7 +38,7 @@ def host_of(state: State, address: str) -> Host:
 
 
 def is_address(text: str) -> bool:
-    """Tell if an argument can be the address of something to fetch."""
+    """Tell whether an argument can be the URL of something to fetch."""
     return (
         "://" in text
         or text.startswith(("$", "<"))
@@ -49,7 +49,7 @@ def is_address(text: str) -> bool:
 def send(
     state: State, hosts: list[Host], channel: str, *values: str, is_asked: bool = True
 ) -> None:
-    """Note that *values* go to *hosts*; with *is_asked* false only if a secret goes along."""
+    """Record that *values* go to *hosts*; if not *is_asked*, only if a secret is sent."""
     targets = hosts or [NOWHERE]
     flow = state.flow(*values)
     if is_asked:
@@ -63,7 +63,7 @@ def send(
 
 
 def _comes_from(host: Host, secret: str) -> bool:
-    """Tell that a secret goes back to where it was read, as instance metadata does."""
+    """Tell whether a secret goes back to where it was read, as with instance metadata."""
     return secret == Secret.METADATA and secret_in(host.name or "") is Secret.METADATA
 
 

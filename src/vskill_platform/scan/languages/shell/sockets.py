@@ -1,4 +1,4 @@
-"""Programs that talk to other machines, other than by HTTP: nc, socat, scp, dig, mail, buckets."""
+"""Commands that use the network other than by HTTP: nc, socat, scp, dig, mail, buckets."""
 
 import re
 
@@ -58,7 +58,7 @@ def run_telnet(state: State, command: Command) -> str:
 
 
 def run_copy_over(state: State, command: Command) -> str:
-    """scp, rsync and sftp: to a machine it is sending, from one it is fetching."""
+    """scp, rsync and sftp: copying to a machine sends, copying from one fetches."""
     options = read_options(
         command.args, "cFiJloPSeTfB", frozenset({"rsh", "exclude", "include", "files-from", "port"})
     )
@@ -78,7 +78,7 @@ def run_copy_over(state: State, command: Command) -> str:
 
 
 def run_lookup(state: State, command: Command) -> str:
-    """Names that carry data are data that is sent."""
+    """DNS lookups: data in a name is data that is sent."""
     for arg in command.args:
         flow = state.flow(arg)
         is_built = state.has_mark(arg) and "." in arg

@@ -1,15 +1,15 @@
-"""Making shell code as people write it in documents fit for reading: prompts, invisible letters."""
+"""Normalise shell code from documents: remove prompts and invisible characters."""
 
 import re
 
-#: More than this is no script that anybody reviews; the rest is not read.
+#: Nobody reviews a longer script; the rest is not read.
 MAX_CHARACTERS = 512 * 1024
-#: Letters that nobody sees, used to split a word that a scanner looks for.
+#: Invisible characters, used to split a word that a scanner looks for.
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
-#: Those of them that lie in the first plane: each is looked for in no time.
+#: Those in the basic plane: searching for each is fast.
 _IN_FIRST_PLANE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
 _SPLIT_WORD = re.compile(f"[A-Za-z/]{INVISIBLE.pattern}+[A-Za-z/]")
-#: Private characters mark unknown values while code is read; none may come from outside.
+#: Private-use characters mark unknown values during the analysis; none may come from outside.
 FIRST_MARK = 0xF0000
 LAST_MARK = 0xFFFFD
 _MARKS = re.compile(f"[{chr(FIRST_MARK)}-{chr(LAST_MARK)}\x00\x1f]")
@@ -18,13 +18,13 @@ _PROMPT = re.compile(
     r"[$%\u276f\u279c][ \t]{1,4}(?=\S)|>[ \t]{1,4}(?=[A-Za-z.][\w./-]{0,60}[ \t]+\S))",
     re.MULTILINE,
 )
-#: Without one of these there is no prompt.
+#: Every prompt contains one of these.
 _PROMPT_ENDS = tuple(sign + blank for sign in "$%>\u276f\u279c" for blank in " \t")
 _BRACES = re.compile(r"(?m)(^|[|;&(`])([ \t]{0,8})\{([\w./-]{1,40}(?:,[^\s{},]{1,400}){1,40})\}")
 
 
 def clean(code: str) -> str:
-    """Return *code* without prompts and invisible letters, its lines where they were."""
+    """Return *code* without prompts and invisible characters, with the same lines."""
     code = code[:MAX_CHARACTERS]
     if "\r" in code:
         code = code.replace("\r\n", "\n").replace("\r", "\n")
@@ -38,7 +38,7 @@ def clean(code: str) -> str:
 
 
 def _may_be_odd(code: str) -> bool:
-    """Tell quickly whether a text may hold marks or invisible letters."""
+    """Tell quickly whether a text may contain marks or invisible characters."""
     if "\x00" in code or "\x1f" in code:
         return True
     if code.isascii():
@@ -48,7 +48,7 @@ def _may_be_odd(code: str) -> bool:
 
 
 def lines_with_split_words(code: str) -> list[int]:
-    """Return the lines in which an invisible letter stands inside of a word."""
+    """Return the lines in which an invisible character is inside a word."""
     if code.isascii() or not _may_be_odd(code):
         return []
     return sorted({code.count("\n", 0, found.start()) + 1 for found in _split_words(code)})
@@ -60,5 +60,5 @@ def _split_words(code: str) -> list[re.Match[str]]:
 
 
 def open_braces(code: str) -> str:
-    """Write a command that hides its blanks, ``{curl,-s,…}``, as the shell would run it."""
+    """Rewrite a command that hides its spaces, ``{curl,-s,…}``, as the shell would run it."""
     return _BRACES.sub(lambda found: f"{found[1]}{found[2]} {found[3].replace(',', ' ')} ", code)

@@ -1,4 +1,4 @@
-"""What is known while shell code is read: variables, files, where data came from."""
+"""State of the analysis of shell code: variables, files, origins of data."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,11 +12,11 @@ from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
 from vskill_platform.scan.languages.shell.source import FIRST_MARK
 from vskill_platform.scan.languages.shell.syntax import Group
 
-#: Values are cut here; a payload that is longer is recognised by its start.
+#: Values are cut here; a longer payload is recognised by its start.
 MAX_VALUE = 64 * 1024
-#: Statements that are followed in one text, with all that it contains.
+#: Limit for the statements of one text, nested ones included.
 MAX_STEPS = 20_000
-#: Characters that are read in all, with what is nested read again.
+#: Limit for the characters read in all; nested code is read again.
 MAX_READ = 4 * 1024 * 1024
 MAX_TOKENS = 100_000
 MAX_FILES = 400
@@ -25,15 +25,15 @@ MAX_TREES = 40
 MAX_PATH = 1000
 MAX_FLOWS = 20_000
 MAX_FACTS = 500
-#: Code in code in code; nobody else goes deeper.
+#: Nested code; nobody nests deeper.
 MAX_NESTING = 8
-#: Groups, calls and wrappers inside of each other, all together.
+#: Nested groups, calls and wrappers, all together.
 MAX_DEPTH = 80
 
 ALL_VARIABLES = "all variables"
 _FIRST_MARK, _LAST_MARK = chr(FIRST_MARK + 1), chr(FIRST_MARK + MAX_FLOWS + 1)
 _MARK = re.compile(f"[{_FIRST_MARK}-{_LAST_MARK}]")
-#: Folders that are a secret as a whole, when they are packed or copied.
+#: Folders that are secret as a whole, if they are packed or copied.
 _FOLDERS = {
     ".ssh": Secret.SSH, ".aws": Secret.CLOUD, ".azure": Secret.CLOUD, ".kube": Secret.CLOUD,
     "gcloud": Secret.CLOUD,
@@ -47,23 +47,23 @@ _DOTS = re.compile(r"^(?:\./)+")
 
 
 class Host(msgspec.Struct, frozen=True, gc=False):
-    """A place on the network; the name is None if it is not written down."""
+    """A network host; the name is None if it is not written down."""
 
     name: str | None
     kind: HostClass | None = None
 
 
 class Flow(msgspec.Struct, frozen=True, gc=False):
-    """Where a value that is not known came from."""
+    """The origin of an unknown value."""
 
     hosts: tuple[Host, ...] = ()
     secrets: frozenset[str] = frozenset()
     #: Names of variables that hold a key or a password.
     names: frozenset[str] = frozenset()
     is_decoded: bool = False
-    #: What it says, if that could be worked out.
+    #: Its text, if it could be computed.
     plain: str | None = None
-    #: It is what an interactive shell says.
+    #: Whether it is the output of an interactive shell.
     is_shell: bool = False
     #: One line or field of something larger.
     is_picked: bool = False
@@ -85,20 +85,20 @@ class Command(msgspec.Struct, gc=False):
     name: str
     args: list[str]
     stdin: str = ""
-    #: Somebody takes what it prints: a pipe, a file, a variable.
+    #: Whether its output is used: by a pipe, a file, a variable.
     is_consumed: bool = False
-    #: The name as it was written, with its folder.
+    #: The name as written, with its folder.
     path: str = ""
 
 
 class BudgetSpent(Exception):
-    """The code is larger than we are willing to follow."""
+    """The code exceeds the limits of the analysis."""
 
 
 class State(msgspec.Struct):
-    #: Reads nested code: text, standard input, is somebody taking the output.
+    #: Reads nested code: text, standard input, whether the output is used.
     run_code: Callable[["State", str, str], str]
-    #: Runs a command that stands in another one's arguments.
+    #: Runs a command in another command's arguments.
     run_command: Callable[["State", Command], str]
     facts: dict[tuple[object, ...], Fact] = {}
     counts: dict[Act, int] = {}
@@ -108,14 +108,14 @@ class State(msgspec.Struct):
     files: dict[str, str] = {}
     names: dict[str, str] = {}
     folders: dict[str, list[str]] = {}
-    #: Each function with the line before the code that it stands in.
+    #: Each function with the line before the code that contains it.
     functions: dict[str, tuple[Group, int]] = {}
     called: set[str] = set()
     active: list[str] = []
     sockets: dict[str, Host] = {}
     trees: list[Tree] = []
     inside: Tree | None = None
-    #: Downloaded files of which it is noted already that they are run.
+    #: Downloaded files that are already recorded as run.
     ran: set[str] = set()
     has_moved: bool = False
     flows: list[Flow] = []
@@ -128,13 +128,13 @@ class State(msgspec.Struct):
     is_cut: bool = False
     steps: int = 0
     read: int = 0
-    #: The program that runs the code that is being read now, if that code is computed.
+    #: The program that runs the current code, if that code is computed.
     runner: str = ""
-    #: Facts in code that is stored or computed stand where that happens.
+    #: Facts in stored or computed code get the line where that happens.
     keeps_line: bool = False
 
     def go_deeper(self) -> None:
-        """Go one level down, but not for ever; whoever does so comes up again."""
+        """Enter one level of nesting, up to a limit, and leave it again."""
         if self.depth >= MAX_DEPTH:
             raise BudgetSpent
         self.depth += 1
@@ -161,7 +161,7 @@ class State(msgspec.Struct):
         )  # fmt: skip
 
     def has_room(self, act: Act) -> bool:
-        """Count by what is done: a flood of harmless facts must not hide the one that is not."""
+        """Count facts by act: a flood of harmless facts must not hide the one that matters."""
         count = self.counts[act] = self.counts.get(act, 0) + 1
         self.is_cut |= count > MAX_FACTS
         return count <= MAX_FACTS
@@ -180,8 +180,8 @@ class State(msgspec.Struct):
         return chr(FIRST_MARK + len(self.flows))
 
     def flow(self, *values: str) -> Flow:
-        """Return where the unknown parts of values came from, put together."""
-        if all(map(str.isascii, values)):  # marks are not
+        """Return the combined origin of the unknown parts of values."""
+        if all(map(str.isascii, values)):  # marks are not ASCII
             return _NO_FLOW
         whole = _NO_FLOW
         marks = dict.fromkeys(found for value in values for found in _MARK.findall(value))
@@ -209,13 +209,13 @@ class State(msgspec.Struct):
         return not text.isascii() and _MARK.search(text) is not None
 
     def plain(self, value: str) -> str:
-        """Return *value* with all that was decoded written out."""
+        """Return *value* with everything decoded written out."""
         if value.isascii():
             return value
         return _MARK.sub(lambda found: self.flow_at(found[0]).plain or found[0], value)[:MAX_VALUE]
 
     def derive(self, *values: str, **changes: object) -> str:
-        """Return a value that was made from others."""
+        """Return a value that was derived from others."""
         flow = self.flow(*values)
         if flow is not _NO_FLOW or any(changes.values()):
             flow = msgspec.structs.replace(flow, **{"plain": None, **changes})
@@ -237,7 +237,7 @@ class State(msgspec.Struct):
             folder = folder.rpartition("/")[0]
 
     def recall(self, path: str) -> str | None:
-        """Return what was put into a file, or into the files of a folder."""
+        """Return what was written to a file, or to the files of a folder."""
         if not self.files or len(path) > MAX_PATH:
             return None
         bare = _DOTS.sub("", path).rstrip("/")
@@ -251,7 +251,7 @@ class State(msgspec.Struct):
         return "\n".join(within)[:MAX_VALUE] if within else None
 
     def content(self, path: str) -> str:
-        """Return what a program reads from *path*, noting secrets."""
+        """Return what a program reads from *path*, recording secrets."""
         known = self.recall(path)
         if known is not None:
             return known
@@ -266,7 +266,7 @@ class State(msgspec.Struct):
 
 
 def secret_at(path: str) -> str | None:
-    """Return the kind of secret that lies at *path*; public keys and examples are none."""
+    """Return the kind of secret at *path*; public keys and examples are none."""
     return _secret_at(path[:MAX_PATH])
 
 

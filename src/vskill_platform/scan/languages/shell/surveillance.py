@@ -1,4 +1,4 @@
-"""Programs that take what nobody handed over: keys pressed, clipboard, screen, money, power."""
+"""Commands that spy or steal: keylogging, clipboard, screen, payments, power over the host."""
 
 import re
 
@@ -8,7 +8,7 @@ from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.run import execute
 from vskill_platform.scan.languages.shell.state import Command, Flow, State
 
-#: Where money is sent to, written out: Ethereum, Bitcoin, Solana.
+#: Payment addresses: Ethereum, Bitcoin, Solana.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[1-9A-HJ-NP-Za-km-z]{32,44}")
 #: Programs that pay, with the word that makes them do so.
 _PAYS = {
@@ -55,7 +55,7 @@ def run_screen(state: State, command: Command) -> str:
 
 
 def run_payment(state: State, command: Command) -> str:
-    """Note a payment to somebody who is written down here, not named by the user."""
+    """Record a payment to a hard-coded recipient, not one the user names."""
     has_word = any(word in command.args[:2] for word in _PAYS[command.name])
     to = next((arg for arg in command.args if _ADDRESS.fullmatch(state.plain(arg))), None)
     if has_word and to:
@@ -69,7 +69,7 @@ def run_miner(state: State, command: Command) -> str:
 
 
 def run_schtasks(state: State, command: Command) -> str:
-    """``schtasks /create`` runs a command on a timer."""
+    """``schtasks /create`` schedules a command."""
     args = [arg.lower() for arg in command.args]
     if "/create" in args:
         state.emit(Act.WRITE, str(Sensitive.AUTOSTART))
@@ -85,7 +85,7 @@ def run_cmd(state: State, command: Command) -> str:
 
 
 def run_nsenter(state: State, command: Command) -> str:
-    """Process 1 is the host's: its namespaces are the way out of a container."""
+    """Process 1 is the host's: entering its namespaces escapes a container."""
     text = " ".join(command.args)
     if re.search(r"(?:-t|--target)[ =]?1(?:\s|$)", text):
         state.emit(Act.ELEVATE, "container left by nsenter")

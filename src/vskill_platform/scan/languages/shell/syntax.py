@@ -1,19 +1,19 @@
-"""What a piece of shell code is made of: words, redirections, pipelines, groups.
+"""Syntax tree of shell code: words, redirections, pipelines, groups.
 
-None of them leads back to what holds it, so the garbage collector need not look at them.
+No node refers to its parent, so the garbage collector need not look at them.
 """
 
 from collections.abc import Sequence
 
 import msgspec
 
-#: Kinds of parts that a word is made of.
+#: Kinds of parts of a word.
 TEXT, VARIABLE, SUBSTITUTION, PROCESS, ANSI, ARRAY = "text", "var", "sub", "proc", "ansi", "array"
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
     kind: str
-    #: The text itself, the inside of ``${…}``, or the code inside of a substitution.
+    #: The text itself, the inside of ``${…}``, or the code inside a substitution.
     text: str
     is_quoted: bool = False
 
@@ -22,16 +22,16 @@ class Parts(msgspec.Struct, frozen=True, gc=False):
     """A word with quotes or expansions in it."""
 
     parts: tuple[Part, ...]
-    #: A backslash stands before an ordinary letter inside of the word, as in ``c\\url``.
+    #: A backslash precedes an ordinary letter inside the word, as in ``c\\url``.
     has_stray_escape: bool = False
 
 
-#: A word that has neither quotes nor expansions is its text, as nearly all are.
+#: A word without quotes and expansions is its text, as nearly all are.
 Word = str | Parts
 
 
 def bare(word: Word) -> str | None:
-    """Return the text of a word that has neither quotes nor expansions."""
+    """Return the text of a word without quotes and expansions."""
     return word if isinstance(word, str) else None
 
 
@@ -66,13 +66,13 @@ class Group(msgspec.Struct, gc=False):
     kind: str
     items: list[Pipeline] = []
     redirects: list[Redirect] = []
-    #: The function's name, or the variable of a for loop with the words that it walks over.
+    #: The function's name, or the variable of a for loop with the words it iterates over.
     name: str = ""
     words: list[Word] = []
 
 
 class Token(msgspec.Struct, gc=False):
-    #: "word", "op", "redirect", or "run": bare words behind a word.
+    #: "word", "op", "redirect", or "run": bare words after a word.
     kind: str
     #: The operator; for a redirection its number and operator, as in ``2>``.
     text: str

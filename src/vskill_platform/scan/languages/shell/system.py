@@ -1,4 +1,4 @@
-"""Programs that change the machine: protection off, rights up, started at every start."""
+"""Commands that change the system: protection, privileges, services, persistence."""
 
 import re
 
@@ -13,7 +13,7 @@ from vskill_platform.scan.languages.shell.state import Command, Flow, State
 from vskill_platform.scan.languages.shell.tool_servers import add_server
 from vskill_platform.scan.languages.shell.writing import note_place, read_later
 
-#: Commands that switch protection off: program, what its arguments say, what is gone.
+#: Commands that disable protection: program, pattern of its arguments, what is disabled.
 _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
     name: tuple((re.compile(pattern), detail) for pattern, detail in rules)
     for name, rules in {
@@ -73,7 +73,7 @@ def run_kill(state: State, command: Command) -> str:
     return ""
 
 
-#: Services of well-known packages; to enable one brings nothing of the skill's own to run.
+#: Services of well-known packages; enabling one runs nothing of the skill's own.
 _KNOWN_SERVICES = frozenset(
     {
         "apache2", "auditd", "chronyd", "containerd", "docker", "fail2ban", "firewalld", "httpd",
@@ -89,7 +89,7 @@ def _are_known(units: list[str]) -> bool:
 
 
 def run_service(state: State, command: Command) -> str:
-    """Services: enabling starts something for ever, stopping may disarm."""
+    """Services: enabling one is persistence, stopping one may disable protection."""
     args = [arg for arg in command.args if not arg.startswith("-")]
     if {"stop", "disable", "mask", "kill"} & set(args):
         return run_kill(state, command)
@@ -175,7 +175,7 @@ def run_open(state: State, command: Command) -> str:
 
 
 def run_installer(state: State, command: Command) -> str:
-    """Programs that run what a file says: installer, dpkg, msiexec, hdiutil, java."""
+    """Programs that run the content of a file: installer, dpkg, msiexec, hdiutil, java."""
     known = [arg for arg in command.args if state.recall(arg) is not None]
     for path in known:
         run_file(state, path, command.name)
@@ -185,7 +185,7 @@ def run_installer(state: State, command: Command) -> str:
 
 
 def run_make(state: State, command: Command) -> str:
-    """Build tools run what the folder says that they stand in."""
+    """Build tools run what their folder says."""
     folder = read_options(command.args, "Cfj", frozenset({"directory", "prefix"})).first(
         "C", "directory", "prefix"
     )
@@ -209,13 +209,13 @@ def run_make(state: State, command: Command) -> str:
 
 
 def run_noted(state: State, command: Command) -> str:
-    """Programs that are worth a line wherever they stand."""
+    """Programs that are recorded wherever they occur."""
     state.emit(Act.RUN, command.name)
     return state.mark(Flow())
 
 
 def run_agent(state: State, command: Command) -> str:
-    """An agent that is started without being asked for its permissions."""
+    """An agent that is started without permission prompts."""
     flags = [
         arg
         for arg in command.args
@@ -239,7 +239,7 @@ def run_powershell(state: State, command: Command) -> str:
 
 
 def run_windows_fetcher(state: State, command: Command) -> str:
-    """Tools of Windows that fetch, too."""
+    """Windows tools that can also fetch."""
     url = next((arg for arg in command.args if "://" in arg), None)
     if url:
         path = command.args[-1] if command.args[-1] != url else url.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Programs that print, encode and decode texts."""
+"""Commands that print, encode and decode text."""
 
 import codecs
 import re
@@ -12,7 +12,7 @@ from vskill_platform.scan.languages.shell.sockets import run_telnet
 from vskill_platform.scan.languages.shell.state import MAX_VALUE, Command, Flow, State
 
 _SUBSTITUTE = re.compile(r"s([/|#,@])([^\[\].*+?\\^$/|#,@]{1,40})\1([^/|#,@&\\]{0,40})\1g?$")
-#: So many letters exchanged are a cipher, not a separator.
+#: This many replaced letters are a cipher, not a separator.
 _ALPHABET = 10
 _RANGE = re.compile(r"([a-zA-Z0-9])-([a-zA-Z0-9])")
 
@@ -53,12 +53,12 @@ def _decoded_if(state: State, text: str, *, is_decoded: bool) -> str:
 
 
 def decode(state: State, given: str, plain: str | None) -> str:
-    """Return a decoded value: its text if that could be worked out, else its origin."""
+    """Return a decoded value: its text if it could be computed, else its origin."""
     return state.derive(given, is_decoded=True, plain=plain)
 
 
 def run_base64(state: State, command: Command) -> str:
-    """base64 and its kin; without ``-d`` they encode."""
+    """base64 and similar; without ``-d`` they encode."""
     options = read_options(command.args, "wib", frozenset({"wrap", "input", "input-file"}))
     files = [*options.rest, *options.values("i", "input")]
     given = state.content(files[0]) if files and files[0] != "-" else command.stdin
@@ -93,7 +93,7 @@ def run_openssl(state: State, command: Command) -> str:
 
 
 def run_unpack(state: State, command: Command) -> str:
-    """Unpackers: what they unpack is read with the layer below, if that is known."""
+    """Decompressors: the content is read through the next layer, if that is known."""
     if command.name in {"gzip", "xz", "bzip2", "zstd", "lzma"} and not {
         "-d",
         "-dc",
@@ -116,7 +116,7 @@ def run_rev(state: State, command: Command) -> str:
 
 
 def run_tr(state: State, command: Command) -> str:
-    """Letters for letters, as rot13 does; deleting some is nothing to hide behind."""
+    """Letter substitution, as in rot13; deleting some letters hides nothing."""
     text = state.plain(command.stdin)
     sets = [unescape(arg) for arg in command.args if not arg.startswith("-")]
     flags = "".join(arg for arg in command.args if arg.startswith("-"))
@@ -146,7 +146,7 @@ def _members(letters: str) -> str:
 
 
 def run_sed(state: State, command: Command) -> str:
-    """A plain replacement in a text that is known is done; anything else is a filter."""
+    """A plain replacement in a known text is applied; anything else is a filter."""
     text = state.plain(command.stdin)
     script = next((arg for arg in command.args if not arg.startswith("-")), "")
     found = _SUBSTITUTE.match(script)
@@ -171,7 +171,7 @@ def run_xxd(state: State, command: Command) -> str:
 
 
 def run_read(state: State, command: Command) -> str:
-    """``read x`` puts a line of standard input into a variable."""
+    """``read x`` reads a line of standard input into a variable."""
     names = [arg for arg in command.args if arg.isidentifier()]
     for name in names:
         state.variables[name] = command.stdin or state.mark(Flow())

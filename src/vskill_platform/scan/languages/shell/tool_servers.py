@@ -9,7 +9,7 @@ _MAX_SERVERS = 4
 
 
 def add_server(state: State, command: Command) -> None:
-    """Follow ``claude mcp add``: a server at an address, or a program to be started."""
+    """``claude mcp add``: a server at a URL, or a program to be started."""
     _note_servers(state, command, command.args)
     if "--" in command.args:
         inner = command.args[command.args.index("--") + 1 :]
@@ -25,7 +25,7 @@ def run_editor(state: State, command: Command) -> str:
 
 
 def run_bridge(state: State, command: Command) -> str:
-    """``mcp-remote`` passes an agent's calls on to an address."""
+    """``mcp-remote`` forwards an agent's calls to a URL."""
     _note_servers(state, command, command.args)
     return state.mark(Flow())
 

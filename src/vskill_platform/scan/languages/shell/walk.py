@@ -1,4 +1,4 @@
-"""Following shell code statement by statement, handing each command to what knows it."""
+"""Analyse shell code statement by statement, and pass each command to its handler."""
 
 import re
 import shlex
@@ -37,13 +37,13 @@ from vskill_platform.scan.languages.shell.wrappers import note_variable
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,100})(?:\[[^\]]{0,80}\])?(\+?)=")
 _BRACES = re.compile(r"(?m)(?:^|[|;&(`])[ \t]{0,8}\{([\w./-]{1,40}),[^\s{}]{1,400}\}")
-#: Words of one command, and functions that call each other.
+#: Limits for the words of one command, and for functions that call each other.
 _MAX_WORDS = 2000
 _MAX_CALLS = 6
 
 
 def run_code(state: State, code: str, stdin: str = "") -> str:
-    """Follow nested *code*; return what it prints."""
+    """Analyse nested *code*; return what it prints."""
     if state.nesting >= MAX_NESTING or not code.strip():
         state.is_cut |= bool(code.strip())
         return ""
@@ -60,7 +60,7 @@ def run_code(state: State, code: str, stdin: str = "") -> str:
 
 
 def _parse(state: State, code: str) -> list[Pipeline]:
-    # Half of the budget is kept for what is found inside of the text.
+    # Half of the budget is kept for code found inside the text.
     share = MAX_TOKENS // 2 if state.nesting == 1 else MAX_TOKENS - state.tokens
     parser = Parser(code, max_tokens=share)
     items = parser.parse().items
@@ -70,7 +70,7 @@ def _parse(state: State, code: str) -> list[Pipeline]:
 
 
 def _open_braces(state: State, code: str) -> str:
-    """Undo ``{curl,-s,…}``, noting it."""
+    """Expand ``{curl,-s,…}`` and record it."""
     found = _BRACES.search(code) if "{" in code and "," in code else None
     if found is None or program_name(found[1]) not in PROGRAMS:
         return code
@@ -127,7 +127,7 @@ def _run_group(state: State, group: Group, stdin: str, *, is_consumed: bool) -> 
 
 
 def _is_bomb(group: Group) -> bool:
-    """Tell a function that starts itself twice in the background."""
+    """Tell a fork bomb: a function that starts itself twice in the background."""
     for pipeline in group.items:
         names = [
             bare(stage.words[0])
@@ -162,7 +162,7 @@ def _run_simple(state: State, simple: Simple, stdin: str, *, is_consumed: bool) 
 
 
 def _is_unheard_of(state: State, simple: Simple, start: int) -> bool:
-    """Tell a program that nothing is known about, so that its arguments do not matter."""
+    """Tell an unknown program, whose arguments do not matter."""
     path = bare(simple.words[start]) if start < len(simple.words) else None
     if path is None or not path.isascii() or simple.redirects:
         return False
@@ -186,14 +186,14 @@ def _assign(state: State, word: Word) -> bool:
     return True
 
 
-#: A program's name with letters left out, in a folder of programs.
+#: A program's name with wildcards, in a folder of programs.
 _PATTERN_NAME = re.compile(
     r"/(?:[\w?*\[\]]+/){1,3}(?=[^/]*[a-z])(?=[^/]*[?*\[])([a-z0-9?*\[\]]{2,20})"
 )
 
 
 def _name_command(state: State, word: Word, args: list[str]) -> Command:
-    """Find out which program is meant, and if its name was hidden."""
+    """Find out which program is meant, and whether its name was hidden."""
     path = args[0]
     if name := _by_pattern(path):
         state.emit(Act.HIDE, name)
@@ -212,7 +212,7 @@ def _name_command(state: State, word: Word, args: list[str]) -> Command:
 
 
 def _by_pattern(path: str) -> str:
-    """Return the program that a pattern such as `/bin/c?rl` stands for."""
+    """Return the program that a pattern such as `/bin/c?rl` matches."""
     found = _PATTERN_NAME.fullmatch(path)
     if found is None:
         return ""
@@ -234,7 +234,7 @@ def _piece(state: State, kind: str, text: str) -> str:
 
 
 def run_command(state: State, command: Command) -> str:
-    """Follow one command; return what it prints."""
+    """Analyse one command; return what it prints."""
     state.step()
     state.go_deeper()
     try:
@@ -287,7 +287,7 @@ def _call(state: State, command: Command) -> str:
 
 
 def run_uncalled(state: State) -> None:
-    """Follow the functions that nobody called, with arguments unknown."""
+    """Analyse the functions that were never called, with unknown arguments."""
     for name in list(state.functions):
         if name not in state.called:
             run_command(state, Command(name=name, args=[], path=name))

@@ -1,4 +1,4 @@
-"""Folding words to the text that the shell would see, as far as that can be known."""
+"""Expand words to the text that the shell would see, as far as it is known."""
 
 import re
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from vskill_platform.scan.languages.shell.syntax import (
     Word,
 )  # fmt: skip
 
-#: Where the shell cuts a word in two.
+#: Characters at which the shell splits a word.
 CUT = "\x1f"
 _EXPRESSION = re.compile(r"([!#]?)(\w+|[@*#?$!-])(\[[^\]]{0,200}\])?(.*)", re.DOTALL)
 _SLICE = re.compile(r": ?(-?\d{1,6})(?::(-?\d{1,6}))?$")
@@ -33,7 +33,7 @@ _NAME_OF_PROGRAM = re.compile(r"[\w.+-]{2,40}")
 
 
 def fold_text(state: State, word: Word) -> str:
-    """Return a word as one text; what is unknown is a mark, or stays as it is written."""
+    """Return a word as one text; an unknown part is a mark, or stays as written."""
     if isinstance(word, str):
         folded = word
     else:
@@ -43,7 +43,7 @@ def fold_text(state: State, word: Word) -> str:
 
 
 def fold_words(state: State, words: Iterable[Word]) -> list[str]:
-    """Return the words that words become when blanks in variables cut them."""
+    """Return the words after splitting at spaces in variables."""
     found: list[str] = []
     for word in words:
         if isinstance(word, str):
@@ -61,13 +61,13 @@ def fold_words(state: State, words: Iterable[Word]) -> list[str]:
 
 
 def _is_empty(state: State, word: Parts, part: Part) -> bool:
-    """Tell ``$@`` inside of a word: without arguments it is nothing, and cuts the word in two."""
+    """Tell ``$@`` inside a word: without arguments it is empty and splits the word."""
     is_all = part.kind == VARIABLE and part.text in {"@", "*"}
     return is_all and len(word.parts) > 1 and part.text not in state.variables
 
 
 def hides_its_name(word: Parts, name: str, *, is_spelled_out: bool) -> bool:
-    """Tell if a command's name is written so that nobody finds it."""
+    """Tell whether a command's name is written so that a search misses it."""
     if not _NAME_OF_PROGRAM.fullmatch(name):
         return False
     if word.has_stray_escape or any(p.kind == ANSI and "\\" in p.text for p in word.parts):
@@ -162,7 +162,7 @@ def _expand_unknown(state: State, name: str, rest: str, expression: str) -> str:
 
 
 def _apply(value: str, rest: str) -> str:
-    """Do what ``${name…}`` asks for with a value that is known."""
+    """Apply the operation of ``${name…}`` to a known value."""
     if not rest:
         return value
     sliced = _SLICE.match(rest)
@@ -187,7 +187,7 @@ def _apply(value: str, rest: str) -> str:
 
 
 def fold_string(state: State, text: str) -> str:
-    """Fold text as if it stood in double quotes."""
+    """Expand text as if it were in double quotes."""
     if "$" not in text and "`" not in text:
         return text.strip("\"'")
     if state.nesting >= MAX_NESTING:

@@ -7,7 +7,7 @@ from vskill_platform.scan.languages.shell.run import execute, named
 from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import ALL_VARIABLES, Command, Flow, State
 
-#: Options of a wrapper that take a value, and how many arguments come before the command.
+#: Options of a wrapper that take a value, and how many arguments precede the command.
 _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
     "nohup": (frozenset(), 0), "setsid": (frozenset(), 0), "builtin": (frozenset(), 0),
     "busybox": (frozenset(), 0),
@@ -80,7 +80,7 @@ def run_set(state: State, command: Command) -> str:
 
 
 def run_declare(state: State, command: Command) -> str:
-    """``export`` and its kin: assignments, or a list of all."""
+    """``export`` and similar: assignments, or a list of all."""
     for arg in command.args:
         name, equals, value = arg.partition("=")
         if equals and name.isidentifier():
@@ -91,7 +91,7 @@ def run_declare(state: State, command: Command) -> str:
 
 
 def note_variable(state: State, name: str, value: str) -> None:
-    """Note variables that switch the shell's memory off."""
+    """Record variables that disable the shell's history."""
     is_off = name == "HISTFILE" and value in {"", "/dev/null"}
     if is_off or (name in {"HISTSIZE", "HISTFILESIZE"} and value == "0"):
         state.emit(Act.DISARM, "shell history")
@@ -113,7 +113,7 @@ def run_alias(state: State, command: Command) -> str:
 
 
 def run_which(state: State, command: Command) -> str:
-    """``command -v`` looks a program up; otherwise it runs it."""
+    """``command -v`` looks up a program; otherwise it runs it."""
     if any(arg in {"-v", "-V", "-pv"} for arg in command.args[:2]):
         return state.mark(Flow())
     inner = first_command(command.args, frozenset())
@@ -140,7 +140,7 @@ def run_xargs(state: State, command: Command) -> str:
     run = named(command, args)
     run.stdin = ""
     if run.name in SHELLS and not hole and len(inner) == 1 and state.has_mark(command.stdin):
-        run.stdin, run.args = command.stdin, []  # what is read names a script, or is one
+        run.stdin, run.args = command.stdin, []  # the input names a script, or is one
     return state.run_command(state, run)
 
 

@@ -1,4 +1,4 @@
-"""Writing files: into places that matter, and code that somebody runs later."""
+"""Writing files: to sensitive paths, and code that is run later."""
 
 import re
 from html import unescape
@@ -15,7 +15,7 @@ from vskill_platform.scan.languages.shell.state import MAX_PATH, MAX_VALUE, Stat
 
 _DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d)")
 _SCHEDULE = re.compile(r"(?m)^\s{0,8}(?:(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)")
-#: What a job of launchd runs: the words stand in the file one by one.
+#: The command of a launchd job: its words are in the file one by one.
 _ARGUMENTS = re.compile(
     r"<key>ProgramArguments</key>\s{0,99}<array>(.{1,4000}?)</array>", re.DOTALL
 )
@@ -27,7 +27,7 @@ _LANGUAGES = {".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node"}
 
 
 def note_write(state: State, path: str, content: str, *, appends: bool = False) -> None:
-    """Note that *content* goes to *path*."""
+    """Record that *content* is written to *path*."""
     if not path or path.startswith("/dev/fd"):
         return
     if _DISK.match(path):
@@ -50,7 +50,7 @@ def note_write(state: State, path: str, content: str, *, appends: bool = False) 
 
 
 def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
-    """Note a write to a place that matters, with the host that the content came from."""
+    """Record a write to a sensitive path, with the host that the content came from."""
     place = sensitive_place_in(path[:MAX_PATH])
     if place is not None:
         hosts = state.flow(content).hosts
@@ -71,7 +71,7 @@ def _read_written(state: State, path: str, content: str, *, is_code_place: bool)
 
 
 def read_later(state: State, content: str) -> None:
-    """Read code that is stored now and run by something else later."""
+    """Read code that is stored now and run later by something else."""
     keeps_line, state.keeps_line = state.keeps_line, True
     variables, state.variables = state.variables, dict(state.variables)
     try:
