@@ -110,7 +110,7 @@ def test_a_file_of_thirty_mebibytes_is_named_with_the_limit(statuses: dict[str, 
     assert status.submission.state is SubmissionState.TIER1_FAILED
     assert status.report
     messages = [finding.message for finding in status.report.findings]
-    assert "model.bin has 31,457,280 bytes, 10,485,760 is the limit." in messages
+    assert "model.bin has 31,457,280 bytes; the limit is 10,485,760." in messages
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_an_empty_policy_can_be_used(platform: Platform, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("colour = 1", '"colour" is not known; allowed is: suppressions'),
+        ("colour = 1", '"colour" is unknown; allowed: suppressions'),
         (KNOWN.replace("SKR-RUN-001", "SKR-RUN-999"), 'there is no rule "SKR-RUN-999"'),
     ],
 )

@@ -124,5 +124,5 @@ async def test_a_skill_above_the_limits_of_the_policy_says_so(
     ended = await process(source, env=replace(bound, policy=policy))
 
     assert ended.submission.state is SubmissionState.TIER1_FAILED
-    assert ended.submission.reason == "There are 2 files, 1 is the limit of this registry."
+    assert ended.submission.reason == "There are 2 files; this registry's limit is 1."
     assert ended.rules == ["LIM-002"]

@@ -251,7 +251,7 @@ async def test_a_scanner_that_breaks_means_not_verified(
     async def broken(_: Path, **__: object) -> ScanResult:
         nonlocal tries
         tries += 1
-        raise ScanError("the check broke down")
+        raise ScanError("the check failed")
 
     monkeypatch.setattr(check_version, "check_skill", broken)
 

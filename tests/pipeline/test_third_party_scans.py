@@ -237,9 +237,9 @@ async def test_an_optional_scanner_that_gives_no_result_never_blocks(
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("print('nonsense'); sys.exit(2)\n", "it ended with 2"),
+        ("print('nonsense'); sys.exit(2)\n", "it exited with 2"),
         ("print('nonsense')\n", "its output cannot be read"),
-        ("time.sleep(600)\n", "it did not end within 0.1s"),
+        ("time.sleep(600)\n", "it did not finish within 0.1s"),
         (None, "the program there-is-no-such-scanner is not installed"),
     ],
     ids=range(4),

@@ -255,7 +255,7 @@ class _LastWords:
         _traceback: TracebackType | None,
     ) -> None:
         if error is not None:
-            reason = str(error) if isinstance(error, VskillError) else f"it broke down: {error!r}"
+            reason = str(error) if isinstance(error, VskillError) else f"it failed: {error!r}"
             with suppress(OSError):
                 _say(self._answers, _BROKEN + reason.encode(errors="backslashreplace"))
         os._exit(0 if error is None else 1)

@@ -116,13 +116,13 @@ def check_sizes(files: Sequence[SkillFile], limits: Limits) -> tuple[Finding, ..
     """Hold the files of a skill to the policy's own limits."""
     found = []
     if limits.max_files and len(files) > limits.max_files:
-        found.append(_over(f"There are {len(files):,} files, {limits.max_files:,}"))
+        found.append(_over(f"There are {len(files):,} files", limits.max_files))
     total = sum(file.size for file in files)
     if limits.max_total_bytes and total > limits.max_total_bytes:
-        found.append(_over(f"All files have {total:,} bytes, {limits.max_total_bytes:,}"))
+        found.append(_over(f"All files have {total:,} bytes", limits.max_total_bytes))
     if limits.max_file_bytes:
         found += [
-            _over(f"{file.path} has {file.size:,} bytes, {limits.max_file_bytes:,}", file.path)
+            _over(f"{file.path} has {file.size:,} bytes", limits.max_file_bytes, file.path)
             for file in files
             if file.size > limits.max_file_bytes
         ]
@@ -211,11 +211,11 @@ def _named(finding: Finding) -> str:
     return f"{finding.rule} ({finding.severity}, {finding.kind}{f', {place}' if place else ''})"
 
 
-def _over(message: str, file: str | None = None) -> Finding:
+def _over(what: str, limit: int, file: str | None = None) -> Finding:
     return Finding(
         rule=OVER_LIMIT,
         severity=Severity.HIGH,
-        message=f"{message} is the limit of this registry.",
-        fix="Leave out what the skill does not need; link large files instead of shipping them.",
+        message=f"{what}; this registry's limit is {limit:,}.",
+        fix="Remove files the skill does not need; link to large files instead.",
         file=file,
     )

@@ -170,9 +170,7 @@ def _check_keys(table: dict[str, Any], allowed: tuple[str, ...], place: str) -> 
         if key not in allowed:
             meant = get_close_matches(key, allowed, n=1)
             hint = f' (did you mean "{meant[0]}"?)' if meant else ""
-            raise ConfigError(
-                f'{place}: "{key}" is not known{hint}; allowed is: {", ".join(allowed)}'
-            )
+            raise ConfigError(f'{place}: "{key}" is unknown{hint}; allowed: {", ".join(allowed)}')
 
 
 def _check_value(value: object, kind: Any, place: str) -> None:

@@ -130,7 +130,7 @@ class Report(Record, frozen=True, kw_only=True):
     ruleset: str = ""
     #: 0 is clean, 100 is certain; None if a failure kept the check from a result.
     score: int | None = None
-    #: What the skill can do, by kind; never part of the verdict.
+    #: What the skill can do, by kind; not part of the verdict.
     capabilities: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     #: What the judge of tier 2 said; None if none was asked.
     judgement: Judgement | None = None

@@ -37,7 +37,7 @@ def load_policy(path: Path) -> Policy:
     except UnicodeDecodeError as error:
         raise ConfigError(f"the policy {path} is not UTF-8 text") from error
     except ConfigError as error:
-        raise ConfigError(f"the policy {path} is wrong: {error}") from error
+        raise ConfigError(f"the policy {path} is invalid: {error}") from error
     return policy
 
 
@@ -46,7 +46,9 @@ def _check_limits(policy: Policy) -> None:
     for one in (policy, *(namespace.policy for namespace in policy.namespaces)):
         for name, most in _BUILT_IN.items():
             if (getattr(one.limits, name) or 0) > most:
-                raise ConfigError(f"[limits]: {name} must not be above {most:,}, which is built in")
+                raise ConfigError(
+                    f"[limits]: {name} must not be above the built-in limit of {most:,}"
+                )
 
 
 @cache

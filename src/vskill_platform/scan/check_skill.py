@@ -58,14 +58,14 @@ async def read_skill(
 def _broken_down(error: BaseException) -> ScanError:
     """Explain to the submitter which limit the check exceeded."""
     memory = effective_limit(resource.RLIMIT_AS, MAX_MEMORY_BYTES) // 1024**2
-    share = f"{MAX_CPU_SECONDS} s of computing or {memory} MiB of memory"
+    share = f"{MAX_CPU_SECONDS} s of CPU time or {memory} MiB of memory"
     match error:
         case ProcessDied():
-            why = f"it was ended, most likely because it took more than {share}"
+            why = f"it was killed, most likely because it used more than {share}"
         case MemoryError():
-            why = f"it would have taken more than {share}"
+            why = f"it needed more than {share}"
         case RecursionError():
-            why = "something is nested too deep"
+            why = "the input is nested too deeply"
         case _:
             why = str(error)
-    return ScanError(f"the check broke down: {why}")
+    return ScanError(f"the check failed: {why}")

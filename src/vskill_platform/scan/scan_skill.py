@@ -94,7 +94,7 @@ class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
     def measured(self) -> Likeness:
         """Return the similarity sketch; raise if it is missing, because no copy would be found."""
         if self.likeness is None:
-            raise ScanError("it was not measured what the skill is like")
+            raise ScanError("the skill's similarity was not measured")
         return self.likeness
 
 
@@ -155,7 +155,7 @@ def open_files(files: list[ScanFile]) -> OpenedFiles:
         inside = inner_files.open_containers(files, _manifest_of(files))
         everything, unreadable = [*files, *inside.files], inside.facts
     if len(files) >= MAX_FILES:
-        rest = Fact(act=Act.OPAQUE, line=1, text="more files than are read", detail="cut")
+        rest = Fact(act=Act.OPAQUE, line=1, text="more files than can be scanned", detail="cut")
         unreadable = [*unreadable, Placed(fact=rest, path=files[-1].path, role=Role.DOCUMENT)]
     return OpenedFiles(mark_instruction_files(everything), unreadable)
 

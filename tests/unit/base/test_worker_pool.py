@@ -76,12 +76,12 @@ def test_no_items_start_no_process() -> None:
     ("breaking", "reason"),
     [
         (refuse, "it is too big"),
-        (fail, "it broke down: LookupError('no \\ud800 luck')"),
+        (fail, "it failed: LookupError('no \\ud800 luck')"),
         (hang, "it took longer than 1 seconds"),
         (spin, "it took longer than 1 seconds"),
         (die, "the process ended with SIGKILL"),
         (leave, "the process ended with 7"),
-        (eat_memory, "it broke down: MemoryError()"),
+        (eat_memory, "it failed: MemoryError()"),
     ],
 )
 def test_what_breaks_one_piece_of_work_spoils_no_other(

@@ -287,9 +287,9 @@ def test_limits_of_the_policy_are_findings_that_reject() -> None:
     found = check_sizes(files, Limits(max_files=1, max_file_bytes=100, max_total_bytes=200))
 
     assert [item.message for item in found] == [
-        "There are 2 files, 1 is the limit of this registry.",
-        "All files have 310 bytes, 200 is the limit of this registry.",
-        "1.md has 300 bytes, 100 is the limit of this registry.",
+        "There are 2 files; this registry's limit is 1.",
+        "All files have 310 bytes; this registry's limit is 200.",
+        "1.md has 300 bytes; this registry's limit is 100.",
     ]
     assert decided(*found).outcome is Outcome.REJECT
     assert check_sizes(files, Limits()) == ()

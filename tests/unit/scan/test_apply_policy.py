@@ -112,7 +112,7 @@ def test_text_and_html_count_what_is_suppressed(tmp_path: Path) -> None:
     assert "1 suppressed" in written(write_text, one)
     html = written(write_html, one)
     assert "<dt>suppressed</dt><dd>1</dd>" in html
-    assert "What was found is suppressed by a policy" in html
+    assert "All findings are suppressed by a policy" in html
     assert "<b>build</b>" not in html
 
 
@@ -235,9 +235,9 @@ def test_a_policy_is_read_from_its_file_with_our_rules(tmp_path: Path) -> None:
     [
         (None, "cannot be read: No such file"),
         (b"\xff", "is not UTF-8"),
-        (b"colour = 1", 'is wrong: the policy: "colour" is not known'),
+        (b"colour = 1", 'is invalid: the policy: "colour" is unknown'),
         (b'[[suppressions]]\nrule = "SKR-NO-1"\npath = "x"\nreason = "r"\nexpires = 2026-01-01',
-         'is wrong: suppression 1: there is no rule "SKR-NO-1"'),
+         'is invalid: suppression 1: there is no rule "SKR-NO-1"'),
     ],
 )  # fmt: skip
 def test_a_wrong_policy_is_named_with_its_file(

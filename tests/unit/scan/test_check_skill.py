@@ -49,7 +49,7 @@ async def test_a_checker_that_breaks_is_no_verdict(
 ) -> None:
     monkeypatch.setattr(check_module, "scan_skill", breaking)
 
-    with pytest.raises(ScanError, match="the check broke down"):
+    with pytest.raises(ScanError, match="the check failed"):
         await check_skill(tmp_path, folder_name=None, slots=CapacityLimiter(1))
 
 

@@ -58,7 +58,9 @@ def run_at(command: str, line: int) -> Iterator[Fact]:
     except Unparsed as error:
         facts = [*error.facts, Fact(act=Act.OPAQUE, line=1, text=str(error), detail="unparsed")]
     if len(command) > _MAX_COMMAND:
-        facts.append(Fact(act=Act.OPAQUE, line=1, text="a command that is too long", detail="cut"))
+        facts.append(
+            Fact(act=Act.OPAQUE, line=1, text="a command too long to analyse", detail="cut")
+        )
     for fact in facts:
         yield msgspec.structs.replace(fact, line=line)
 
@@ -141,10 +143,10 @@ def _pyproject(text: str) -> Iterator[Fact]:
         return
     build = _table(project, "build-system")
     if "backend-path" in build:
-        yield _hook(_line_of(text, "backend-path"), "a build backend of its own", "backend-path")
+        yield _hook(_line_of(text, "backend-path"), "a custom build backend", "backend-path")
     hatch = _table(_table(_table(project, "tool"), "hatch"), "build")
     if "custom" in _table(hatch, "hooks") or "custom" in _table(project, "hooks"):
-        yield _hook(_line_of(text, "hooks.custom"), "a build hook of its own", "hatch")
+        yield _hook(_line_of(text, "hooks.custom"), "a custom build hook", "hatch")
     for package in _listed(project)[:_MAX_LINES]:
         yield from _installs("pip", package.partition(";")[0], _line_of(text, package))
     yield from _sources(text, project)

@@ -32,9 +32,9 @@ def file_facts(files: list[ScanFile]) -> list[Placed]:
 
 def _facts(file: ScanFile) -> Iterator[Placed]:
     if file.has_archive_behind:
-        yield _at(file, Act.OPAQUE, 1, "an archive that hangs behind another file", "code")
+        yield _at(file, Act.OPAQUE, 1, "an archive appended to another file", "code")
     if file.is_disguised:
-        yield _at(file, Act.OPAQUE, 1, "a text with bytes in it that no text has", "broken")
+        yield _at(file, Act.OPAQUE, 1, "text with binary data in it", "broken")
     if file.kind is not FileType.TEXT:
         yield from _binary(file)
         return
@@ -43,7 +43,7 @@ def _facts(file: ScanFile) -> Iterator[Placed]:
     yield from dependency_facts(file)
     yield from tool_facts(file)
     if file.is_cut:
-        yield _at(file, Act.OPAQUE, 1, "only its beginning was read", "cut")
+        yield _at(file, Act.OPAQUE, 1, "too large: only the beginning was read", "cut")
     suffix = suffix_of(file.path)
     if suffix == ".svg" and (found := _ACTIVE.search(file.text)):
         line = file.text.count("\n", 0, found.start()) + 1
@@ -71,7 +71,7 @@ def _hidden(file: ScanFile) -> Iterator[Placed]:
     if message:
         yield _at(file, Act.HIDDEN, 1, message, "instruction")
     for line in bidi_lines(file.text)[:1]:
-        yield _at(file, Act.HIDDEN, line, "characters that change the order of the text", "bidi")
+        yield _at(file, Act.HIDDEN, line, "characters that reorder the displayed text", "bidi")
     for line in mixed_words(file.text)[:1] if file.language else ():
         text = file.text.split("\n")[line - 1]
         yield _at(file, Act.HIDDEN, line, shorten(text), "word")

@@ -70,7 +70,7 @@ def _hidden(line: int, value: str) -> Iterator[Fact]:
         text = shorten(message)
         yield Fact(act=Act.HIDDEN, line=line, text=text, detail="instruction")
     if bidi_lines(value):
-        text = "characters that change the order of the text"
+        text = "characters that reorder the displayed text"
         yield Fact(act=Act.HIDDEN, line=line, text=text, detail="bidi")
     if invisible_in_words(value):
         yield Fact(act=Act.HIDDEN, line=line, text=shorten(visible(value)), detail="word")

@@ -49,7 +49,7 @@ class _Opener:
         if file.kind not in CONTAINERS:
             return
         if file.is_cut or depth > MAX_DEPTH:
-            self._add(file, "an archive that is too large or nested too deep", "cut")
+            self._add(file, "an archive that is too large or nested too deeply", "cut")
             return
         has_bytecode = False
         try:
@@ -68,7 +68,7 @@ class _Opener:
             self._add(file, member.flaw, member.detail)
         is_document = PurePosixPath(file.path).suffix.lower() in _DOCUMENTS
         if is_document and _CODE.search(member.name):
-            self._add(file, f"code inside of a document: {member.name}", "code")
+            self._add(file, f"code inside a document: {member.name}", "code")
         path = f"{file.path}!/{storable(member.name).lstrip('/')}"
         return scan_file(path, member.raw, size=len(member.raw), manifest=self._manifest)
 

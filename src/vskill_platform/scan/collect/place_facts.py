@@ -34,7 +34,7 @@ class Fragments:
             return error.facts
 
     def unread(self) -> list[Fact]:
-        text = "more code in a text than can be followed"
+        text = "more code in one text than can be analysed"
         return [Fact(act=Act.OPAQUE, line=1, text=text, detail="unparsed")] if self._is_cut else []
 
 

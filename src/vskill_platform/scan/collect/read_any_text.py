@@ -145,7 +145,7 @@ def _commands(text: str, trigger: Any) -> Iterator[Fact]:
             script += [(number, command) for command in _candidates(short)]
         if left < 0:
             yield Fact(
-                act=Act.OPAQUE, line=number, text="more commands than are read", detail="cut"
+                act=Act.OPAQUE, line=number, text="more commands than can be analysed", detail="cut"
             )
             break
     for number, command in script:

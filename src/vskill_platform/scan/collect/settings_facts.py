@@ -97,7 +97,7 @@ def _placed(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Itera
         yield from _words(file, found.texts, role)
     if found.is_cut or found.has_more_commands:
         detail = "cut" if found.has_more_commands else "unknown"
-        cut = Fact(act=Act.OPAQUE, line=1, text="more settings than are read", detail=detail)
+        cut = Fact(act=Act.OPAQUE, line=1, text="more settings than can be analysed", detail=detail)
         yield _at(file, cut, role, 0)
 
 

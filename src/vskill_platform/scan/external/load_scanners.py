@@ -52,8 +52,8 @@ def load_scanners(settings: Settings) -> dict[str, Scanner]:
     for name, table in _read_own(settings).items():
         if not _NAME.fullmatch(name) or not isinstance(table, dict):
             raise ConfigError(
-                f"{variable('scanners')}: each scanner is a table like [gitleaks], its name in "
-                f"small letters, digits and hyphens; {name!r} is not"
+                f"{variable('scanners')}: each scanner is a table such as [gitleaks] with a name "
+                f"of lower-case letters, digits and hyphens; {name!r} is not"
             )
         tables[name] = {**tables.get(name, {}), **table}
     return {name: _scanner(name, table) for name, table in tables.items()}
@@ -68,7 +68,8 @@ def scanners_in_use(settings: Settings, policy: Policy) -> tuple[ScannerInUse, .
     for rule in policy.scanners:
         if rule.name not in known:
             raise ConfigError(
-                f"the policy names the scanner {rule.name!r}, which is not defined; defined are: "
+                f"the policy names the scanner {rule.name!r}, which is not defined; "
+                f"defined scanners: "
                 f"{', '.join(known)}"
             )
         _check_use(known[rule.name], settings)
@@ -80,8 +81,8 @@ def _check_use(scanner: Scanner, settings: Settings) -> None:
     if isinstance(scanner, RemoteScanner):
         if not settings.public_url:
             raise ConfigError(
-                f"the scanner {scanner.name} has to call back: set {variable('public_url')} to "
-                "the address under which it reaches this registry"
+                f"the scanner {scanner.name} must call back: set {variable('public_url')} to "
+                "the URL under which it reaches this registry"
             )
     elif scanner.deadline >= settings.message_deadline:
         raise ConfigError(
@@ -107,7 +108,7 @@ def _scanner(name: str, table: dict[str, Any]) -> Scanner:
     for key in table:
         if key not in _KEYS:
             raise ConfigError(
-                f"the scanner {name}: {key!r} is not known; allowed is: {', '.join(sorted(_KEYS))}"
+                f"the scanner {name}: {key!r} is unknown; allowed keys: {', '.join(sorted(_KEYS))}"
             )
     if bool(table.get("url")) == bool(table.get("program")):
         raise ConfigError(f"the scanner {name} needs a program or a url, and not both")
@@ -127,7 +128,7 @@ def _remote(name: str, table: dict[str, Any]) -> RemoteScanner:
     if url.scheme not in {"http", "https"} or not url.hostname or url.username or url.fragment:
         raise ConfigError(f"the scanner {name}: its url must be like https://host/path")
     if not table.get("key_file"):
-        raise ConfigError(f"the scanner {name}: key_file must name a file with the common key")
+        raise ConfigError(f"the scanner {name}: key_file must name a file with the shared key")
     key_file = msgspec.convert(table["key_file"], str)
     key = read_secret_file(f"the scanner {name}: key_file", key_file)
     if len(key) < _MIN_KEY:
@@ -142,10 +143,10 @@ def _local(name: str, table: dict[str, Any]) -> LocalScanner:
         {"arguments": [], **given, "name": name, "reading": reading}, LocalScanner
     )
     if not any(FOLDER in argument for argument in scanner.arguments):
-        raise ConfigError(f"the scanner {name}: one of its arguments must hold {FOLDER}")
+        raise ConfigError(f"the scanner {name}: one of its arguments must contain {FOLDER}")
     if (scanner.output == "file") != any(OUTPUT in argument for argument in scanner.arguments):
         raise ConfigError(
-            f'the scanner {name}: {OUTPUT} belongs to output = "file", and only to it'
+            f'the scanner {name}: {OUTPUT} must be used with output = "file", and only then'
         )
     return scanner
 
@@ -155,14 +156,16 @@ def _reading(name: str, table: dict[str, Any]) -> Reading:
         raise ConfigError(f'the scanner {name}: format must be "sarif", "json" or "lines"')
     reading = msgspec.convert({key: table[key] for key in _READING_KEYS & table.keys()}, Reading)
     if reading.format == "json" and not reading.rule:
-        raise ConfigError(f"the scanner {name}: rule must say where a finding names its rule")
+        raise ConfigError(f"the scanner {name}: rule must say where a finding has its rule id")
     if reading.format == "lines":
         if not reading.complete:
-            raise ConfigError(f"the scanner {name}: complete must say how a whole output is known")
+            raise ConfigError(
+                f"the scanner {name}: complete must say how to recognise complete output"
+            )
         try:
             groups = re2.compile(reading.pattern).groupindex
         except re2.error as error:
-            raise ConfigError(f"the scanner {name}: the pattern cannot be read") from error
+            raise ConfigError(f"the scanner {name}: the pattern is invalid") from error
         if not {"file", "rule"} <= set(groups):
             raise ConfigError(f"the scanner {name}: the pattern needs the groups file and rule")
     return reading

@@ -19,7 +19,7 @@ from vskill_platform.scan.facts.leaked_secrets import redact
 _MAX_MESSAGE = 500
 _MAX_RULE = 120
 _MAX_LINE = 10_000_000
-_FIX = "Look at this place; if the scanner is mistaken, tell the reviewer why."
+_FIX = "Check this location; if it is a false positive, tell the reviewer why."
 _ORDER = {severity: place for place, severity in enumerate(Severity)}
 
 

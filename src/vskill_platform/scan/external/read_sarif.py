@@ -104,10 +104,10 @@ def read_sarif(text: str) -> Iterator[SarifResult]:
     """
     log = msgspec.json.decode(text, type=_Log)
     if not log.version.startswith("2.") or not log.runs:
-        raise ScannerFailed("its output holds no scan")
+        raise ScannerFailed("its output contains no scan")
     for run in log.runs:
         if not all(invocation.execution_successful for invocation in run.invocations or ()):
-            raise ScannerFailed("it says itself that its scan did not succeed")
+            raise ScannerFailed("it reports that its scan failed")
         rules = run.tool.driver.rules or []
         by_id = {rule.id: rule for rule in rules}
         for result in run.results:

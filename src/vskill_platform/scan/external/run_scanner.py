@@ -48,7 +48,7 @@ async def run_scanner(
     except TimeoutError:
         within = format_duration(scanner.deadline)
         return ExternalScanResult(
-            status=ExternalScanStatus.TIMED_OUT, note=f"it did not end within {within}"
+            status=ExternalScanStatus.TIMED_OUT, note=f"it did not finish within {within}"
         )
     except (ScannerFailed, OSError) as error:
         if is_shortage(error):
@@ -104,11 +104,11 @@ def _read(scanner: LocalScanner, ran: Ran, place: Place, output: Path) -> Extern
     if ran.exit_code not in scanner.exit_clean | scanner.exit_found:
         said = redact(ran.stderr.strip().replace(place.folders[0], "the skill"))
         words = show(said, limit=_MAX_NOTE)
-        raise ScannerFailed(f"it ended with {ran.exit_code}{f': {words}' if words else ''}")
+        raise ScannerFailed(f"it exited with {ran.exit_code}{f': {words}' if words else ''}")
     content = ran.stdout if scanner.output == "stdout" else read_bounded(output)
     told = read_output(content, scanner.reading)
     if not told and ran.exit_code not in scanner.exit_clean:
-        raise ScannerFailed(f"it ended with {ran.exit_code} but names no finding")
+        raise ScannerFailed(f"it exited with {ran.exit_code} but reported no findings")
     default = scanner.reading.severity
     is_bad = any(is_at_least(item.severity or default, scanner.fail_on) for item in told)
     return ExternalScanResult(

@@ -46,7 +46,7 @@ async def send_archive(scanner: RemoteScanner, dispatch: Dispatch, *, now: datet
             client.stream("POST", scanner.url, content=body, headers=headers) as response,
         ):
             if not response.is_success:
-                raise ScannerFailed(f"it answered {response.status_code} to the dispatch")
+                raise ScannerFailed(f"it answered {response.status_code} to the request")
     except TimeoutError as error:
         raise ScannerFailed(f"it did not answer within {SEND_SECONDS:g} s") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:

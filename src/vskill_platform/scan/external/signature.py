@@ -34,10 +34,12 @@ def check_callback(
     is_signed = hmac.compare_digest(expected.encode(), signature.encode(errors="replace"))
     is_moment = moment.isascii() and moment.isdigit() and len(moment) <= _MAX_DIGITS
     if not is_signed or not is_moment:
-        raise NotAllowed("the signature is wrong")
+        raise NotAllowed("the signature is invalid")
     sent_at = datetime.fromtimestamp(int(moment), UTC)
     if abs(now - sent_at) > WINDOW:
-        raise NotAllowed("the timestamp is not of now; check the clock, and sign each try anew")
+        raise NotAllowed(
+            "the timestamp is not current; check the clock, and sign each attempt again"
+        )
     return sent_at + WINDOW
 
 

@@ -101,7 +101,7 @@ def hidden_message(text: str) -> str | None:
         raw = bytes(map(_selector_value, selected[0]))
         return raw.decode("utf-8", errors="replace")
     if _WIDTHLESS.search(text):
-        return "a long run of characters without width"
+        return "a long run of zero-width characters"
     found = "".join(_TAGS.findall(text))
     spoken = "".join(chr(ord(char) - 0xE0000) for char in found)
     spoken = "".join(char for char in spoken if char.isprintable())

@@ -37,7 +37,7 @@ def _rules() -> frozenset[str]:
     # client, which takes longer than a scan and does not belong in one.
     package = find_spec("tldextract")
     if package is None or package.origin is None:
-        raise ScanError("the list of public suffixes is missing: tldextract is not installed")
+        raise ScanError("the public suffix list is missing: tldextract is not installed")
     path = Path(package.origin).with_name(".tld_set_snapshot")
     text = path.read_text(encoding="utf-8").partition(_END)[0]
     # Comments can stay: no host contains two slashes.

@@ -69,11 +69,11 @@ def read_answer(content: str, evidence: Evidence, *, call: str) -> CheckedAnswer
         answer = msgspec.json.decode(_unwrapped(content), type=Answer)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         wrong = shorten(clean(str(error)))
-        raise JudgeFailed(f"the judge's answer is not of the form asked for: {wrong}") from error
+        raise JudgeFailed(f"the judge's answer does not match the schema: {wrong}") from error
     if answer.call != call:
         raise JudgeFailed("the judge's answer does not belong to this question")
     if answer.verdict is not Opinion.PUBLISH and not answer.reasons:
-        raise JudgeFailed(f"the judge says {answer.verdict.value} and gives no reason")
+        raise JudgeFailed(f"the judge says {answer.verdict.value} but gives no reason")
     return CheckedAnswer(
         opinion=answer.verdict,
         confidence=answer.confidence,

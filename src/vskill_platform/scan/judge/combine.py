@@ -39,7 +39,7 @@ def _reproaches(judgement: Judgement) -> Iterable[Finding]:
     if judgement.opinion is not Opinion.PUBLISH:
         return [_doubt(reason.claim, judgement, reason) for reason in judgement.reasons]
     if judgement.confidence < UNSURE:
-        return [_doubt(f"It would publish it, but is not sure. {judgement.summary}", judgement)]
+        return [_doubt(f"It would publish it but is not sure. {judgement.summary}", judgement)]
     return []
 
 
@@ -54,8 +54,8 @@ def _gaps(judgement: Judgement) -> Iterable[Finding]:
             severity=Severity.MEDIUM,
             kind=FindingKind.OPAQUE,
             message=f"The judge could not be shown all of {first}{more}.",
-            fix="Make the instructions and scripts shorter, or wait for a person to read them.",
-            why="What nobody has read may say anything.",
+            fix="Shorten the instructions and scripts, or wait for a review.",
+            why="Content that was not checked may be harmful.",
             file=first,
         )
     ]
@@ -66,8 +66,8 @@ def _harm(reason: Reason, judgement: Judgement) -> Finding:
         rule="JUDGE-001",
         severity=Severity.CRITICAL,
         kind=FindingKind.MALICIOUS,
-        message=f"The judge holds it for harmful: {reason.claim}",
-        fix="Remove what harms the user; if the judge is mistaken, ask the operator for a review.",
+        message=f"The judge considers it harmful: {reason.claim}",
+        fix="Remove the harmful part; if the judge is wrong, ask the operator for a review.",
         why=judgement.summary,
         file=reason.file,
         line=reason.line,
@@ -82,7 +82,7 @@ def _doubt(claim: str, judgement: Judgement, reason: Reason | None = None) -> Fi
         severity=Severity.MEDIUM,
         kind=FindingKind.RISKY,
         message=f"The judge has doubts: {claim}",
-        fix="Say openly what this is for and let the user decide, or wait for a person's decision.",
+        fix="Document what this is for and let the user decide, or wait for a review.",
         why=judgement.summary,
         file=reason.file if reason else None,
         line=reason.line if reason else None,

@@ -75,13 +75,13 @@ async def exchange(endpoint: Endpoint, prompt: Prompt, *, now: datetime) -> Comp
     except httpx2.ConnectError as error:
         raise JudgeFailed("the judge cannot be reached", tokens=0) from error
     except httpx2.InvalidURL as error:
-        raise JudgeFailed("the judge's address cannot be used", tokens=0) from error
+        raise JudgeFailed("the judge's URL is invalid", tokens=0) from error
     except httpx2.HTTPError as error:
         kind = type(error).__name__
         raise JudgeFailed(f"the connection to the judge broke ({kind})") from error
     key = endpoint.key.reveal().encode()
     if key and key in body:
-        raise JudgeFailed("the judge's answer holds the key; it was thrown away")
+        raise JudgeFailed("the judge's answer contains the key; it was discarded")
     try:
         return msgspec.json.decode(body, type=Completion)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

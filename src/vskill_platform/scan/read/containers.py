@@ -69,7 +69,7 @@ class UnpackBudget:
         raw = content.read(most + 1)
         self._members -= 1
         if len(raw) > most or self._members < 0:
-            raise UnreadableArchive("an archive that holds far more than can be read", "cut")
+            raise UnreadableArchive("an archive that unpacks to more than can be read", "cut")
         self._bytes -= len(raw)
         return raw
 
@@ -91,7 +91,7 @@ def _zip_members(raw: bytes, budget: UnpackBudget) -> Iterator[Member]:
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         infos = archive.infolist()
         if min((info.header_offset for info in infos), default=0):
-            yield Member("", flaw="an archive that hangs behind another one", detail="broken")
+            yield Member("", flaw="an archive appended to another archive", detail="broken")
         for info in infos:
             if info.flag_bits & 1:
                 yield Member(info.filename, flaw="an encrypted archive", detail="encrypted")
@@ -104,7 +104,7 @@ def _tar_members(raw: bytes, budget: UnpackBudget) -> Iterator[Member]:
     with tarfile.open(fileobj=io.BytesIO(raw), mode="r:", tarinfo=_Header) as archive:
         for number, info in enumerate(archive):
             if number >= MAX_MEMBERS:
-                raise UnreadableArchive("an archive that holds far more than can be read", "cut")
+                raise UnreadableArchive("an archive that unpacks to more than can be read", "cut")
             if info.issym() or info.islnk():
                 yield _member(info.name, b"", target=info.linkname)
             elif info.isreg() and not info.issparse() and (content := archive.extractfile(info)):
@@ -114,12 +114,12 @@ def _tar_members(raw: bytes, budget: UnpackBudget) -> Iterator[Member]:
                     info.name, flaw="an archive with a special file in it", detail="broken"
                 )
         if raw[archive.offset :].strip(b"\0"):  # some readers continue after a broken header
-            raise UnreadableArchive("an archive that goes on behind its end", "broken")
+            raise UnreadableArchive("an archive with data after its end", "broken")
 
 
 _Header = bounded_headers(
     _MAX_HEADER_BYTES,
-    lambda: UnreadableArchive("an archive with a header made to exhaust its reader", "broken"),
+    lambda: UnreadableArchive("an archive with a header crafted to exhaust its reader", "broken"),
 )
 
 
@@ -164,7 +164,7 @@ _STREAMS: dict[FileType, Callable[[bytes], IO[bytes]]] = {
 def _member(name: str, raw: bytes, *, target: str = "") -> Member:
     """Flag members that would be written outside the target folder."""
     leads_out = next((path for path in (name, target) if _leads_out(path)), None)
-    flaw = f"an archive that writes outside of itself: {leads_out}" if leads_out else ""
+    flaw = f"an archive that writes outside its folder: {leads_out}" if leads_out else ""
     return Member(name, raw, flaw=flaw, detail="broken" if flaw else "")
 
 

@@ -78,7 +78,7 @@ def _read_fields(head: str) -> dict[str, Field]:
         if not isinstance(key, yaml.ScalarNode):
             raise FrontmatterError("a key must be a plain word", line)
         if key.value in fields:
-            raise FrontmatterError(f"`{key.value}` is there twice", line)
+            raise FrontmatterError(f"`{key.value}` occurs twice", line)
         fields[key.value] = Field(_read_value(value), line)
     return fields
 
@@ -89,7 +89,7 @@ def _refuse_unseen(head: str) -> None:
         if found := _UNSEEN.search(node.value):
             line = node.start_mark.line + _FIRST_LINE
             code = f"U+{ord(found[0][0]):04X}"
-            raise FrontmatterError(f"a value holds the invisible character {code}", line)
+            raise FrontmatterError(f"a value contains the invisible character {code}", line)
 
 
 def nodes_of(head: str) -> Iterator[yaml.ScalarNode]:
@@ -122,7 +122,7 @@ def _refuse_bombs(head: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
-                raise FrontmatterError(f"it is nested more than {MAX_DEPTH} deep", line)
+                raise FrontmatterError(f"it is nested more than {MAX_DEPTH} levels deep", line)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 

@@ -24,12 +24,12 @@ def check_limits(found: Iterable[FoundFile]) -> Iterator[Finding]:
     ordered = sorted(found, key=lambda file: file.name.split("/"))
     sizes = {storable(file.name): file.size for file in ordered}
     if len(sizes) > MAX_FILES:
-        yield _too_much(f"There are {len(sizes):,} files, {MAX_FILES:,} is the limit.", None)
+        yield _too_much(f"There are {len(sizes):,} files; the limit is {MAX_FILES:,}.", None)
     if (total := sum(sizes.values())) > MAX_TOTAL_BYTES:
-        yield _too_much(f"All files have {total:,} bytes, {MAX_TOTAL_BYTES:,} is the limit.", None)
+        yield _too_much(f"All files have {total:,} bytes; the limit is {MAX_TOTAL_BYTES:,}.", None)
     for name, size in sizes.items():
         if size > MAX_FILE_BYTES:
-            yield _too_much(f"{name} has {size:,} bytes, {MAX_FILE_BYTES:,} is the limit.", name)
+            yield _too_much(f"{name} has {size:,} bytes; the limit is {MAX_FILE_BYTES:,}.", name)
         if len(name.encode()) > MAX_PATH_CHARACTERS:
             yield _too_much(f"A path has more than {MAX_PATH_CHARACTERS} bytes.", name)
 
@@ -43,7 +43,7 @@ def check_names(found: Iterable[FoundFile]) -> Iterator[Finding]:
             yield _bad_name(f"{name} is not a valid name on Windows.", name)
         folded = unicodedata.normalize("NFC", name).casefold()
         if (other := known.setdefault(folded, name)) != name:
-            yield _bad_name(f"{name} and {other} are one file on some systems.", name)
+            yield _bad_name(f"{name} and {other} are the same file on some systems.", name)
 
 
 def _bad_name(message: str, file: str) -> Finding:
@@ -61,6 +61,6 @@ def _too_much(message: str, file: str | None) -> Finding:
         rule="LIM-001",
         severity=Severity.HIGH,
         message=message,
-        fix="Leave out what the skill does not need; link large files instead of shipping them.",
+        fix="Remove files the skill does not need; link to large files instead.",
         file=file,
     )

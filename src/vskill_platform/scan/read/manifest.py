@@ -90,7 +90,7 @@ def _check_name(field: Field, folder_name: str | None) -> Iterator[Finding]:
     name = field.value
     fix = "Use 1 to 64 of a-z, 0-9 and single hyphens, such as `name: pdf-forms`."
     if not isinstance(name, str):
-        yield _error(rule, "`name` is not a text.", fix, field.line)
+        yield _error(rule, "`name` is not a string.", fix, field.line)
     elif not name:
         yield _error(rule, "`name` is missing or empty.", fix, field.line)
     elif len(name) > MAX_NAME or not _NAME.fullmatch(unicodedata.normalize("NFKC", name)):
@@ -99,7 +99,7 @@ def _check_name(field: Field, folder_name: str | None) -> Iterator[Finding]:
         yield _error(
             "MAN-011",
             f"`name: {name}` differs from the folder's name, {folder_name}.",
-            "The specification wants both to be the same: rename one of them.",
+            "The specification requires both to be the same: rename one of them.",
             field.line,
         )
 
@@ -108,7 +108,7 @@ def _check_description(field: Field) -> Iterator[Finding]:
     rule = "MAN-020"
     fix = f"Say in 1 to {MAX_DESCRIPTION:,} characters what the skill does and when to use it."
     if not isinstance(field.value, str):
-        yield _error(rule, "`description` is not a text.", fix, field.line)
+        yield _error(rule, "`description` is not a string.", fix, field.line)
     elif not field.value.strip():
         yield _error(rule, "`description` is missing or empty.", fix, field.line)
     elif len(field.value) > MAX_DESCRIPTION:
@@ -121,20 +121,22 @@ def _check_optional(frontmatter: Frontmatter) -> Iterator[Finding]:
     if (found := fields.get("compatibility")) and not (
         isinstance(found.value, str) and 0 < len(found.value) <= MAX_COMPATIBILITY
     ):
-        yield _error("MAN-030", "`compatibility` is not a text of 1 to 500 characters.",
-                     "Shorten it, or leave it out.", found.line)  # fmt: skip
+        yield _error("MAN-030", "`compatibility` is not a string of 1 to 500 characters.",
+                     "Shorten it or remove it.", found.line)  # fmt: skip
     if (found := fields.get("license")) and not isinstance(found.value, str):
-        yield _error("MAN-031", "`license` is not a text.", "Name the licence.", found.line)
+        yield _error(
+            "MAN-031", "`license` is not a string.", "Name the licence as a string.", found.line
+        )
     if (found := fields.get("metadata")) and not isinstance(found.value, dict | str):
-        yield _warning("MAN-032", "`metadata` holds more than plain texts; it is not used.",
-                       "Give it keys with one text each.", found.line)  # fmt: skip
+        yield _warning("MAN-032", "`metadata` contains more than plain strings; it is ignored.",
+                       "Use keys with one string each.", found.line)  # fmt: skip
     if (found := fields.get("allowed-tools")) and not isinstance(found.value, str):
-        yield _warning("MAN-033", "`allowed-tools` is not a text of names with spaces between.",
+        yield _warning("MAN-033", "`allowed-tools` is not a string of names separated by spaces.",
                        "Write it as `allowed-tools: Read Grep`.", found.line)  # fmt: skip
     for name, field in fields.items():
         if name not in KNOWN_FIELDS:
             yield _warning("MAN-040", f"`{name[:80]}` is not a field of the specification.",
-                           "Put it under `metadata`, or leave it out.", field.line)  # fmt: skip
+                           "Move it under `metadata` or remove it.", field.line)  # fmt: skip
     if not frontmatter.body:
         yield _warning("MAN-050", "There are no instructions below the frontmatter.",
                        "Tell the agent what to do.", None)  # fmt: skip

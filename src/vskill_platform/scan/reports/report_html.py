@@ -31,10 +31,10 @@ _WORDS: dict[str, str] = {
     _INVALID: "invalid",
 }
 _SENTENCES: dict[str, str] = {
-    Verdict.PASS: "Nothing was found that speaks against this skill.",
-    Verdict.REVIEW: "A person should look at this before it is used.",
+    Verdict.PASS: "No security problems were found.",
+    Verdict.REVIEW: "Review this skill before you use it.",
     Verdict.BLOCK: "Do not use this skill.",
-    _BROKEN: "It could not be scanned, so nothing is known about it.",
+    _BROKEN: "The scan failed, so nothing is known about this skill.",
     _INVALID: "It cannot be published as it is.",
 }
 #: Most severe first.
@@ -122,7 +122,7 @@ def _skill(number: int, one: Scanned) -> str:
 
 def _sentence(one: Scanned) -> str:
     if one.result and one.result.verdict is Verdict.PASS and _suppressed(one.result):
-        return "What was found is suppressed by a policy; nothing else speaks against this skill."
+        return "All findings are suppressed by a policy."
     return _SENTENCES[_verdict(one)]
 
 
@@ -173,8 +173,8 @@ def _form(findings: list[Finding]) -> str:
         for item in findings
     )
     return (
-        f'<details class="form"><summary>Form: {len(findings)} to put right'
-        f" <span>never part of the verdict</span></summary><table>{rows}</table></details>"
+        f'<details class="form"><summary>Quality: {len(findings)} to fix'
+        f" <span>not part of the verdict</span></summary><table>{rows}</table></details>"
     )
 
 
@@ -212,7 +212,7 @@ def _capabilities(found: Capabilities) -> str:
         f"<dt>{_text(kind)}</dt><dd>{_values(values)}</dd>" for kind, values in found.items()
     )
     return (
-        '<details class="capabilities"><summary>What it can do <span>never part of the verdict'
+        '<details class="capabilities"><summary>Capabilities <span>not part of the verdict'
         f"</span></summary><dl>{rows}</dl></details>"
     )
 

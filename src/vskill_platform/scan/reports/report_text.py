@@ -118,7 +118,7 @@ def _form(findings: list[Finding]) -> Table:
     for finding in findings:
         what = _odd(show(finding.message, limit=300))
         what.append(f" {show(finding.fix, limit=300)}", "dim")
-        table.add_row(Text(f" form  {show(finding.rule)}", "cyan"), Text(_place(finding)), what)
+        table.add_row(Text(f" quality  {show(finding.rule)}", "cyan"), Text(_place(finding)), what)
     return table
 
 
@@ -155,7 +155,9 @@ def _capabilities(found: Capabilities) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column()
-    table.add_row(Text("It can use", "dim italic"), Text("(no part of the verdict)", "dim italic"))
+    table.add_row(
+        Text("Capabilities", "dim italic"), Text("(not part of the verdict)", "dim italic")
+    )
     for kind, values in found.items():
         shown = " · ".join(show(value, limit=60) for value in values[:_MAX_SHOWN])
         more = len(values) - _MAX_SHOWN

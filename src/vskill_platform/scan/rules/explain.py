@@ -15,10 +15,10 @@ FORMAL_RULES = {
     "MAN-011": "The name differs from the folder's",
     "MAN-020": "The description is missing, empty or too long",
     "MAN-030": "The compatibility is empty or too long",
-    "MAN-031": "The license is not a text",
-    "MAN-032": "The metadata hold more than plain texts",
-    "MAN-033": "The allowed tools are not one text",
-    "MAN-040": "A field is not one of the specification",
+    "MAN-031": "The license is not a string",
+    "MAN-032": "The metadata contains more than plain strings",
+    "MAN-033": "The allowed tools are not one string",
+    "MAN-040": "A field is not part of the specification",
     "MAN-050": "There are no instructions below the frontmatter",
     "LIM-001": "There are too many files, or too large ones",
     "LIM-002": "There are more or larger files than the registry's policy allows",
@@ -51,8 +51,8 @@ def _list_all() -> str:
 def _formal(rule: str) -> str:
     return (
         f"{rule}  {FORMAL_RULES[rule]}\n\n"
-        "About the form of a skill, not about danger: it keeps a skill from being published and\n"
-        "has no part in the verdict.\n\n"
+        "A quality finding, not a security finding: the skill cannot be published as it is, but\n"
+        "the verdict is not affected.\n\n"
         f"References\n  {SPECIFICATION}"
     )
 
@@ -77,7 +77,7 @@ def _samples(rule: Rule) -> list[str]:
 
 
 def _only_in_a_registry() -> list[str]:
-    text = "When a skill is submitted and compared with what is published; no file shows it."
+    text = "When a submitted skill is compared with published skills; no file shows it."
     return [_section("Found", _wrapped(text))]
 
 

@@ -87,10 +87,10 @@ LINES = '[x]\nprogram="x"\narguments=["{{folder}}"]\nformat="lines"\ncomplete="y
         ("[x]", "needs a program or a url"),
         ('[x]\nprogram = "x"\nurl = "https://y"', "and not both"),
         (f'{LOCAL}arguments = "scan {{folder}}"', "Expected `array`"),
-        (f'{LOCAL}arguments = ["scan"]', "must hold {folder}"),
-        (f'{LOCAL}arguments = ["{{folder}}"]\noutput = "file"', "{output} belongs to"),
-        (f'{LOCAL}arguments = ["{{folder}}", "{{output}}"]', "{output} belongs to"),
-        (f'{LOCAL}arguments = ["{{folder}}"]\nshell = true', "'shell' is not known"),
+        (f'{LOCAL}arguments = ["scan"]', "must contain {folder}"),
+        (f'{LOCAL}arguments = ["{{folder}}"]\noutput = "file"', "{output} must be used with"),
+        (f'{LOCAL}arguments = ["{{folder}}", "{{output}}"]', "{output} must be used with"),
+        (f'{LOCAL}arguments = ["{{folder}}"]\nshell = true', "'shell' is unknown"),
         (f'{LOCAL}arguments = ["{{folder}}"]\ndeadline = "soon"', "is not a duration"),
         (f'{LOCAL}arguments = ["{{folder}}"]\ndeadline = 5', "Expected `str`, got `int`"),
         ('[x]\nprogram = 5\nformat = "sarif"', "Expected `str`, got `int`"),
@@ -99,7 +99,7 @@ LINES = '[x]\nprogram="x"\narguments=["{{folder}}"]\nformat="lines"\ncomplete="y
         ('[x]\nprogram = "x"\narguments = ["{folder}"]\nformat = "json"', "rule must say"),
         ('[x]\nprogram = "x"\narguments = ["{folder}"]\nformat = "lines"', "complete must say"),
         (LINES.format("(?P<file>.*)"), "needs the groups file and rule"),
-        (LINES.format("("), "the pattern cannot be read"),
+        (LINES.format("("), "the pattern is invalid"),
         ('[x]\nurl = "ftp://y"\nkey_file = "{key}"', "must be like https://"),
         ('[x]\nurl = "https://y"', "key_file must name"),
         ('[x]\nurl = "https://y"\nkey_file = "/nowhere"', "the file cannot be read"),
@@ -125,7 +125,9 @@ def test_a_file_that_is_not_there_and_a_short_key_stop_the_start(own: Any, tmp_p
 def test_a_scanner_that_could_never_answer_stops_the_start(own: Any) -> None:
     acme, slow = ScannerRule(name="acme"), ScannerRule(name="gitleaks")
 
-    with pytest.raises(ConfigError, match="'nobody', which is not defined; defined are: gitleaks"):
+    with pytest.raises(
+        ConfigError, match="'nobody', which is not defined; defined scanners: gitleaks"
+    ):
         scanners_in_use(Settings(), using(ScannerRule(name="nobody")))
     with pytest.raises(ConfigError, match="set VSKILL_PUBLIC_URL"):
         scanners_in_use(own(REMOTE), using(acme))

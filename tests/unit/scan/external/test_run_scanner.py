@@ -148,19 +148,19 @@ NO_RESULTS = (
 @pytest.mark.parametrize(
     ("source", "note"),
     [
-        ("print('nonsense'); sys.exit(2)\n", "ended with 2"),
-        (f"{sarif()}sys.exit(2)\n", "ended with 2"),
-        (f"{sarif()}sys.exit(1)\n", "names no finding"),
+        ("print('nonsense'); sys.exit(2)\n", "exited with 2"),
+        (f"{sarif()}sys.exit(2)\n", "exited with 2"),
+        (f"{sarif()}sys.exit(1)\n", "reported no findings"),
         ("print('nonsense')\n", "cannot be read"),
         ("", "cannot be read"),
         ("print('[]')\n", "cannot be read"),
         ("print('[' * 100_000)\n", "cannot be read"),
         ("sys.stdout.buffer.write(b'\\xff\\xfe')\n", "cannot be read"),
-        (NO_RUN, "holds no scan"),
+        (NO_RUN, "contains no scan"),
         (NO_RESULTS, "cannot be read"),
-        (sarif(invocations=[{"executionSuccessful": False}]), "did not succeed"),
+        (sarif(invocations=[{"executionSuccessful": False}]), "reports that its scan failed"),
         (sarif(a_result(level="catastrophic")), "cannot be read"),
-        ("os.kill(os.getpid(), 9)\n", "ended with -9"),
+        ("os.kill(os.getpid(), 9)\n", "exited with -9"),
         ("sys.stderr.write('boom in ' + folder); sys.exit(3)\n", "3: boom in the skill"),
     ],
     ids=range(14),
@@ -234,7 +234,7 @@ async def test_who_hangs_is_ended_with_all_children_at_the_deadline(
     )
 
     assert outcome.status is S.TIMED_OUT
-    assert outcome.note == "it did not end within 4s"
+    assert outcome.note == "it did not finish within 4s"
     await assert_all_gone(pids)
 
 

@@ -1,4 +1,4 @@
-"""The answer: of the form asked for, to this question, about places that exist; or none."""
+"""The answer: valid, to this question, about places that exist; otherwise it is rejected."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def test_a_code_fence_around_the_answer_is_taken_off() -> None:
         (at("other.md", 1), "a place that does not exist"),
         (at(None, None), "a place that does not exist"),
         ([*at("SKILL.md", 1), *at(None, None, "S99")], "a fact that does not exist"),
-        ([], "says review and gives no reason"),
+        ([], "says review but gives no reason"),
     ],
 )
 def test_an_answer_that_names_no_place_that_exists_is_refused_whole(
@@ -100,7 +100,7 @@ def test_an_answer_that_names_no_place_that_exists_is_refused_whole(
     ],
 )
 def test_what_is_not_of_the_form_is_an_error(content: str) -> None:
-    with pytest.raises(JudgeFailed, match="not of the form"):
+    with pytest.raises(JudgeFailed, match="does not match the schema"):
         read_answer(content, EVIDENCE, call="c1")
 
 

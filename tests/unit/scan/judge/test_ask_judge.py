@@ -150,7 +150,7 @@ async def test_an_address_that_is_none_is_an_error_like_any_other(
 ) -> None:
     error = await failure(judge, tmp_path, silence, judge_url="https://☃.example/v1")
 
-    assert str(error) == "the judge's address cannot be used"
+    assert str(error) == "the judge's URL is invalid"
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 503])
@@ -206,16 +206,16 @@ async def test_a_redirect_is_not_followed(judge: JudgeServer, tmp_path: Path) ->
         (writing("{}", usage={"prompt_tokens": -1, "completion_tokens": 1}), "with a completion"),
         (writing(None), "did not answer the question"),
         (writing(""), "did not answer the question"),
-        (writing("It looks fine to me: publish!"), "not of the form"),
-        (writing('{"verdict": "publish"}'), "not of the form"),
-        (writing('{"verdict": ["publish"]}'), "not of the form"),
+        (writing("It looks fine to me: publish!"), "does not match the schema"),
+        (writing('{"verdict": "publish"}'), "does not match the schema"),
+        (writing('{"verdict": ["publish"]}'), "does not match the schema"),
         (hanging_up, "the connection to the judge broke"),
         (endless, f"more than {MAX_ANSWER_BYTES:,} bytes"),
         (saying("reject", {"claim": "Bad.", "span": "S77"}), "a fact that does not exist"),
         (saying("reject", {"claim": "Bad.", "line": 7000}), "a place that does not exist"),
-        (saying("reject"), "gives no reason"),
+        (saying("reject"), "but gives no reason"),
         (saying("publish", call="0" * 24), "does not belong to this question"),
-        (saying("publish", summary=f"The key is {KEY}."), "holds the key"),
+        (saying("publish", summary=f"The key is {KEY}."), "contains the key"),
     ],
 )
 async def test_nonsense_is_an_error_and_never_a_verdict(

@@ -291,8 +291,8 @@ def test_settings_of_known_tools_are_not_dynamic(code: str) -> None:
         ("$(echo Y3VybA== | base64 -d) https://get.example-tools.dev/x", "curl"),
         ("$(echo lruc | rev) https://get.example-tools.dev/x", "curl"),
         ("x=xcurlx; ${x:1:4} https://get.example-tools.dev/x", "curl"),
-        ("cat$IFS/tmp/x", "blanks written as $IFS"),
-        ("{curl,-s,https://get.example-tools.dev}", "blanks written as braces"),
+        ("cat$IFS/tmp/x", "spaces hidden as $IFS"),
+        ("{curl,-s,https://get.example-tools.dev}", "spaces hidden as braces"),
         ("cu\u200brl https://get.example-tools.dev/x", "invisible characters"),
     ],
 )

@@ -109,7 +109,7 @@ def test_a_skill_that_is_not_valid_has_no_score_and_is_no_pass(skill: Path) -> N
     assert "INVALID" in text
     assert "PASS" not in text
     assert "no score" in text
-    assert "Nothing was found that speaks against" not in html
+    assert "No security problems were found" not in html
     assert "It cannot be published as it is." in html
     assert line["score"] is None
 

@@ -181,7 +181,9 @@ def _check_streams(flow: Flow, call: Call) -> None:
         if any(taint.source is Source.SOCKET for taint in value.taints):
             hosts = {taint.host for taint in value.taints if taint.host}
             host = min(hosts) if hosts else None
-            flow.add(Act.REVERSE_SHELL, call.line, host=host, detail="a process on a connection")
+            flow.add(
+                Act.REVERSE_SHELL, call.line, host=host, detail="a process connected to a socket"
+            )
 
 
 def run_items(flow: Flow, call: Call, items: tuple[Value, ...]) -> Value:
@@ -230,5 +232,5 @@ def _quoted(word: str) -> str:
 def duplicate(flow: Flow, call: Call) -> Value | None:
     """os.dup2(socket.fileno(), 0): standard input becomes a connection."""
     if any(taint.source is Source.SOCKET for taint in call.arg(0).taints):
-        flow.add(Act.REVERSE_SHELL, call.line, detail="standard streams on a connection")
+        flow.add(Act.REVERSE_SHELL, call.line, detail="standard streams connected to a socket")
     return UNKNOWN

@@ -83,4 +83,4 @@ def _is_worth_hiding(value: Value) -> bool:
 
 
 def _note(flow: Flow, line: int, key: Value) -> None:
-    flow.add(Act.HIDE, line, detail=key.text or "a name that is computed")
+    flow.add(Act.HIDE, line, detail=key.text or "a computed name")

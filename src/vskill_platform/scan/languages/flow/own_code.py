@@ -37,7 +37,10 @@ def run_tainted(flow: Flow, line: int, code: Value) -> bool:
             flow.add(Act.RUN_REMOTE, line, host=taint.host)
             if taint.detail == "socket":
                 flow.add(
-                    Act.REVERSE_SHELL, line, host=taint.host, detail="runs what a connection says"
+                    Act.REVERSE_SHELL,
+                    line,
+                    host=taint.host,
+                    detail="runs what it receives over a connection",
                 )
     if any(taint.source is Source.DECODED for taint in code.taints):
         found = True

@@ -60,7 +60,7 @@ def _read(program: Program, code: str) -> list[Fact]:
     facts = _settle(list(flow.facts.values()))
     is_too_much |= flow.is_cut
     if is_too_much or (not is_whole and _nesting.get() == 1):
-        raise Unparsed("not all of the code could be read", facts, is_too_much=is_too_much)
+        raise Unparsed("not all of the code could be parsed", facts, is_too_much=is_too_much)
     return facts
 
 

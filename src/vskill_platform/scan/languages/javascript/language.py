@@ -49,6 +49,6 @@ def _find_mangled(code: str) -> list[Fact]:
         names = list(_MANGLED.finditer(code))
         if len(names) < _MANY:
             return []
-        found, detail = names[0], "names that a tool mangled"
+        found, detail = names[0], "names mangled by an obfuscator"
     line = code.count("\n", 0, found.start()) + 1
     return [Fact(act=Act.HIDE, line=line, text=shorten(found[0][:400]), detail=detail)]

@@ -181,7 +181,7 @@ def pipe(flow: Flow, call: Call) -> Value | None:
     socket = next((end for end in ends if _SOCKET in end.taints), None)
     if has_process and socket is not None:
         host = next(iter(network.host_of(socket)), None)
-        flow.add(Act.REVERSE_SHELL, call.line, host=host, detail="a process on a connection")
+        flow.add(Act.REVERSE_SHELL, call.line, host=host, detail="a process connected to a socket")
     if goal.name == "file":
         files.keep(flow, goal, source.taints)
     elif goal.name.startswith("connection()"):

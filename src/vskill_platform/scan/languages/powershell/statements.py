@@ -109,7 +109,7 @@ def _read_statement(state: _State, statement: str) -> None:
         and rules.RUNS_TEXT.search(joined)
         and not rules.RUNS_TEXT.search(statement)
     ):
-        state.emit(Act.HIDE, "strings put together")
+        state.emit(Act.HIDE, "assembled strings")
     if literal := assigned(join_strings(statement)):
         state.texts[literal[0]] = literal[1]
     if _read_nested(state, joined):

@@ -32,7 +32,7 @@ _HIDING = frozenset(
 def read_python(code: str) -> list[Fact]:
     """Return what *code* does; raise Unparsed if it cannot be parsed completely."""
     if hidden := _hiding_encoding(code):
-        raise Unparsed("it is written in an encoding that hides it", [hidden], is_too_much=True)
+        raise Unparsed("it uses an encoding that hides its content", [hidden], is_too_much=True)
     if not _WORDS.is_in(code):
         return []
     # Imported here, so that scans without such code need not load its tables.

@@ -37,7 +37,7 @@ def _note_host_rights(state: State, args: list[str]) -> None:
     is_free = "--privileged" in args or "--cap-add=ALL" in args
     owns_host = "/" in mounts or any(_HOST_POD.search(arg) for arg in args)
     if owns_host or (is_free and any(path in _HOST_PLACES for path in mounts)):
-        state.emit(Act.ELEVATE, "a container with the rights of the machine")
+        state.emit(Act.ELEVATE, "a container with host privileges")
 
 
 CONTAINERS = {"docker": run_container, "kubectl": run_container}

@@ -79,4 +79,4 @@ def _read_applescript(state: State, program: str) -> None:
     for found in _SHELL_SCRIPT.finditer(program):
         state.run_code(state, found[1].replace('\\"', '"'), "")
     if "hidden answer" in program:
-        state.emit(Act.READ_SECRET, "a password that is asked for")
+        state.emit(Act.READ_SECRET, "a password prompt")

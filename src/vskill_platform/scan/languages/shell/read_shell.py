@@ -44,7 +44,7 @@ def follow_shell(code: str, text: str, split: list[int]) -> list[Fact]:
         run_code(state, text)
         run_uncalled(state)
     except (BudgetSpent, RecursionError):
-        raise Unparsed("too much to follow", _facts(state), is_too_much=True) from None
+        raise Unparsed("too large to analyse", _facts(state), is_too_much=True) from None
     if len(code) > MAX_CHARACTERS or state.is_cut:
         raise Unparsed("too long", _facts(state), is_too_much=True)
     return _facts(state)

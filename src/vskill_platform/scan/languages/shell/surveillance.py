@@ -43,8 +43,8 @@ def run_keys(state: State, command: Command) -> str:
     """``xinput test`` prints every key that is pressed."""
     if not any(arg.startswith("test") for arg in command.args):
         return state.mark(Flow())
-    state.emit(Act.READ_SECRET, "keys that are pressed")
-    return state.mark(Flow(secrets=frozenset({"keys that are pressed"})))
+    state.emit(Act.READ_SECRET, "keystrokes")
+    return state.mark(Flow(secrets=frozenset({"keystrokes"})))
 
 
 def run_screen(state: State, command: Command) -> str:
@@ -88,7 +88,7 @@ def run_nsenter(state: State, command: Command) -> str:
     """Process 1 is the host's: entering its namespaces escapes a container."""
     text = " ".join(command.args)
     if re.search(r"(?:-t|--target)[ =]?1(?:\s|$)", text):
-        state.emit(Act.ELEVATE, "container left by nsenter")
+        state.emit(Act.ELEVATE, "container escape with nsenter")
     return state.mark(Flow())
 
 

@@ -24,7 +24,7 @@ _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         "ufw": [(r"disable|reset", "firewall")],
         "iptables": [
             (r"-F\b|--flush|-P \w+ ACCEPT|-X\b", "firewall"),
-            (r"--dport 443\b.{0,80}-j (?:REDIRECT|DNAT)\b", "encrypted traffic is diverted"),
+            (r"--dport 443\b.{0,80}-j (?:REDIRECT|DNAT)\b", "encrypted traffic is intercepted"),
         ],
         "ip6tables": [(r"-F\b|--flush", "firewall")],
         "nft": [(r"flush ruleset", "firewall")],

@@ -76,7 +76,7 @@ def _open_braces(state: State, code: str) -> str:
         return code
     state.line = state.line + code.count("\n", 0, found.start())
     state.source = state.source or found[0]
-    state.emit(Act.HIDE, "blanks written as braces")
+    state.emit(Act.HIDE, "spaces hidden as braces")
     return open_braces(code)
 
 
@@ -224,7 +224,7 @@ def _note_hidden_name(state: State, word: Parts, name: str, path: str) -> None:
     if name in PROGRAMS and hides_its_name(word, path, is_spelled_out=is_spelled_out):
         state.emit(Act.HIDE, name)
     elif any(part.kind == VARIABLE and part.text == "IFS" for part in word.parts):
-        state.emit(Act.HIDE, "blanks written as $IFS")
+        state.emit(Act.HIDE, "spaces hidden as $IFS")
 
 
 def _piece(state: State, kind: str, text: str) -> str:

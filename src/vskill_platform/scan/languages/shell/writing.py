@@ -42,7 +42,7 @@ def note_write(state: State, path: str, content: str, *, appends: bool = False) 
     if path.rstrip("/").endswith("etc/passwd") and "::0:" in content:
         state.emit(Act.ROOT, "an account without a password")
     if _ROOT_LOGIN.search(content):
-        state.emit(Act.DISARM, "root may log in")
+        state.emit(Act.DISARM, "root login enabled")
     before = (state.recall(path) or "") + "\n" if appends else ""
     state.remember(path, (before + content)[:MAX_VALUE])
     if content.strip() and not state.is_mark(content):
