@@ -513,7 +513,7 @@ async def test_an_optional_remote_scanner_that_is_down_never_blocks(
     ended = await registry.using(used(service.scanner(), required=False)).process(folder)
 
     assert ended.state is S.PUBLISHED
-    assert (await scan_of(ended, "acme")).note == "it answered 503 to the dispatch"
+    assert (await scan_of(ended, "acme")).note == "it answered 503 to the request"
 
 
 @pytest.mark.parametrize("status", [500, 403, 302, None])
