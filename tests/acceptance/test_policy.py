@@ -82,7 +82,7 @@ def test_a_wrong_policy_is_told_by_every_command_that_needs_it(
 
     assert [checked.code, scanned.code, worked.code, served.code] == [2, 2, 1, 1]
     for finished in (checked, scanned, worked, served):
-        assert "the policy policy.toml is wrong" in finished.err
+        assert "the policy policy.toml is invalid" in finished.err
         assert message in finished.err
         assert "Traceback" not in finished.err
     assert not platform.database.exists()
@@ -177,7 +177,7 @@ def test_a_limit_above_the_built_in_one_is_refused(platform: Platform, tmp_path:
     checked = platform.run("policy", "check", "policy.toml")
 
     assert checked.code == 2
-    assert "max_files must not be above 1,000, which is built in" in checked.err
+    assert "max_files must not be above the built-in limit of 1,000" in checked.err
 
 
 def test_the_limit_of_a_day_holds_for_whoever_runs_the_registry(
