@@ -59,7 +59,7 @@ class SafeStderr(io.TextIOBase):
         self._lock = threading.RLock()
         self._waiting: deque[_Text] = deque()
         self._waiting_bytes = 0
-        #: How much of the first text is written.
+        #: How much of the first text is already written.
         self._written = 0
         self._is_writing = False
         self._thread: threading.Thread | None = None
@@ -91,10 +91,10 @@ class SafeStderr(io.TextIOBase):
         return False
 
     def close(self) -> None:
-        """Stay open: the interpreter writes its last words here."""
+        """Do nothing: the interpreter writes its last messages here."""
 
     def finish(self) -> None:
-        """Wait for a slow reader, but not for long; called when the process ends."""
+        """Wait briefly for a slow reader; called when the process ends."""
         until = time.monotonic() + _LAST_SECONDS
         while self._waiting and (left := until - time.monotonic()) > 0:
             self._wait(left * 1000)
@@ -117,7 +117,7 @@ class SafeStderr(io.TextIOBase):
         try:
             while self._waiting and self._wait(0):
                 self._write_chunk()
-        except OSError:  # a closed pipe, a full disk: what was lost is mentioned later
+        except OSError:  # a closed pipe, a full disk: the loss is reported later
             self.dropped += sum(text.lines for text in self._waiting)
             self._is_cut = self._is_cut or self._written > 0
             self._waiting.clear()
@@ -183,7 +183,7 @@ def guard_stderr() -> SafeStderr | None:
 
 
 def _open_missing_streams() -> None:
-    """Occupy descriptors 0 to 2: else the log would go into whatever file is opened as number 2."""
+    """Open descriptors 0 to 2, or the log could go into a file opened as number 2."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         continue
     os.close(descriptor)

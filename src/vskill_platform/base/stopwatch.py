@@ -1,4 +1,4 @@
-"""How long each phase of some work took."""
+"""Measure how long each phase of some work takes."""
 
 import time
 
@@ -15,7 +15,7 @@ class Stopwatch:
         self._lap_started = now
 
     def skip(self) -> None:
-        """Leave out the time since the last phase ended: it was spent waiting."""
+        """Skip the time since the last phase ended: it was spent waiting."""
         now = time.perf_counter()
         self._started += now - self._lap_started
         self._lap_started = now

@@ -1,4 +1,4 @@
-"""Looking after the repos of published skills: a few at a time, each as often as it is due."""
+"""Cron job: check whether the repos of published skills still exist, a few per run."""
 
 from datetime import datetime
 
@@ -27,15 +27,15 @@ from vskill_platform.stores.submission_store import get_submission
 
 log = get_logger(__name__)
 
-#: So many skills are looked after in one run, as far as time allows; the rest is still due.
+#: How many skills one run checks, as far as time allows; the rest stays due.
 SKILLS_A_RUN = 500
 _REPOS_AT_ONCE = 4
-#: After that no look is begun any more: the last ones end within the budget of the job.
+#: No check starts after this, so that the last ones finish within the job's budget.
 _SECONDS_A_RUN = 40.0
 
 
 class _Checked(msgspec.Struct, frozen=True):
-    """What was published of a repo."""
+    """The published skills of a repo."""
 
     slug: str
     source: Source
@@ -43,7 +43,7 @@ class _Checked(msgspec.Struct, frozen=True):
 
 
 async def check_repos() -> str:
-    """Look at the repos that are due; one look serves all skills of a repo."""
+    """Check the repos that are due; one check serves all skills of a repo."""
     slugs = await list_due_looks(get_now(), limit=SKILLS_A_RUN)
     if len(slugs) < SKILLS_A_RUN:
         fresh = sorted(set(await list_slugs()) - await list_known_looks())
@@ -69,7 +69,7 @@ async def check_repos() -> str:
 
 
 async def _published(slug: str) -> _Checked | None:
-    """Return where a skill came from; what has no repo, or is gone, is not looked at again soon."""
+    """Return a skill's source; one without a repo, or deleted, is not checked again soon."""
     skill = await get_skill(slug)
     stored = await get_submission(skill.record.submission_id) if skill else None
     if stored is None or stored.record.source.kind is not SourceKind.GIT:
@@ -95,7 +95,7 @@ async def _check_repo(skills: list[_Checked]) -> None:
 def weigh_look(
     look: RepoProbe, last: RepoHealth | None, *, has_moved: bool, now: datetime
 ) -> RepoHealth:
-    """Say what a look means after those before it. One answer never makes a repo GONE."""
+    """Combine a check with earlier ones; a single failure never makes a repo GONE."""
     if look.answer is RepoAnswer.THERE:
         made_at = min(look.committed_at, now) if look.committed_at else None
         is_old = made_at is not None and now - made_at > STALE_AFTER
@@ -109,7 +109,7 @@ def weigh_look(
     unknown = msgspec.structs.replace(
         known, status=RepoStatus.UNKNOWN, checked_at=now, note=look.note, was_looked=True
     )
-    if look.answer is RepoAnswer.NONE:  # says nothing, not even against what was seen before
+    if look.answer is RepoAnswer.NONE:  # inconclusive, so the earlier status stays
         return unknown
     since, misses = known.missing_since or now, known.misses + 1
     is_gone = misses >= MISSES_UNTIL_GONE and now - since >= GONE_AFTER

@@ -46,7 +46,7 @@ async def index_likenesses() -> str:
 
 
 async def _index(slug: str) -> bool:
-    """Measure the latest version of a skill from its archive; say whether it is indexed now."""
+    """Measure the latest version of a skill from its archive; tell whether it is indexed now."""
     stored, version = await get_skill(slug), await get_latest_version(slug)
     archive = await get_archive(version.archive_sha256) if version else None
     submission = await get_submission(stored.record.submission_id) if stored else None
@@ -63,7 +63,7 @@ async def _index(slug: str) -> bool:
         since=stored.record.published_at,
         likeness=scanned.measured(),
     )
-    # The skill is written as it was, so that one that is published anew meanwhile wins.
+    # The skill is written unchanged, so that a publication in the meantime wins.
     unchanged = write_skill(stored.record, expected=stored.revision)
     return await commit([unchanged, *await write_likeness(likeness)]) is not None
 

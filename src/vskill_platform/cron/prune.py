@@ -1,4 +1,4 @@
-"""Removing expired records, old submissions, abandoned folders and files held for reviews."""
+"""Cron job: remove expired records, old submissions, abandoned folders and held files."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
@@ -27,9 +27,9 @@ from vskill_platform.stores.submission_store import (
 
 log = get_logger(__name__)
 
-#: A reader of the change feed that was away for longer reads everything anew.
+#: A reader of the change feed that was away for longer reads everything again.
 FEED_RETENTION = timedelta(days=7)
-#: How long the files of what was not published can still be looked at.
+#: How long the files of unpublished submissions stay available.
 HELD_FOR = timedelta(days=30)
 _AT_ONCE = 64
 
@@ -49,7 +49,7 @@ async def prune() -> str:
 
 
 async def _drop_held() -> int:
-    """Let go of files that no person will decide about any more."""
+    """Remove held files that no reviewer will decide about any more."""
     outcomes = await settle(_drop_if_ended, await list_held(), at_once=_AT_ONCE)
     for error in (outcome for outcome in outcomes if isinstance(outcome, Exception)):
         log.error("held skill not pruned", error=str(error))
@@ -68,9 +68,9 @@ async def _drop_if_ended(submission_id: str) -> bool:
 
 
 _S = SubmissionState
-#: Ends of a submission that came to nothing. A blocked one is evidence.
+#: Final states without a publication. A blocked submission is evidence and stays.
 _FAILED_STATES = frozenset({_S.TIER1_FAILED, _S.REJECTED, _S.DEQUEUED})
-#: How many submissions are looked at in one commit, and in one run; the next goes on from there.
+#: How many submissions are checked per commit and per run; the next run continues there.
 _PAGE, _PAGES = 200, 100
 _CURSOR = "prune-failed"
 _REMOVALS_AT_ONCE = 32
@@ -78,7 +78,7 @@ _LETTERS = 500
 
 
 async def prune_failed_submissions() -> int:
-    """Remove submissions that ended without a publication before VSKILL_KEEP_FAILED."""
+    """Remove submissions that ended unpublished before VSKILL_KEEP_FAILED."""
     before = _before(get_settings().keep_failed)
     if before is None:
         return 0
@@ -124,7 +124,7 @@ async def _remove(old: Sequence[Stored[Submission]]) -> int:
             members[submission.set_id].add(submission.id)
     for set_id, submission_ids in members.items():
         operations += await leave_set(set_id, submission_ids)
-    if not operations or await commit(operations) is None:  # one has moved: another run comes
+    if not operations or await commit(operations) is None:  # one has changed: the next run retries
         return 0
     return removed
 
@@ -174,5 +174,5 @@ async def _dead_letters() -> AsyncIterator[list[DeadLetter]]:
 
 
 def _before(kept: timedelta) -> datetime | None:
-    """Return the moment before which records are removed; None if they are kept for ever."""
+    """Return the time before which records are removed; None if they are kept forever."""
     return get_now() - kept if kept else None

@@ -1,4 +1,4 @@
-"""Finding stuck submissions, and requeueing or rejecting them."""
+"""Cron job: find stuck submissions, and requeue or reject them."""
 
 from datetime import datetime, timedelta
 
@@ -21,7 +21,7 @@ from vskill_platform.stores.submission_store import (
 
 log = get_logger(__name__)
 
-#: How long recovery waits before it looks again, after the first, second and third time.
+#: How long recovery waits after the first, second and third attempt.
 RECOVERY_BACKOFF = (timedelta(minutes=3), timedelta(minutes=10), timedelta(minutes=30))
 RECOVERIES_AT_ONCE = 64
 
@@ -33,8 +33,9 @@ async def recover_stuck_submissions() -> str:
     nothing more.
     """
     overdue = await list_overdue_ids(get_now())
-    # A message that waits or is leased will move its submission by itself: leave it alone. Asked
-    # first, because a long queue is overdue as a whole, and reading it every minute is not free.
+    # A message that waits or is leased moves its submission by itself, so it is left alone. Checked
+    # first, because in a long queue all submissions are overdue, and reading them every minute is
+    # not free.
     moving = await get_queue().pending(overdue)
     stranded = await _find_stuck([one for one in overdue if one not in moving])
     outcomes = await settle(_recover, stranded, at_once=RECOVERIES_AT_ONCE)
@@ -57,7 +58,7 @@ async def _find_stuck(submission_ids: list[str]) -> list[str]:
 
 
 async def _recover(submission_id: str) -> SubmissionState | None:
-    """Move one submission; return where to, or None if it was left alone."""
+    """Move one submission; return its new state, or None if it was left alone."""
     stored = await get_submission(submission_id)
     now, threshold = get_now(), get_settings().stuck_threshold
     if stored is None or not is_stuck(stored.record, now=now, stuck_threshold=threshold):

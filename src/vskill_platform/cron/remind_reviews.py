@@ -1,4 +1,4 @@
-"""A daily reminder of waiting reviews: in the log, and by a program that the operator sets."""
+"""Cron job: a daily reminder of overdue reviews, in the log and through a program."""
 
 import asyncio
 import os
@@ -20,14 +20,14 @@ from vskill_platform.stores.db import get_now, get_settings
 log = get_logger(__name__)
 
 _TOPIC = "reviews"
-#: More are counted, not named.
+#: More are counted, not listed.
 _MAX_NAMED = 20
 
 
 async def remind_reviews() -> str:
-    """Remind of what has waited for too long, if today nobody was; return what was done.
+    """Remind of overdue reviews once a day; return what was done.
 
-    The day counts only once somebody was told, so a program that fails is tried again.
+    The day only counts after a successful notification, so a program that fails is retried.
     """
     patience, today = get_settings().review_reminder, get_now().date()
     late = [review for review in await list_reviews() if review.waits_for >= patience]
@@ -63,13 +63,13 @@ def _message(late: list[Review]) -> dict[str, object]:
     }
 
 
-#: A program that tells somebody has told them by then.
+#: Timeout of the notification program.
 NOTIFY_DEADLINE = timedelta(seconds=30)
 _MAX_COMPLAINT = 300
 
 
 async def notify(message: Any) -> bool:
-    """Hand *message* as JSON to the program's input; False if none is set.
+    """Pass *message* as JSON to the program's standard input; False if none is set.
 
     It gets the operator's PATH and HOME, and none of our settings and secrets.
     """

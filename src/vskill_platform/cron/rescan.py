@@ -1,4 +1,4 @@
-"""Rescanning published skills with the current rules and policy; operators decide what follows."""
+"""Cron job: rescan published skills with the current rules and policy, and report changes."""
 
 from vskill_platform.publish.moderation.rescan_skills import (
     is_rescanned,
@@ -6,12 +6,12 @@ from vskill_platform.publish.moderation.rescan_skills import (
     rescan_skills,
 )
 
-#: How many are checked by one run; the next run goes on.
+#: How many skills one run checks; the next run continues.
 A_RUN = 1_000
 
 
 async def rescan_published() -> str:
-    """Check again what was never held to the rules and the policy of today, and only report."""
+    """Check skills not yet checked with the current rules and policy; only report."""
     if await is_rescanned():
         return "rules and policy have not changed since the last rescan"
     run = await rescan_skills(await list_due_skills(), limit=A_RUN)

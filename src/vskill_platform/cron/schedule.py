@@ -38,9 +38,9 @@ from vskill_platform.stores.external_scan_dispatch import release_dead_external_
 
 log = get_logger(__name__)
 
-#: How often a job's loop looks whether the job is due.
+#: How often a job's loop checks whether the job is due.
 LOOK_EVERY_SECONDS = 5.0
-#: How long a job may clean up after its budget is over, before it is reported as still running.
+#: How long a job may clean up after its budget, before it is reported as still running.
 CLEAN_UP_SECONDS = 5.0
 
 
@@ -48,8 +48,8 @@ CLEAN_UP_SECONDS = 5.0
 class Job:
     name: str
     every: timedelta
-    #: A job that takes longer is cancelled. It is also the lease: other nodes take a run without
-    #: an end for dead after this time.
+    #: A job that takes longer is cancelled. It is also the lease: after this time other nodes
+    #: consider an unfinished run dead.
     budget: timedelta
     run: Callable[[], Coroutine[Any, Any, str]]
 
@@ -58,7 +58,7 @@ async def _release_external_scans() -> str:
     return f"{await release_dead_external_scans()} ended"
 
 
-#: Operators can start it too; the same record keeps two of them apart.
+#: Operators can start it, too; the shared record prevents parallel runs.
 RESCAN = Job("rescan", timedelta(minutes=10), timedelta(minutes=9), rescan_published)
 
 JOBS = (
@@ -82,7 +82,7 @@ async def run_cron(env: WorkerEnv, stop: asyncio.Event, *, jobs: Sequence[Job] =
     loops = [asyncio.create_task(_run_loop(env, job), name=f"cron {job.name}") for job in jobs]
     stopping = asyncio.create_task(stop.wait())
     try:
-        # A loop ends only by an error that nobody foresaw: then the platform ends and says why.
+        # A loop only ends by an unexpected error: then the platform stops and reports it.
         await asyncio.wait([stopping, *loops], return_when=asyncio.FIRST_COMPLETED)
     finally:
         stopping.cancel()
@@ -95,7 +95,7 @@ async def run_cron(env: WorkerEnv, stop: asyncio.Event, *, jobs: Sequence[Job] =
 
 
 async def run_due_jobs(env: WorkerEnv, *, jobs: Sequence[Job] = JOBS) -> list[CronRun]:
-    """Run every due job once, side by side, each in an env of its own."""
+    """Run every due job once, concurrently, each in its own env."""
     runs = await asyncio.gather(
         *(run_with_worker_env(env, partial(_run_if_due, job)) for job in jobs)
     )
@@ -105,7 +105,7 @@ async def run_due_jobs(env: WorkerEnv, *, jobs: Sequence[Job] = JOBS) -> list[Cr
 async def _cancel(
     tasks: Sequence[asyncio.Task[None]], *, within: timedelta
 ) -> set[asyncio.Task[None]]:
-    """Cancel all tasks; return those that have not ended in time."""
+    """Cancel all tasks; return those that did not end in time."""
     for task in tasks:
         task.cancel()
     _, late = await asyncio.wait(tasks, timeout=within.total_seconds())
@@ -114,7 +114,7 @@ async def _cancel(
 
 class _Ended(NamedTuple):
     record: CronRun
-    #: The job itself: not done if it ignores that it was cancelled.
+    #: The job itself; not done if it ignores its cancellation.
     work: asyncio.Future[str]
 
 
@@ -135,7 +135,7 @@ async def _run_if_due(job: Job) -> _Ended | None:
         try:
             ended = await _run(job, started)
         except asyncio.CancelledError:
-            # Whichever node looks next starts it over.
+            # The next node that checks starts it again.
             stopped = _end(started, "stopped with its server, it will be started over")
             asked = msgspec.structs.replace(stopped, asked_at=stopped.ended_at)
             await put_cron_run(asked, expected=revision)
@@ -150,7 +150,7 @@ async def _run_if_due(job: Job) -> _Ended | None:
 
 
 async def run_job_now(job: Job) -> CronRun:
-    """Run a job though it is not due; one that is running already, here or elsewhere, goes on."""
+    """Run a job that is not due; if it is already running anywhere, let it continue."""
     now, last = get_now(), await get_cron_run(job.name)
     if last and last.record.ended_at is None and abs(now - last.record.started_at) < job.budget:
         raise _is_running(last.record, job)
@@ -168,7 +168,7 @@ async def run_job_now(job: Job) -> CronRun:
 
 
 async def ask_for_run(job: Job, *, actor: str, also: Sequence[Operation] = ()) -> None:
-    """Make a job due, so that whichever node looks next runs it; the audit keeps who asked."""
+    """Make a job due, so that the next node that checks runs it; the audit log has the actor."""
     now, last = get_now(), await get_cron_run(job.name)
     operations = [write_audit(job.name, "all", actor=actor, reason=""), *also]
     if last is None:  # then it is due anyway
@@ -183,8 +183,8 @@ async def ask_for_run(job: Job, *, actor: str, also: Sequence[Operation] = ()) -
 
 
 async def ask_for_rescan(*, actor: str) -> None:
-    """Make the next run check everything again; a run in progress must end first."""
-    # In one commit with the job being due: a run between two commits would drop the request.
+    """Make the next run check everything again; a running job must finish first."""
+    # In the same commit that makes the job due: a run between two commits would drop the request.
     await ask_for_run(RESCAN, actor=actor, also=[write_wish(actor)])
 
 
@@ -197,10 +197,10 @@ def _is_running(run: CronRun, job: Job) -> Overtaken:
 
 
 async def _claim(job: Job) -> tuple[CronRun, int] | None:
-    """Start a run if it is time; of several nodes only one gets it."""
+    """Start a run if it is due; of several nodes only one succeeds."""
     now = get_now()
     last = await get_cron_run(job.name)
-    # The absolute distance: after the clock jumped back, the last start lies in the future.
+    # The absolute difference: after the clock jumped back, the last start is in the future.
     is_recent = last and abs(now - last.record.started_at) < job.every
     if last and is_recent and not last.record.asked_at:
         return None
@@ -210,7 +210,7 @@ async def _claim(job: Job) -> tuple[CronRun, int] | None:
 
 
 async def _run(job: Job, started: CronRun) -> _Ended:
-    """Run the job within its budget; wait for one that ignores its cancellation only a moment."""
+    """Run the job within its budget; wait only briefly if it ignores its cancellation."""
     work = asyncio.ensure_future(job.run())
     try:
         await asyncio.wait([work], timeout=job.budget.total_seconds())
@@ -220,7 +220,7 @@ async def _run(job: Job, started: CronRun) -> _Ended:
             await asyncio.wait([work], timeout=CLEAN_UP_SECONDS)
     except asyncio.CancelledError:
         work.cancel()
-        await asyncio.wait([work])  # whoever stops us waits for this as long as the grace lasts
+        await asyncio.wait([work])  # a shutdown waits for this until the grace period ends
         raise
     if is_late:
         outcome, is_failure = _late(job, is_running=not work.done()), True

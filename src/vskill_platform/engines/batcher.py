@@ -1,7 +1,7 @@
-"""What waits at the same moment is done as one.
+"""Batch concurrent calls into one.
 
-Callers each await their own answer; the database sees one query, or one transaction and one
-fsync, for all that were waiting.
+Each caller awaits its own result; the database sees one query, or one transaction and one fsync,
+for all waiting callers.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ class Batcher(Generic[Item, Result]):
         self._max_batch = max_batch
         self._idle = at_once
         self._loop = asyncio.get_running_loop()
-        # Two lists and no pairs: there are very many, and the garbage collector looks at each pair.
+        # Two lists and no pairs: there are very many, and the garbage collector visits each pair.
         self._items: list[Item] = []
         self._answers: list[asyncio.Future[Result]] = []
         self._flush_planned = False
@@ -36,13 +36,13 @@ class Batcher(Generic[Item, Result]):
         self._items.append(item)
         self._answers.append(answer)
         if self._idle and not self._flush_planned:
-            # Not at once: whoever else is about to ask in this turn of the loop comes along.
+            # Deferred, so that other calls in this turn of the loop join the batch.
             self._flush_planned = True
             self._loop.call_soon(self._flush)
         return answer
 
     def refuse(self, error: Exception) -> asyncio.Future[Result]:
-        """Answer with an error without disturbing those that wait."""
+        """Fail one call without affecting those that wait."""
         answer: asyncio.Future[Result] = self._loop.create_future()
         answer.set_exception(error)
         return answer
@@ -57,7 +57,7 @@ class Batcher(Generic[Item, Result]):
         while self._items and self._idle:
             items, answers = self._items[: self._max_batch], self._answers[: self._max_batch]
             del self._items[: self._max_batch], self._answers[: self._max_batch]
-            if any(map(asyncio.Future.done, answers)):  # whoever asked was cancelled
+            if any(map(asyncio.Future.done, answers)):  # the caller was cancelled
                 left = [number for number, answer in enumerate(answers) if not answer.done()]
                 items, answers = [items[at] for at in left], [answers[at] for at in left]
                 if not left:

@@ -1,4 +1,4 @@
-"""What every engine rejects before it touches its database."""
+"""Input checks that every engine makes before it touches its database."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ MAX_KEY_BYTES = 1024
 
 
 def check_text(text: str) -> int:
-    """Return the size in bytes of *text*, which every database must be able to hold."""
+    """Return the size of *text* in bytes; reject text that some database cannot store."""
     try:
         encoded = text.encode()
     except UnicodeEncodeError as error:
@@ -21,14 +21,14 @@ def check_text(text: str) -> int:
 
 def check_key(key: str) -> None:
     if key.isascii() and key.isprintable() and 0 < len(key) <= MAX_KEY_BYTES:
-        return  # nearly every key, and there are very many of them
+        return  # nearly every key, and there are very many
     size = check_text(key)
     if not 0 < size <= MAX_KEY_BYTES:
         raise InvalidInput(f"a key has 1 to {MAX_KEY_BYTES} bytes, this one has {size}")
 
 
 def check_keys(keys: Sequence[str]) -> None:
-    """Check several keys, or marks, at once: most commits and reads have many."""
+    """Check several keys or marks at once: most commits and reads have many."""
     together = "".join(keys)
     lengths = [len(key) for key in keys] or [1]
     is_plain = together.isascii() and together.isprintable()

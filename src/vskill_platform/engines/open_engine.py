@@ -1,4 +1,4 @@
-"""From a URL to an engine: the only door to the drivers."""
+"""Open the engine for a database URL; drivers are only imported here."""
 
 import glob
 import os
@@ -17,7 +17,7 @@ from vskill_platform.errors import ConfigError
 log = get_logger(__name__)
 
 _SQLITE = "sqlite:///"
-#: What the name of a search index beside the database goes on with, before its number.
+#: Suffix of a search index next to the database, before its number.
 INDEX = ".catalogue"
 
 
@@ -28,9 +28,9 @@ async def open_engine(
     create: bool = True,
     check_for: timedelta = timedelta(0),
 ) -> Engine:
-    """Open the database at *url*; with *create* off it must be there already.
+    """Open the database at *url*; without *create* it must exist.
 
-    A damaged one is refused; *check_for* is how long to look for damage before anything else.
+    A damaged one is refused; *check_for* limits the integrity check before anything else.
     """
     path = _path(url)
     _check_path(path, create=create)
@@ -39,7 +39,7 @@ async def open_engine(
 
 
 async def open_engine_to_read(url: str, *, clock: Clock | None = None) -> Engine:
-    """Open the database at *url* for commands that only look: nothing is created or migrated.
+    """Open the database at *url* read-only, for commands that create and migrate nothing.
 
     This works on a full disk, and on files and folders that cannot be written.
     """
@@ -52,13 +52,13 @@ async def open_engine_to_read(url: str, *, clock: Clock | None = None) -> Engine
         if os.access(path, os.W_OK):
             try:
                 return SqliteEngine(path, clock, migrates=False)
-            except UNWRITABLE:  # SQLite could not make or write its other files
+            except UNWRITABLE:  # SQLite could not create or write its other files
                 log.info("database is opened read-only", path=str(path))
         return SqliteEngine(path, clock, migrates=False, read_only=True)
 
 
 def back_up_database(url: str, target: Path, *, replace: bool) -> Contents:
-    """Copy the database at *url* to a file while it is in use; return what the copy holds."""
+    """Copy the database at *url* to a file while it is in use; return the counts of the copy."""
     path = _path(url)
     _check_path(path, create=False)
     _check_folder(target)
@@ -66,21 +66,21 @@ def back_up_database(url: str, target: Path, *, replace: bool) -> Contents:
 
 
 def inspect_backup(source: Path) -> Contents:
-    """Verify a backup; return what it holds."""
+    """Verify a backup; return its counts."""
     return backup.inspect_backup(source)
 
 
 def restore_database(url: str, source: Path) -> Path | None:
-    """Put a backup in the place of the database; return where the old one is kept, if any."""
+    """Replace the database by a backup; return where the old one is kept, if any."""
     path = _path(url).resolve()
     _check_folder(path)
     return backup.restore(path, source)
 
 
 def database_file(url: str) -> Path | None:
-    """Return the file itself, if *url* names a link to it; None for a database that is no file.
+    """Return the real file of *url*, links resolved; None if the database is not a file.
 
-    What is kept beside the database is beside this, whatever name it was opened by.
+    Files next to the database are next to this one, whatever name it was opened by.
     """
     return _path(url).resolve() if url.startswith(_SQLITE) else None
 
@@ -99,7 +99,7 @@ def _check_folder(path: Path) -> None:
 
 def _check_path(path: Path, *, create: bool) -> None:
     _check_folder(path)
-    # Asked before opening: SQLite would leave files behind that cannot be written either.
+    # Checked before opening: SQLite would leave files behind that cannot be written either.
     if path.exists() and not os.access(path, os.W_OK):
         raise ConfigError(f"{path}: the file cannot be written; check its owner and permissions")
     if not path.exists() or path.stat().st_size == 0:
@@ -117,7 +117,7 @@ def _check_exists(path: Path) -> None:
 
 
 def _refuse_to_begin_again(path: Path) -> None:
-    """Refuse to make a database in the place of one that was lost: nobody would notice."""
+    """Refuse to create a database in place of a lost one: nobody would notice the loss."""
     path = path.resolve()
     left = sorted(file.name for file in path.parent.glob(f"{glob.escape(path.name)}{INDEX}-*"))
     if not path.exists():

@@ -1,7 +1,7 @@
-"""What an engine must offer: records, a queue, one atomic commit over both, a change feed.
+"""The interface of an engine: records, a queue, atomic commits over both, a change feed.
 
-An engine knows bytes, not skills. docs/engines.md says each promise in full and
-tests/contracts/ holds every engine to it.
+An engine knows bytes, not skills. docs/engines.md specifies each method, and tests/contracts/
+checks every engine against it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Collection, Sequence
@@ -10,17 +10,17 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-#: A value may be this large; a larger one is refused before anything is written.
+#: The maximum size of a value; a larger one is refused before anything is written.
 MAX_VALUE_BYTES = 25 * 1024 * 1024
-#: Places in line are counted up to here, so that asking costs the same however many wait.
+#: Positions in the queue are counted up to here, so that the cost does not depend on its length.
 MAX_POSITION = 1_000
-#: How many turns a retried message waits behind those that are new.
+#: How many turns a retried message waits behind new ones.
 RETRY_PENALTY = 10
-#: How many messages in line a receive looks at when some resources are busy.
+#: How many waiting messages a receive examines when some resources are busy.
 LOOK_AHEAD = 1_000
-#: What *expected* says when there must be no record yet.
+#: The *expected* revision of a record that must not exist yet.
 ABSENT = 0
-#: The `due` of a record that is finished and never deserves a look.
+#: The `due` of a finished record, which is never due again.
 NEVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -37,14 +37,14 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Delivery(msgspec.Struct, frozen=True):
-    """One handing-out of one message. It is good until another delivery replaces it."""
+    """One delivery of a message; valid until another delivery replaces it."""
 
     message_id: int
-    #: Which handing-out this is; an older one can no longer change anything.
+    #: The number of this delivery; an older one can no longer change anything.
     token: int
     body: bytes
     key: str | None
-    #: How often the message was handed out, this time included.
+    #: How often the message was delivered, this time included.
     attempt: int
     group: str = ""
     resource: str = ""
@@ -64,15 +64,15 @@ class QueueStats(msgspec.Struct, frozen=True):
     leased: int
     delayed: int
     dead: int
-    #: How long the oldest ready message has been waiting; None when none is ready.
+    #: How long the oldest ready message has been waiting; None if none is ready.
     oldest_ready_age: timedelta | None
     delivered_last_minute: int
-    #: None when the queue hands out messages.
+    #: None if the queue is not paused.
     paused_until: datetime | None
 
 
 class Busy(msgspec.Struct, frozen=True):
-    """Messages with a resource that `receive` passes over: of these groups or resources."""
+    """Groups or resources whose messages `receive` skips."""
 
     groups: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ NOTHING_BUSY = Busy()
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What one commit changed. Of a key that changed again since, only the latest is told."""
+    """What one commit changed. For a key that changed again since, only the latest is reported."""
 
     revision: int
     keys: tuple[str, ...]
@@ -92,28 +92,28 @@ class Change(msgspec.Struct, frozen=True):
 
 class ChangesPage(msgspec.Struct, frozen=True):
     changes: list[Change]
-    #: Whatever was committed up to this revision is in this page, or was before it. It is lower
-    #: than what was asked for if the database is an older one than it was.
+    #: Everything committed up to this revision is in this page or an earlier one. It is lower than
+    #: requested if the database is older than before.
     through: int
-    #: Whether that was all there was at the moment.
+    #: Whether there is nothing more at the moment.
     is_last: bool
-    #: Stands for everything up to `through`; pass it to the next read, which then notices if the
-    #: database is no longer the one that was read.
+    #: Identifies everything up to `through`; pass it to the next read, which then detects if the
+    #: database has been replaced.
     checkpoint: str
 
 
 class Compacted(msgspec.Struct, frozen=True, kw_only=True):
-    """How many bytes of disk the database took, and takes."""
+    """How many bytes the database used before and uses now."""
 
     before_bytes: int
     after_bytes: int
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """What a database or a backup holds, counted."""
+    """Counts of the contents of a database or backup."""
 
     revision: int
-    #: How many records there are of each kind: the part of their keys before the first colon.
+    #: Records per kind: the part of their keys before the first colon.
     records: dict[str, int]
     messages: int
     dead_letters: int
@@ -122,15 +122,15 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 class Put(msgspec.Struct, frozen=True):
     key: str
     value: bytes
-    #: The revision that must be there, ABSENT for none, None for whatever is there.
+    #: The revision that must exist, ABSENT for none, None for any.
     expected: int | None = None
-    #: When the record deserves a look; NEVER when it is finished, None when nobody knows.
+    #: When the record is due; NEVER when it is finished, None if unknown.
     due: datetime | None = None
-    #: After this moment the record is gone to every reader.
+    #: After this time no reader sees the record.
     expires_at: datetime | None = None
-    #: Words under which it is found; every put names all of them.
+    #: Words to find it by; every put names all of them.
     marks: tuple[str, ...] = ()
-    #: Its place among those that are found under the same word.
+    #: Its rank among records with the same word.
     rank: int = 0
 
 
@@ -140,10 +140,10 @@ class Delete(msgspec.Struct, frozen=True):
 
 
 class Expect(msgspec.Struct, frozen=True):
-    """Look, and change nothing: the commit stands only if this is how the record still is."""
+    """Check without changing: the commit is applied only if the record is still like this."""
 
     key: str
-    #: The revision that must be there, ABSENT for none.
+    #: The revision that must exist, ABSENT for none.
     expected: int
 
 
@@ -152,9 +152,9 @@ class Send(msgspec.Struct, frozen=True):
     #: While a message with this key waits or is leased, a second send is a no-op.
     key: str | None = None
     delay: timedelta = timedelta(0)
-    #: Groups take turns, whatever each of them has waiting. Without one, the common group.
+    #: Groups take turns, however many messages each has. Without one, the default group.
     group: str = ""
-    #: What handling it needs and others need too, such as a host; `receive` can leave some out.
+    #: A shared resource that handling needs, such as a host; `receive` can skip some.
     resource: str = ""
 
 
@@ -163,7 +163,7 @@ class Acknowledge(msgspec.Struct, frozen=True):
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """Hand a message out again after *delay*, behind the messages of its group that are new."""
+    """Deliver a message again after *delay*, behind the new messages of its group."""
 
     delivery: Delivery
     delay: timedelta
@@ -171,13 +171,13 @@ class Retry(msgspec.Struct, frozen=True):
 
 
 class Release(msgspec.Struct, frozen=True):
-    """Hand a message back: ready at once, in its old place, and the delivery does not count."""
+    """Return a message: ready at once, at its old position, and the delivery does not count."""
 
     delivery: Delivery
 
 
 class Extend(msgspec.Struct, frozen=True):
-    """Keep a message: its lease ends *lease* from now."""
+    """Extend a lease: it ends *lease* from now."""
 
     delivery: Delivery
     lease: timedelta
@@ -189,13 +189,13 @@ class Bury(msgspec.Struct, frozen=True):
 
 
 class Revive(msgspec.Struct, frozen=True):
-    """Queue a dead letter again, as a new message with all its attempts before it."""
+    """Queue a dead letter again, as a new message with all attempts left."""
 
     message_id: int
 
 
 class Drop(msgspec.Struct, frozen=True):
-    """Throw a dead letter away."""
+    """Delete a dead letter."""
 
     message_id: int
 
@@ -207,13 +207,13 @@ Operation: TypeAlias = (
 
 class KeyValueStore(Protocol):
     def get(self, key: str) -> Awaitable[Entry | None]:
-        """Return the record, or None if there is none. Gets that wait together share a query."""
+        """Return the record, or None. Concurrent gets share a query."""
         ...
 
     def get_many(self, keys: Sequence[str]) -> Awaitable[list[Entry | None]]:
-        """Return the records of *keys*, in their order, read at one moment; all or an error.
+        """Return the records of *keys*, in order, from one snapshot; all or an error.
 
-        For a few records that are needed together: one answer costs less than one for each.
+        For a few records that are needed together: cheaper than one get for each.
         """
         ...
 
@@ -226,19 +226,19 @@ class KeyValueStore(Protocol):
         due_before: datetime | None = None,
         newest_first: bool = False,
     ) -> Awaitable[Page]:
-        """Return one page of the keys with *prefix*, in code point order or in its reverse.
+        """Return one page of the keys with *prefix*, in code point order or reversed.
 
-        With *due_before*, keys known not to be due by then are left out; a key whose record
-        has no `due` never is. Such a page has the undated keys first, then the longest overdue.
+        With *due_before*, keys known not to be due by then are omitted; a key whose record has no
+        `due` is never omitted. Such a page has the undated keys first, then the most overdue.
         """
         ...
 
     def find_marked(
         self, words: Sequence[str], *, limit: int = 1000, last_first: bool = False
     ) -> Awaitable[list[list[str]]]:
-        """Return for each word the keys of the records with that mark, by rank or in its reverse.
+        """Return for each word the keys of the records with that mark, by rank or reversed.
 
-        All of them are looked up at once, and no more than *limit* are returned for each.
+        All words are looked up at once, with at most *limit* keys for each.
         """
         ...
 
@@ -255,11 +255,11 @@ class MessageQueue(Protocol):
         """Lease up to *limit* ready messages; wait up to *wait* for the first.
 
         Groups take turns; within a group the oldest goes first. A message that is retried, or
-        whose lease ran out, goes behind the new ones of its group and RETRY_PENALTY turns behind
-        the other groups. Messages that need something *busy* are passed over and keep their place.
+        whose lease expired, goes behind the new ones of its group and RETRY_PENALTY turns behind
+        the other groups. Messages that need something *busy* are skipped and keep their place.
 
-        Each delivery is counted when it is handed out, so that a worker that dies is counted too.
-        A paused queue hands out nothing.
+        A delivery counts when it is made, so that one to a worker that dies counts, too. A paused
+        queue delivers nothing.
         """
         ...
 
@@ -268,11 +268,11 @@ class MessageQueue(Protocol):
         ...
 
     async def position(self, key: str) -> int | None:
-        """Return the place in line of the message with this *key*: 1 is next.
+        """Return the position of the message with this *key*: 1 is next.
 
         0 means that a worker holds it, None that there is no such message. A message that waits
         for its delay counts behind all that are ready before it will be. Beyond MAX_POSITION it is
-        not counted further: MAX_POSITION + 1 stands for any place behind it.
+        not counted further: MAX_POSITION + 1 stands for any later position.
         """
         ...
 
@@ -283,13 +283,13 @@ class MessageQueue(Protocol):
     async def stats(self) -> QueueStats: ...
 
     async def pause(self, duration: timedelta) -> None:
-        """Hand out nothing for *duration*; there is no pause without an end."""
+        """Deliver nothing for *duration*; every pause ends."""
         ...
 
     async def resume(self) -> None: ...
 
     async def dead_letters(self, *, after: int = 0, limit: int = 100) -> list[DeadLetter]:
-        """Return a page of dead letters by message id, beginning behind *after*."""
+        """Return a page of dead letters by message id, starting after *after*."""
         ...
 
 
@@ -304,19 +304,19 @@ class Engine(Protocol):
         """Apply all operations or none; return the new revision, or None if none was applied.
 
         None means: an expectation did not hold, or a delivery or dead letter is no longer
-        there. The caller hears only when what it asked for would survive a power cut.
+        there. It returns only after the commit would survive a power cut.
         """
         ...
 
     def changes(self, *, after: int) -> AsyncIterator[Change]:
-        """Yield what was committed after that revision, in commit order, and go on for ever."""
+        """Yield what was committed after that revision, in commit order, and keep following."""
         ...
 
     async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
         """Return what was committed after that revision, as much as fits, without waiting.
 
-        It tells how far it reaches: commits that changed no record leave no trace in a feed, so
-        only this says that nothing is missing. With the *checkpoint* of the page that ended at
+        The page says how far it reaches: commits that changed no record leave no trace in a
+        feed, so only this shows that nothing is missing. With the *checkpoint* of the page that ended at
         *after*, it raises HistoryChanged if the database no longer has those commits, because
         it was restored or replaced by a copy.
         """

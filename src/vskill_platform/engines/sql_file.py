@@ -1,4 +1,4 @@
-"""SQL lives in .sql files: each query under a line `-- name: …`."""
+"""Load SQL from .sql files: each query follows a line `-- name: …`."""
 
 import re
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""Timestamps as whole microseconds since 1970, which every database orders alike."""
+"""Timestamps as whole microseconds since 1970, which every database sorts the same way."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -18,7 +18,7 @@ def to_optional_micros(moment: datetime | None) -> int | None:
 
 
 def micros_after(now: int, span: timedelta) -> int:
-    """Return the moment *span* after *now*: not before it, and not beyond the calendar."""
+    """Return the time *span* after *now*, never before it or beyond the calendar."""
     return min(max(now, now + span // _MICROSECOND), _LAST)
 
 

@@ -1,4 +1,4 @@
-"""Waiting for an event without polling."""
+"""Wait for an event without polling."""
 
 import asyncio
 

@@ -1,10 +1,9 @@
-"""Copying a database while it is in use, and putting a copy in its place.
+"""Back up a database while it is in use, and restore a backup.
 
 SQLite's backup API copies all pages in one step, within one read transaction: the copy is the
-database as of one commit, writers go on meanwhile, and no write makes it start over, as happens to
-copies in many steps such as `.backup` of the `sqlite3` program. `VACUUM INTO` would do as well, but
-it rebuilds every tree; the log cannot be reset while somebody reads, so the quicker way keeps it
-smaller.
+database as of one commit, writers continue, and no write makes it start over, as happens to copies
+in many steps such as `.backup` of the `sqlite3` program. `VACUUM INTO` would work, too, but it
+rebuilds every tree; the log cannot be reset during a read, so the faster way keeps it smaller.
 """
 
 import fcntl
@@ -33,7 +32,7 @@ from vskill_platform.engines.sqlite.connection import (
 from vskill_platform.engines.sqlite.file_watch import check_log
 from vskill_platform.errors import ConfigError, EngineError
 
-#: SQLite's own files beside the main one.
+#: SQLite's own files next to the main one.
 _BESIDE = ("-wal", "-shm", "-journal")
 #: The bytes that every connection to a database locks (https://www.sqlite.org/lockingv3.html).
 _SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510
@@ -44,7 +43,7 @@ _IN_USE = (
 
 
 def back_up(database: Path, target: Path, *, replace: bool) -> Contents:
-    """Copy the database to *target*, verify the copy, and only then give it its name."""
+    """Copy the database to *target*; the copy gets its name only after it is verified."""
     _refuse_own_files(database, target)
     if target.exists() and not target.is_file():
         raise ConfigError(f"{target}: this is not a regular file; name one")
@@ -62,7 +61,7 @@ def back_up(database: Path, target: Path, *, replace: bool) -> Contents:
 
 
 def inspect_backup(source: Path) -> Contents:
-    """Verify a backup without changing it; return what it holds."""
+    """Verify a backup without changing it; return its counts."""
     if not source.is_file():
         raise ConfigError(f"{source}: there is no such file")
     with errors_translated(source), closing(_open_to_read(source)) as connection:
@@ -74,14 +73,13 @@ def inspect_backup(source: Path) -> Contents:
 
 
 def restore(database: Path, source: Path) -> Path | None:
-    """Put a copy of *source* in the place of the database; return where the old one is kept.
+    """Replace the database by a copy of *source*; return where the old one is kept.
 
-    Whenever it is interrupted, either the old database is there, with all its commits, or the
-    new one.
+    If it is interrupted, either the old database is there, with all its commits, or the new one.
     """
     _refuse_own_files(database, source)
     with _used_by_nobody_else(database):
-        pass  # say so before there is a long copy to make
+        pass  # fail before making a long copy
     contents = inspect_backup(source)
     with _part_beside(database) as part, errors_translated(part):
         with closing(_open_to_read(source)) as connection:
@@ -102,7 +100,7 @@ def _copy(source: apsw.Connection, part: Path) -> Contents:
         contents = _read_contents(source)
         with target.backup("main", source, "main") as copying:
             copying.step(-1)
-        # One file, which can be read from a read-only place too.
+        # One file, which can be read from a read-only folder, too.
         target.execute("PRAGMA journal_mode = DELETE")
     return contents
 
@@ -155,13 +153,13 @@ def _is_same_file(one: Path, other: Path) -> bool:
         return True
     try:
         return one.samefile(other)
-    except OSError:  # one of them is not there
+    except OSError:  # one of them does not exist
         return False
 
 
 @contextmanager
 def _part_beside(target: Path) -> Iterator[Path]:
-    """Yield an empty file for the owner's eyes alone, which is gone afterwards unless renamed."""
+    """Yield an empty file that only its owner can read; it is removed unless renamed."""
     _sweep(target)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     with _os_errors(target):
@@ -174,7 +172,7 @@ def _part_beside(target: Path) -> Iterator[Path]:
 
 
 def _sweep(target: Path) -> None:
-    """Remove what a killed process has left here."""
+    """Remove files that a killed process left here."""
     for left in target.parent.glob(f".{glob.escape(target.name)}.*.part*"):
         pid = left.name.removeprefix(f".{target.name}.").partition(".")[0]
         if pid.isascii() and pid.isdigit() and not _is_alive(int(pid)):
@@ -182,13 +180,13 @@ def _sweep(target: Path) -> None:
 
 
 def _is_alive(pid: int) -> bool:
-    if pid == os.getpid():  # another process had this number before us
+    if pid == os.getpid():  # another process had this pid before us
         return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it is somebody else's
+    except OSError:  # it belongs to another process
         return True
     return True
 
@@ -199,7 +197,7 @@ def _put_in_place(part: Path, target: Path, *, replace: bool) -> None:
         part.replace(target)
     else:
         try:
-            os.link(part, target)  # unlike a rename, it replaces nothing that has come meanwhile
+            os.link(part, target)  # unlike a rename, it never replaces a file created meanwhile
         except FileExistsError:
             raise
         except OSError:  # this file system has no links
@@ -208,7 +206,7 @@ def _put_in_place(part: Path, target: Path, *, replace: bool) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Make what was written to a file or folder, on which no connection is open, durable."""
+    """Make a file or folder without open connections durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -218,7 +216,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def _used_by_nobody_else(database: Path) -> Iterator[None]:
-    """Hold the lock that no other connection to the database can share; its log is applied."""
+    """Hold the exclusive lock of the database; its log is applied."""
     if not database.exists():
         yield
         return
@@ -236,7 +234,7 @@ def _lock_by_sqlite(database: Path) -> apsw.Connection:
     with errors_translated(database):
         connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        # Copies the log into the file and removes it, which only the last connection can.
+        # Copies the log into the file and removes it, which only the last connection can do.
         mode = connection.execute("PRAGMA journal_mode = DELETE").get
         connection.execute("BEGIN EXCLUSIVE")
     except (apsw.BusyError, apsw.LockedError) as error:
@@ -256,7 +254,7 @@ def _lock_by_sqlite(database: Path) -> apsw.Connection:
 
 @contextmanager
 def _locked_bytes(database: Path) -> Iterator[None]:
-    """Hold SQLite's lock of a file that SQLite cannot read; no connection of ours is open on it."""
+    """Hold SQLite's lock on a file that SQLite cannot read and that we have not opened."""
     descriptor = os.open(database, os.O_RDWR | os.O_CLOEXEC)
     try:
         try:
@@ -269,7 +267,7 @@ def _locked_bytes(database: Path) -> Iterator[None]:
 
 
 def _take_over_owner(database: Path, part: Path) -> None:
-    """Let whoever could read the old database read the new one, if root restores it for them."""
+    """Keep the owner of the old database, in case root restores it for another user."""
     with suppress(FileNotFoundError):
         old = database.stat()
         part.chmod(old.st_mode & 0o777)
@@ -278,7 +276,7 @@ def _take_over_owner(database: Path, part: Path) -> None:
 
 
 def _keep_aside(database: Path) -> Path | None:
-    """Give the old database another name, with its log if that could not be applied."""
+    """Rename the old database, with its log if that could not be applied."""
     now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     aside = database.with_name(f"{database.stem}.replaced-{now}{database.suffix}")
     for ending in ("", "-wal"):

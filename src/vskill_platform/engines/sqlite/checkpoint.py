@@ -1,7 +1,7 @@
-"""Keeping the write-ahead log of a database file small, without making anybody wait.
+"""Keep the write-ahead log of a database file small, without blocking anybody.
 
 SQLite reuses the log from its beginning once everything in it is in the database file and nobody
-reads it, but never shrinks it by itself: after a long reader it would stay as large as it was.
+reads it, but never shrinks it by itself: after a long read it would stay large.
 """
 
 import asyncio
@@ -19,14 +19,14 @@ log = get_logger(__name__)
 
 #: A smaller log may stay: the next commits fill it again.
 KEEP_BYTES = 4 * 1024 * 1024
-#: A larger log is emptied though others write: under constant load nobody is ever quiet.
+#: A larger log is truncated even while others write: under constant load it is never idle.
 HURRY_BYTES = 64 * 1024 * 1024
-#: To empty the log takes a moment without writers and readers; so long we wait for those of a busy
-#: database, and commits wait with us.
+#: Truncating the log needs a moment without writers and readers; in a busy database we wait for
+#: them up to this long, and commits wait with us.
 _HURRY_MS = 50
-#: Nobody has written for so long: it is quiet.
+#: The database is idle after this long without a write.
 QUIET_SECONDS = 1.0
-#: What could not be done, because somebody reads, is tried again after so many looks.
+#: If a reader prevented it, it is tried again after this many checks.
 _LOOKS_AFTER_FAILURE = 5
 
 
@@ -36,7 +36,7 @@ class _Seen(NamedTuple):
 
 
 class LogTrimmer:
-    """Looks at the log of one file from time to time, until it is closed."""
+    """Checks the log of one file periodically, until it is closed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -63,7 +63,7 @@ class LogTrimmer:
 
 
 def _look(path: Path) -> _Seen | None:
-    """Look at the log without opening it: to close it again would drop SQLite's locks."""
+    """Check the log without opening it: closing it again would drop SQLite's locks."""
     try:
         found = log_of(path).stat()
     except OSError:
@@ -72,17 +72,17 @@ def _look(path: Path) -> _Seen | None:
 
 
 def empty_large_log(path: Path) -> None:
-    """Empty the log of a file that nobody writes at the moment, if it is worth it."""
+    """Truncate the log of an idle file, if it is large enough."""
     found = _look(path)
     if found and found.size > KEEP_BYTES:
         empty_log(path, wait_ms=0)
 
 
 def empty_log(path: Path, *, wait_ms: int) -> bool:
-    """Copy the log into the file and cut it off; False if somebody still needs it."""
+    """Copy the log into the file and truncate it; False if it is still in use."""
     try:
         with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
-            # The long part first: it waits for nobody, and nobody waits for it.
+            # The long part first: it blocks nobody.
             _, frames, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").get
             if copied < frames:
                 return False

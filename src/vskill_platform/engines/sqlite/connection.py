@@ -1,4 +1,4 @@
-"""One SQLite file: opening it, its pragmas, its schema, and its errors in our words."""
+"""One SQLite file: opening, pragmas, schema, and translation of its errors."""
 
 import ctypes
 import os
@@ -26,15 +26,15 @@ MIGRATIONS = load_migrations("vskill_platform.engines.sqlite", "schema")
 APPLICATION_ID = 0x76736B6C  # "vskl"
 #: How long a statement waits for another process to finish writing.
 BUSY_TIMEOUT_MS = 10_000
-#: Twice of what the log grows to between two checkpoints.
+#: Twice the size that the log reaches between two checkpoints.
 LOG_BYTES = 32 * 1024 * 1024
 
-#: After how many steps of its virtual machine SQLite asks whether to go on.
+#: After how many steps of its virtual machine SQLite calls the progress handler.
 _STEPS = 500
 _CREATING = Lock()
-#: What SQLite says where a file, its folder or its disk cannot be written.
+#: SQLite's errors if a file, its folder or its disk cannot be written.
 UNWRITABLE = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError)
-#: What SQLite says of a file that only a backup can replace.
+#: SQLite's errors for a file that only a backup can replace.
 DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 _WHAT_TO_DO: dict[type[apsw.Error], str] = {
     apsw.NotADBError: "the file is damaged or not a database; restore it from a backup",
@@ -61,15 +61,15 @@ def errors_translated(path: Path) -> Iterator[None]:
 
 
 def create_file(path: Path) -> None:
-    """Create an empty database file that only its owner can read; leave an existing one alone.
+    """Create an empty database file that only its owner can read; keep an existing one.
 
-    SQLite's other files take over its permissions. A file that exists is never opened here:
-    closing any descriptor of a file drops every POSIX lock that this process holds on it. SQLite
-    would not notice, and another process would delete the write-ahead log below us.
+    SQLite's other files inherit its permissions. An existing file is never opened here: closing any
+    descriptor of a file drops every POSIX lock that this process holds on it. SQLite would not
+    notice, and another process would delete the write-ahead log we use.
     """
     # Of two threads the second waits until the first has closed its descriptor, and then opens.
-    with _CREATING, suppress(OSError):  # SQLite says in a moment what is wrong with the path
-        real = path.resolve()  # of a link that leads nowhere yet, the file behind it
+    with _CREATING, suppress(OSError):  # SQLite reports in a moment what is wrong with the path
+        real = path.resolve()  # for a dangling link, the file it points to
         os.close(os.open(real, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
@@ -77,7 +77,7 @@ def open_connection(path: Path, *, read_only: bool = False) -> apsw.Connection:
     """Open the database of the registry."""
     connection = connect(
         path,
-        # A commit that was acknowledged must survive a power cut: FULL syncs the log every time.
+        # An acknowledged commit must survive a power cut: FULL syncs the log every time.
         synchronous="FULL",
         cache_kib=32_000,
         log_bytes=LOG_BYTES,
@@ -96,7 +96,7 @@ def connect(
     log_bytes: int,
     read_only: bool = False,
 ) -> apsw.Connection:
-    """Open a file of ours, or create it; a log that a long read made grow is cut to *log_bytes*."""
+    """Open or create a file of ours; a log grown by a long read is cut to *log_bytes*."""
     if read_only:
         connection = _connect_read_only(path)
     else:
@@ -114,7 +114,7 @@ def connect(
 
 
 def _connect_read_only(path: Path) -> apsw.Connection:
-    """Open a file that cannot be written, with what is in its log."""
+    """Open a file that cannot be written, including its log."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX
     connection = apsw.Connection(str(path), flags=flags)
     try:
@@ -124,7 +124,7 @@ def _connect_read_only(path: Path) -> apsw.Connection:
         log_file = Path(f"{path.resolve()}-wal")
         if log_file.exists() and log_file.stat().st_size:
             raise
-        # SQLite cannot make its other files here. Without a log, the file alone is everything.
+        # SQLite cannot create its other files here. Without a log, the file alone is complete.
         uri = f"file:{quote(str(path.absolute()))}?immutable=1"
         connection = apsw.Connection(uri, flags=flags | apsw.SQLITE_OPEN_URI)
     return connection
@@ -132,7 +132,7 @@ def _connect_read_only(path: Path) -> apsw.Connection:
 
 @contextmanager
 def snapshot(connection: apsw.Connection) -> Iterator[None]:
-    """See the database as it is now for more than one query."""
+    """Read from one snapshot of the database in several queries."""
     connection.execute("BEGIN")
     try:
         yield
@@ -143,7 +143,7 @@ def snapshot(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def write_transaction(connection: apsw.Connection) -> Iterator[None]:
-    """Write alone; what fails leaves nothing behind."""
+    """Run an exclusive write transaction; a failure rolls it back."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -154,13 +154,13 @@ def write_transaction(connection: apsw.Connection) -> Iterator[None]:
 
 
 def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> None:
-    """Bring the schema forward to the newest version; refuse one that is newer than that."""
+    """Migrate the schema to the newest version; refuse a newer one."""
     newest = len(migrations)
-    # What we refuse we have not touched, and what is current we need not write: the disk may be
-    # full, and a new file has to be written in any case.
+    # A refused database is not touched, and a current one need not be written: the disk may be
+    # full. A new file has to be written in any case.
     is_current = newest and check_version(connection, path, newest) == newest
-    # A backup has no log. Without one, readers and writers wait for each other, and a process
-    # that does nothing at the moment holds no lock that would stop a restore.
+    # A backup has no log. Without one, readers and writers block each other, and an idle process
+    # holds no lock that would stop a restore.
     if connection.pragma("journal_mode") != "wal":
         _switch_to_wal(connection)
     if is_current:
@@ -174,7 +174,7 @@ def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> N
 
 
 def check_current(connection: apsw.Connection, path: Path) -> None:
-    """Refuse a schema that only a command which may write can bring forward."""
+    """Refuse a schema that needs a migration, which only commands that write can do."""
     if (version := check_version(connection, path)) < len(MIGRATIONS):
         raise ConfigError(
             f"{path}: the database has schema version {version}, this release needs "
@@ -198,9 +198,9 @@ def check_version(connection: apsw.Connection, path: Path, newest: int = len(MIG
 
 
 def check_pages(path: Path, *, within: timedelta) -> None:
-    """Refuse a database with damaged pages; look for no longer than that, and log if it was less.
+    """Refuse a database with damaged pages; log if the check was cut short by its time limit.
 
-    On a connection of its own, so that no cache keeps what is read for this once.
+    It uses its own connection, so that no cache keeps pages that are read once.
     """
     give_up_at = monotonic() + within.total_seconds()
     with closing(open_connection(path)) as connection:
@@ -220,7 +220,7 @@ def check_pages(path: Path, *, within: timedelta) -> None:
 
 
 def check_in_place(connection: apsw.Connection, path: Path) -> None:
-    """Refuse to go on with a file that was replaced while we waited to open it."""
+    """Refuse a file that was replaced while we waited to open it."""
     has_moved = ctypes.c_int()
     connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(has_moved))
     if has_moved.value:
@@ -228,7 +228,7 @@ def check_in_place(connection: apsw.Connection, path: Path) -> None:
 
 
 def _switch_to_wal(connection: apsw.Connection) -> None:
-    """Two that open a new file at once meet here, where SQLite does not wait by itself."""
+    """Switch to WAL; two processes that open a new file meet here, where SQLite does not wait."""
     give_up_at = monotonic() + BUSY_TIMEOUT_MS / 1000
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The engine that needs nothing but a file."""
+"""The SQLite engine, which needs nothing but a file."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -46,17 +46,17 @@ from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.engines.wakeup import Wakeup
 from vskill_platform.errors import EngineError
 
-#: How often we look whether another process has written. Ours we hear of at once.
+#: How often we check for writes of other processes. Our own are noticed at once.
 LOOK_EVERY_SECONDS = 0.02
-#: Every so many of these looks also checks that the files are in place. Each commit checks it too.
+#: Every so many checks also verify that the files are in place. Each commit verifies it, too.
 LOOKS_PER_FILE_CHECK = 5
-#: How many expired records, or traces of deletions, go in one transaction.
+#: How many expired records, or traces of deletions, one transaction removes.
 PRUNE_AT_ONCE = 500
 #: A reader further behind than this cannot prove what it has read, and reads everything again.
 COMMIT_MARKS_KEPT = 100_000
-#: For so long a failed commit means that this database cannot be written.
+#: How long a failed commit means that this database cannot be written.
 FAILURE_COUNTS_FOR = timedelta(seconds=10)
-#: After one of these there may be a message for whoever waits.
+#: After one of these there may be a message for a waiting worker.
 _MAKES_READY = frozenset({Send, Retry, Release, Revive})
 
 
@@ -70,11 +70,11 @@ class SqliteEngine:
         migrates: bool = True,
         read_only: bool = False,
     ) -> None:
-        """Open the file; *check_for* is how long to look for damage first.
+        """Open the file; *check_for* limits the integrity check.
 
         Without *migrates* the schema must be current; with *read_only* the file is never written.
         """
-        # A link that is set to another file later is noticed by the name it was opened by.
+        # A link that is changed to another file later is noticed by the name it was opened by.
         named, path = path, path.resolve()
         check_log(path)
         connection = open_connection(path, read_only=read_only)
@@ -94,7 +94,7 @@ class SqliteEngine:
         self._writer = SqliteWriter(connection, clock, self._watch)
         self._readers = SqliteReaders(path, clock, self._watch, read_only=read_only)
         self._wakeup = Wakeup()
-        # A bell of its own: a record that is written must not wake everyone who waits for work.
+        # A separate wakeup: a written record must not wake every worker that waits for messages.
         self._queue_doorbell = Wakeup()
         self.kv = SqliteKeyValueStore(self._readers, clock)
         self.queue = SqliteMessageQueue(self._writer, self._readers, self._queue_doorbell, clock)
@@ -174,7 +174,7 @@ class SqliteEngine:
         await self._readers.close()
 
     async def _watch_other_processes(self) -> None:
-        # It looks from the event loop, which must not block.
+        # It runs on the event loop, which must not block.
         self._lookout.set_busy_timeout(0)
         seen = (_data_version(self._lookout), self._watch.problem)
         for look in count():
@@ -182,8 +182,8 @@ class SqliteEngine:
             if look % LOOKS_PER_FILE_CHECK == 0:
                 self._watch.look()
             if not (self._wakeup.is_awaited or self._queue_doorbell.is_awaited):
-                continue  # a busy worker need not know; a change is still new at the next look
-            # When the files are not ours any more, whoever waits looks itself and hears it.
+                continue  # a busy worker need not know; the change is still found by the next check
+            # If the files are no longer ours, waiting callers check themselves and get the error.
             version = (_data_version(self._lookout), self._watch.problem)
             if version != seen:
                 seen = version
@@ -192,9 +192,9 @@ class SqliteEngine:
 
 
 def _data_version(connection: apsw.Connection) -> object:
-    """Return what another process changes by writing; when we cannot tell, something new.
+    """Return a value that changes with writes of other processes; a new one if unknown.
 
-    So whoever waits is woken, looks itself, and hears what is wrong.
+    So waiting callers wake up, check themselves, and get the error.
     """
     try:
         return connection.pragma("data_version")

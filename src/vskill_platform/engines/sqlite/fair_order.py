@@ -1,11 +1,12 @@
-"""The order of the queue: start-time fair queueing between groups, one index, no scan.
+"""Order of the queue: start-time fair queueing between groups, with one index and no scan.
 
 Every message gets a rank when it becomes ready: one more than the last of its lane, and more than
-the virtual time, which is the highest rank handed out so far. Messages leave by rank. So a group
-with 20,000 waiting and a group with one take turns, and a receive costs the same with both.
+the virtual time, which is the highest rank delivered so far. Messages leave by rank. So a group
+with 20,000 waiting messages and a group with one take turns, and a receive costs the same with
+both.
 
 Each group has a second lane for retries. It starts RETRY_PENALTY ranks later, so retries stay
-behind new work; since the virtual time goes on, they are not put off for ever.
+behind new work; since the virtual time advances, they are not delayed forever.
 """
 
 import json
@@ -22,7 +23,7 @@ from vskill_platform.engines.ports import (
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.timestamps import micros_after
 
-#: How many ended delays and leases one transaction puts in line; the next one continues.
+#: How many expired delays and leases one transaction queues; the next one continues.
 MAX_DUE = 500
 
 
@@ -40,7 +41,7 @@ def send(at: Transaction, message: Send) -> None:
 
 
 def hand_out(at: Transaction, limit: int, *, lease_end: int, busy: Busy) -> list[Delivery]:
-    """Lease the first messages in line that need nothing busy."""
+    """Lease the first waiting messages that need nothing busy."""
     _put_due_in_line(at)
     if busy != NOTHING_BUSY:
         received = at.run(
@@ -58,7 +59,7 @@ def hand_out(at: Transaction, limit: int, *, lease_end: int, busy: Busy) -> list
 
 
 def _put_due_in_line(at: Transaction) -> None:
-    """Give a rank to the messages whose delay or lease has ended."""
+    """Give a rank to the messages whose delay or lease has expired."""
     due: list[Any] = at.run("due_messages", now=at.now, limit=MAX_DUE).fetchall()
     for id_, group, is_retry in due:
         rank = _next_rank(at, group, is_retry=is_retry)

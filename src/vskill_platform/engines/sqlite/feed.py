@@ -45,7 +45,7 @@ async def read_changes(readers: SqliteReaders, after: int, checkpoint: str) -> C
 def _read_page(
     connection: apsw.Connection, *, after: int, checkpoint: str
 ) -> tuple[list[Any], int, bool, str]:
-    """Return changed keys of whole commits only: a commit cut in two could be half forgotten."""
+    """Return the changed keys of whole commits only, so that no commit is half read."""
     with snapshot(connection):
         state: list[Any] = connection.execute(SQL["read_state"]).fetchall()
         ((revision, _, trimmed_through, _, _),) = state

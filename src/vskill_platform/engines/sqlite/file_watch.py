@@ -1,6 +1,6 @@
-"""Noticing that the database file or its write-ahead log is no longer the one we have open.
+"""Detect that the open database file or its write-ahead log was deleted or replaced.
 
-A deleted or replaced file stays open: SQLite goes on writing to it, and all of that is gone when
+A deleted or replaced file stays open: SQLite continues to write to it, and all of that is lost when
 the process ends.
 """
 
@@ -19,8 +19,8 @@ log = get_logger(__name__)
 
 #: How long a process that closes the database may take between removing its two files.
 _CLOSING_SECONDS = 1.0
-#: Where the shared memory file says how many frames the log has, and how many of those have been
-#: copied to the database (https://www.sqlite.org/walformat.html, "The WAL-Index File Format").
+#: Offsets in the shared memory file of the number of frames in the log, and of those copied to the
+#: database (https://www.sqlite.org/walformat.html, "The WAL-Index File Format").
 _FRAMES_AT, _COPIED_AT, _HEADER_BYTES = 16, 96, 136
 #: `1: POSIX ADVISORY READ 4711 08:01:1234 1073741826 1073742335`, and where SQLite's locks begin.
 _LOCKS, _FIELDS = Path("/proc/locks"), 8
@@ -28,20 +28,20 @@ _HOLDER, _FILE, _FIRST, _LOCKED_FROM = 4, 5, 6, 0x40000000
 
 
 class FileWatch:
-    """Made right after opening; then it compares what is at the path with what was there."""
+    """Created right after opening; compares the files at the path with those that were there."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         found = {file: _identity(file) for file in (path, log_of(path), _index_of(path))}
-        # Some file systems cannot have a log, nor the index of one.
+        # Some file systems support no log, or no index of one.
         self._known = {file: known for file, known in found.items() if known}
         #: Why nothing may be read or written at the moment; empty if all is well.
         self.problem = ""
-        #: What SQLite said of a damaged page; it stays so until the database is opened again.
+        #: SQLite's error about a damaged page; kept until the database is opened again.
         self.damage = ""
 
     def report(self, error: apsw.Error) -> EngineError:
-        """Return an error of SQLite in our words, and remember if it means damage."""
+        """Translate an error of SQLite, and remember if it means damage."""
         translated = translate(error, self._path)
         if isinstance(error, DAMAGED) and not self.damage:
             self.damage = str(translated)
@@ -49,7 +49,7 @@ class FileWatch:
         return translated
 
     def look(self) -> None:
-        """Compare; *problem* says what was found."""
+        """Compare the files; *problem* has the result."""
         replaced = [file.name for file, known in self._known.items() if not _is_same(file, known)]
         problem = _say_replaced(self._path, replaced) if replaced else ""
         if problem != self.problem:
@@ -60,12 +60,12 @@ class FileWatch:
                 log.warning("database is back", path=str(self._path))
 
     def check(self) -> None:
-        """Raise an error if the files are not those that we have open."""
+        """Raise an error if the files are not those we have open."""
         self.look()
         self.raise_problem()
 
     def raise_problem(self) -> None:
-        """Raise what the last look found."""
+        """Raise the problem that the last check found."""
         if self.problem:
             raise EngineError(self.problem)
 
@@ -77,19 +77,19 @@ class FileWatch:
 
 
 def log_of(path: Path) -> Path:
-    """Return where the write-ahead log is: beside the file itself, if the path is a link."""
+    """Return the path of the write-ahead log: next to the real file, if the path is a link."""
     return Path(f"{path.resolve()}-wal")
 
 
 def _index_of(path: Path) -> Path:
-    """Return where processes share the index of the log; each would not see the others without."""
+    """Return the path of the log's shared index, without which processes don't see each other."""
     return Path(f"{path.resolve()}-shm")
 
 
 def check_log(path: Path) -> None:
     """Refuse a database whose write-ahead log, or the index of it, was deleted.
 
-    Its last commits are not in the file. SQLite itself would go on without them and say nothing;
+    Its last commits are not in the file. SQLite itself would continue silently without them;
     without the index, two processes would overwrite each other's commits.
     """
     shared = _index_of(path)
@@ -98,7 +98,7 @@ def check_log(path: Path) -> None:
         is_in_use = _is_open_elsewhere(path)
         if not is_in_use and not shared.exists():
             return
-        if monotonic() < give_up_at:  # somebody may be opening or closing it
+        if monotonic() < give_up_at:  # it may be opened or closed right now
             sleep(0.01)
             continue
         frames, copied = _count_frames(shared)
@@ -110,7 +110,7 @@ def check_log(path: Path) -> None:
             )
         return
     while not shared.exists() and _is_open_elsewhere(path):
-        if monotonic() > give_up_at:  # nobody is just opening or closing it
+        if monotonic() > give_up_at:  # it is not being opened or closed right now
             raise EngineError(
                 f"{path}: {shared.name} was deleted while the database was in use. Stop everything "
                 "that runs on this database, then start it again; nothing is lost by that."
@@ -121,12 +121,12 @@ def check_log(path: Path) -> None:
 def _is_open_elsewhere(path: Path) -> bool:
     """Tell whether another process holds one of SQLite's locks on the file.
 
-    Asked from the kernel: to ask through a descriptor of the file would drop our own locks.
+    It asks the kernel: using a descriptor of the file would drop our own locks.
     """
     try:
         found = path.stat()
         lines = [line.split() for line in _LOCKS.read_text(encoding="ascii").splitlines()]
-    except OSError:  # no such file yet, or no such system
+    except OSError:  # no such file yet, or not on Linux
         return False
     file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
     return any(
@@ -138,7 +138,7 @@ def _is_open_elsewhere(path: Path) -> bool:
 
 
 def _count_frames(shared: Path) -> tuple[int, int]:
-    # Opened although SQLite may have it open too: without its log, no lock on it is of any use.
+    # Opened although SQLite may have it open, too: without its log, its locks are useless.
     try:
         with shared.open("rb") as file:
             header = file.read(_HEADER_BYTES)
@@ -162,13 +162,13 @@ def _identity(file: Path) -> tuple[int, int] | None:
 def _is_same(file: Path, known: tuple[int, int]) -> bool:
     try:
         return _identity(file) == known
-    except OSError:  # we cannot look, which does not mean that it is gone
+    except OSError:  # we cannot check, which does not mean that it is gone
         return True
 
 
 def _say_replaced(path: Path, replaced: list[str]) -> str:
     what_to_do = "stop every process on it and restore a backup"
-    if replaced == [_index_of(path).name]:  # SQLite makes it again from the log
+    if replaced == [_index_of(path).name]:  # SQLite creates it again from the log
         what_to_do = "stop every process on it and start again, by which nothing is lost"
     return (
         f"{path}: {' and '.join(replaced)} was deleted or replaced while the database was in use. "

@@ -1,4 +1,4 @@
-"""Records in SQLite: gathered gets, and pages of keys."""
+"""Records in SQLite: batched gets, and pages of keys."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.errors import InvalidInput
 
-#: In SQLite every blob comes behind every text, so this is the end of all keys.
+#: In SQLite every blob sorts after every text, so this is the end of all keys.
 _END_OF_ALL_KEYS = b""
 _BEFORE_ALL_MOMENTS = -(2**63)
 #: `undated <last key>`, then `due` alone, then `due <its due> <last key>`.
@@ -70,7 +70,7 @@ class SqliteKeyValueStore:
         return self._readers.read(partial(_find_marked, query, tuple(words), bindings))
 
     async def _list_due(self, prefix: str, after: str | None, limit: int, due_before: int) -> Page:
-        """Return the undated keys, then the overdue ones; the cursor says in which part we are."""
+        """Return the undated keys, then the overdue ones; the cursor has the part and position."""
         part, position = _split_cursor(after)
         keys: list[str] = []
         if part == "undated":
@@ -101,7 +101,7 @@ class SqliteKeyValueStore:
 def _read_page(
     query: str, bindings: dict[str, Any], limit: int, connection: apsw.Connection
 ) -> Page:
-    # Not fetchall(): ten thousand rows at once are work for the garbage collector.
+    # Not fetchall(): ten thousand rows at once burden the garbage collector.
     keys = [key for (key,) in connection.execute(SQL[query], bindings)]
     return Page(keys[:limit], keys[limit - 1] if len(keys) > limit else None)
 
@@ -122,7 +122,7 @@ def _end(prefix: str) -> str | bytes:
 
 
 def _range(prefix: str, after: str | None, *, newest_first: bool) -> tuple[str, str | bytes]:
-    """Return the first key and the end of what is left of *prefix* behind *after*."""
+    """Return the first key and the end of what is left of *prefix* after *after*."""
     if after is None:
         return prefix, _end(prefix)
     if newest_first:
@@ -156,7 +156,7 @@ def after_key(key: str) -> str:
 
 
 def end_of_prefix(prefix: str) -> str | None:
-    """Return the first key behind all that start with *prefix*; None if there is no end."""
+    """Return the first key after all that start with *prefix*; None if there is no end."""
     stem = prefix.rstrip(_LAST_CODE_POINT)
     if not stem:
         return None

@@ -1,4 +1,4 @@
-"""How each operation of a commit is written."""
+"""Apply the operations of a commit."""
 
 import json
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from vskill_platform.errors import InvalidInput
 #: How many rows one statement writes: more than a submission's last commit has.
 MAX_ROWS = 16
 _ONE_ROW = "(?, ?, ?, ?, ?, ?, ?, ?)"
-#: What is about a record, and so about a key.
+#: Operations on one record, and so on one key.
 _ON_RECORDS = (Put, Delete, Expect)
 OnRecord: TypeAlias = Put | Delete | Expect
 OnQueue: TypeAlias = Send | Acknowledge | Retry | Release | Extend | Bury | Revive | Drop
@@ -65,7 +65,7 @@ def apply_operations(transaction: Transaction, operations: Sequence[Operation]) 
         if not isinstance(operation, _ON_RECORDS):
             _apply_to_queue(transaction, operation)
             continue
-        if operation.key in part:  # it must find what the first one did
+        if operation.key in part:  # it must see the result of the first one
             _apply_to_records(transaction, part, revision)
             part = {}
         part[operation.key] = operation
@@ -74,7 +74,7 @@ def apply_operations(transaction: Transaction, operations: Sequence[Operation]) 
 
 
 def _apply_to_records(at: Transaction, part: dict[str, OnRecord], revision: int) -> None:
-    """Apply what is about one key each, so that all of one kind can be done at once."""
+    """Apply operations on one key each, so that all of one kind are done at once."""
     if not part:
         return
     has_tombstones = _look(at, part)
@@ -92,7 +92,7 @@ def _apply_to_records(at: Transaction, part: dict[str, OnRecord], revision: int)
 
 
 def _look(at: Transaction, part: dict[str, OnRecord]) -> bool:
-    """Compare what is there with what is expected; say whether any of it was deleted once."""
+    """Compare revisions with the expected ones; tell whether any record was deleted before."""
     revisions, has_tombstones = at.one("look", keys=apsw.carray(tuple(part)), now=at.now)
     for each, revision in zip(part.values(), json.loads(revisions), strict=True):
         if each.expected is not None and each.expected != (revision or ABSENT):
@@ -101,7 +101,7 @@ def _look(at: Transaction, part: dict[str, OnRecord]) -> bool:
 
 
 def _put(at: Transaction, puts: Sequence[Put], revision: int) -> None:
-    """Write many rows with one statement: each one more would wait for the interpreter's lock."""
+    """Write many rows with one statement: each statement waits for the interpreter's lock."""
     for start in range(0, len(puts), MAX_ROWS):
         some = puts[start : start + MAX_ROWS]
         at.run_text(
@@ -111,7 +111,7 @@ def _put(at: Transaction, puts: Sequence[Put], revision: int) -> None:
 
 @cache
 def _put_rows(count: int) -> str:
-    """Return the statement that writes so many rows."""
+    """Return the statement that writes this many rows."""
     return SQL["put"].replace(_ONE_ROW, ", ".join([_ONE_ROW] * count))
 
 
@@ -157,7 +157,7 @@ def _apply_to_queue(at: Transaction, operation: OnQueue) -> None:
 
 def _bury(at: Transaction, message_id: int, token: int, reason: str) -> None:
     key, body, attempts, group, resource = at.must("acknowledge", id=message_id, token=token)
-    # An error may name a file whose name is not valid text: it must be buried all the same.
+    # An error may contain a file name that is not valid text; it must be stored all the same.
     reason = reason.encode(errors="backslashreplace").decode()
     at.run("bury", id=message_id, key=key, body=body, attempts=attempts, reason=reason,
            group=group, resource=resource, now=at.now)  # fmt: skip

@@ -27,7 +27,7 @@ from vskill_platform.engines.wakeup import Wakeup
 from vskill_platform.errors import InvalidInput
 
 _SECOND = 1_000_000
-#: Delays and leases that ended since the last send or receive. More of them count as delayed.
+#: Delays and leases that expired since the last send or receive. More count as delayed.
 MAX_COUNTED_DUE = 10_000
 
 
@@ -152,7 +152,7 @@ def _pause(transaction: Transaction, since: int, until: int) -> None:
 def _lease(
     transaction: Transaction, limit: int, lease: timedelta, busy: Busy
 ) -> tuple[list[Delivery], int | None]:
-    """Hand out ready messages; when there are none, tell when there will be."""
+    """Lease ready messages; if there are none, return when there will be."""
     now = transaction.now
     if transaction.is_paused:
         return [], transaction.paused_until

@@ -1,7 +1,7 @@
-"""A few read connections: what waits at the same moment is read in one go.
+"""Read connections; concurrent reads are batched.
 
-All gets become one query. A listing, like all else, is a query of its own, but it comes along: the
-way to a thread and back costs more than most of them.
+All gets become one query. Each listing is its own query but joins the batch: the way to a thread
+and back costs more than most queries.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 Read = Callable[[apsw.Connection], Any]
 #: More would only wait for each other on the interpreter lock.
 READERS = 3
-#: How many gets one query answers at the most.
+#: The maximum of gets that one query answers.
 MAX_GETS = 1024
 
 
@@ -45,7 +45,7 @@ class SqliteReaders:
         )
 
     def get(self, key: str) -> asyncio.Future[Entry | None]:
-        # The batcher's own future, with no coroutine around it: there are very many of them.
+        # The batcher's own future, without a coroutine around it: there are very many.
         try:
             check_key(key)
         except InvalidInput as error:
@@ -80,7 +80,7 @@ class SqliteReaders:
     def _read_group(
         self, group: Sequence[str | Read], now: int, connection: apsw.Connection
     ) -> list[Any]:
-        """Return what each asked for, or the error that is its answer."""
+        """Return each caller's rows, or its error."""
         self._watch.raise_problem()
         keys = tuple([wanted for wanted in group if isinstance(wanted, str)])
         entries = self._try(partial(_get_many, keys, now), connection) if keys else []

@@ -1,7 +1,7 @@
-"""Threads that own a connection each: work goes in, and its outcome comes back to the event loop.
+"""Threads that own a connection each; results come back to the event loop.
 
-An executor of the standard library would do, but its way there and back, with a lock and a second
-future for each piece of work, costs more than most of our queries.
+An executor of the standard library would do, but its overhead, a lock and a second future per call,
+costs more than most of our queries.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ class ConnectionThreads:
         self._loop = asyncio.get_running_loop()
         self._todo: SimpleQueue[_Piece[Any] | None] = SimpleQueue()
         self._connections = connections
-        #: What comes after the last piece of work would wait for ever.
+        #: Work submitted after the last piece would wait forever.
         self._door = Lock()
         self._is_closed = False
-        # Daemons: who ends without closing the engine is not kept from it.
+        # Daemon threads: they don't keep a process alive that has not closed the engine.
         self._threads = [
             Thread(target=self._work, args=(connection,), name=f"{name}_{number}", daemon=True)
             for number, connection in enumerate(connections)
@@ -47,7 +47,7 @@ class ConnectionThreads:
         return answer
 
     def close(self, *, before_closing: Work[None] | None = None) -> None:
-        """Finish what was begun, then close the connections."""
+        """Finish what was started, then close the connections."""
         with self._door:
             self._is_closed = True
             for _ in self._threads:
@@ -63,11 +63,11 @@ class ConnectionThreads:
         while piece := self._todo.get():
             with piece:
                 piece.result = piece.work(connection)
-            del piece  # else what it has read stays until there is something else to do
+            del piece  # otherwise its result stays in memory until the next piece of work
 
 
 class _Piece(Generic[Result]):
-    """One piece of work; whatever becomes of it, who waits for it is told."""
+    """One piece of work; its caller always gets an outcome."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class _Piece(Generic[Result]):
         return True
 
     def _tell(self, error: BaseException | None) -> None:
-        if self._answer.done():  # who waited was cancelled
+        if self._answer.done():  # the caller was cancelled
             return
         if error is None:
             self._answer.set_result(self.result)  # type: ignore[arg-type]  # set by the work

@@ -1,4 +1,4 @@
-"""One write transaction: the revision it hands out, the moment it happens, and a mended clock."""
+"""One write transaction: its revision, its timestamp, and a corrected clock."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,12 +7,12 @@ import apsw
 
 from vskill_platform.engines.sqlite.connection import SQL
 
-#: A clock that falls back by more than this has jumped; less is the jitter of time keeping.
+#: A clock that goes back by more than this has jumped; less is jitter.
 CLOCK_TOLERANCE_MICROS = 5_000_000
 
 
 class Refused(Exception):
-    """An expectation did not hold; what this caller wrote is rolled back."""
+    """An expectation did not hold; this caller's writes are rolled back."""
 
 
 class Transaction:
@@ -34,7 +34,7 @@ class Transaction:
         return self._connection.execute(SQL[query], bindings)
 
     def run_text(self, statement: str, bindings: Sequence[Any]) -> None:
-        """Run a statement that was made for what is bound, and returns nothing."""
+        """Run a generated statement that returns nothing."""
         self._connection.execute(statement, bindings)
 
     def one(self, query: str, **bindings: Any) -> Any:
@@ -43,7 +43,7 @@ class Transaction:
         return row
 
     def must(self, query: str, **bindings: Any) -> Any:
-        """Return the first row; when there is none, this commit is not applied."""
+        """Return the first row; if there is none, this commit is not applied."""
         rows = self.run(query, **bindings).fetchall()
         if not rows:
             raise Refused
@@ -59,9 +59,9 @@ class Transaction:
             self.run("add_commit_mark", revision=self.revision)
 
     def _mend_clock(self) -> None:
-        """Make nothing wait for a moment that was computed from a clock that ran ahead.
+        """Make nothing wait for a time that was computed from a clock that ran ahead.
 
-        Leases and delays that were set in what is now the future end; fencing keeps that safe.
+        Leases and delays that end in what is now the future are ended; fencing keeps that safe.
         """
         self.run("heal_messages", now=self.now)
         self.run("heal_due", now=self.now)

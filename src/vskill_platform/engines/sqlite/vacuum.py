@@ -1,4 +1,4 @@
-"""Giving the space of deleted records back to the disk."""
+"""Return the space of deleted records to the disk."""
 
 import shutil
 from contextlib import closing
@@ -12,17 +12,17 @@ from vskill_platform.engines.sqlite.connection import BUSY_TIMEOUT_MS
 from vskill_platform.engines.sqlite.file_watch import log_of
 from vskill_platform.errors import ConfigError
 
-#: How long the end waits for readers of the old pages; others go on meanwhile.
+#: How long the end waits for readers of the old pages; others continue meanwhile.
 _WAIT_MS = 1000
 
 
 def vacuum(path: Path) -> Compacted:
-    """Rewrite the database, through its log, without the pages that nobody uses."""
+    """Rewrite the database, through its log, without unused pages."""
     before = _size(path)
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         _check_space(connection, path)
-        # A copy of the whole database: on the disk of the database, where there is room for it.
+        # A copy of the whole database: on the disk of the database, where there is space for it.
         connection.execute("PRAGMA temp_store = FILE")
         folder = str(path.resolve().parent).replace("'", "''")
         connection.execute(f"PRAGMA temp_store_directory = '{folder}'")
@@ -43,6 +43,6 @@ def _check_space(connection: apsw.Connection, path: Path) -> None:
 
 
 def _size(path: Path) -> int:
-    """Return what the database and its log take."""
+    """Return the size of the database and its log."""
     log = log_of(path)
     return path.stat().st_size + (log.stat().st_size if log.exists() else 0)

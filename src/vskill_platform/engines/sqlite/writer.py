@@ -1,4 +1,4 @@
-"""The one writer: commits that wait at the same moment share a transaction and an fsync."""
+"""The single writer: concurrent commits share a transaction and an fsync."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -20,11 +20,11 @@ from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.errors import EngineError, InvalidInput
 
 Result = TypeVar("Result")
-#: Bounds how long one caller can wait for the others in its group.
+#: Limits how long one caller can wait for the others in its group.
 MAX_GROUP = 512
-#: What Python and the driver raise for a value that no column can hold.
+#: Errors of Python and the driver for a value that no column can store.
 _UNSTORABLE = (OverflowError, TypeError, ValueError)
-#: How one caller's work ends that is no concern of the others in its group.
+#: Errors of one caller's work that do not affect the others in its group.
 _CAN_FAIL = (Refused, apsw.Error, *_UNSTORABLE)
 
 Work = Callable[[Transaction], Any]
@@ -32,7 +32,7 @@ Run = Callable[[Work, Transaction, apsw.Connection], Any]
 
 
 class _Stumbled(Exception):
-    """One of a group failed, and took with it what the others had written."""
+    """One call of a group failed, and rolled back what the others had written."""
 
 
 class SqliteWriter:
@@ -70,7 +70,7 @@ class SqliteWriter:
     def _commit_together(self, group: Sequence[Work], connection: apsw.Connection) -> list[Any]:
         try:
             return self._commit(group, _run, connection)
-        except _Stumbled:  # rarely: so most are spared the savepoints
+        except _Stumbled:  # rare, so most need no savepoints
             return self._commit(group, self._run_alone, connection)
 
     def _commit(self, group: Sequence[Work], run: Run, connection: apsw.Connection) -> list[Any]:
@@ -85,13 +85,13 @@ class SqliteWriter:
         return outcomes
 
     def _run_alone(self, work: Work, transaction: Transaction, connection: apsw.Connection) -> Any:
-        """Run one caller's work in its own savepoint, standing or falling alone."""
+        """Run one caller's work in its own savepoint, so that it fails alone."""
         connection.execute("SAVEPOINT one")
         before = transaction.revision
         try:
             outcome = work(transaction)
         except _CAN_FAIL as error:
-            if not connection.in_transaction:  # a full disk takes the whole transaction with it
+            if not connection.in_transaction:  # a full disk fails the whole transaction
                 raise
             connection.execute("ROLLBACK TO one")
             transaction.revision = before
