@@ -316,9 +316,9 @@ class Engine(Protocol):
         """Return what was committed after that revision, as much as fits, without waiting.
 
         The page says how far it reaches: commits that changed no record leave no trace in a
-        feed, so only this shows that nothing is missing. With the *checkpoint* of the page that ended at
-        *after*, it raises HistoryChanged if the database no longer has those commits, because
-        it was restored or replaced by a copy.
+        feed, so only this shows that nothing is missing. With the *checkpoint* of the page that
+        ended at *after*, it raises HistoryChanged if the database no longer has those commits,
+        because it was restored or replaced by a copy.
         """
         ...
 
