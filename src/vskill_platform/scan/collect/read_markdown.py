@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import msgspec
+import re2
 
 from vskill_platform.scan.collect.code_signs import code_signs
 from vskill_platform.scan.collect.frontmatter_values import read_values
@@ -47,14 +48,24 @@ _ORDERS = frozenset(
 
 _MAX_BLOCKS = 200
 _QUOTE_MARK = re.compile(r"(?m)^[ \t]*>[ \t]?|^(?: {4}|\t)")
+#: Code blocks, each with a pattern that quickly tells whether a text may contain any.
 _CODE_BLOCKS = (
-    re.compile(r"(?:\A|\n)[ \t]*\n((?:(?: {4}|\t)[ \t]*[^\s*+-][^\n]{2,2000}(?:\n|\Z)){1,60})"),
-    re.compile(r"<(?:pre|code)\b[^>\n]{0,80}>(?:<code[^>\n]{0,80}>)?([^<]{4,4000})<"),
-    re.compile(
-        r"(?m)^[ \t]*>[ \t]*```[\w-]{0,20}[ \t]*\n((?:[ \t]*>(?![ \t]*```)[^\n]{0,2000}\n){1,60})"
+    (
+        re2.compile(r"(?:\A|\n)[ \t]*\n(?: {4}|\t)[ \t]*[^\s*+-]"),
+        re.compile(r"(?:\A|\n)[ \t]*\n((?:(?: {4}|\t)[ \t]*[^\s*+-][^\n]{2,2000}(?:\n|\Z)){1,60})"),
+    ),
+    (
+        re2.compile("<(?:pre|code)"),
+        re.compile(r"<(?:pre|code)\b[^>\n]{0,80}>(?:<code[^>\n]{0,80}>)?([^<]{4,4000})<"),
+    ),
+    (
+        re2.compile(r">[ \t]*```"),
+        re.compile(
+            r"(?m)^[ \t]*>[ \t]*```[\w-]{0,20}[ \t]*\n"
+            r"((?:[ \t]*>(?![ \t]*```)[^\n]{0,2000}\n){1,60})"
+        ),
     ),
 )
-_MAY_HAVE_CODE = re.compile(r"\n(?: {4}|\t)|<pre|<code|>[ \t]*```")
 
 
 class Markdown:
@@ -110,7 +121,10 @@ class Markdown:
     def _other_code(self) -> list[Placed]:
         """Read code that is indented, in HTML or in a quote, and commands that an agent expands."""
         found: list[Placed] = []
-        for pattern in _CODE_BLOCKS if _MAY_HAVE_CODE.search(self._text) else ():
+        raw = self._text.encode(errors="replace")
+        for may_match, pattern in _CODE_BLOCKS:
+            if not may_match.search(raw):
+                continue
             for block in islice(pattern.finditer(self._text), _MAX_BLOCKS):
                 code = html.unescape(_QUOTE_MARK.sub("", block[1]))
                 if not may_be_command(code):

@@ -139,6 +139,8 @@ def _encoded(text: str) -> bytes:
 
 
 def _lines_with(pattern: re.Pattern[str], text: str) -> list[int]:
+    if not pattern.search(text):  # one search over a whole text is faster than one for each line
+        return []
     return [n for n, line in enumerate(text.split("\n"), start=1) if pattern.search(line)]
 
 

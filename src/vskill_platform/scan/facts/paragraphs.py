@@ -44,8 +44,8 @@ _LINK = re.compile(
 _FOOTNOTE = re.compile(r"\[\^[\w-]{1,40}\]")
 #: All but a single one between letters or digits. A pattern that starts with a letter is faster.
 _EDGE = re.compile(r"_(?:_+|(?<![A-Za-z0-9]_)|(?![A-Za-z0-9]))")
-#: Emphasis by `_` is next to one of these.
-_EDGES = (" _", "_ ", "\n_", "_\n", "_.", "_,", "(_", "_)", "_:", '"_', '_"', "*_", "_*", "_\x1f")
+#: Emphasis by `_` is next to one of these characters.
+_EMPHASIS = re.compile(r"""_(?:[ \n.,):"*\x1f]|(?<=[ \n("*]_))""")
 _ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
 #: All whitespace for `re`, except the space itself, line ends and joints.
 _ASCII_BLANKS = "\t\r\v\f\x1c\x1d\x1e"
@@ -250,7 +250,7 @@ def _without_marks(text: str, *, has_links: bool) -> str:
         text = _FOOTNOTE.sub("", text) if "[^" in text else text
     if "\\" in text:
         text = _ESCAPE.sub("", text)
-    if "_" in text and (text[0] == "_" or any(edge in text for edge in _EDGES)):
+    if "_" in text and (text[0] == "_" or _EMPHASIS.search(text)):
         text = _EDGE.sub("", text)
     for mark in ("*", "`", "~~", "=="):
         text = text.replace(mark, "")

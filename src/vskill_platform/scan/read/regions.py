@@ -59,7 +59,7 @@ def split_markdown(text: str) -> tuple[Region, ...]:
     lines = text.split("\n")
     splitter = _Splitter(lines)
     regions = splitter.split()
-    if not _INDENTED_FENCE.search(text) or splitter.are_fences_plain:
+    if splitter.are_fences_plain or not _INDENTED_FENCE.search(text):
         return tuple(regions)
     strictly = _Splitter(lines, is_strict=True).split()
     return tuple(sorted([*regions, *_differing(strictly, regions)], key=lambda region: region.line))
