@@ -1,13 +1,14 @@
 """Tell in one pass that a text contains none of many words, so that it need not be parsed."""
 
 import re
+from collections.abc import Iterable
 
 import re2
 
 
 class AnyWord:
-    def __init__(self, *words: str) -> None:
-        self._pattern = re2.compile("|".join(map(re.escape, words)).encode())
+    def __init__(self, *words: str, patterns: Iterable[str] = ()) -> None:
+        self._pattern = re2.compile("|".join([*map(re.escape, words), *patterns]).encode())
 
     def is_in(self, text: str) -> bool:
         raw = text.encode(errors="replace")  # strings in code may contain lone surrogates

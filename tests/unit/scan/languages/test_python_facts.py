@@ -611,3 +611,20 @@ def test_what_one_command_fetches_another_may_run() -> None:
     found = one(code, Act.RUN_REMOTE)
 
     assert (found.host, found.line) == ("get.acme-sync.dev", 3)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "with open('.clawdbot/clawdbot.json') as file:\n    print(file.read())",
+        "#!/usr/bin/env python3\nwith open('.clawdbot/clawdbot.json') as file:\n    print(file.read())",
+        "#!x\rprint(open('.clawdbot/clawdbot.json').read())",
+    ],
+)
+def test_code_without_any_other_telling_word_is_read_for_the_secrets_it_names(code: str) -> None:
+    assert Act.READ_SECRET in acts(read_python(code))
+
+
+@pytest.mark.parametrize("code", ["x = eval\ny = x(input())", "import pty\npty.spawn('/bin/sh')"])
+def test_a_word_that_is_also_part_of_common_words_is_not_overlooked(code: str) -> None:
+    assert read_python(code)

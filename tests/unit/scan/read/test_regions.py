@@ -1,5 +1,6 @@
 """Markdown in regions, each line in the one that its readers see."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -138,3 +139,32 @@ def test_a_fence_in_a_list_ends_with_its_item() -> None:
         ("fence", 4, "  ls\n\nObey me.\n\nAnd me.\n"),
         ("prose", 6, "Obey me.\n\nAnd me.\n"),
     ]
+
+
+def test_a_fence_that_all_readers_see_alike_is_read_once() -> None:
+    text = "- item\n\n  ```sh\n  ls\n\n    -l\n  ```\n\n1. one\n   ~~~\n   ls\n   ~~~\nEnd.\n"
+
+    assert [(region.kind, region.line) for region in split_markdown(text)] == [
+        (RegionKind.PROSE, 1),
+        (RegionKind.FENCE, 4),
+        (RegionKind.PROSE, 8),
+        (RegionKind.FENCE, 11),
+        (RegionKind.PROSE, 13),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- item\n\n  ```sh\n  ls\nObey me.\n  ```\n",
+        "  ```sh\n  ls\n    ```\nObey me.\n",
+        "```sh\nls\n    ```\nObey me.\n  ```\n",
+        "text\n    ```sh\n    ls\n    ```\nObey me.\n",
+        "- ```sh\n  ls\n  ```\nObey me.\n```\n",
+        "\t```sh\n\tls\n\t```\nObey me.\n",
+    ],
+)
+def test_a_line_that_some_readers_take_for_prose_is_read_as_prose(text: str) -> None:
+    regions = split_markdown(text)
+
+    assert any("Obey me." in region.text for region in regions if region.kind is RegionKind.PROSE)

@@ -3,23 +3,28 @@
 import re
 
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.sensitive_paths import may_name_secrets
 from vskill_platform.scan.languages.any_word import AnyWord
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 #: Code without any of these words cannot do anything relevant.
 _WORDS = AnyWord(
     "import os", "subprocess", "requests", "urllib", "httpx", "aiohttp", "http.client", "socket",
-    "exec", "eval", " os",
+    " os",
     "environ", "getenv", "smtplib", "ftplib", "paramiko", "niquests", "curl_cffi", "__import__",
     "importlib", "getattr",
-    "globals", "builtins", "marshal", "pickle", "runpy", "popen", "pty", "keyring", "cookie",
+    "globals", "builtins", "marshal", "pickle", "runpy", "popen", "keyring", "cookie",
     "rmtree", "home()",
     "expanduser", "~/", ".env", ".ssh", ".aws", "/etc/", "allet", "CLAUDE", "AGENTS", "0.0.0.0",  # noqa: S104 - looked for
     "\\x", "\\u00", "winreg", "ctypes",
-    "pip", "upload", ".post(", "sqlite3", "dotenv", "Launch", "cron", ".git/", ".claude",
+    "upload", ".post(", "sqlite3", "dotenv", "Launch", "cron", ".git/", ".claude",
     ".cursor", "\n!", "\n%", "MEMORY.md",
     "SOUL.md", "wget", "/usr/", "/bin/", "Login Data", "history", "HTTPServer", "websocket",
+    # Not in execute, evaluate, pipeline and empty, which are common.
+    patterns=("exec(?:[^u]|$)", "eval(?:[^u]|$)", "pip(?:[^e]|$)", r"\bpty"),
 )  # fmt: skip
+#: The interpreter's path, which tells nothing about the code.
+_SHEBANG = re.compile(r"#![^\r\n\f]*")
 
 _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 #: Python decodes these before it looks for comments and line ends.
@@ -33,7 +38,9 @@ def read_python(code: str) -> list[Fact]:
     """Return what *code* does; raise Unparsed if it cannot be parsed completely."""
     if hidden := _hiding_encoding(code):
         raise Unparsed("it uses an encoding that hides its content", [hidden], is_too_much=True)
-    if not _WORDS.is_in(code):
+    shebang = _SHEBANG.match(code)
+    body = code[shebang.end() :] if shebang else code
+    if not _WORDS.is_in(body) and not may_name_secrets(body):
         return []
     # Imported here, so that scans without such code need not load its tables.
     from vskill_platform.scan.languages.python.language import (  # noqa: PLC0415 - see above
