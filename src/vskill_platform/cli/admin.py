@@ -1,4 +1,4 @@
-"""`admin`: maintaining the database."""
+"""`admin`: database maintenance."""
 
 import click
 

@@ -13,7 +13,7 @@ from vskill_platform.stores.audit_store import AuditPage, AuditRecord, list_audi
 @click.option("--after", help="Continue after this cursor (printed below a full page).")
 @json_option
 def audit(*, limit: int, after: str | None, as_json: bool) -> None:
-    """List what operators and reviewers did, the newest first."""
+    """List the actions of operators and reviewers, newest first."""
 
     async def work() -> AuditPage:
         return await list_audit(after=after, limit=limit)

@@ -19,11 +19,11 @@ from vskill_platform.stores.block_store import get_block, get_blocks, list_block
 
 @click.group("block")
 def block_group() -> None:
-    """The blocklist: add, remove, list, or check whether something is on it."""
+    """Add, remove, list or check blocks."""
 
 
 def _subject_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command name what a block is about, in one of four ways."""
+    """Add the four options that name what a block is about."""
     options = (
         click.option("--digest", help="Exactly this content, from any source."),
         click.option("--source", help="A git URL, owner/repo, folder, or @space/name."),
@@ -41,7 +41,10 @@ def _subject_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @reason_option
 @json_option
 def add(*, reason: str, as_json: bool, **about: str | None) -> None:
-    """Block something: what is published of it is taken down at once, what is pending ends."""
+    """Block content, a source or a publisher.
+
+    Published skills are taken down at once, and pending submissions end.
+    """
     subject = _read_subject(**about)
 
     async def work() -> Blocked:
@@ -65,7 +68,10 @@ def add(*, reason: str, as_json: bool, **about: str | None) -> None:
 @reason_option
 @json_option
 def remove(*, reason: str, as_json: bool, **about: str | None) -> None:
-    """Unblock something; what it had ended is queued, and published only after a fresh check."""
+    """Remove a block.
+
+    Submissions that it ended are queued and checked again.
+    """
     subject = _read_subject(**about)
 
     async def work() -> Unblocked:
@@ -85,7 +91,7 @@ def remove(*, reason: str, as_json: bool, **about: str | None) -> None:
 @block_group.command("list")
 @json_option
 def list_all(*, as_json: bool) -> None:
-    """List what is blocked, the newest first."""
+    """List all blocks, newest first."""
     found = run_command(list_blocks, read_only=True)
     if as_json:
         print_json(found)
@@ -100,7 +106,10 @@ def list_all(*, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def check(context: click.Context, /, *, as_json: bool, **about: str | None) -> None:
-    """Say whether something is blocked, and by what; the exit code is 1 if it is."""
+    """Tell whether something is blocked.
+
+    The exit code is 1 if it is.
+    """
     subject = _read_subject(**about)
     host = current_settings().default_host
     source = (

@@ -1,4 +1,4 @@
-"""`dead-letters`: failed messages, and what to do with them."""
+"""`dead-letters`: list, revive or drop failed messages."""
 
 import getpass
 
@@ -30,7 +30,7 @@ def dead_letters() -> None:
 @dead_letters.command("list")
 @json_option
 def list_letters(*, as_json: bool) -> None:
-    """List all dead letters with the reason of each."""
+    """List all dead letters with their reasons."""
 
     async def work() -> list[DeadLetter]:
         letters: list[DeadLetter] = []

@@ -19,9 +19,10 @@ from vskill_platform.intake.read_source import read_source
 @json_option
 @click.pass_context
 def discover(context: click.Context, *, source: str, path: str, ref: str, as_json: bool) -> None:
-    """List the skills in a git repo, a folder or an archive; nothing is submitted.
+    """List the skills in a source.
 
-    The exit code is 1 if there is none, or if one has a manifest that cannot be used.
+    SOURCE is a git repo, a folder or an archive; nothing is submitted. The exit code is 1 if there
+    is no skill, or if one has an unusable manifest.
     """
     settings = current_settings()
     place = read_source(source, settings=settings, path=path, ref=ref)

@@ -32,7 +32,7 @@ class _Trial(msgspec.Struct, frozen=True, kw_only=True):
     files: int
     tier1: Verdict
     judgement: Judgement
-    #: What follows from both.
+    #: The verdict that follows from both.
     verdict: Verdict
     findings: tuple[Finding, ...]
 
@@ -42,12 +42,13 @@ class _Trial(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt without sending it.")
 @json_option
 def judge(*, path: Path, only_prompt: bool, as_json: bool) -> None:
-    """Ask the judge about the skill in a folder: what is sent, said and paid.
+    """Ask the judge about a skill in a folder.
 
-    Nothing is stored, nothing that was said before is used, and it does not count for the budget.
+    It shows the request, the answer and the cost. Nothing is stored, no cached answer is used, and
+    it does not count against the budget.
     """
     settings = current_settings()
-    with make_workspace() as workspace:  # what would be submitted: no links, nothing of git
+    with make_workspace() as workspace:  # what would be submitted: no links, no .git
         folder = take_snapshot(path, workspace / "skill", folder_name=None).folder
         if only_prompt:
             prompt = uvloop.run(_question(folder, settings)).prompt

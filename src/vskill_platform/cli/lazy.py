@@ -1,4 +1,4 @@
-"""Modules that are loaded when they are needed, so that each command starts fast."""
+"""Load the modules of a command when it is called, so that each command starts fast."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from vskill_platform.base.show_text import show_lines
 
 
 def load(place: str) -> Any:
-    """Return what `module:name` names."""
+    """Return the object that `module:name` names."""
     module, name = place.split(":")
     return getattr(import_module(module), name)
 
@@ -42,7 +42,7 @@ class LazyGroup(click.Group):
 
 @contextmanager
 def _quiet_errors() -> Iterator[None]:
-    """Let click's messages quote arguments and files without a terminal obeying them."""
+    """Escape control characters in arguments and file names that click's messages quote."""
     try:
         yield
     except click.ClickException as error:

@@ -58,7 +58,7 @@ COMMANDS = {
 @click.version_option(__version__, prog_name="vskill-platform")
 def cli() -> None:
     """Run and use a verified registry of agent skills."""
-    if not gc.isenabled():  # the command has been loaded, and its modules stay until the end
+    if not gc.isenabled():  # the command is loaded, and its modules stay until the end
         gc.freeze()
         gc.enable()
 
@@ -66,14 +66,14 @@ def cli() -> None:
 def print_crash(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Print the traceback of a mistake of ours; the error may quote what somebody else wrote."""
+    """Print the traceback of a bug in our code, with control characters escaped."""
     lines = "".join(traceback.format_exception(kind, error, trace)).rstrip("\n").split("\n")
     load("vskill_platform.cli.terminal:echo")(*lines, err=True)
 
 
 def main() -> None:
     sys.excepthook = print_crash
-    # Modules make many objects and no garbage: looking for some takes a fifth of a short command.
+    # Imports create many objects and no garbage: collecting it takes a fifth of a short command.
     gc.disable()
     guard_stderr()
     try:
@@ -82,4 +82,4 @@ def main() -> None:
         load("vskill_platform.cli.terminal:echo")(f"vskill-platform: {error}", err=True)
         sys.exit(1)
     finally:
-        gc.freeze()  # else Python looks through all that is left before it ends
+        gc.freeze()  # otherwise Python searches all remaining objects before it exits

@@ -18,16 +18,20 @@ _user = click.argument("user")
 
 @click.group()
 def namespaces() -> None:
-    """Say who owns a namespace, and who sees what is private in it.
+    """Manage owners and members of namespaces.
 
-    A namespace is `@name` for uploads, `owner` for github.com, `host/owner` for other hosts.
+    Owners may submit to a namespace, members see its private skills. A namespace is `@name` for
+    uploads, `owner` for github.com, `host/owner` for other hosts.
     """
 
 
 @namespaces.command("list")
 @json_option
 def list_command(*, as_json: bool) -> None:
-    """List the namespaces that were given somebody; `@name` always belongs to its user."""
+    """List namespaces with owners or members.
+
+    `@name` always belongs to the user of that name.
+    """
     found = run_command(list_namespaces, read_only=True)
     if as_json:
         print_json(found)
@@ -43,7 +47,10 @@ def list_command(*, as_json: bool) -> None:
 @_user
 @json_option
 def add_owner_command(*, namespace: str, user: str, as_json: bool) -> None:
-    """Give a namespace an owner; from the first one on nobody else may submit to it."""
+    """Add an owner to a namespace.
+
+    Once a namespace has an owner, nobody else may submit to it.
+    """
     _change(lambda: add_owner(namespace, user, actor=getpass.getuser()), as_json=as_json)
 
 
@@ -52,7 +59,10 @@ def add_owner_command(*, namespace: str, user: str, as_json: bool) -> None:
 @_user
 @json_option
 def remove_owner_command(*, namespace: str, user: str, as_json: bool) -> None:
-    """Take an owner away; a namespace without owners is everybody's again."""
+    """Remove an owner of a namespace.
+
+    Everybody may submit to a namespace without owners.
+    """
     _change(lambda: remove_owner(namespace, user, actor=getpass.getuser()), as_json=as_json)
 
 
@@ -61,7 +71,7 @@ def remove_owner_command(*, namespace: str, user: str, as_json: bool) -> None:
 @_user
 @json_option
 def add_member_command(*, namespace: str, user: str, as_json: bool) -> None:
-    """Let somebody see what is private in a namespace."""
+    """Let a user see private skills in a namespace."""
     _change(lambda: add_member(namespace, user, actor=getpass.getuser()), as_json=as_json)
 
 
@@ -70,7 +80,7 @@ def add_member_command(*, namespace: str, user: str, as_json: bool) -> None:
 @_user
 @json_option
 def remove_member_command(*, namespace: str, user: str, as_json: bool) -> None:
-    """Let somebody see no more than everybody does."""
+    """Remove a member, who then only sees public skills."""
     _change(lambda: remove_member(namespace, user, actor=getpass.getuser()), as_json=as_json)
 
 

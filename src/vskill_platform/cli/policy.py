@@ -26,15 +26,15 @@ _file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 
 @click.group()
 def policy() -> None:
-    """The operator's decisions: look at them before they hold."""
+    """Check a policy, try it out, or show the current one."""
 
 
 @policy.command()
 @_file
 def check(*, file: Path) -> None:
-    """Say in words what a policy means.
+    """Describe in words what a policy does.
 
-    The exit code is 0 if it can be used and 2 if not.
+    The exit code is 0 if it is valid and 2 if not.
     """
     found = _load(file)
     echo(f"{file} is valid.", *describe_policy(found, _today()))
@@ -43,7 +43,10 @@ def check(*, file: Path) -> None:
 @policy.command()
 @json_option
 def show(*, as_json: bool) -> None:
-    """Show the policy in force: that of VSKILL_POLICY, as a worker that starts now reads it."""
+    """Show the current policy.
+
+    It is the one of VSKILL_POLICY, as a worker that starts now would read it.
+    """
     settings = current_settings()
     found = read_current_policy(settings)
     if as_json:
@@ -58,9 +61,10 @@ def show(*, as_json: bool) -> None:
 @_file
 @json_option
 def dry_run(*, file: Path, as_json: bool) -> None:
-    """Say what a policy would change: every published skill and every one in review.
+    """Show what a policy would change.
 
-    It decides anew from the stored reports; nothing is scanned, and nothing is changed.
+    It decides again about every published skill and every one in review, from the stored reports;
+    nothing is scanned or changed.
     """
     found = _load(file)
 
@@ -94,11 +98,11 @@ def _show_dry_run(result: DryRun) -> None:
 
 
 _STANDS = {"publish": "published", "review": "in review", "reject": "rejected"}
-_WOULD = {"publish": "published", "review": "for a person", "reject": "rejected"}
+_WOULD = {"publish": "published", "review": "in review", "reject": "rejected"}
 
 
 def _load(file: Path) -> Policy:
-    """Read a policy as a start would, with the scanners that it names."""
+    """Read a policy as at start-up, with the scanners that it names."""
     try:
         found = load_policy(file)
         current_scanners(current_settings(), found)

@@ -38,7 +38,7 @@ class Duration(click.ParamType[timedelta]):
 @click.command()
 @json_option
 def queue(*, as_json: bool) -> None:
-    """Show the queue: waiting messages, waiting reviews and problems."""
+    """Show the queue, waiting reviews and problems."""
 
     async def work() -> None:
         health = await check_health()
@@ -54,9 +54,9 @@ def _show_health(health: Health) -> None:
     now, stats, waiting = get_now(), health.queue, health.reviews
     oldest = f", the oldest for {age(waiting.oldest, now)}" if waiting.oldest else ""
     rows = {
-        "ready": str(stats.ready),
-        "in work": str(stats.leased),
-        "later": str(stats.delayed),
+        "queued": str(stats.ready),
+        "running": str(stats.leased),
+        "scheduled": str(stats.delayed),
         "dead letters": str(stats.dead),
         "needs review": f"{waiting.shown}{oldest}",
         "workers": ", ".join(worker.node for worker in health.workers) or "none",

@@ -1,4 +1,4 @@
-"""Targets of `scan` that are not folders: archives and git URLs, made into folders."""
+"""Fetch the targets of `scan` that are not folders: archives and git URLs."""
 
 import shutil
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from vskill_platform.fetch.archive import MAX_RATIO, is_archive, unpack
 from vskill_platform.fetch.reach import Reach, why_out_of_reach
 from vskill_platform.model.source import Source, git_source
 
-#: A clone that takes longer is given up.
+#: A clone that takes longer is cancelled.
 _CLONE_SECONDS = 300
-#: A repo whose files are larger than this in all is not scanned as a whole.
+#: A repo with more bytes than this in its files is not scanned as a whole.
 _CLONE_BYTES = 400 * 1024 * 1024
 
 
 def outside_origin(text: str, place: Path) -> Origin:
-    """Say what is to be brought to *place*; refuse what is nothing at all."""
+    """Return what to fetch into *place*; reject a target that is neither file nor URL."""
     if "://" in text:
         source = git_source(text)
         if reason := why_out_of_reach(source, _reach(source)):
@@ -35,12 +35,12 @@ def outside_origin(text: str, place: Path) -> Origin:
 
 
 def bring_in(origins: Sequence[Origin], *, jobs: int) -> dict[str, str]:
-    """Unpack and clone; return why some could not be."""
+    """Unpack and clone; return the errors."""
     return _unpack_all(origins, jobs) | _clone_all(origins)
 
 
 def _unpack_all(origins: Sequence[Origin], jobs: int) -> dict[str, str]:
-    """Unpack every archive in a process that can be killed; return why some could not be."""
+    """Unpack every archive in a killable process; return the errors."""
     archives = [origin for origin in origins if origin.archive]
 
     def work(origin: Origin) -> bytes:
@@ -85,7 +85,7 @@ def _clone(origin: Origin) -> None:
 
 
 def _reach(source: Source) -> Reach:
-    """Who scans at home may name any host and any folder; where they lead is looked at as ever."""
+    """Allow any host and folder: users scan for themselves. Addresses are still checked."""
     is_tls = source.url.startswith("https://")
     return Reach(
         private_hosts=frozenset({source.origin} if is_tls else ()),

@@ -38,7 +38,7 @@ _COLUMNS = (TextColumn("rescanning"), BarColumn(), MofNCompleteColumn())
 
 class Rescanned(msgspec.Struct, frozen=True, kw_only=True):
     run: RescanRun
-    #: What would end otherwise today.
+    #: Skills whose result would change.
     changed: tuple[Rescan, ...]
     #: Slugs that were taken down.
     applied: tuple[str, ...] = ()
@@ -72,10 +72,11 @@ def rescan(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Check everything published again, from its archives, and say what would change.
+    """Rescan all published skills.
 
-    With --report and --apply what was held to the rules and the policy of today is not checked
-    once more. The exit code is 1 if something could not be checked.
+    They are checked from their archives, and it shows what would change. With --report and --apply,
+    skills that were already checked with the current rules and policy are skipped. The exit code is
+    1 if something could not be checked.
     """
     if report and consequence:
         raise click.UsageError("give --report or --apply, not both")
@@ -131,7 +132,7 @@ async def _rescan_all(*, quiet: bool, is_whole: bool) -> RescanRun:
 
 
 async def _want_all() -> None:
-    """Ask for everything; a rescan that was asked for and was stopped goes on where it was."""
+    """Request a full rescan; one that was requested before and stopped continues."""
     if await get_open_wish() is None:
         actor = getpass.getuser()
         audit = write_audit(RESCAN.name, "all", actor=actor, reason="")

@@ -1,4 +1,4 @@
-"""`retry`, `requeue` and `withdraw`: processing a submission again, or ending it."""
+"""`retry`, `requeue` and `withdraw`: process a submission again, or end it."""
 
 import getpass
 import sys
@@ -18,7 +18,10 @@ from vskill_platform.model.submission import Submission
 @click.argument("submission_id", metavar="ID")
 @json_option
 def retry(*, submission_id: str, as_json: bool) -> None:
-    """Retry a finished submission with the current content of its source."""
+    """Retry a finished submission.
+
+    It is checked with the current content of its source.
+    """
     actor = getpass.getuser()
 
     async def work() -> Submission:

@@ -44,7 +44,7 @@ _reason = click.option("--reason", required=True, metavar="TEXT", help="Reason, 
 @json_option
 @click.pass_context
 def reviews(context: click.Context, *, as_json: bool) -> None:
-    """Submissions that need review: list, show, approve, reject or recheck them."""
+    """List and decide submissions that need review."""
     if context.invoked_subcommand:
         return
 
@@ -62,7 +62,10 @@ def reviews(context: click.Context, *, as_json: bool) -> None:
 @_id
 @json_option
 def show(*, submission_id: str, as_json: bool) -> None:
-    """Show one: history, findings, files, and changes to the published version."""
+    """Show a submission that needs review.
+
+    It shows the history, findings and files, and the changes to the published version.
+    """
 
     async def work() -> Case:
         return await get_case(submission_id)
@@ -83,7 +86,10 @@ def show(*, submission_id: str, as_json: bool) -> None:
 def approve_one(
     *, submission_id: str, reason: str, digest: str | None, yes: bool, as_json: bool
 ) -> None:
-    """Publish exactly the checked files, unless the current rules reject them."""
+    """Publish exactly the checked files.
+
+    It fails if the current rules reject them.
+    """
     seen = _look(submission_id, "Approve", yes=yes, as_json=as_json) if digest is None else digest
     _rule(approve, _ruling(submission_id, reason, seen=seen), as_json=as_json)
 
@@ -107,7 +113,10 @@ def reject_one(
 @click.option("--reason", default="check again", metavar="TEXT", help="Why.")
 @json_option
 def recheck_one(*, submission_id: str, reason: str, as_json: bool) -> None:
-    """Run the whole pipeline again with the current content of its source."""
+    """Run the whole pipeline again.
+
+    It uses the current content of the source.
+    """
     _rule(recheck, _ruling(submission_id, reason, seen=""), as_json=as_json)
 
 
@@ -128,9 +137,9 @@ def _rule(deed: Deed, said: Ruling, *, as_json: bool) -> None:
 
 
 def _look(submission_id: str, verb: str, *, yes: bool, as_json: bool) -> str:
-    """Show what is about to be decided and ask; return its digest.
+    """Show the submission and ask for confirmation; return its digest.
 
-    The decision is about exactly that: it fails if other files came in before the answer.
+    The decision is about exactly this content: it fails if it changes before the answer.
     """
 
     async def work() -> Case:

@@ -1,4 +1,4 @@
-"""Running a command: settings from the environment, and one env per command."""
+"""Run a command: settings from the environment, and one env per command."""
 
 import os
 from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ log = get_logger(__name__)
 
 Result = TypeVar("Result")
 
-#: How long `serve` and `work` look for damage in the database before they begin.
+#: How long `serve` and `work` check the database for damage before they start.
 _CHECK_AT_START = timedelta(seconds=5)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
@@ -38,10 +38,10 @@ def run_command(
     read_only: bool = False,
     with_policy: bool = False,
 ) -> Result:
-    """Run *work* with an env bound; with *create*, a missing database is made.
+    """Run *work* with an env bound; with *create*, a missing database is created.
 
-    With *read_only* it works on a full disk and on files that cannot be written.
-    With *with_policy* the operator's decisions hold, and a wrong policy stops it here.
+    With *read_only* it works on a full disk and on files that cannot be written. With *with_policy*
+    the operator's policy applies, and an invalid one stops the command.
     """
     settings = current_settings()
     policy = read_current_policy(settings) if with_policy else None
@@ -73,7 +73,7 @@ def run_worker(work: Callable[[WorkerEnv], Awaitable[Result]]) -> Result:
 
 
 def read_current_policy(settings: Settings) -> Policy:
-    """Read the policy that the settings name; say which suppressions have fallen away."""
+    """Read the configured policy; warn about expired suppressions."""
     if not settings.policy:
         return Policy()
     try:

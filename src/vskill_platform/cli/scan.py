@@ -30,19 +30,19 @@ _WRITERS = {
     "sarif": "vskill_platform.scan.reports.report_sarif:write_sarif",
     "html": "vskill_platform.scan.reports.report_html:write_html",
 }
-#: Verdicts by what `--fail-on` makes of them.
+#: Verdicts that each value of `--fail-on` fails on.
 _FAILING = {
     None: frozenset(),
     "review": frozenset({"review", "block"}),
     "block": frozenset({"block"}),
 }
-#: Fewer are done before a bar could be read.
+#: Fewer targets are done before a progress bar could be read.
 _MANY = 20
 EXIT_FOUND, EXIT_NOT_VERIFIED = 1, 3
 
 
 class _Tally(msgspec.Struct):
-    """What has gone through so far."""
+    """The counts so far."""
 
     verdicts: set[str] = msgspec.field(default_factory=set)
     broken: int = 0
@@ -85,11 +85,11 @@ def scan(  # noqa: PLR0913 - one for each option
     explain: str | None,
     jobs: int,
 ) -> None:
-    """Scan skills: folders, archives (.zip, .tar.gz, .tgz) or git URLs.
+    """Scan skills for security problems.
 
-    Nothing of a skill is ever run, and no database is needed. The exit code is 0 if no verdict is
-    one that --fail-on names or worse, 1 if one is, 2 for wrong usage, and 3 if something could not
-    be scanned: it is not verified.
+    PATH is a folder, an archive (.zip, .tar.gz, .tgz) or a git URL. No part of a skill is ever run,
+    and no database is needed. The exit code is 0 if no verdict is as bad as --fail-on, 1 if one is,
+    2 for wrong usage, and 3 if something could not be scanned, and so is not verified.
     """
     if explain:
         _explain(explain)
@@ -124,7 +124,7 @@ def _write(
         with load("vskill_platform.cli.terminal:output_errors")(), opened as out:
             load(_WRITERS[form])(scanned, out)
             out.flush()
-    except OutOfResources as error:  # exit code 1 would mean that something was found
+    except OutOfResources as error:  # exit code 1 would mean a finding
         load("vskill_platform.cli.terminal:echo")(f"vskill-platform: {error}", err=True)
         context.exit(EXIT_NOT_VERIFIED)
 
@@ -162,14 +162,14 @@ def _open(path: Path) -> TextIO:
 
 
 def _standard_output() -> TextIO:
-    """Return stdout, made to take every character: a report must not end in the middle."""
+    """Return stdout, made to accept every character, so that no report stops in the middle."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     return sys.stdout
 
 
 def _has_room_for_a_bar(count: int, output: Path | None) -> bool:
-    """Tell whether a bar would be seen and not stand in the middle of the report."""
+    """Tell whether a progress bar would be visible and not in the middle of the report."""
     return (
         count >= _MANY and sys.stderr.isatty() and (output is not None or not sys.stdout.isatty())
     )
@@ -179,7 +179,7 @@ _BETWEEN_SECONDS = 0.1
 
 
 def with_progress(scanned: Iterable[Scanned], total: int) -> Iterator[Scanned]:
-    """Hand everything on, and move the bar; it has no thread, so that workers can be forked."""
+    """Yield everything and move the bar; it has no thread, so that workers can be forked."""
     progress = Progress(
         TextColumn("scanning"),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""From the arguments of `scan` to the folders of skills."""
+"""Find the skill folders for the arguments of `scan`."""
 
 import os
 import tempfile
@@ -13,12 +13,12 @@ from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.scan.scan_many import Target
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
-#: Loaded where it is needed: a scan of folders starts faster without it.
+#: Imported on demand: a scan of folders starts faster without it.
 _OUTSIDE = "vskill_platform.cli.remote_targets"
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was named, and where its files are or will be."""
+    """One argument, and where its files are or will be."""
 
     text: str
     folder: Path
@@ -29,7 +29,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 def find_targets(
     texts: Sequence[str], *, recursive: bool, workspace: Path, jobs: int
 ) -> list[Target]:
-    """Fetch and unpack into *workspace* what is not a folder; refuse what is nothing at all."""
+    """Fetch and unpack targets that are not folders into *workspace*; reject unknown ones."""
     origins = [_origin(text, workspace / str(number)) for number, text in enumerate(texts)]
     outside = [origin for origin in origins if origin.url or origin.archive]
     failures = load(f"{_OUTSIDE}:bring_in")(outside, jobs=jobs) if outside else {}
@@ -45,7 +45,7 @@ def find_targets(
 
 
 def scan_in_place(folder: Path, folder_name: str | None, *, workspace: Path) -> ScanResult:
-    """Scan what would be submitted: no links, no special files, nothing of version control."""
+    """Scan what would be submitted: no links, no special files, no version control data."""
     files = list_files(folder)
     if not any((parent / ".git").exists() for parent in {folder, *(file.parent for file in files)}):
         return scan_skill(folder, folder_name)
@@ -87,12 +87,12 @@ def _walk(origin: Origin) -> Iterator[Target]:
     unreadable: list[OSError] = []
     for folder, inner, files in os.walk(origin.folder, onerror=unreadable.append):
         inner[:] = sorted(name for name in inner if name != ".git")
-        # In other letters an agent may still find it; the scan then says what is wrong with it.
+        # An agent may still find it in another case; the scan then reports the name.
         if any(name.lower() == MANIFEST.lower() for name in files):
             path = Path(folder)
             name = _name_of_root(origin) if path == origin.folder else path.name
             yield _target(_shown(origin, path), path, name)
-        # Most are no links, and there may be thousands.
+        # Most are not links, and there may be thousands.
         names = [name for name in inner if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - so
         for link in (Path(folder, name) for name in names):
             if _leads_out(link, origin.folder):
@@ -102,12 +102,12 @@ def _walk(origin: Origin) -> Iterator[Target]:
 
 
 def _name_of_root(origin: Origin) -> str | None:
-    """Return how the author called the folder; we have made that of an archive or a repo."""
+    """Return the author's name of the folder; we named that of an archive or a repo."""
     return None if origin.url or origin.archive else origin.folder.resolve().name
 
 
 def _leads_out(link: Path, root: Path) -> bool:
-    """Tell whether a link hides a skill that is not scanned at its own place."""
+    """Tell whether a link hides a skill that is not scanned at its own path."""
     return (link / MANIFEST).is_file() and not link.resolve().is_relative_to(root.resolve())
 
 
@@ -127,5 +127,5 @@ def _broken(path: str, error: str) -> Target:
 
 
 def _storable(path: str) -> str:
-    """Give a name that is no UTF-8 a form that every report can hold."""
+    """Make a name that is not UTF-8 storable in every report."""
     return os.fsencode(path).decode(errors="backslashreplace")

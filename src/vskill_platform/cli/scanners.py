@@ -31,9 +31,9 @@ _AT_ONCE = 4
 class _Row(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kind: str
-    #: What the policy says of it.
+    #: Its use in the policy.
     use: str
-    #: Where it is; empty if it is not there.
+    #: Its path; empty if it is not installed.
     found: str
     version: str
 
@@ -42,12 +42,15 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
 @json_option
 @click.pass_context
 def scanners(context: click.Context, *, as_json: bool) -> None:
-    """List the scanners of other makers: kind, whether required, whether found, version."""
+    """List third-party scanners.
+
+    It shows their kind, whether they are required and installed, and their version.
+    """
     if context.invoked_subcommand:
         return
     settings = current_settings()
     policy = read_current_policy(settings)
-    scanners_in_use(settings, policy)  # what would stop a worker is told here too
+    scanners_in_use(settings, policy)  # report here, too, what would stop a worker
     rules = {rule.name: rule for rule in policy.scanners}
     rows = uvloop.run(_rows(load_scanners(settings), rules))
     if as_json:
@@ -66,7 +69,7 @@ def scanners(context: click.Context, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def try_scanner(context: click.Context, *, name: str, path: Path, as_json: bool) -> None:
-    """Run one scanner over the skill in a folder; nothing is stored.
+    """Run one scanner on the skill in a folder; nothing is stored.
 
     The exit code is 0 if it passes, 1 if it fails or gives no result.
     """
@@ -92,7 +95,7 @@ async def _try(scanner: Scanner, path: Path) -> ExternalScanResult:
     if isinstance(scanner, RemoteScanner):
         raise InvalidInput(f"{scanner.name} is a remote service; submit a skill to try it")
     async with open_workspace() as kept, open_workspace() as workspace:
-        # What would be submitted: no links, nothing of git.
+        # What would be submitted: no links, no .git.
         snapshot = take_snapshot(path, kept / "skill", folder_name=None)
         paths = [file.path for file in snapshot.files]
         return await run_scanner(scanner, snapshot.folder, paths, workspace=workspace)

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 log = get_logger(__name__)
 
-#: All open pages, and as many who do something; who comes then is told so with a 503.
+#: All open pages, and as many other requests; further ones get a 503.
 _MAX_CONNECTIONS = 4_000
-#: Open files that are left for all else: uploads, fetches, checks, the database.
+#: Open files reserved for everything else: uploads, fetches, checks, the database.
 _OTHER_FILES = 256
 _KEEP_ALIVE_SECONDS = 5
 _MAX_HEAD_BYTES = 32 * 1024
@@ -69,7 +69,7 @@ def serve(*, folder: Path | None) -> None:
 
 
 async def _run_platform(env: WorkerEnv, listener: socket.socket) -> None:
-    # Here, because no other command, nor any checking process, should wait for the web to load.
+    # Imported here, because no other command, nor any scan process, should load the web.
     from vskill_platform.catalogue.catalogue import open_catalogue  # noqa: PLC0415
     from vskill_platform.web.live.broadcast import open_broadcast  # noqa: PLC0415
 
@@ -88,7 +88,7 @@ async def _run_parts(
     from vskill_platform.web.app import create_app  # noqa: PLC0415 - see above
 
     connections = _count_connections()
-    # One less than the server's own limit, at which it refuses everybody.
+    # One less than the server's own limit, at which it refuses every connection.
     shares = ConnectionQuota(
         in_all=connections - 1,
         each=env.settings.connections_per_address,
@@ -105,26 +105,26 @@ async def _run_parts(
         http=protocol_with(shares),
         limit_concurrency=connections,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        # Else one slow upload or download keeps a server that was told to stop.
+        # Otherwise one slow upload or download delays the shutdown.
         timeout_graceful_shutdown=math.ceil(env.settings.stop_grace.total_seconds()),
         h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
     )
     server = _Server(config)
     await run_with_worker_env(env, partial(_invite_first_admin, env.settings))
     echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
-    # If one of them fails, the group ends the others and the process says why: half a platform
-    # that looks alive is worse than none.
+    # If one of them fails, the group cancels the others and the process exits with the error: half
+    # a platform that looks alive is worse than none.
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(server.serve(sockets=[listener]))
         tasks.create_task(Worker(env).run(stop))
         tasks.create_task(run_cron(env, stop))
         await stop.wait()
-        broadcast.close()  # else the server would wait for every open page
+        broadcast.close()  # otherwise the server would wait for every open page
         server.should_exit = True
 
 
 def _count_connections() -> int:
-    """Return how many connections there may be; without a free descriptor none could be refused."""
+    """Return the connection limit, which leaves a free descriptor to refuse further ones."""
     left = raise_file_limit()
     connections = min(_MAX_CONNECTIONS, max(left - min(left // 2, _OTHER_FILES), 2))
     if connections < _MAX_CONNECTIONS:
@@ -136,10 +136,10 @@ def _count_connections() -> int:
 
 
 async def _invite_first_admin(settings: Settings) -> None:
-    """Tell whoever sees this terminal, or can read the file, how to become the first admin."""
+    """Print the link for the first admin, which is also stored in a file next to the database."""
     try:
         url = await invite_first_admin(settings)
-    except EngineError as error:  # pages and health say so too; a server that is up can say it
+    except EngineError as error:  # pages and health checks report it, too
         echo(f"Could not check whether there is an admin: {error}", err=True)
         return
     if url:
@@ -153,7 +153,7 @@ async def _invite_first_admin(settings: Settings) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Leaves the signals to us: worker and cron have to hear them too."""
+    """Leaves the signals to us: worker and cron need them, too."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""How submissions and findings look on a terminal."""
+"""Print submissions and findings on a terminal."""
 
 from datetime import datetime, timedelta
 
@@ -37,7 +37,7 @@ def no_submission(submission_id: str) -> NotFound:
 
 
 async def show_progress(submission_id: str, *, quiet: bool) -> Submission:
-    """Follow a submission to its end, showing each state on the way."""
+    """Follow a submission until it is finished, and print each state."""
     console = Console(stderr=True, quiet=quiet)
     last: Submission | None = None
     with console.status("waiting") as spinner:
@@ -78,7 +78,7 @@ def show_result(result: SubmitResult, submission: Submission) -> None:
 
 
 def show_end(submission: Submission) -> None:
-    """Say what a submission that was watched came to."""
+    """Print the result of a submission that was watched."""
     console = Console()
     mark = state_mark(submission.state)
     word = "Waits" if submission.state is SubmissionState.NEEDS_REVIEW else "Ended"
@@ -125,7 +125,7 @@ def show_submission(
 
 
 def show_failures(console: Console, failures: tuple[Finding, ...]) -> None:
-    """Say what kept the check from a result, apart from what a check found."""
+    """Print the errors that kept the check from a result, separate from findings."""
     for failure in failures:
         place = ":".join(str(part) for part in (failure.file, failure.line) if part is not None)
         console.print(
@@ -136,7 +136,7 @@ def show_failures(console: Console, failures: tuple[Finding, ...]) -> None:
 
 
 def judge_line(said: Judgement) -> str:
-    """Say in one line what the judge thinks and what that cost."""
+    """Return the judge's opinion and its cost in one line."""
     again = ", cached" if said.is_cached else ""
     sure = f"{said.opinion} ({said.confidence:.0%} sure{again})"
     return f"{said.model}: {sure}: {said.summary} Cost {said.cost:g}."
@@ -174,7 +174,7 @@ def show_findings(console: Console, findings: tuple[Finding, ...]) -> None:
 
 
 def age(moment: datetime, now: datetime) -> str:
-    """Say how long ago something was, roughly."""
+    """Return roughly how long ago something was."""
     return short_duration(max(now - moment, timedelta(0)))
 
 

@@ -22,10 +22,10 @@ class Similar(msgspec.Struct, frozen=True, kw_only=True):
     slug: str
     publisher: str
     since: str
-    #: Which part of the instructions, and of the scripts, is in both.
+    #: The share of the instructions, and of the scripts, that is in both.
     instructions: float
     scripts: float
-    #: How its name resembles; empty if it does not.
+    #: How its name is similar; empty if it is not.
     name: str
 
 
@@ -33,7 +33,10 @@ class Similar(msgspec.Struct, frozen=True, kw_only=True):
 @click.argument("slug_or_path")
 @json_option
 def similar(*, slug_or_path: str, as_json: bool) -> None:
-    """List published skills that are like a published one, or like a folder on this machine."""
+    """List similar published skills.
+
+    SLUG_OR_PATH is a published skill or a local folder.
+    """
     submitted = _measure(Path(slug_or_path).expanduser())
 
     async def work() -> list[Similar]:

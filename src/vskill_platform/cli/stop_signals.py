@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, as an event to wait for, with a bound on how long the stop may take."""
+"""Turn Ctrl-C and SIGTERM into an event, with a limit on how long stopping may take."""
 
 import asyncio
 import os
@@ -11,15 +11,15 @@ from vskill_platform.base.telemetry import get_logger
 
 log = get_logger(__name__)
 
-#: What is left after the grace to hand messages back and to close the database.
+#: Time after the grace period to release messages and close the database.
 CLOSE_SECONDS = 10.0
 
 
 def stop_on_signals(grace: timedelta) -> asyncio.Event:
-    """Return an event that the first signal sets; the second signal ends the process at once.
+    """Return an event that the first signal sets; a second signal ends the process at once.
 
-    Whatever still runs well after *grace* is a thread that cannot be cancelled or work that ignores
-    it. The process then ends without it, as it would by a kill: nothing is lost by that.
+    Anything that still runs well after *grace* is a thread that cannot be cancelled, or work that
+    ignores it. The process then exits without it, as if killed: nothing is lost.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

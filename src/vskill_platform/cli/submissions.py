@@ -32,9 +32,9 @@ from vskill_platform.stores.submission_store import (
 )
 
 _SKILL_WIDTH = 24
-#: What all columns but the last need at the most.
+#: The maximum width of all columns but the last.
 _WIDTH_OF_OTHERS = 92
-#: A narrower terminal shows no reasons: `status` does.
+#: A narrower terminal shows no reasons; `status` does.
 _WIDTH_WITH_REASONS = _WIDTH_OF_OTHERS + 20
 
 
@@ -43,7 +43,7 @@ _WIDTH_WITH_REASONS = _WIDTH_OF_OTHERS + 20
 @click.option("--watch", is_flag=True, help="Follow it until it is finished.")
 @json_option
 def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
-    """Show a submission: its state and why, its history, and what was found."""
+    """Show a submission, its history and findings."""
 
     async def work() -> tuple[Submission, list[StateEvent], Report | None, list[ExternalScan]]:
         if watch:
@@ -80,7 +80,7 @@ def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
 @click.option("--set", "set_id", metavar="ID", help="Only the submissions of this set.")
 @json_option
 def list_submissions(*, limit: int, after: str | None, set_id: str | None, as_json: bool) -> None:
-    """List submissions, the newest first."""
+    """List submissions, newest first."""
 
     async def work() -> None:
         page = (
@@ -132,7 +132,7 @@ def _show_table(submissions: list[Submission]) -> None:
 
 
 def show_scans(scans: list[ExternalScan], *, known: Collection[Finding]) -> None:
-    """Show how each scan stands, and what came too late for the report."""
+    """Show the state of each scan, and results that came too late for the report."""
     if not scans:
         return
     console = Console()

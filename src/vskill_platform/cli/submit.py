@@ -16,7 +16,7 @@ from vskill_platform.intake.submit import submit as submit_offer
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Submission, SubmissionState
 
-#: The answer says all there is to say: nothing was on its way.
+#: Results without anything to follow: nothing was queued.
 _ENDED_AT_ONCE = frozenset({SubmitKind.BLOCKED, SubmitKind.ALREADY_VERIFIED})
 
 
@@ -38,9 +38,10 @@ def submit(  # noqa: PLR0913 - options come as parameters
     watch: bool,
     as_json: bool,
 ) -> None:
-    """Submit a skill: a git URL, owner/repo, a folder or an archive (.zip, .tar.gz, .tgz).
+    """Submit a skill.
 
-    The exit code is 1 if it is blocked; with --watch it is 0 only if all of it was published.
+    SOURCE is a git URL, owner/repo, a folder or an archive (.zip, .tar.gz, .tgz). The exit code is
+    1 if it is blocked; with --watch it is 0 only if everything was published.
     """
     place = read_source(source, settings=current_settings(), path=path, ref=ref)
     run = submit_all if every else _submit_one

@@ -1,4 +1,4 @@
-"""`submit --all`: every skill of a repo, folder or archive, with a bar for what is done."""
+"""`submit --all`: every skill of a repo, folder or archive, with a progress bar."""
 
 import getpass
 from collections import Counter
@@ -26,7 +26,7 @@ _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
 
 
 def submit_all(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> bool:
-    """Submit each skill; tell whether none was refused or blocked and, if watched, all came out."""
+    """Submit each skill; tell whether all were accepted and, if watched, published."""
 
     async def work() -> tuple[SubmittedSet, list[Submission]]:
         console = Console(stderr=True, quiet=as_json)
@@ -64,7 +64,7 @@ async def _submit(place: Source | LocalFiles, bar: Progress, task: TaskID) -> Su
 
 
 async def _watch(submission_ids: Sequence[str], bar: Progress, task: TaskID) -> None:
-    """Move the bar with each that has ended, and say which it was."""
+    """Move the bar with each finished submission, and print it."""
     ended: set[str] = set()
     bar.reset(task, description="checking", total=len(submission_ids))
     async for submission in follow_submissions(submission_ids):

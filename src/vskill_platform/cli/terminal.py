@@ -1,4 +1,4 @@
-"""The one way to print: whatever is printed, a terminal obeys nothing that somebody else wrote.
+"""Safe printing: control characters in foreign text never reach the terminal.
 
 A test keeps every other module of the CLI from printing without it.
 """
@@ -22,7 +22,7 @@ _STDOUT = 1
 
 @contextmanager
 def output_errors() -> Iterator[None]:
-    """Name the failure if the output goes to a full disk; click ends quietly at a closed pipe."""
+    """Report a full disk behind the output; click exits quietly on a closed pipe."""
     try:
         yield
     except BrokenPipeError:
@@ -33,7 +33,7 @@ def output_errors() -> Iterator[None]:
 
 
 def _discard_output() -> None:
-    """Let the interpreter write what is left in its buffer to nowhere when it ends."""
+    """Discard what is left in the interpreter's buffer at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.dup2(nowhere, _STDOUT)
@@ -42,7 +42,7 @@ def _discard_output() -> None:
 
 
 class Console(console.Console):
-    """A console that spells out control characters, also those that nobody has escaped."""
+    """A console that escapes control characters, including those that no caller escaped."""
 
     def __init__(self, *, stderr: bool = False, quiet: bool = False) -> None:
         super().__init__(stderr=stderr, quiet=quiet, emoji=False)
@@ -60,19 +60,19 @@ class Console(console.Console):
 
 
 def escape(text: str) -> str:
-    """Return foreign text for one line of a console: no markup, no control characters."""
+    """Return foreign text for one line of a console, without markup and control characters."""
     return markup.escape(show(text))
 
 
 def echo(*lines: str, err: bool = False) -> None:
-    """Print each of *lines* on a line of its own; a line end within one is spelled out."""
+    """Print each of *lines* on its own line; line ends inside one are escaped."""
     with output_errors():
         for line in lines or ("",):
             click.echo(show(line), err=err)
 
 
 def echo_patch_line(line: str, *, colour: str | None, dim: bool) -> None:
-    """Print a line of a patch: its tabs and its line end stay, so that it can be applied."""
+    """Print a line of a patch with its tabs and line end, so that it can be applied."""
     text = line.removesuffix("\r")
     shown = "\t".join(map(show, text.split("\t"))) + line[len(text) :]
     with output_errors():
@@ -95,7 +95,7 @@ def is_interactive() -> bool:
 
 
 def confirm(question: str) -> None:
-    """Ask; every answer but yes ends the command with exit code 1, and nothing has changed."""
+    """Ask; any answer but yes ends the command with exit code 1 and changes nothing."""
     # On stderr, so that the output of the command can go to a file or a pager.
     if not click.confirm(show(question), err=True):
         echo("Nothing was changed.", err=True)

@@ -15,7 +15,7 @@ from vskill_platform.stores.token_store import list_tokens
 
 @click.group()
 def tokens() -> None:
-    """Make, list and revoke the tokens of programs."""
+    """Create, list and revoke API tokens."""
 
 
 @tokens.command()
@@ -33,7 +33,7 @@ def tokens() -> None:
 @click.option("--days", default=90, show_default=True, type=click.IntRange(1, 366))
 @json_option
 def add(*, user: str, label: str, scopes: tuple[str, ...], days: int, as_json: bool) -> None:
-    """Make a token for a user and print it: this is the only time that it is shown."""
+    """Create a token for a user and print it. It is shown only once."""
 
     async def work() -> NewToken:
         return await add_token(
@@ -57,7 +57,7 @@ def add(*, user: str, label: str, scopes: tuple[str, ...], days: int, as_json: b
 @click.option("--user", metavar="NAME", help="Only the tokens of this user.")
 @json_option
 def list_command(*, user: str | None, as_json: bool) -> None:
-    """List the tokens that are good, with their last use."""
+    """List the valid tokens, with their last use."""
 
     async def work() -> list[ApiToken]:
         return await list_tokens(user)
@@ -81,7 +81,7 @@ def list_command(*, user: str | None, as_json: bool) -> None:
 @click.option("--reason", default="", metavar="TEXT", help="Reason, kept in the audit log.")
 @json_option
 def revoke(*, token_id: str, reason: str, as_json: bool) -> None:
-    """Make a token good for nothing, from the next request on."""
+    """Revoke a token; it stops working with the next request."""
 
     async def work() -> ApiToken:
         return await revoke_token(token_id, actor=getpass.getuser(), reason=reason)

@@ -30,13 +30,13 @@ _roles = click.Choice([role.value for role in Role])
 
 @click.group()
 def users() -> None:
-    """Add people, give them roles, lock them out."""
+    """Invite users, set their roles, disable or enable them."""
 
 
 @users.command("list")
 @json_option
 def list_command(*, as_json: bool) -> None:
-    """List everybody who has an account."""
+    """List all users."""
     found = run_command(list_users, read_only=True)
     if as_json:
         print_json(found)
@@ -53,7 +53,10 @@ def list_command(*, as_json: bool) -> None:
 @click.option("--role", type=_roles, default=Role.PUBLISHER.value, show_default=True)
 @json_option
 def add(*, name: str, role: str, as_json: bool) -> None:
-    """Add somebody, and print a link with which they choose a password: once, within a day."""
+    """Invite a user.
+
+    It prints a link to choose a password, valid once, for 24 hours.
+    """
 
     async def work() -> tuple[User, str]:
         user = await add_user(name, Role(role), actor=getpass.getuser())
@@ -71,7 +74,7 @@ def add(*, name: str, role: str, as_json: bool) -> None:
 @_name
 @json_option
 def invite(*, name: str, as_json: bool) -> None:
-    """Print a link with which somebody chooses a new password: once, within a day."""
+    """Print a password reset link: valid once, for 24 hours."""
 
     async def work() -> str:
         return await invite_user(name, actor=getpass.getuser())
@@ -82,7 +85,10 @@ def invite(*, name: str, as_json: bool) -> None:
 @users.command("admin-link")
 @json_option
 def admin_link(*, as_json: bool) -> None:
-    """Print a link that makes an admin: once, within a day. For who is locked out."""
+    """Print a link that creates an admin.
+
+    It is valid once, for 24 hours. Use it to regain access.
+    """
 
     async def work() -> str:
         return await invite_admin(actor=getpass.getuser())
@@ -95,7 +101,10 @@ def admin_link(*, as_json: bool) -> None:
 @_reason
 @json_option
 def disable(*, name: str, reason: str, as_json: bool) -> None:
-    """Lock somebody out at once: no sign-in, no session, no token."""
+    """Disable a user at once.
+
+    Sign-in, sessions and tokens stop working.
+    """
     _change(lambda: disable_user(name, actor=getpass.getuser(), reason=reason), as_json=as_json)
 
 
@@ -104,7 +113,7 @@ def disable(*, name: str, reason: str, as_json: bool) -> None:
 @_reason
 @json_option
 def enable(*, name: str, reason: str, as_json: bool) -> None:
-    """Let somebody in again."""
+    """Enable a disabled user."""
     _change(lambda: enable_user(name, actor=getpass.getuser(), reason=reason), as_json=as_json)
 
 
@@ -114,7 +123,7 @@ def enable(*, name: str, reason: str, as_json: bool) -> None:
 @_reason
 @json_option
 def set_role_command(*, name: str, role: str, reason: str, as_json: bool) -> None:
-    """Give somebody another role; it holds from the next request on."""
+    """Change a user's role; it applies from the next request."""
     _change(
         lambda: set_role(name, Role(role), actor=getpass.getuser(), reason=reason),
         as_json=as_json,
@@ -125,7 +134,10 @@ def set_role_command(*, name: str, role: str, reason: str, as_json: bool) -> Non
 @_name
 @json_option
 def set_password_command(*, name: str, as_json: bool) -> None:
-    """Set a password, asked for or read from standard input; ends all sessions of the user."""
+    """Set a user's password.
+
+    It is prompted for, or read from standard input. The user's sessions end.
+    """
 
     async def work() -> User:
         user = await find_user(name)

@@ -37,7 +37,10 @@ reason_option = click.option(
 @_slug
 @json_option
 def versions(*, slug: str, as_json: bool) -> None:
-    """List the versions of a skill, which are available, and its trust score."""
+    """List the versions of a skill.
+
+    It shows which versions are available, and the trust score.
+    """
 
     async def work() -> SkillVersions:
         return await list_versions(slug)
@@ -55,9 +58,10 @@ def versions(*, slug: str, as_json: bool) -> None:
 @click.argument("new", metavar="[B]", required=False)
 @json_option
 def diff(*, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
-    """Show what changed from version A to B: files, lines, and what the skill can do.
+    """Show the changes between two versions.
 
-    Unless told, B is the newest and A the one before.
+    It shows files, lines and capabilities that changed from version A to B. By default B is the
+    latest version and A the one before.
     """
 
     async def work() -> VersionDiff:
@@ -76,7 +80,10 @@ def diff(*, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
 @reason_option
 @json_option
 def yank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
-    """Yank a version: it is no longer offered, but still installable by exact version."""
+    """Yank a version.
+
+    It is no longer the latest, but still installable by exact version.
+    """
 
     async def work() -> Yanked:
         return await yank_version(slug, version, reason=reason, actor=getpass.getuser())
@@ -153,6 +160,6 @@ def _show_change(console: Console, change: FileChange) -> None:
     colour = {"added": "green", "removed": "red"}.get(change.kind, "yellow")
     note = f" [dim]({escape(change.note)})[/]" if change.note else ""
     console.print(f"[{colour}]{change.kind}[/] [bold]{escape(change.path)}[/]{note}")
-    # Not by the console: it would break long lines, and nobody could apply what is left.
+    # Not printed by the console: it would wrap long lines, and the patch could not be applied.
     for line in patch_of(change).split("\n")[:-1]:
         echo_patch_line(line, colour=_LINE_COLOURS.get(line[:1]), dim=line[:1] == " ")

@@ -1,4 +1,4 @@
-"""`work` and `tick`: only a worker, and the cron jobs that are due, once."""
+"""`work` and `tick`: only a worker, or the due cron jobs once."""
 
 import click
 
@@ -15,7 +15,7 @@ from vskill_platform.stores.db import bound_env
 @click.command()
 @click.option("--drain", is_flag=True, help="Exit when the queue is empty.")
 def work(*, drain: bool) -> None:
-    """Check what is queued, until stopped with Ctrl-C."""
+    """Process the queue until stopped with Ctrl-C."""
 
     async def run(env: WorkerEnv) -> None:
         stop = stop_on_signals(env.settings.stop_grace)
@@ -28,9 +28,9 @@ def work(*, drain: bool) -> None:
 @json_option
 @click.pass_context
 def tick(context: click.Context, *, as_json: bool) -> None:
-    """Run the cron jobs that are due, once, for those who have a scheduler of their own.
+    """Run the due cron jobs once.
 
-    The exit code is 1 if a job failed.
+    Use it with an external scheduler. The exit code is 1 if a job failed.
     """
 
     async def run() -> list[CronRun]:
