@@ -1,4 +1,4 @@
-"""The blocklist: what must not be published, and how a submission is compared with it."""
+"""The blocklist: what must not be published, and how a submission is matched against it."""
 
 import hashlib
 import re
@@ -12,15 +12,15 @@ from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.model.source import Source, public_source
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-#: Makes an id of a subject of any length that fits into a key.
+#: Length of an id, which makes a subject of any length fit into a key.
 _ID_CHARS = 32
 
 
 class BlockKind(StrEnum):
-    DIGEST = "digest"  #: this very content, wherever it comes from
-    SOURCE = "source"  #: all that a repo, folder or upload holds, or one folder of it
+    DIGEST = "digest"  #: exactly this content, from any source
+    SOURCE = "source"  #: everything in a repo, folder or upload, or one folder of it
     NAME = "name"  #: one name within a source; the same name elsewhere is another skill
-    PUBLISHER = "publisher"  #: all that somebody publishes
+    PUBLISHER = "publisher"  #: everything of one publisher
 
 
 class BlockSubject(msgspec.Struct, frozen=True):
@@ -35,14 +35,14 @@ class BlockSubject(msgspec.Struct, frozen=True):
         return f"{self.kind}:{sealed[:_ID_CHARS]}"
 
     def in_words(self) -> str:
-        """Name it for operators."""
+        """Describe it for operators."""
         if self.kind is BlockKind.NAME:
             source, _, name = self.value.rpartition("#")
             return f"name {name} in {source}"
         return f"{self.kind} {self.value}"
 
     def in_public_words(self) -> str:
-        """Name it for everybody: without the paths of files on the registry's own machine."""
+        """Describe it for everybody, without paths on the registry's own machine."""
         source, _, name = self.value.rpartition("#")
         if self.kind is BlockKind.NAME and not public_source(source):
             return f"name {name} in local files"
@@ -66,7 +66,7 @@ def digest_subject(digest: str) -> BlockSubject:
 
 
 def source_subject(source: Source) -> BlockSubject:
-    """Name a whole source, or the folder in it that its path leads to."""
+    """Return the subject for a whole source, or for the folder that its path names."""
     return BlockSubject(BlockKind.SOURCE, source.owner_key if source.path else source.url)
 
 
@@ -86,7 +86,7 @@ def publisher_subject(publisher: str) -> BlockSubject:
 def subjects_of(
     source: Source, *, name: str | None = None, digest: str | None = None
 ) -> tuple[BlockSubject, ...]:
-    """Return every subject under which this would be blocked, by what is known of it."""
+    """Return every subject under which this would be blocked, as far as known."""
     subjects = {
         BlockSubject(BlockKind.SOURCE, source.url): None,
         BlockSubject(BlockKind.SOURCE, source.owner_key): None,

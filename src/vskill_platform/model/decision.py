@@ -19,11 +19,11 @@ from vskill_platform.model.verdict import (
     in_order,
 )
 
-#: The rule of what the policy's own limits find.
+#: The rule id of findings about the policy's own limits.
 OVER_LIMIT = "LIM-002"
-#: More findings are counted, not named.
+#: More findings are counted, not listed.
 _MAX_NAMED = 3
-#: How many parts follow the host where nobody's groups lie below another's account.
+#: How many path parts follow the host where groups cannot be nested in another's account.
 _OWNER_AND_REPO = 2
 
 
@@ -34,37 +34,37 @@ class Outcome(StrEnum):
 
 
 class Checked(Protocol):
-    """A report, or what will become one."""
+    """A report, or the data for one."""
 
     @property
     def findings(self) -> tuple[Finding, ...]: ...
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom a policy may speak of."""
+    """The names that a policy may use for a skill."""
 
-    #: What a suppression may call the skill: its slug, or where it comes from.
+    #: Names for suppressions: the slug, or the source.
     names: tuple[str, ...]
-    #: What a namespace of the policy may call where it belongs.
+    #: Names for the policy's namespaces.
     namespaces: tuple[str, ...]
-    #: Who answers for it.
+    #: Its publisher.
     publisher: str
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
-    #: What of the policy decided, and because of which finding.
+    #: The clause of the policy that decided, and the finding behind it.
     clause: str
-    #: Everything that speaks for this outcome, in words.
+    #: All reasons for this outcome, in words.
     reasons: tuple[str, ...] = ()
-    #: The findings that decided, the gravest first.
+    #: The deciding findings, most severe first.
     deciding: tuple[Finding, ...] = ()
-    #: Whether it would wait for a person if its publisher were not trusted.
+    #: Whether it would need a review if its publisher were not trusted.
     is_by_trust: bool = False
 
 
 def subject_of(submission: Submission, *, skill_name: str | None = None) -> Subject:
-    """Say how a policy may call the skill of a submission."""
+    """Return the names that a policy may use for the skill of a submission."""
     source = submission.source
     names = {source.url, f"{source.url}/{source.path}"}
     if skill_name:
@@ -79,9 +79,9 @@ def subject_of(submission: Submission, *, skill_name: str | None = None) -> Subj
 
 
 def namespaces_of(source: Source) -> tuple[str, ...]:
-    """Return where a skill belongs: its host, owner and repo, and as its slug begins.
+    """Return the names of a skill's namespace: host, owner and repo, and the start of its slug.
 
-    A group below somebody else's account may have any name, so there only the whole way counts.
+    A group below another user's account may have any name, so there only the full path counts.
     """
     if source.kind is not SourceKind.GIT:
         return (source.namespace,)
@@ -92,10 +92,10 @@ def namespaces_of(source: Source) -> tuple[str, ...]:
 
 
 def decide(report: Checked, policy: Policy, subject: Subject, *, today: date) -> Decision:
-    """Publish, leave to a person, or reject.
+    """Decide: publish, review or reject.
 
-    Without a policy this is what judge() says, and that a manifest must be usable. Trust may spare
-    a skill the wait for a person; it never lets through what would be rejected.
+    Without a policy the verdict of judge() decides, and the manifest must be usable. Trust may save
+    a review; it never publishes what would be rejected.
     """
     here = policy.within(subject.namespaces)
     marked = in_order(suppress(report.findings, policy, names=subject.names, today=today))
@@ -113,7 +113,7 @@ def decide(report: Checked, policy: Policy, subject: Subject, *, today: date) ->
 
 
 def check_sizes(files: Sequence[SkillFile], limits: Limits) -> tuple[Finding, ...]:
-    """Hold the files of a skill to the policy's own limits."""
+    """Check the files of a skill against the policy's own limits."""
     found = []
     if limits.max_files and len(files) > limits.max_files:
         found.append(_over(f"There are {len(files):,} files", limits.max_files))
@@ -132,7 +132,7 @@ def check_sizes(files: Sequence[SkillFile], limits: Limits) -> tuple[Finding, ..
 def resized(
     findings: Iterable[Finding], files: Sequence[SkillFile], limits: Limits
 ) -> tuple[Finding, ...]:
-    """Put what these limits find in the place of what others found."""
+    """Replace the findings about earlier limits by those of these limits."""
     rest = (finding for finding in findings if finding.rule != OVER_LIMIT)
     return in_order((*rest, *check_sizes(files, limits)))
 

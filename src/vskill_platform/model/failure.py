@@ -1,12 +1,12 @@
-"""What kept a check from a result: told apart from what a check found."""
+"""Failures that kept a check from a result, as opposed to findings."""
 
 from collections.abc import Iterable
 
 from vskill_platform.model.verdict import BLOCKING, Finding, FindingKind, Report, Severity, score
 
-#: Stands in a report where no scanner came to a verdict.
+#: The scanner's name in a report without a verdict.
 NO_SCANNER = "none"
-#: What happened to the submission, kept in its report for programs; pages show its state instead.
+#: Events of the submission, kept in its report for programs; pages show its state instead.
 BLOCKED, WITHDRAWN, REVIEWED = "RUN-BLOCKED", "RUN-WITHDRAWN", "RUN-REVIEW"
 _NOTES = frozenset({BLOCKED, WITHDRAWN, REVIEWED})
 _TITLES = {
@@ -26,9 +26,9 @@ _TITLES_OF_FORM = {"MAN": "SKILL.md is not valid", "LIM": "The skill exceeds a l
 
 
 def is_failure(finding: Finding) -> bool:
-    """Tell whether it says that a check could not be made or finished, or has nothing to check.
+    """Tell whether it means that a check could not be made or finished, or had no input.
 
-    A manifest that cannot be used is one of these: the rest of the skill has no meaning without it.
+    An unusable manifest is one of these: the rest of the skill has no meaning without it.
     """
     if finding.rule in _NOTES:
         return False
@@ -42,7 +42,7 @@ def failures_in(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def results_in(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return what a check found in the files of the skill."""
+    """Return the findings about the files of the skill."""
     return tuple(
         finding for finding in findings if not is_failure(finding) and finding.rule not in _NOTES
     )
@@ -54,12 +54,12 @@ def failure_title(finding: Finding) -> str:
 
 
 def score_of(findings: tuple[Finding, ...]) -> int | None:
-    """Return the score of what was found; None if a failure kept the check from a result."""
+    """Return the score of the findings; None if a failure kept the check from a result."""
     return None if failures_in(findings) else score(findings)
 
 
 def score_in(report: Report) -> int | None:
-    """Return the score; None where a failure means that there is none.
+    """Return the score; None if a failure means that there is none.
 
     Older releases wrote 0 for a check that was never made.
     """

@@ -13,33 +13,33 @@ class Opinion(StrEnum):
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """What the judge holds against a skill, at a place that exists."""
+    """One objection of the judge, at a place that exists."""
 
     claim: str
     file: str
     line: int
-    #: What stands at that place.
+    #: The text at that place.
     quote: str
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     opinion: Opinion
-    #: How sure the judge is, from 0 to 1.
+    #: The judge's confidence, from 0 to 1.
     confidence: float
     summary: str
     reasons: tuple[Reason, ...]
     #: Files that the agent would obey or run and that were not shown in full.
     unseen: tuple[str, ...]
-    #: Which model was asked, and which one the endpoint says has answered.
+    #: The requested model, and the one that the endpoint reports.
     model: str
     answered_by: str
-    #: The version of the question.
+    #: The version of the prompt.
     prompt: str
     asked_at: datetime
     duration_seconds: float
     tokens_in: int
     tokens_out: int
-    #: In the currency that the operator's prices are in.
+    #: In the currency of the operator's prices.
     cost: float
-    #: Whether it was said before, of the same content, and asking cost nothing this time.
+    #: Whether it is a cached answer about the same content, at no cost.
     is_cached: bool = False

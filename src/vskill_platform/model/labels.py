@@ -1,6 +1,6 @@
-"""What a manifest says of itself beside its description: tags, and the agents it is for.
+"""Tags and supported agents from a manifest, normalised for use as filters.
 
-Both are an author's words, so both are brought into one form and bounded: they become filters.
+The author writes both, so both are normalised and limited.
 """
 
 import re
@@ -11,15 +11,15 @@ from vskill_platform.model.skill import SkillManifest
 #: More than a few tags describe nothing.
 MAX_TAGS = 10
 MAX_TAG_CHARACTERS = 32
-#: Longer lists are not read to their end.
+#: Longer lists are not read completely.
 _MAX_LIST_CHARACTERS = 2_000
 _TAG_FIELDS = ("tags", "keywords", "category")
 _AGENT_FIELDS = ("agents", "agent")
-#: Tags of several words have commas between them.
+#: Tags of several words are separated by commas.
 _COMMAS = re.compile(r"[,;\n]")
 _NOT_IN_A_TAG = re.compile(r"[^\w+#.]+|_+")
 
-#: Names that say which agent is meant wherever they stand.
+#: Names that always mean an agent.
 _AGENTS = {
     "claude-code": r"claude[ -]?code",
     "claude": r"claude(?:\.ai|[ -]desktop)",
@@ -38,7 +38,7 @@ _AGENTS = {
     "trae": r"trae",
     "windsurf": r"windsurf",
 }
-#: Names that are words too, so that they mean an agent only in a list of agents.
+#: Names that are also common words, so they mean an agent only in a list of agents.
 _AGENTS_IN_LISTS = {
     "aider": "aider",
     "amp": "amp",
@@ -71,7 +71,7 @@ _IN_LISTS = _recogniser(_AGENTS_IN_LISTS)
 
 
 def tags_of(manifest: SkillManifest) -> tuple[str, ...]:
-    """Return the tags that a manifest gives itself, in one form, each once."""
+    """Return the tags of a manifest, normalised, without duplicates."""
     tags = dict.fromkeys(
         as_tag(part)
         for field in _TAG_FIELDS
@@ -81,13 +81,13 @@ def tags_of(manifest: SkillManifest) -> tuple[str, ...]:
 
 
 def as_tag(text: str) -> str:
-    """Bring a tag into the form in which it is stored and looked for."""
+    """Normalise a tag for storage and search."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return _NOT_IN_A_TAG.sub("-", plain).strip("-.")[:MAX_TAG_CHARACTERS].strip("-.")
 
 
 def agents_of(manifest: SkillManifest) -> tuple[str, ...]:
-    """Return the agents that a manifest says it is for; none named means all."""
+    """Return the agents that a manifest names; none means all."""
     listed = " , ".join(manifest.metadata.get(field, "") for field in _AGENT_FIELDS).casefold()
     prose = f"{manifest.compatibility or ''} , {listed}".casefold()[:_MAX_LIST_CHARACTERS]
     found = {name for name, pattern in _IN_PROSE if pattern.search(prose)}

@@ -1,10 +1,10 @@
-"""How like two skills are: sketches of their words, small enough to keep for every one of them.
+"""Similarity of skills: MinHash sketches of their words, small enough to keep for every skill.
 
-A text is taken as the set of its shingles, four words in a row. Of their hashes the smallest are
-kept (MinHash): what two sketches have in common estimates what the sets have in common. Marks are
-made of a sketch so that like texts share one, almost certainly, and others do not; a store can
-look them up without reading what is not similar. Nothing here is random and nothing depends on the
-machine; whoever changes how it is computed counts LIKENESS_VERSION up.
+A text is the set of its shingles, four words in a row. Of their hashes the smallest are kept
+(MinHash): the overlap of two sketches estimates the overlap of the sets. Marks are derived from a
+sketch so that similar texts almost certainly share one and others do not; a store can look them up
+without reading everything. Nothing here is random or depends on the machine; increase
+LIKENESS_VERSION when the computation changes.
 """
 
 import hashlib
@@ -16,22 +16,22 @@ import msgspec
 
 LIKENESS_VERSION = 1
 SHINGLE_WORDS = 4
-#: Up to so many shingles the comparison is exact; of more, the error is about 0.02.
+#: Up to this many shingles the comparison is exact; with more, the error is about 0.02.
 _KEPT = 256
-#: Fewer shingles are no text that one can recognise: short instructions are alike by chance.
+#: A text with fewer shingles is too short: short instructions are similar by chance.
 MIN_SHINGLES = 40
-#: From here on one text is a copy of the other with little changed.
+#: From here on one text counts as a copy of the other with small changes.
 NEAR_COPY = 0.85
-#: Bins that the hashes fall into, and how many of them make a mark. Two texts that have 0.85 in
-#: common share a mark with 99 %, with 0.9 it is 99.9 %; two that have 0.3 in common, with 2 %.
-#: More marks would miss less and make the index larger.
+#: Bins of hashes, and how many of them make a mark. Two texts with a similarity of 0.85 share a
+#: mark with 99 %, with 0.9 it is 99.9 %; with 0.3 it is 2 %. More marks would miss less and make
+#: the index larger.
 _BINS, _ROWS = 40, 5
 _MARKS = _BINS // _ROWS
-#: Spreads what a checksum leaves close together; odd, so that no two hashes become one.
+#: Spreads the values of a checksum; odd, so that no two hashes collide.
 _SPREAD = 2_654_435_761
 _MASK = 0xFFFF_FFFF
 
-#: Which bin stands in for an empty one: the same everywhere, and for each another one first.
+#: Which bin replaces an empty one: the same everywhere, in a different order for each.
 _STAND_INS = tuple(
     tuple(byte % _BINS for byte in hashlib.blake2b(bytes([number]), digest_size=64).digest())
     for number in range(_BINS)
@@ -49,12 +49,12 @@ class Sketch(msgspec.Struct, frozen=True):
 
 
 class Likeness(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a skill is compared with others."""
+    """The parts of a skill that are compared with others."""
 
     version: int = LIKENESS_VERSION
     instructions: Sketch = Sketch()
     scripts: Sketch = Sketch()
-    #: What it can do, by kind, as in its report.
+    #: Its capabilities by kind, as in its report.
     capabilities: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
@@ -66,7 +66,7 @@ def sketch(words: Sequence[str]) -> Sketch:
 
 
 def similarity(one: Sketch, other: Sketch) -> float:
-    """Estimate which part of all shingles of two texts is in both of them."""
+    """Estimate the share of all shingles of two texts that is in both."""
     ours, theirs = set(one.hashes()), set(other.hashes())
     union = sorted(ours | theirs)
     if max(one.size, other.size) > _KEPT:  # beyond that, we do not know all of both
@@ -83,7 +83,7 @@ def is_near_copy(one: Sketch, other: Sketch) -> bool:
 
 
 def text_marks(text: Sketch) -> tuple[str, ...]:
-    """Return what a near copy of this text almost certainly shares at least one of."""
+    """Return marks of which a near copy of this text almost certainly shares at least one."""
     if text.size < MIN_SHINGLES:
         return ()
     bins = _bins(text)
@@ -94,7 +94,7 @@ def text_marks(text: Sketch) -> tuple[str, ...]:
 
 
 def _bins(text: Sketch) -> list[int]:
-    """Return the smallest hash in each bin; an empty one borrows, so that all are filled."""
+    """Return the smallest hash in each bin; an empty one is filled from another."""
     found = {item % _BINS: item for item in reversed(text.hashes())}
     return [found[number] if number in found else _borrow(number, found) for number in range(_BINS)]
 
@@ -105,8 +105,8 @@ def _borrow(number: int, found: dict[int, int]) -> int:
 
 
 def _hash(shingle: str) -> int:
-    # A checksum is enough and costs half of a cryptographic hash: who wants a text to look like
-    # another can simply copy it.
+    # A checksum is enough and costs half of a cryptographic hash: an attacker who wants similar
+    # texts can simply copy one.
     return zlib.crc32(shingle.encode(errors="replace")) * _SPREAD & _MASK
 
 

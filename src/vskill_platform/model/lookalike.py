@@ -7,8 +7,8 @@ from enum import StrEnum
 from functools import cache
 
 NAMES_VERSION = 1
-#: Letters of other scripts that nobody can tell from these; what NFKC makes plain is not among
-#: them, nor is what only looks similar.
+#: Letters of other scripts that cannot be told from these; without those that NFKC normalises, and
+#: those that only look similar.
 _LETTERS = {
     "a": "\u0430\u03b1\u0251",
     "b": "\u0184\u042c",
@@ -39,11 +39,11 @@ _LETTERS = {
 CONFUSABLES = str.maketrans(
     {look_alike: letter for letter, many in _LETTERS.items() for look_alike in many}
 )
-#: What looks the same in most fonts; longer ones first.
+#: Sequences that look the same in most fonts; longer ones first.
 _SHAPES = (("rn", "m"), ("vv", "w"), ("0", "o"), ("1", "l"))
 _SEPARATORS = re.compile(r"[\W_]+")
 _DOUBLED = re.compile(r"(.)\1+")
-#: Words that say nothing about which skill it is.
+#: Words that don't identify a skill.
 _AFFIXES = frozenset(
     [
         "skill",
@@ -71,9 +71,9 @@ _AFFIXES = frozenset(
         "claude",
     ]
 )
-#: A name must keep so much without its affixes, or they are the name.
+#: A name must keep this many characters without its affixes, or they are the name.
 _MIN_STEM = 4
-#: Shorter names are near each other by chance.
+#: Shorter names resemble each other by chance.
 _MIN_FOR_SLIPS = 5
 
 
@@ -83,7 +83,7 @@ class NameLikeness(StrEnum):
 
 
 def compare_names(name: str, other: str) -> NameLikeness | None:
-    """Say how a name resembles another one; None if it does not, or if it is the same."""
+    """Return how a name resembles another one; None if it does not, or if it is the same."""
     if name == other:
         return None
     if skeleton(name) == skeleton(other):
@@ -95,9 +95,9 @@ def compare_names(name: str, other: str) -> NameLikeness | None:
 
 
 def name_marks(name: str) -> tuple[str, ...]:
-    """Return what all names that resemble this one share at least one of.
+    """Return marks of which every similar name shares at least one.
 
-    Of two words that are one slip apart, one letter taken out of one or both makes them equal.
+    If two words are one typo apart, removing one letter from one or both makes them equal.
     """
     folded = fold_name(name)
     forms = {folded}
@@ -107,9 +107,9 @@ def name_marks(name: str) -> tuple[str, ...]:
 
 
 def skeleton(name: str) -> str:
-    """Return how a name looks, whatever its letters are."""
+    """Return a name as it looks, whatever its letters are."""
     # Before and after each step: a lunate sigma looks like a c, but NFKC makes it a final sigma,
-    # and a capital may look like a letter that its small form does not.
+    # and an upper-case letter may look like one that its lower-case form does not.
     plain = unicodedata.normalize("NFKC", name.translate(CONFUSABLES)).translate(CONFUSABLES)
     plain = plain.casefold().translate(CONFUSABLES)
     for shape, same in _SHAPES:
@@ -119,7 +119,7 @@ def skeleton(name: str) -> str:
 
 @cache
 def fold_name(name: str) -> str:
-    """Return what is left of a name without affixes, separators and doubled letters."""
+    """Return a name without affixes, separators and doubled letters."""
     parts = [part for part in _SEPARATORS.split(skeleton(name)) if part]
     while parts[:1] and parts[0] in _AFFIXES and _is_a_name(parts[1:]):
         parts = parts[1:]
@@ -133,7 +133,7 @@ def _is_a_name(parts: list[str]) -> bool:
 
 
 def is_one_slip_apart(one: str, other: str) -> bool:
-    """Tell whether one letter too many, too few, wrong, or swapped with its neighbour is all."""
+    """Tell whether the words differ by one inserted, missing, wrong or swapped letter."""
     if len(one) > len(other):
         one, other = other, one
     if len(other) < _MIN_FOR_SLIPS or len(other) - len(one) > 1:

@@ -6,7 +6,7 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import Source
 
-#: Its owners need no host before their names.
+#: The default host: its owners need no host prefix.
 _BEST_KNOWN = "github.com/"
 _NAMESPACE = re.compile(
     r"@[a-z0-9][a-z0-9-]*|(?:[a-z0-9][a-z0-9.:-]*/)?[a-z0-9_][\w.~+-]*", re.ASCII
@@ -15,20 +15,20 @@ _MAX_LENGTH = 200
 
 
 def namespace_of(source: Source) -> str:
-    """Return the namespace that what comes from there belongs to."""
+    """Return the namespace of a source."""
     return _short(source.publisher)
 
 
 def namespace_of_skill(skill: PublishedSkill) -> str:
     if skill.publisher:
         return _short(skill.publisher)
-    # An older release did not write it down; the slug is `@namespace/skill`, or has a repo too.
+    # An older release did not store it; the slug is `@namespace/skill`, or has a repo, too.
     parts = skill.slug.split("/")
     return parts[0] if skill.slug.startswith("@") else "/".join(parts[:-2])
 
 
 def checked_namespace(text: str) -> str:
-    """Take the name of a namespace as a person writes it."""
+    """Validate and normalise the name of a namespace."""
     name = _short(text.strip().lower())
     if len(name) > _MAX_LENGTH or not _NAMESPACE.fullmatch(name):
         raise InvalidInput(
@@ -40,5 +40,5 @@ def checked_namespace(text: str) -> str:
 
 def _short(publisher: str) -> str:
     rest = publisher.removeprefix(_BEST_KNOWN)
-    # What is handed in has names with an @; nobody may own one by an odd name elsewhere.
+    # Names of uploads start with @; nobody may own one by an odd name elsewhere.
     return publisher if rest.startswith("@") and rest != publisher else rest

@@ -1,4 +1,4 @@
-"""The policy: what the operator decided, for all skills and for some namespaces."""
+"""The operator's policy, for all skills and for some namespaces."""
 
 import hashlib
 import re
@@ -25,7 +25,7 @@ _MEANINGS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 class Suppression(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of finding that does not count at a place, until a day, for a reason."""
+    """A finding that does not count at a path, until a date, with a reason."""
 
     rule: str
     #: A glob over the files of the skill; `*` stays in its folder, `**` does not.
@@ -33,14 +33,14 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
     #: A glob over the slug or the source of the skill.
     skill: str = _EVERY_SKILL
     reason: str
-    #: The last day on which it holds, in UTC.
+    #: The last day on which it applies, in UTC.
     expires: date
 
     def is_expired(self, today: date) -> bool:
         return today > self.expires
 
     def covers(self, finding: Finding, names: Collection[str]) -> bool:
-        """Tell whether it speaks of this finding in a skill that goes by *names*."""
+        """Tell whether it applies to this finding in a skill with one of *names*."""
         return (
             finding.rule == self.rule
             and finding.kind in SUPPRESSIBLE
@@ -51,7 +51,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Level(StrEnum):
-    """From which severity on something happens."""
+    """The severity from which something happens."""
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -64,7 +64,7 @@ class Level(StrEnum):
         return _STRICTNESS[self] >= _STRICTNESS[Level(severity)]
 
 
-#: How much a level catches: never nothing, info everything.
+#: How much a level catches: `never` nothing, `info` everything.
 _STRICTNESS = {
     Level.NEVER: 0,
     Level.CRITICAL: 1,
@@ -81,12 +81,12 @@ class Levels(msgspec.Struct, frozen=True):
 
     @property
     def is_in_order(self) -> bool:
-        """Tell whether a person can come in before the machine rejects."""
+        """Tell whether the review level is not above the rejection level."""
         return _STRICTNESS[self.review_at] >= _STRICTNESS[self.reject_at]
 
 
 class KindThresholds(msgspec.Struct, frozen=True, kw_only=True):
-    """Levels for one kind of finding; what is left out is as for all."""
+    """Levels for one kind of finding; missing ones are as for all kinds."""
 
     review_at: Level | None = None
     reject_at: Level | None = None
@@ -95,20 +95,20 @@ class KindThresholds(msgspec.Struct, frozen=True, kw_only=True):
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     review_at: Level = Level.MEDIUM
     reject_at: Level = Level.CRITICAL
-    #: Whether two malicious findings of different rules that are `high` reject together.
+    #: Whether two malicious `high` findings of different rules reject together.
     two_grave_reject: bool = True
     malicious: KindThresholds = KindThresholds()
     risky: KindThresholds = KindThresholds()
     opaque: KindThresholds = KindThresholds()
     imitation: KindThresholds = KindThresholds()
-    #: Harms its own author, so it does not count unless its own levels are given.
+    #: Harms only the author, so it does not count unless it has its own levels.
     exposure: KindThresholds = KindThresholds()
 
     def levels(self, kind: FindingKind) -> Levels:
-        """Return from where on a finding of this kind is for a person, and is no way at all.
+        """Return the levels from which a finding of this kind needs review, and is rejected.
 
-        For what could not be read they can only be made stricter than they are without a policy:
-        nobody can vouch for what nobody has seen.
+        For unreadable content they can only be stricter than without a policy: nobody can vouch for
+        content that nobody has seen.
         """
         own = getattr(self, kind, None)
         if not isinstance(own, KindThresholds):
@@ -123,7 +123,7 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose skills need not wait for a person, and because of which findings they need not."""
+    """Trusted publishers, and the findings for which their skills need no review."""
 
     #: Host and owner, or the namespace of uploads; by default nobody is trusted.
     publishers: tuple[str, ...] = ()
@@ -131,17 +131,17 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
     up_to: Level = Level.MEDIUM
 
     def overlooks(self, finding: Finding) -> bool:
-        """Tell whether a finding only informs. What the judge doubts is for a person."""
+        """Tell whether a finding only informs. Doubts of the judge always need a review."""
         is_graver = _STRICTNESS[Level(finding.severity)] < _STRICTNESS[self.up_to]
         return finding.kind in self.kinds and not is_graver and not finding.rule.startswith("JUDGE")
 
 
-#: At least one: who wants to take nothing closes the door, and does not count at it.
+#: At least one: to accept nothing, close submissions instead.
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds below those that are built in; None leaves it at these."""
+    """Limits below the built-in ones; None means the built-in limit."""
 
     #: How many submissions of one publisher are processed per day (UTC).
     submissions_per_day: _Count | None = None
@@ -151,16 +151,16 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewRules(msgspec.Struct, frozen=True, kw_only=True):
-    #: Whether a reviewer may approve their own submissions.
+    #: Whether reviewers may approve their own submissions.
     own: bool = False
 
 
 class Namespace(msgspec.Struct, frozen=True, kw_only=True):
-    """What is decided otherwise for some skills."""
+    """Different settings for some skills."""
 
     #: A glob over `owner/repo`, `host/owner/repo` or `@namespace`.
     match: str
-    #: All that holds there, what is not said otherwise included.
+    #: The complete policy there, including inherited settings.
     policy: "Policy"
 
 
@@ -168,15 +168,15 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     suppressions: tuple[Suppression, ...] = ()
     thresholds: Thresholds = Thresholds()
     trust: Trust = Trust()
-    #: Which scanners of other makers look at every skill.
+    #: The third-party scanners that check every skill.
     scanners: tuple[ScannerRule, ...] = ()
     limits: Limits = Limits()
     review: ReviewRules = ReviewRules()
-    #: The first that matches holds.
+    #: The first match applies.
     namespaces: tuple[Namespace, ...] = ()
 
     def within(self, namespaces: Collection[str]) -> "Policy":
-        """Return what holds for a skill whose namespace goes by these names."""
+        """Return the policy for a skill whose namespace has these names."""
         for one in self.namespaces:
             if any(matches(one.match, name) for name in namespaces):
                 return one.policy
@@ -184,7 +184,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def digest_of(policy: Policy) -> str:
-    """Name a policy by what it says; empty for none. Comments and order change nothing."""
+    """Return a digest of the policy's meaning; empty for none. Comments and order don't matter."""
     if policy == Policy():
         return ""
     said = msgspec.json.encode(policy, order="deterministic")
@@ -194,9 +194,9 @@ def digest_of(policy: Policy) -> str:
 def suppress(
     findings: Iterable[Finding], policy: Policy, *, names: Collection[str], today: date
 ) -> tuple[Finding, ...]:
-    """Mark what the policy suppresses, and what it did until a day that has passed.
+    """Mark findings that the policy suppresses, or did until an expired date.
 
-    No finding is ever dropped; what a mark means for the verdict is up to judge().
+    No finding is ever dropped; judge() decides what a mark means for the verdict.
     """
     return tuple(
         msgspec.structs.replace(

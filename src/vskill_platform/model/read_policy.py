@@ -1,4 +1,4 @@
-"""Reading a policy from TOML, strictly: errors say what is wrong and what to write instead."""
+"""Parse a policy from TOML, strictly: errors say what is wrong and what to write instead."""
 
 import re
 import tomllib
@@ -24,22 +24,22 @@ from vskill_platform.model.policy import (
 from vskill_platform.model.scanner import read_scanner_rules
 from vskill_platform.model.verdict import SUPPRESSIBLE, FindingKind
 
-#: How a value of each type is written, for who wrote something else.
+#: How a value of each type is written, for error messages.
 _WRITTEN = {str: "a text in quotes", date: "a date such as 2026-12-31, without quotes"}
-#: What a namespace may decide otherwise. Suppressions name their skills themselves, and scanners
-#: look at every skill.
+#: Tables that a namespace may override. Suppressions name their skills themselves, and scanners
+#: check every skill.
 _OVERRIDABLE = ("thresholds", "trust", "limits", "review")
 _PUBLISHER = re.compile(r"@[\w.-]+|[a-z0-9.:-]+/[^\s/*?]+")
-#: What trust may overlook at most: neither evidence of an attack nor what nobody has read.
+#: The most that trust may skip: neither evidence of an attack nor unreadable content.
 _FORGIVABLE = frozenset({FindingKind.RISKY, FindingKind.IMITATION, FindingKind.EXPOSURE})
 
 Table = TypeVar("Table", bound=msgspec.Struct)
 
 
 def read_policy(text: str, *, rules: Mapping[str, FindingKind]) -> Policy:
-    """Read a policy; what is wrong with it is named with what to do instead.
+    """Parse a policy; an error says what is wrong and what to do instead.
 
-    *rules* are all that there are: a suppression of a rule that is none would silently do nothing.
+    *rules* are all known rules: a suppression of an unknown rule would silently do nothing.
     """
     try:
         document = tomllib.loads(text)
@@ -71,7 +71,7 @@ def _tables(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
 def _namespace(
     table: dict[str, Any], place: str, document: dict[str, Any], everywhere: Policy
 ) -> Namespace:
-    """Read what is said otherwise there, on top of what is said for all."""
+    """Read the settings of a namespace, on top of those for all."""
     _check_keys(table, ("match", *_OVERRIDABLE), place)
     match = table.get("match")
     if not isinstance(match, str) or not match.strip():
@@ -174,7 +174,7 @@ def _check_keys(table: dict[str, Any], allowed: tuple[str, ...], place: str) -> 
 
 
 def _check_value(value: object, kind: Any, place: str) -> None:
-    # A moment counts as a date in Python; here it would hold until midnight of some other place.
+    # A datetime counts as a date in Python; here it would end at midnight in another time zone.
     if not isinstance(value, kind) or isinstance(value, datetime):
         raise ConfigError(f"{place} must be {_WRITTEN[kind]}")
     if isinstance(value, str) and not value.strip():

@@ -1,6 +1,6 @@
-"""What all stored records share: frozen, strict, versioned, and with reasons of bounded length.
+"""The base of all stored records: frozen, strict, versioned, with reasons of limited length.
 
-Reasons are kept for ever and shown to everybody.
+Reasons are kept forever and shown to everybody.
 """
 
 from typing import Literal
@@ -9,11 +9,11 @@ import msgspec
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    #: A record of another schema is not guessed at; a migration brings it forward.
+    #: A record of another schema version is not guessed at; a migration updates it.
     schema: Literal[1] = 1
 
 
-#: Room for a few sentences, and for what the machine says around those of a person.
+#: Enough for a few sentences of a person, and the text that the platform adds.
 MAX_REASON = 1000
 _CUT = " …"
 
@@ -23,7 +23,7 @@ def cut_reason(text: str) -> str:
 
 
 class Reasoned:
-    """Makes that the reason of a struct is never longer than MAX_REASON; the field is its own."""
+    """Limits the reason of a struct to MAX_REASON; the struct declares the field."""
 
     __slots__ = ()
 

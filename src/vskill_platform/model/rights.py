@@ -22,36 +22,36 @@ __all__ = [
 
 
 class Right(StrEnum):
-    #: No sign-in needed: public reading, the sign-in form, health, static files.
+    #: No sign-in needed: public pages, the sign-in form, health, static files.
     ANYONE = "anyone"
-    #: Submit, retry, withdraw one's own; who has it without an account is a setting.
+    #: Submit, retry and withdraw own submissions; a setting decides whether that needs an account.
     SUBMIT = "submit"
-    #: Yank, hide and show the skills of one's own namespaces, for who may submit and has signed in.
+    #: Yank, hide and show skills in own namespaces, for signed-in users who may submit.
     MANAGE = "manage"
-    #: One's own account and tokens.
+    #: The own account and tokens.
     ACCOUNT = "account"
-    #: Reviews, reports with held files.
+    #: Reviews, and reports with held files.
     REVIEW = "review"
     #: Pause and resume, requeue, dead letters, dequeue.
     OPERATE = "operate"
-    #: The blocklist; yanking what is not one's own.
+    #: The blocklist; yanking skills of others.
     BLOCK = "block"
-    #: Users, roles, namespaces, tokens of others, audit, policy, rescan.
+    #: Users, roles, namespaces, tokens of others, audit log, policy, rescan.
     ADMINISTER = "administer"
 
 
 _FOR_ALL = frozenset({Right.ANYONE, Right.ACCOUNT})
 _FOR_PUBLISHERS = _FOR_ALL | {Right.SUBMIT, Right.MANAGE}
 _FOR_REVIEWERS = _FOR_PUBLISHERS | {Right.REVIEW, Right.OPERATE, Right.BLOCK}
-#: What each role may, whatever the settings say.
+#: The rights of each role, whatever the settings say.
 RIGHTS: dict[Role, frozenset[Right]] = {
     Role.READER: _FOR_ALL,
     Role.PUBLISHER: _FOR_PUBLISHERS,
     Role.REVIEWER: _FOR_REVIEWERS,
     Role.ADMIN: _FOR_REVIEWERS | {Right.ADMINISTER},
 }
-#: What a token may, if its user may. Only with the scope `admin` it may make other tokens: else
-#: whoever finds a small one could make a great one of it.
+#: The rights of a token, if its user has them. Only with the scope `admin` can it create tokens:
+#: otherwise a leaked token with few rights could create one with many.
 SCOPE_RIGHTS: dict[Scope, frozenset[Right]] = {
     Scope.READ: frozenset({Right.ANYONE}),
     Scope.SUBMIT: frozenset({Right.ANYONE, Right.SUBMIT}),
@@ -60,35 +60,35 @@ SCOPE_RIGHTS: dict[Scope, frozenset[Right]] = {
     Scope.OPERATE: frozenset({Right.ANYONE, Right.OPERATE}),
     Scope.ADMIN: frozenset(Right),
 }
-#: What each role may give a token; whether it may submit with it, the settings say.
+#: The scopes that each role may give a token; the settings decide about submitting.
 SCOPES_OF: dict[Role, frozenset[Scope]] = {
     Role.READER: frozenset({Scope.READ, Scope.SUBMIT, Scope.MANAGE}),
     Role.PUBLISHER: frozenset({Scope.READ, Scope.SUBMIT, Scope.MANAGE}),
     Role.REVIEWER: frozenset(Scope) - {Scope.ADMIN},
     Role.ADMIN: frozenset(Scope),
 }
-#: With one of these a token sees what is private, as far as its user does.
+#: With one of these a token sees private skills, as far as its user does.
 _SEEING = frozenset({Scope.READ, Scope.REVIEW, Scope.ADMIN})
 
 
 class Visitor(msgspec.Struct, frozen=True, kw_only=True):
-    """Whoever sent a request."""
+    """The sender of a request."""
 
-    #: None if nobody has signed in.
+    #: None if nobody is signed in.
     user: User | None = None
     via: Literal["session", "token", ""] = ""
-    #: What the token is for; empty without one.
+    #: The name of the token; empty without one.
     scopes: frozenset[Scope] = frozenset()
-    #: Where the request came from; empty if nobody knows.
+    #: The client's address; empty if unknown.
     address: str = ""
-    #: What a form must bring along to be taken for one of ours.
+    #: The CSRF token that a form must contain.
     csrf: str = ""
-    #: Names the session or the token; empty without one.
+    #: Identifies the session or the token; empty without one.
     credential: str = ""
 
     @property
     def name(self) -> str:
-        """Say who it is, for histories and the audit; an address is told only in part."""
+        """Return the name for histories and the audit log; an address is shortened."""
         return self.user.name if self.user else f"anonymous@{_label(self.address)}"
 
     def may(self, right: Right, settings: Settings) -> bool:
@@ -103,18 +103,18 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
         return right in RIGHTS[self.user.role]
 
     def may_act_in(self, namespace: Namespace, settings: Settings) -> bool:
-        """Tell whether submitting, withdrawing, yanking and hiding there is theirs to do."""
+        """Tell whether they may submit, withdraw, yank and hide in this namespace."""
         if not namespace.is_owned or self.may(Right.REVIEW, settings):
             return True
         return self.user is not None and namespace.is_owner(self.user.name)
 
     @property
     def sees_all(self) -> bool:
-        """Tell whether private skills of everybody are shown."""
+        """Tell whether they see all private skills."""
         return self.sees_own and self.user is not None and Right.REVIEW in RIGHTS[self.user.role]
 
     def sees_into(self, namespace: Namespace) -> bool:
-        """Tell whether private skills of this namespace are shown."""
+        """Tell whether they see private skills of this namespace."""
         if self.sees_all:
             return True
         is_insider = self.user is not None and namespace.is_insider(self.user.name)
@@ -122,14 +122,14 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sees_own(self) -> bool:
-        """Tell whether private skills of their own namespaces are shown."""
+        """Tell whether they see private skills of their own namespaces."""
         return self.via == "session" or not _SEEING.isdisjoint(self.scopes)
 
 
 def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the address of a visitor; None if it is none.
+    """Return the address of a visitor; None if it is invalid.
 
-    A server that listens for both kinds calls 203.0.113.7 `::ffff:203.0.113.7`.
+    A server that listens on IPv4 and IPv6 reports 203.0.113.7 as `::ffff:203.0.113.7`.
     """
     try:
         found = ipaddress.ip_address(text)
@@ -139,7 +139,7 @@ def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | N
 
 
 def _label(address: str) -> str:
-    """Leave out the part of an address that names one household."""
+    """Remove the part of an address that identifies one household."""
     found = read_address(address)
     if found is None:
         return "nowhere"

@@ -9,13 +9,13 @@ import msgspec
 from vskill_platform.model.record import Reasoned, Record
 
 _SEMVER = re.compile(r"(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})", re.ASCII)
-#: A wish with more digits in one number is none: nobody means it, and not every client reads it.
+#: A requested version with more digits is ignored: not every client can read it.
 _MAX_WISHED = 10**9
 FIRST_VERSION = "1.0.0"
 
 
 class SkillManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a SKILL.md says of itself."""
+    """The metadata of a SKILL.md."""
 
     name: str
     description: str
@@ -26,7 +26,7 @@ class SkillManifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Yank(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
-    """A version that is no longer offered; who names it exactly still gets it."""
+    """A yanked version: still installable by exact version."""
 
     number: int
     reason: str
@@ -35,7 +35,7 @@ class Yank(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TakenDown(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
-    """Why a skill is no longer offered at all; what it was stays for reviewers."""
+    """Why a skill was taken down; reviewers can still see its content."""
 
     reason: str
     by: str
@@ -50,10 +50,10 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     skill_path: str
     #: The source that owns this slug; another one cannot publish under it.
     source_key: str
-    #: Who answers for it; empty if an older release published it.
+    #: Its publisher; empty if an older release published it.
     publisher: str = ""
     submission_id: str
-    #: The latest that is offered, and its content; empty if every version is yanked.
+    #: The latest available version and its content; empty if every version is yanked.
     version: str
     #: How many versions there are; the newest has this number.
     versions: int
@@ -61,16 +61,16 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     published_at: datetime
     checked_at: datetime
     license: str | None = None
-    #: What it is about, as its author says; model/labels.py reads them from the manifest.
+    #: Its tags; model/labels.py reads them from the manifest.
     tags: tuple[str, ...] = ()
-    #: The agents that it says it is for; empty for all.
+    #: The agents it supports; empty for all.
     agents: tuple[str, ...] = ()
-    #: What it needs, in its author's words.
+    #: Its requirements, in the author's words.
     compatibility: str | None = None
     yanked: tuple[Yank, ...] = ()
-    #: None while it is listed. Only a publication, so a fresh check, brings it back.
+    #: None while it is listed. Only a publication after a new check makes it available again.
     down: TakenDown | None = None
-    #: Whether only those of its namespace, reviewers and admins know of it.
+    #: Whether only namespace members, reviewers and admins see it.
     is_private: bool = False
 
     @property
@@ -84,7 +84,7 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
 
 
 class PublishedSkillSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a list: what is missing in the record has a stand-in."""
+    """A row of a list; missing fields of the record have defaults."""
 
     slug: str
     name: str
@@ -102,29 +102,29 @@ class SkillFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillVersion(Record, frozen=True, kw_only=True):
-    """One published state of a skill; never changed."""
+    """One published version of a skill; never changed."""
 
     slug: str
     number: int
     version: str
-    #: Names the content: the same files give the same digest.
+    #: Identifies the content: the same files give the same digest.
     digest: str
     files: tuple[SkillFile, ...]
     archive_sha256: str
     commit_sha: str | None
     submission_id: str
     published_at: datetime
-    #: What it can do, by kind; None if an older release published it and did not write it down.
+    #: Its capabilities by kind; None if an older release published it without them.
     capabilities: dict[str, tuple[str, ...]] | None = None
 
 
 def known_version(
     skill: PublishedSkill, versions: Sequence[SkillVersion], digest: str
 ) -> SkillVersion | None:
-    """Return which version this content is, so that the same never makes another one.
+    """Return the existing version with this content, so that it never makes another one.
 
-    That is the latest, or one that was yanked: it does not come back under a new number. An older
-    one that is still offered may be gone back to, and that is a step forward.
+    That is the latest version, or a yanked one: it does not come back under a new number. Going
+    back to the content of an older available version makes a new version.
     """
     for version in reversed(versions):
         is_latest = version.number == skill.offered
@@ -134,7 +134,7 @@ def known_version(
 
 
 def next_version(newest: str | None, wished: str | None) -> str:
-    """Number new content: as the author wishes if that is a step forward, else one patch on."""
+    """Number new content: the author's version if it is higher, else the next patch version."""
     known = parse_version(newest) if newest else None
     wish = parse_version(wished) if wished else None
     if wished and wish and max(wish) < _MAX_WISHED and (known is None or wish > known):

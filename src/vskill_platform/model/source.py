@@ -1,4 +1,4 @@
-"""Where a skill comes from, in the one form that is compared and stored."""
+"""The source of a skill, in the canonical form that is compared and stored."""
 
 import posixpath
 import re
@@ -12,26 +12,26 @@ from vskill_platform.errors import InvalidInput
 
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
-#: What a repo's path is made of. No `%`: a server may read `%2e` as a dot.
+#: Characters in a repo's path. No `%`: a server may read `%2e` as a dot.
 _REPO_PATH = re.compile(r"[\w.~+@/-]+", re.ASCII)
-#: What git lets a branch or a tag be called, without what means something in a refspec.
+#: Names that git allows for a branch or tag, without those with a meaning in a refspec.
 _REF = re.compile(r"[A-Za-z0-9_][\w.+/@=-]*")
 _DEFAULT_PORTS = {"https": 443, "http": 80}
-#: Hosts that take `Ada/Notes` and `ada/notes` for the same repo, so that we must too.
+#: Hosts that treat `Ada/Notes` and `ada/notes` as the same repo, so we do, too.
 _IGNORES_CASE = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
 _MAX_REF = 200
-#: Its owners need no host before their names.
+#: The default host: its owners need no host prefix.
 _BEST_KNOWN_HOST = "github.com"
-#: What an upload's canonical source begins with.
+#: Prefix of the canonical source of an upload.
 _UPLOAD = "upload:"
 LOCAL_NAMESPACE = "@local"
 
 
 class SourceKind(StrEnum):
     GIT = "git"
-    #: A folder of this machine that is read where it is.
+    #: A folder on this machine that is read in place.
     FOLDER = "folder"
-    #: Files that were handed in; they lie in our own database.
+    #: Uploaded files, stored in our own database.
     UPLOAD = "upload"
 
 
@@ -39,21 +39,21 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     kind: SourceKind
     #: A canonical git URL, the absolute path of a folder, or the namespace and name of an upload.
     url: str
-    #: The skill's folder inside of it, "" for its root.
+    #: The skill's folder inside the source, "" for its root.
     path: str = ""
-    #: The branch or tag, "" for whatever the repo's default branch is.
+    #: The branch or tag, "" for the repo's default branch.
     ref: str = ""
-    #: Names the bytes that were handed in; a later upload of the same skill brings others.
+    #: The digest of the uploaded bytes; a later upload of the same skill has another one.
     upload_sha256: str = ""
 
     @property
     def key(self) -> str:
-        """What makes two submissions the same."""
+        """Two submissions with the same key are the same."""
         return f"{self.url}?ref={self.ref}#{self.path}" if self.ref else self.owner_key
 
     @property
     def owner_key(self) -> str:
-        """What makes two skills the same: each ref of a repo may bring its next version."""
+        """Two skills with the same owner key are the same: each ref may have the next version."""
         return f"{self.url}#{self.path}"
 
     @property
@@ -70,7 +70,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def namespace(self) -> str:
-        """The part of a slug that comes before the skill's name."""
+        """The part of a slug before the skill's name."""
         if self.kind is SourceKind.FOLDER:
             return LOCAL_NAMESPACE
         if self.kind is SourceKind.UPLOAD:
@@ -78,16 +78,16 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         parts = urlsplit(self.url)
         _, *names = PurePosixPath(parts.path).parts
         owner, *rest = names[-2:] if parts.scheme == "file" else names
-        # Groups within groups are told apart by a character that no name has: else whoever makes
-        # a group of another's name could publish in their place.
+        # Nested groups are joined with a character that no name contains: otherwise somebody could
+        # create a group with another owner's name and publish in their place.
         repo = ",".join(rest)
         return f"{self._host_prefix}{owner}/{repo}".lower().removesuffix(".git")
 
     @property
     def _host_prefix(self) -> str:
-        """Name the host, but for the one whose names everybody knows.
+        """Return the host prefix; the default host has none.
 
-        Else whoever has the same owner's name at another host could publish in their place.
+        Otherwise the owner of the same name at another host could publish in their place.
         """
         parts = urlsplit(self.url)
         if parts.scheme == "file" or parts.hostname == _BEST_KNOWN_HOST:
@@ -97,26 +97,26 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def publisher(self) -> str:
-        """Who answers for it: the owner at its host, or the namespace of what was handed in."""
+        """The publisher: the owner at its host, or the namespace of an upload."""
         if self.kind is not SourceKind.GIT:
             return self.namespace
         parts = urlsplit(self.url)
         _, *folders, _ = PurePosixPath(parts.path).parts
-        # At a host the first part of the path is the account, whatever groups stand below it; on
-        # this machine it is the folder that the repo lies in.
+        # At a host the first part of the path is the account, whatever groups follow; on this
+        # machine it is the folder that contains the repo.
         owner = folders[-1] if parts.scheme == "file" else folders[0]
         return f"{parts.netloc or parts.scheme}/{owner}".lower()
 
     @property
     def folder_name(self) -> str | None:
-        """The name of the skill's folder; None at the root of a repo, whose folder is ours."""
+        """The name of the skill's folder; None at the root of a repo, whose folder we create."""
         if self.path:
             return posixpath.basename(self.path)
         return None if self.kind is SourceKind.GIT else posixpath.basename(self.url)
 
 
 def git_source(url: str, path: str = "", *, ref: str = "") -> Source:
-    """Check and normalise a git URL: https, or what the operator may allow beside it."""
+    """Validate and normalise a git URL: https, or what the operator also allows."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -142,23 +142,23 @@ def git_source(url: str, path: str = "", *, ref: str = "") -> Source:
 
 
 def folder_source(folder: str, path: str = "") -> Source:
-    """Name a folder on this machine by its absolute path."""
+    """Return the source for a folder on this machine, by its absolute path."""
     if not folder.startswith("/"):
         raise InvalidInput(f"{folder!r} is not an absolute path")
     return Source(kind=SourceKind.FOLDER, url=posixpath.normpath(folder), path=inner_path(path))
 
 
 def upload_source(name: str, sha256: str, *, namespace: str = LOCAL_NAMESPACE) -> Source:
-    """Name uploaded files by the skill that they are."""
+    """Return the source for uploaded files, by namespace and skill."""
     if not name or "/" in name or not name.isprintable():
         raise InvalidInput(f"{name!r} cannot be the name of a skill")
     return Source(kind=SourceKind.UPLOAD, url=f"{_UPLOAD}{namespace}/{name}", upload_sha256=sha256)
 
 
 def public_source(url: str) -> str:
-    """Return where something comes from, as everybody may know it; "" for files of this machine.
+    """Return a source as everybody may see it; "" for files on this machine.
 
-    Paths on the registry's own machine are for its operators alone.
+    Paths on the registry's own machine are only for its operators.
     """
     return url if url.startswith(("https://", "http://", _UPLOAD)) else ""
 
@@ -172,7 +172,7 @@ def without_local_path(text: str, source: Source) -> str:
 
 
 def inner_path(path: str) -> str:
-    """Normalise a path inside of a source; refuse one that leads out of it."""
+    """Normalise a path inside a source; refuse one that leads out of it."""
     clean = posixpath.normpath(path) if path else "."
     if clean.startswith(("/", "..")) or "\\" in path or not path.isprintable():
         raise InvalidInput(f"{path!r}: the path must lie inside of the repo or folder")
@@ -182,7 +182,7 @@ def inner_path(path: str) -> str:
 
 
 def checked_ref(ref: str) -> str:
-    """Take the name of a branch or a tag, or a full commit sha; refuse what git could misread."""
+    """Validate the name of a branch or tag, or a full commit sha; refuse what git could misread."""
     if not ref:
         return ""
     is_odd = ".." in ref or "//" in ref or "@{" in ref or ref.endswith((".lock", ".", "/"))

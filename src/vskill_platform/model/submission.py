@@ -1,4 +1,4 @@
-"""A submission, its states, and the one function that moves it from one state to the next."""
+"""A submission, its states, and the function that moves it between them."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -26,7 +26,7 @@ class SubmissionState(StrEnum):
 
 _S = SubmissionState
 
-#: States that a machine must leave by itself; a submission that stays too long is stuck.
+#: States that processing must leave; a submission that stays too long is stuck.
 STUCK_STATES = frozenset(
     {_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.VENDOR_APPROVED}
 )
@@ -34,15 +34,15 @@ APPROVED_STATES = frozenset({_S.AUTO_APPROVED, _S.VENDOR_APPROVED})
 #: Events that lead here are decisions about one content. A reviewer's approval leads straight to
 #: PUBLISHED; older releases recorded it as AUTO_APPROVED.
 _DECIDED_STATES = APPROVED_STATES | {_S.PUBLISHED, _S.REJECTED}
-#: Where an approval by a reviewer leads.
+#: The state after an approval by a reviewer.
 _APPROVALS = APPROVED_STATES | {_S.PUBLISHED}
-#: Terminal states, until the submission is opened again.
+#: Final states, until the submission is reopened.
 TERMINAL_STATES = frozenset({_S.PUBLISHED, _S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED})
 STUCK_THRESHOLD = timedelta(minutes=5)
 #: A submission that needs review is due for a reminder after this time.
 REVIEW_REMINDER = timedelta(days=1)
 
-#: Every arrow of docs/states.md. A recovered submission goes back to RECEIVED, also from there.
+#: Every edge of docs/states.md. A recovered submission goes back to RECEIVED, also from there.
 EDGES: dict[SubmissionState, frozenset[SubmissionState]] = {
     _S.RECEIVED: frozenset(
         {_S.TIER1_SCANNING, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}
@@ -75,11 +75,11 @@ EDGES: dict[SubmissionState, frozenset[SubmissionState]] = {
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """What a submission waits for that no worker can hasten."""
+    """What a submission waits for while it has no message."""
 
     #: The scanners that have not answered yet.
     scanners: tuple[str, ...]
-    #: Who is still waiting then is stuck.
+    #: After this time it is stuck.
     until: datetime
 
 
@@ -87,62 +87,62 @@ class Submission(Record, frozen=True, kw_only=True):
     id: str
     source: Source
     repo_url: str
-    #: From the manifest, once it was read; before that the name of the folder or repo.
+    #: From the manifest once it was read; before that the name of the folder or repo.
     skill_name: str
     skill_path: str
     state: SubmissionState
     submitter: str
     created_at: datetime
     updated_at: datetime
-    #: How many events its history has; the next one gets this number.
+    #: The length of its history; the next event gets this number.
     events: int = 0
-    #: How often a worker took it since it was last opened.
+    #: How often a worker claimed it since it was last opened.
     attempts: int = 0
-    #: The tries that count since it was last queued: those that failed, and those whose worker died
-    #: while the check ran.
+    #: Attempts that count since it was last queued: those that failed, and those whose worker died
+    #: during the check.
     tries: int = 0
-    #: The delivery whose try is counted already, because its check has begun.
+    #: The delivery whose attempt is already counted, because its check has started.
     counted: str | None = None
-    #: How often recovery brought it back since it was last opened.
+    #: How often recovery requeued it since it was last opened.
     recoveries: int = 0
-    #: Recovery leaves it alone until then.
+    #: Recovery skips it until then.
     recover_after: datetime | None = None
-    #: Why it is where it is, for a person.
+    #: Why it is in its state, for people.
     reason: str = ""
     #: The published skill, once there is one.
     slug: str | None = None
-    #: What was checked, once it was fetched.
+    #: The digest of the checked content, once it was fetched.
     digest: str | None = None
-    #: What git calls the state of the folder that was checked.
+    #: The git tree id of the checked folder.
     tree_sha: str | None = None
-    #: The submissions that came in together, from one repo, share this.
+    #: Shared by submissions from one repo or archive that were submitted together.
     set_id: str | None = None
     #: Seconds spent in each phase of the latest run.
     timings: dict[str, float] = msgspec.field(default_factory=dict)
-    #: Set while it has no message because scanners elsewhere are at it; who moves does not wait.
+    #: Set while it has no message because it waits for remote scanners.
     waiting: Waiting | None = None
     #: How often it has waited since it was last opened.
     waits: int = 0
-    #: Whether what becomes of it is for those of its namespace alone.
+    #: Whether only namespace members may see the result.
     is_private: bool = False
-    #: Whether whoever submitted it last had the right to replace what another ref has published.
+    #: Whether the last submitter had the right to replace what another ref has published.
     may_replace_ref: bool = False
 
 
 class StateEvent(Record, frozen=True, kw_only=True):
-    """One line of a submission's history; never changed once written."""
+    """One event in a submission's history; never changed once written."""
 
     submission_id: str
     number: int
     from_state: SubmissionState | None
     to_state: SubmissionState
-    #: What made it move: submit, claim, check, publish, recover …
+    #: What triggered it: submit, claim, check, publish, recover …
     trigger: str
-    #: Who did it: a node, a cron job, a person.
+    #: The actor: a node, a cron job, a person.
     actor: str
     reason: str
     at: datetime
-    #: Seconds spent in each phase of the run that ended with it; empty if none did.
+    #: Seconds per phase of the processing that ended with it, if any.
     timings: dict[str, float] = msgspec.field(default_factory=dict)
     #: The content that an approval, publication or rejection is about; None for other events, and
     #: for those that an older release wrote.
@@ -150,7 +150,7 @@ class StateEvent(Record, frozen=True, kw_only=True):
 
     @property
     def approved_by(self) -> str | None:
-        """The reviewer who approved it with this event, if one did."""
+        """The reviewer who approved it with this event, if any."""
         is_review = self.from_state is SubmissionState.NEEDS_REVIEW
         return self.actor if is_review and self.to_state in _APPROVALS else None
 
@@ -176,14 +176,14 @@ class Cause(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_submission(submission: Submission, cause: Cause) -> tuple[Submission, StateEvent]:
-    """Give a new submission the first line of its history."""
+    """Give a new submission the first event of its history."""
     return _record(submission, None, SubmissionState.RECEIVED, cause, submission.created_at)
 
 
 def move(
     submission: Submission, to: SubmissionState, cause: Cause, *, now: datetime
 ) -> tuple[Submission, StateEvent]:
-    """Move a submission along one of the edges; return it with the event that says so."""
+    """Move a submission along one of the edges; return it with the event."""
     if to not in EDGES[submission.state]:
         raise InvalidTransition(f"{submission.id} is {submission.state} and cannot become {to}")
     return _record(submission, submission.state, to, cause, now)
@@ -198,7 +198,7 @@ def reopen(submission: Submission, cause: Cause, *, now: datetime) -> tuple[Subm
 
 
 def wait(submission: Submission, waiting: Waiting, *, reason: str, now: datetime) -> Submission:
-    """Let it stay where it is, without a message, until scanners elsewhere have answered."""
+    """Let it wait in its state, without a message, until remote scanners have answered."""
     return msgspec.structs.replace(
         submission,
         waiting=waiting,
@@ -210,7 +210,7 @@ def wait(submission: Submission, waiting: Waiting, *, reason: str, now: datetime
 
 
 def deadline(submission: Submission, *, stuck_threshold: timedelta) -> datetime | None:
-    """Return when it deserves a look, or None when it is finished."""
+    """Return when it is due to be checked, or None if it is finished."""
     if submission.state in TERMINAL_STATES:
         return None
     if submission.state is SubmissionState.NEEDS_REVIEW:
@@ -224,7 +224,7 @@ def deadline(submission: Submission, *, stuck_threshold: timedelta) -> datetime 
 
 
 def is_stuck(submission: Submission, *, now: datetime, stuck_threshold: timedelta) -> bool:
-    """Tell whether it has been stuck for too long, or is dated ahead by a clock that was wrong."""
+    """Tell whether it is past its deadline, or dated in the future by a wrong clock."""
     stands_for = now - submission.updated_at
     if submission.waiting and submission.updated_at <= now < submission.waiting.until:
         return False

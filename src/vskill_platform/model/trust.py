@@ -1,4 +1,4 @@
-"""The trust score of a skill: derived only here, and explained in words."""
+"""The trust score of a skill: computed only here, with its reasons in words."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -7,9 +7,9 @@ import msgspec
 
 from vskill_platform.model.verdict import Verdict
 
-#: Who is still there after so long has been seen by many.
+#: A skill that has been published this long has been seen by many.
 SETTLED_AFTER = timedelta(days=90)
-#: A judge that is less sure has not agreed.
+#: With less confidence the judge has not agreed.
 SURE = 0.5
 
 _CHECKED, _CHECKED_WITH_DOUBTS, _JUDGED, _REVIEWED = 30, 15, 30, 20
@@ -17,7 +17,7 @@ _PROVENANCE, _SETTLED, _NEVER_YANKED = 10, 5, 5
 
 
 class TrustTier(StrEnum):
-    """From the least to the most; a tier rests on those before it."""
+    """From lowest to highest; each tier requires those before it."""
 
     BLOCKED = "T0"
     UNVERIFIED = "T1"
@@ -36,17 +36,17 @@ _MEANINGS = {
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that trust is derived from. More of it never makes less trust."""
+    """Everything that the trust score is derived from. More evidence never lowers it."""
 
     #: On the blocklist, or taken down.
     is_down: bool = False
-    #: What tier 1 says of exactly this content; None if it does not.
+    #: The verdict of tier 1 on exactly this content; None if there is none.
     verdict: Verdict | None = None
-    #: How sure a judge is that it may be published, 0 if none said so.
+    #: The judge's confidence that it may be published; 0 without such an opinion.
     agreement: float = 0.0
-    #: The reviewer who approved exactly this content; None if nobody did.
+    #: The reviewer who approved exactly this content, if any.
     approved_by: str | None = None
-    #: Whether it is known which commit of which repo it is.
+    #: Whether the commit and repo are known.
     has_provenance: bool = False
     published_for: timedelta = timedelta(0)
     #: How many of its versions were yanked.
@@ -61,7 +61,7 @@ class TrustScore(msgspec.Struct, frozen=True, kw_only=True):
     tier: TrustTier
     #: From 0 to 100.
     score: int
-    #: What the tier means, then what speaks for the skill and what does not.
+    #: The meaning of the tier, then the points for and against the skill.
     words: tuple[str, ...]
 
 
@@ -70,7 +70,7 @@ def tier_meaning(tier: TrustTier) -> str:
 
 
 def derive_trust(evidence: Evidence) -> TrustScore:
-    """Say how far a skill can be trusted and why; a pure function of what is known."""
+    """Compute the trust score and its reasons; a pure function of the evidence."""
     tier = _tier(evidence)
     parts = [(_MEANINGS[tier], 0), *_parts(evidence)]
     score = 0 if tier is TrustTier.BLOCKED else sum(points for _, points in parts)
@@ -92,7 +92,7 @@ def _tier(evidence: Evidence) -> TrustTier:
 
 
 def _parts(evidence: Evidence) -> list[tuple[str, int]]:
-    """Return each thing that counts, in words and points."""
+    """Return each part of the score, in words and points."""
     scan = {
         Verdict.PASS: ("the scan found nothing that counts", _CHECKED),
         Verdict.REVIEW: ("the scan has doubts", _CHECKED_WITH_DOUBTS),

@@ -1,4 +1,4 @@
-"""Users, what they own, and the tokens of their programs; none of it contains a secret."""
+"""Users, namespaces and tokens; no record contains a secret."""
 
 import re
 from datetime import datetime
@@ -9,12 +9,12 @@ from vskill_platform.model.record import Record
 from vskill_platform.model.source import LOCAL_NAMESPACE
 
 _NAME = re.compile(r"[a-z0-9](?:-?[a-z0-9]){1,38}")
-#: Names that histories and the audit use for something else, or that own a namespace of everybody.
+#: Names that histories and the audit log use otherwise, or that own a shared namespace.
 _RESERVED = frozenset({"anonymous", "cron", "local", "nobody", "serve", "system"})
 
 
 class Role(StrEnum):
-    """Each may what the one before may."""
+    """Each role includes the rights of the one before."""
 
     READER = "reader"
     PUBLISHER = "publisher"
@@ -23,7 +23,7 @@ class Role(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a token is for."""
+    """The purpose of a token."""
 
     READ = "read"
     SUBMIT = "submit"
@@ -38,48 +38,48 @@ class User(Record, frozen=True, kw_only=True):
     role: Role
     created_at: datetime
     is_disabled: bool = False
-    #: Sessions of another epoch have ended: one write signs somebody out everywhere.
+    #: Sessions of another epoch are invalid: one write signs a user out everywhere.
     epoch: int = 0
 
 
 class ApiToken(Record, frozen=True, kw_only=True):
-    #: Names it in lists and in the audit; it is no secret.
+    #: Identifies it in lists and the audit log; not secret.
     id: str
     user: str
-    #: What it is for, in its owner's words.
+    #: Its name, chosen by the owner.
     label: str
     scopes: tuple[Scope, ...]
     created_at: datetime
     expires_at: datetime
-    #: Known to the minute; None if it was never used.
+    #: Accurate to the minute; None if it was never used.
     last_used_at: datetime | None = None
 
 
 class Session(Record, frozen=True, kw_only=True):
-    #: Names it in lists; it is no secret.
+    #: Identifies it in lists; not secret.
     id: str
     user: str
     epoch: int
     created_at: datetime
     expires_at: datetime
-    #: Known to ten minutes.
+    #: Accurate to ten minutes.
     seen_at: datetime
-    #: Where it was begun: the address, and what the browser calls itself.
+    #: Where it was started: the address and the browser's name.
     address: str = ""
     browser: str = ""
 
 
 class Namespace(Record, frozen=True, kw_only=True):
-    """The first part of a slug, and who has a say in it."""
+    """The first part of a slug, with its owners and members."""
 
     name: str
     owners: tuple[str, ...] = ()
-    #: They see what is private in it, and change nothing.
+    #: They see its private skills and change nothing.
     members: tuple[str, ...] = ()
 
     @property
     def is_owned(self) -> bool:
-        """Tell whether somebody has a say; a namespace of uploads always belongs to its user."""
+        """Tell whether it has an owner; a namespace of uploads always belongs to its user."""
         return bool(self.owners) or (self.name.startswith("@") and self.name != LOCAL_NAMESPACE)
 
     def is_owner(self, user_name: str) -> bool:
@@ -94,7 +94,7 @@ def own_namespace(user_name: str) -> str:
 
 
 def checked_user_name(text: str) -> str:
-    """Take a name that reads the same everywhere; refuse one that could be taken for another."""
+    """Validate a user name; refuse one that could be confused with another."""
     name = text.strip().lower()
     if not _NAME.fullmatch(name):
         raise InvalidInput(

@@ -20,13 +20,13 @@ class Severity(StrEnum):
 
 class FindingKind(StrEnum):
     MALICIOUS = "malicious"  #: evidence of deception or theft
-    RISKY = "risky"  #: dangerous whoever wrote it
+    RISKY = "risky"  #: dangerous, whatever the intention
     OPAQUE = "opaque"  #: could not be read
-    IMITATION = "imitation"  #: like what somebody else published, or published in heaps
-    EXPOSURE = "exposure"  #: harms its own author
-    QUALITY = "quality"  #: not what the specification asks for; says nothing about danger
-    UNVERIFIED = "unverified"  #: no check came to an end
-    EXTERNAL = "external"  #: what a scanner of another maker says; decides nothing by itself
+    IMITATION = "imitation"  #: similar to another publisher's skill, or published in bulk
+    EXPOSURE = "exposure"  #: harms only its author
+    QUALITY = "quality"  #: violates the specification; unrelated to security
+    UNVERIFIED = "unverified"  #: no check was completed
+    EXTERNAL = "external"  #: from a third-party scanner; decides nothing by itself
 
 
 class Verdict(StrEnum):
@@ -35,14 +35,14 @@ class Verdict(StrEnum):
     BLOCK = "block"
 
 
-#: A finding of one of these keeps a skill from being published as it is.
+#: A finding of one of these kinds keeps a skill from being published as it is.
 BLOCKING = frozenset({Severity.CRITICAL, Severity.HIGH})
-#: Kinds that speak about danger, and so about the verdict.
+#: Security kinds, which determine the verdict.
 _DANGEROUS = frozenset(
     {FindingKind.MALICIOUS, FindingKind.RISKY, FindingKind.OPAQUE, FindingKind.IMITATION}
 )
-#: Kinds that a policy may suppress. What could not be read or is not as the specification asks
-#: stays so whoever vouches for it: a suppression never makes a skill complete.
+#: Kinds that a policy may suppress. Unreadable files and violations of the specification stay,
+#: whatever a policy says: a suppression never makes a skill complete.
 SUPPRESSIBLE = frozenset(
     {FindingKind.MALICIOUS, FindingKind.RISKY, FindingKind.IMITATION, FindingKind.EXPOSURE}
 )
@@ -54,7 +54,7 @@ _SCORES = {
     Severity.LOW: 10,
     Severity.INFO: 0,
 }
-#: What a second, independent rule adds to the gravest.
+#: What a second, independent rule adds to the most severe one.
 _SECOND_RULE = 10
 
 
@@ -63,7 +63,7 @@ class FindingSuppression(msgspec.Struct, frozen=True, kw_only=True):
 
     reason: str
     expires: date
-    #: Whether its last day had passed when the skill was checked: then it changes nothing.
+    #: Whether it had expired when the skill was checked: then it has no effect.
     is_expired: bool = False
 
     def in_words(self) -> str:
@@ -73,11 +73,11 @@ class FindingSuppression(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One of the places that a finding was put together from."""
+    """One of the locations of a finding."""
 
     file: str
     line: int
-    #: What is done there, and in which words.
+    #: The action there, and its text.
     act: str
     text: str
 
@@ -93,16 +93,16 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     kind: FindingKind = FindingKind.QUALITY
     #: Why it matters.
     why: str = ""
-    #: The words or code themselves, and the other places that it was put together from.
+    #: The words or code themselves, and the other locations.
     evidence: tuple[str, ...] = ()
-    #: From where it comes to where it goes; empty where one place says it all.
+    #: From source to sink; empty for a single location.
     steps: tuple[Step, ...] = ()
     #: Why the severity is lower than the rule's; empty if it is not.
     lowered: str = ""
     references: tuple[str, ...] = ()
-    #: Stays the same while the place and what it says do.
+    #: Stable while location and text are the same.
     fingerprint: str = ""
-    #: From the policy of a registry, never from the skill itself.
+    #: From the registry's policy, never from the skill itself.
     suppression: FindingSuppression | None = None
 
     @property
@@ -113,7 +113,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_aside(self) -> bool:
-        """Tell whether it decides nothing: suppressed, or told by another's scanner."""
+        """Tell whether it decides nothing: suppressed, or from a third-party scanner."""
         return self.is_suppressed or self.kind is FindingKind.EXTERNAL
 
 
@@ -121,7 +121,7 @@ class Report(Record, frozen=True, kw_only=True):
     submission_id: str
     verdict: Verdict
     findings: tuple[Finding, ...]
-    #: What was checked; None when there was nothing that could be.
+    #: The checked content; None if there was none.
     digest: str | None
     scanner: str
     checked_at: datetime
@@ -130,21 +130,21 @@ class Report(Record, frozen=True, kw_only=True):
     ruleset: str = ""
     #: 0 is clean, 100 is certain; None if a failure kept the check from a result.
     score: int | None = None
-    #: What the skill can do, by kind; not part of the verdict.
+    #: The skill's capabilities by kind; not part of the verdict.
     capabilities: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    #: What the judge of tier 2 said; None if none was asked.
+    #: The judgement of tier 2; None if no judge was asked.
     judgement: Judgement | None = None
-    #: Names the policy that was in force; empty for none.
+    #: The digest of the policy; empty for none.
     policy: str = ""
-    #: What decided, in words: a clause of the policy with its findings, or a person.
+    #: What decided, in words: a clause of the policy with its findings, or a reviewer.
     decided: str = ""
 
 
 def judge(findings: tuple[Finding, ...]) -> Verdict:
-    """Decide by the gravest, not by the sum: many small things make no large one.
+    """Decide by the most severe finding, not by the sum.
 
-    One critical finding blocks, and so do two grave ones of different rules. A single grave or
-    middling one is for a person to look at.
+    One critical finding blocks, and so do two high ones of different rules. A single high or medium
+    finding needs review.
     """
     dangerous = [finding for finding in findings if _counts(finding)]
     grave = {
@@ -160,7 +160,7 @@ def judge(findings: tuple[Finding, ...]) -> Verdict:
 
 
 def score(findings: tuple[Finding, ...]) -> int:
-    """Say how bad the gravest finding is, and a little more if another rule agrees."""
+    """Return how bad the most severe finding is, plus a little if another rule agrees."""
     by_rule: dict[str, int] = {}
     for finding in findings:
         if _counts(finding):
@@ -174,7 +174,7 @@ def score(findings: tuple[Finding, ...]) -> int:
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Put the gravest first, and what does not count last."""
+    """Sort by severity, with findings that do not count last."""
     return tuple(
         sorted(findings, key=lambda item: (item.is_aside, _ORDER[item.severity], item.rule))
     )

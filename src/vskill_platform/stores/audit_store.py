@@ -1,4 +1,4 @@
-"""The audit log: who did what, when and why, written in the same commit and never changed."""
+"""The audit log: action, actor, target and reason, written in the same commit, never changed."""
 
 import secrets
 from datetime import datetime
@@ -15,14 +15,14 @@ _AUDIT = "audit:"
 
 class AuditRecord(Reasoned, Record, frozen=True, kw_only=True):
     at: datetime
-    #: Who did it: a person, or a node.
+    #: The actor: a person, or a node.
     actor: str
-    #: What was done, such as `block add`.
+    #: The action, such as `block add`.
     action: str
-    #: What it was done to.
+    #: The target.
     subject: str
     reason: str
-    #: What followed from it, in words.
+    #: The result, in words.
     outcome: str = ""
 
 
@@ -34,25 +34,25 @@ class AuditPage(msgspec.Struct, frozen=True):
 def write_audit(
     action: str, subject: str, *, actor: str, reason: str, outcome: str = ""
 ) -> Operation:
-    """Say what to write down; it belongs into the commit that does the deed."""
+    """Return the audit record; it belongs in the commit of the action."""
     now = get_now()
     record = AuditRecord(
         at=now, actor=actor, action=action, subject=subject, reason=reason, outcome=outcome
     )
-    # The moment makes the order, the rest keeps two of the same moment apart.
+    # The timestamp gives the order, the rest makes keys unique.
     key = f"{_AUDIT}{_moment(now)}{secrets.token_hex(8)}"
     return Put(key, encode(record), expected=ABSENT, due=NEVER)
 
 
 async def list_audit(*, after: str | None = None, limit: int = 50) -> AuditPage:
-    """Return a page of records, the newest first."""
+    """Return a page of records, newest first."""
     page = await get_kv().list_keys(_AUDIT, after=after, limit=limit, newest_first=True)
     records = await read_each(page.keys, lambda key, value: decode(key, value, AuditRecord))
     return AuditPage(records, page.cursor)
 
 
 async def delete_audit_before(moment: datetime, *, limit: int) -> list[Operation]:
-    """Say how to remove the oldest records, those from before *moment*; none if there are none."""
+    """Return the operations that remove the oldest records, from before *moment*; may be empty."""
     page = await get_kv().list_keys(_AUDIT, limit=limit)
     first_kept = _AUDIT + _moment(moment)
     return [Delete(key) for key in page.keys if key < first_kept]

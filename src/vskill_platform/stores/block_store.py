@@ -1,4 +1,4 @@
-"""The blocklist, and which submissions ended because of it."""
+"""The blocklist, and the submissions that ended because of it."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -17,7 +17,7 @@ from vskill_platform.stores.records import (
 )
 
 _BLOCK = "block:"
-#: Which submissions a block has ended: who removes it opens them again.
+#: Submissions that a block has ended: removing the block reopens them.
 _HIT = "block-hit:"
 
 
@@ -32,7 +32,7 @@ async def get_block(subject: BlockSubject) -> Stored[Block] | None:
 
 
 async def list_blocks() -> list[Block]:
-    """Return the whole blocklist, the newest first."""
+    """Return the whole blocklist, newest first."""
     keys = await list_all_keys(_BLOCK)
     blocks = await read_each(keys, lambda key, value: decode(key, value, Block))
     return sorted(blocks, key=lambda block: block.at, reverse=True)
@@ -41,30 +41,30 @@ async def list_blocks() -> list[Block]:
 async def find_block(
     source: Source, *, name: str | None = None, digest: str | None = None
 ) -> Stored[Block] | None:
-    """Return what keeps this from being published; None if nothing does."""
+    """Return the block that applies; None if there is none."""
     blocks = await get_blocks(subjects_of(source, name=name, digest=digest))
     return blocks[0] if blocks else None
 
 
 async def get_blocks(subjects: Iterable[BlockSubject]) -> list[Stored[Block]]:
-    """Return which of these are blocked. That one cannot be read is an error, not a no."""
+    """Return which of these are blocked. An unreadable record is an error, not a no."""
     found = await get_all([_key(subject) for subject in subjects], Block)
     return [block for block in found if block]
 
 
 def expect_block(stored: Stored[Block]) -> Operation:
-    """Make a commit fail if this block was removed since: what it ends nobody would open again."""
+    """Make a commit fail if this block was removed: nobody would reopen what it ends."""
     return Expect(_key(stored.record.subject), stored.revision)
 
 
 def expect_unblocked(source: Source, *, name: str, digest: str) -> list[Operation]:
-    """Make a commit fail if a block has come since the last look at the list."""
+    """Make a commit fail if a block was added since the last look at the list."""
     subjects = subjects_of(source, name=name, digest=digest)
     return [Expect(_key(subject), ABSENT) for subject in subjects]
 
 
 def write_block(block: Block) -> Operation:
-    """Store a block; if there is one about the same already, the commit fails."""
+    """Store a block; the commit fails if there already is one for the same subject."""
     return Put(_key(block.subject), encode(block), expected=ABSENT, due=NEVER)
 
 
@@ -79,7 +79,7 @@ async def list_hits(subject: BlockSubject) -> list[str]:
 
 
 async def list_all_hits() -> dict[str, list[str]]:
-    """Return by the id of each block's subject which submissions it has ended, all at once."""
+    """Return the submissions that each block has ended, by the id of its subject."""
     found: dict[str, list[str]] = {}
     for key in await list_all_keys(_HIT):
         subject_id, _, submission_id = key.removeprefix(_HIT).rpartition(":")

@@ -1,4 +1,4 @@
-"""When each cron job ran and how it ended, which lets only one node run it; and sent reminders."""
+"""The last run of each cron job, which lets only one node run it; and sent reminders."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -20,7 +20,7 @@ from vskill_platform.stores.records import (
 log = get_logger(__name__)
 
 _CRON = "cron:"
-#: Where a job that does a part at a time goes on.
+#: Where a job that works in parts continues.
 _CURSOR = "cron-cursor:"
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -30,17 +30,17 @@ class CronRun(Record, frozen=True, kw_only=True):
     node: str
     started_at: datetime
     ended_at: datetime | None = None
-    #: What it did, in words; what went wrong if it failed.
+    #: The result in words, or the error.
     outcome: str = ""
     is_failure: bool = False
-    #: When somebody asked for the next run; None if the clock alone starts it.
+    #: When somebody requested the next run; None if it is only scheduled.
     asked_at: datetime | None = None
 
 
 async def get_cron_run(job: str) -> Stored[CronRun] | None:
-    """Return the last run; one whose record cannot be read counts as run long ago.
+    """Return the last run; an unreadable record counts as a run long ago.
 
-    So the job runs and writes the record anew, instead of never again.
+    So the job runs and writes a new record, instead of never running again.
     """
     key = _CRON + job
     entry = await get_kv().get(key)
@@ -62,17 +62,17 @@ async def get_cron_runs() -> list[CronRun]:
 async def put_cron_run(
     run: CronRun, *, expected: int = ABSENT, also: Sequence[Operation] = ()
 ) -> int | None:
-    """Write a run down unless another node was faster; return its revision."""
+    """Store a run unless another node was faster; return its revision."""
     return await commit([Put(_CRON + run.job, encode(run), expected=expected, due=NEVER), *also])
 
 
 def expect_no_cron_run(job: str) -> Operation:
-    """Let a commit stand only while that job was never started."""
+    """Make a commit fail if that job was ever started."""
     return Expect(_CRON + job, ABSENT)
 
 
 async def get_cursor(job: str) -> str | None:
-    """Return where a job goes on; None if it begins at the beginning."""
+    """Return where a job continues; None if it starts at the beginning."""
     try:
         stored = await get_record(_CURSOR + job, str)
     except RecordMalformed as error:
@@ -100,7 +100,7 @@ async def get_reminder(topic: str) -> Stored[Reminder] | None:
 
 
 async def put_reminder(topic: str, day: date, *, expected: int | None) -> bool:
-    """Write the day down; False if another node did so meanwhile."""
+    """Store the day; False if another node did so in the meantime."""
     reminder = encode(Reminder(topic=topic, day=day))
     put = Put(_REMINDER + topic, reminder, expected=expected or ABSENT, due=NEVER)
     return await commit([put]) is not None

@@ -1,6 +1,6 @@
-"""The bindings of the running work: every store reaches the database through these.
+"""Access to the bound worker env: every store reaches the database through it.
 
-Outside of a worker env they raise. There is no default to fall through to.
+Outside a worker env it raises. There is no default to fall back to.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Ending a submission that is blocked or could not be verified, with the reason as a finding."""
+"""End a submission that is blocked or could not be verified, with the reason as a finding."""
 
 from datetime import datetime
 
@@ -17,16 +17,16 @@ from vskill_platform.stores.submission_store import write_submission
 
 
 def why_blocked(block: Block) -> str:
-    """Say in one sentence what keeps a skill from being published; everybody may read it."""
+    """Say in one sentence why a skill is blocked; everybody may read it."""
     return f"blocked ({block.subject.in_public_words()}): {block.reason}"
 
 
 async def end_if_blocked(
     stored: Stored[Submission], *, report: Report | None = None
 ) -> tuple[Submission, list[Operation]] | None:
-    """Say how to end a submission that is on the blocklist; None if it is not.
+    """Return the operations that end a blocked submission; None if it is not blocked.
 
-    Without a report nothing of it was read yet: then only where it comes from counts.
+    Without a report its content was not read yet, so only its source is checked.
     """
     submission = stored.record
     known = await find_block(
@@ -44,9 +44,9 @@ async def end_if_blocked(
 async def block_submission(
     stored: Stored[Submission], block: Block, *, actor: str, report: Report | None = None
 ) -> tuple[Submission, list[Operation]]:
-    """Move it to BLOCKED; *report* is what was just found, else the last one is kept.
+    """Move it to BLOCKED; *report* is a new result, otherwise the last one is kept.
 
-    Verdict and score stay what the check said: that somebody blocked it is no result of a check.
+    Verdict and score stay those of the check: a block is not the result of a check.
     """
     now = get_now()
     cause = Cause(trigger="block", actor=actor, reason=why_blocked(block))
@@ -92,7 +92,7 @@ def unverified(*, rule: str, message: str, fix: str) -> Finding:
 def reject_submission(
     stored: Stored[Submission], cause: Cause, finding: Finding
 ) -> list[Operation]:
-    """Move it to REJECTED; whatever path led here, there is a finding that says why."""
+    """Move it to REJECTED, always with a finding that says why."""
     now = get_now()
     rejected, event = move(stored.record, SubmissionState.REJECTED, cause, now=now)
     report = Report(

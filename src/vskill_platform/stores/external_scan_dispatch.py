@@ -1,4 +1,4 @@
-"""Requesting scans by third-party scanners: a record that a scanner claims."""
+"""Request scans by third-party scanners: a record that a scanner claims."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ from vskill_platform.stores.records import Stored
 
 
 async def dispatch_external_scan(subject: str, provider: str) -> bool:
-    """Ask *provider* to scan a subject; False when such a scan is in flight already."""
+    """Request a scan by *provider*; False if such a scan is already in progress."""
     stored = await get_external_scan(subject, provider)
     if stored is not None and stored.record.status in IN_FLIGHT:
         return False
@@ -34,10 +34,10 @@ async def begin_external_scan(
     lease: timedelta,
     claimed_by: str | None = None,
 ) -> ExternalScan:
-    """Start a scan of this content in the place of whatever was there before.
+    """Start a scan of this content, replacing any earlier one.
 
-    For whoever holds the submission's message: an earlier one is then of a worker that has gone, or
-    of other content, and its answer is not taken any more. With *claimed_by* it is running.
+    Only for the holder of the submission's message: an earlier scan then belongs to a dead worker
+    or to other content, and its answer is no longer accepted. With *claimed_by* it is running.
     """
     stored = await get_external_scan(subject, provider)
     begun = await _put_new(
@@ -49,7 +49,7 @@ async def begin_external_scan(
 
 
 async def release_dead_external_scans() -> int:
-    """End the scans that nobody finished in time; return how many."""
+    """End scans that were not finished in time; return how many."""
     late = ExternalScanResult(status=ExternalScanStatus.TIMED_OUT, note="it did not answer in time")
     overdue = await get_overdue_external_scans(get_now())
     return sum([await end_external_scan(scan, late) for scan in overdue])

@@ -1,7 +1,7 @@
-"""Scans by other programs: one record a subject and provider, with a lease while one is at work.
+"""Scans by third-party scanners: one record per subject and provider, with a lease.
 
-The subject is a submission: before it is published nobody owns a slug, and the clean files of one
-must not vouch for those of another that wants the same.
+The subject is a submission: before publication nobody owns a slug, and the clean files of one
+submission must not vouch for another one that wants the same slug.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ from vskill_platform.stores.submission_store import (
 
 _EXTERNAL_SCAN = "extscan:"
 _HEARD = "extscan-heard:"
-#: A scan that nobody finished by then is over.
+#: A scan that is unfinished by then has timed out.
 EXTERNAL_SCAN_TIMEOUT = timedelta(minutes=20)
 
 
@@ -50,11 +50,11 @@ class ExternalScan(Record, frozen=True, kw_only=True):
     dispatched_at: datetime
     #: When an unfinished scan counts as timed out.
     deadline: datetime
-    #: Names this one asking: an answer to an earlier one is not taken for it.
+    #: Identifies this request: an answer to an earlier one is not accepted.
     scan_id: str = ""
     claimed_by: str | None = None
     completed_at: datetime | None = None
-    #: Which content was scanned, so that a clean version cannot vouch for another.
+    #: The scanned content, so that a clean version cannot vouch for another.
     digest: str | None = None
     findings: tuple[Finding, ...] = ()
     #: Why there is no result, in words.
@@ -62,7 +62,7 @@ class ExternalScan(Record, frozen=True, kw_only=True):
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
-    """A message from outside that must never be taken twice."""
+    """A received message that must never be accepted twice."""
 
     signature: str
     #: After that it would be refused for its age.
@@ -70,12 +70,12 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_scan_id(subject: str, provider: str) -> str:
-    """Make an id that says whose scan it is and that nobody can guess."""
+    """Return an unguessable id that contains subject and provider."""
     return f"{subject}.{provider}.{secrets.token_hex(16)}"
 
 
 def split_scan_id(scan_id: str) -> tuple[str, str] | None:
-    """Return subject and provider of a scan's id; None if it is none."""
+    """Return subject and provider of a scan's id; None if it is malformed."""
     parts = scan_id.rsplit(".", 2)
     return (parts[0], parts[1]) if len(parts) == 3 and all(parts) else None  # noqa: PLR2004
 
@@ -85,13 +85,13 @@ async def get_external_scan(subject: str, provider: str) -> Stored[ExternalScan]
 
 
 async def get_external_scans(subject: str) -> list[ExternalScan]:
-    """Return what every provider says of a subject, read all at once."""
+    """Return the scans of a subject by all providers, read at once."""
     keys = await list_all_keys(f"{_EXTERNAL_SCAN}{subject}:")
     return await read_each(keys, _decode)
 
 
 async def get_overdue_external_scans(now: datetime) -> list[ExternalScan]:
-    """Return the scans that should have ended by now but are still in flight."""
+    """Return overdue scans that are still in progress."""
     overdue = await read_each(await list_all_keys(_EXTERNAL_SCAN, due_before=now), _decode)
     return [scan for scan in overdue if scan.status in IN_FLIGHT and scan.deadline <= now]
 
@@ -107,7 +107,7 @@ def write_external_scan(scan: ExternalScan, *, expected: int) -> Operation:
 
 
 async def put_external_scan(scan: ExternalScan, *, expected: int = ABSENT) -> bool:
-    """Store a scan unless somebody was faster; say whether it was stored."""
+    """Store a scan unless another writer was faster; tell whether it was stored."""
     return await commit([write_external_scan(scan, expected=expected)]) is not None
 
 
@@ -118,7 +118,7 @@ async def claim_external_scan(
     claimed_by: str,
     lease: timedelta = EXTERNAL_SCAN_TIMEOUT,
 ) -> ExternalScan | None:
-    """Take a pending scan to run it; None if there is none or another was faster."""
+    """Claim a pending scan; None if there is none or another worker was faster."""
     stored = await get_external_scan(subject, provider)
     if stored is None or stored.record.status is not ExternalScanStatus.PENDING:
         return None
@@ -137,10 +137,10 @@ async def end_external_scan(
     *,
     heard: Heard | None = None,
 ) -> bool:
-    """End a scan, once, and wake the submission that waits for it, in one commit.
+    """End a scan, once, and wake the waiting submission, in one commit.
 
     A lost commit is planned again: another scanner of the same submission may have ended at the
-    same moment, or the submission may have started to wait just now.
+    same time, or the submission may just have started to wait.
     """
     ended = msgspec.structs.replace(
         scan,
@@ -165,7 +165,7 @@ async def end_external_scan(
 
 
 async def _wake(scan: ExternalScan) -> list[Operation]:
-    """Say what to write for the submission that waits for this scan; nothing if none does."""
+    """Return the operations that wake the submission that waits for this scan, if any."""
     stored = await get_submission(scan.subject)
     waiting = stored.record.waiting if stored else None
     if stored is None or waiting is None or scan.provider not in waiting.scanners:

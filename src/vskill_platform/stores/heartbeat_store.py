@@ -1,4 +1,4 @@
-"""Heartbeats of the workers, to notice a worker that is alive but does nothing."""
+"""Heartbeats of workers, to detect a worker that is alive but makes no progress."""
 
 from datetime import datetime, timedelta
 
@@ -8,7 +8,7 @@ from vskill_platform.stores.db import commit
 from vskill_platform.stores.records import decode, encode, list_all_keys, read_each
 
 _HEARTBEAT = "heartbeat:"
-#: A worker that was not heard of for so long is gone.
+#: A worker without a heartbeat for this long is gone.
 HEARTBEAT_TTL = timedelta(seconds=45)
 
 
@@ -17,7 +17,7 @@ class Heartbeat(Record, frozen=True, kw_only=True):
     started_at: datetime
     beat_at: datetime
     in_flight: int
-    #: Messages that reached an end on this node, whichever.
+    #: Messages that were finished on this node, with any result.
     handled: int
     last_handled_at: datetime | None = None
 

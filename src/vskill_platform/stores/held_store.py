@@ -24,7 +24,7 @@ _HELD = "held:"
 
 
 class HeldSkill(Record, frozen=True, kw_only=True):
-    """A checked skill on its way to a person. Each submission has its own, none is shared."""
+    """The checked skill of a submission that needs review; never shared."""
 
     submission_id: str
     files: tuple[SkillFile, ...]
@@ -42,7 +42,7 @@ async def get_held(submission_id: str) -> Stored[HeldSkill] | None:
 
 
 async def get_held_files(held: HeldSkill) -> bytes | None:
-    """Return the archive; one whose bytes were changed is an error."""
+    """Return the archive; changed bytes are an error."""
     return await get_archive_at(HELD_FILES + held.submission_id, held.archive_sha256)
 
 
@@ -51,7 +51,7 @@ async def list_held() -> list[str]:
 
 
 async def write_held(held: HeldSkill, archive: bytes) -> list[Operation]:
-    """Keep both until somebody drops them: nobody knows how long a review takes."""
+    """Store both without expiry: a review may take any time."""
     before = await get_held(held.submission_id)
     is_other = before is not None and before.record.archive_sha256 != held.archive_sha256
     operations: list[Operation] = [
@@ -76,7 +76,7 @@ def drop_held(held: HeldSkill, *, expected: int | None = None) -> list[Operation
 
 
 async def let_go(submission_id: str, *, keeps_upload: bool = False) -> list[Operation]:
-    """Say what to write so that nothing is held any more; nothing at all if nothing is.
+    """Return the operations that remove held files; empty if there are none.
 
     With *keeps_upload*, an upload can be retried as long as if it had never been held.
     """
@@ -88,7 +88,7 @@ async def let_go(submission_id: str, *, keeps_upload: bool = False) -> list[Oper
 
 
 async def _give_back(held: HeldSkill) -> list[Operation]:
-    """Say how to store an upload as one again; another submission may have the same bytes."""
+    """Return the operation that stores an upload again; others may have the same bytes."""
     files = await get_held_files(held) if held.is_upload else None
     if files is None:
         return []

@@ -1,4 +1,4 @@
-"""How often each skill was installed: in all, and on each of the last days, in UTC.
+"""Install counts of each skill: the total, and each of the last days (UTC).
 
 One record per skill, changed by compare-and-set, so many nodes can count the same skill at once.
 """
@@ -16,22 +16,22 @@ from vskill_platform.stores.db import get_now
 from vskill_platform.stores.records import Stored, decode, encode, get_record, read_found
 
 _INSTALLS = "installs:"
-#: Older days are part of the total only.
+#: Older days only count in the total.
 KEPT_DAYS = 90
 
 
 class InstallCounts(Record, frozen=True, kw_only=True):
     total: int = 0
-    #: Only days on which there were any.
+    #: Only days with installs.
     days: dict[date, int] = msgspec.field(default_factory=dict)
 
     def since(self, day: date) -> int:
-        """Return how many there were from that day on."""
+        """Return the installs since that day."""
         return sum(count for known, count in self.days.items() if known >= day)
 
 
 def slug_of_installs_key(key: str) -> str | None:
-    """Return the slug of the skill whose installs have this key; None for other records."""
+    """Return the slug in the key of an install record; None for other records."""
     return key[len(_INSTALLS) :] if key.startswith(_INSTALLS) else None
 
 
@@ -41,14 +41,14 @@ async def get_installs(slug: str) -> InstallCounts:
 
 
 async def read_installs(slugs: Sequence[str]) -> dict[str, InstallCounts]:
-    """Return the counts of each skill that was ever installed, all read at once."""
+    """Return the counts of each skill that was ever installed, read at once."""
     keys = [_INSTALLS + slug for slug in slugs]
     found = await read_found(keys, lambda key, value: decode(key, value, InstallCounts))
     return {key[len(_INSTALLS) :]: counts for key, counts in found.items()}
 
 
 async def add_installs(installs: Mapping[str, int]) -> None:
-    """Count installs, by slug; each skill's count changes in a commit of its own."""
+    """Add installs by slug, with one commit per skill."""
     await asyncio.gather(*(_add(slug, count) for slug, count in installs.items() if count))
 
 

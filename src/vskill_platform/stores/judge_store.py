@@ -1,7 +1,8 @@
-"""What the judge has said, so that nobody asks twice, and what it has used today.
+"""Cached judgements, and the tokens used per day.
 
-Tokens are taken from the day's budget before a question is sent, and settled afterwards. So no race
-overspends it, and a worker that dies with a question open has spent too much, never too little.
+Tokens are reserved from the day's budget before a question is sent, and settled afterwards. So no
+race exceeds the budget, and a worker that dies with a question open has counted too much, never too
+little.
 """
 
 import hashlib
@@ -23,14 +24,14 @@ log = get_logger(__name__)
 
 _SAID = "judge-said:"
 _DAY = "judge-day:"
-#: Models behind a name change; after so long the question is put again.
+#: Models behind a name change, so a judgement expires after this time.
 SAID_TTL = timedelta(days=30)
-#: How long the use of a day can be looked up.
+#: How long the usage of a day is kept.
 _DAY_TTL = timedelta(days=400)
 
 
 class JudgeDay(Record, frozen=True, kw_only=True):
-    """What was used on one day, in UTC."""
+    """The usage of one day (UTC)."""
 
     day: date
     tokens: int = 0
@@ -48,12 +49,12 @@ class _Said(Record, frozen=True, kw_only=True):
 
 
 def judgement_key(*question: object) -> str:
-    """Name a question by all that its answer depends on."""
+    """Return the cache key: everything that the answer depends on."""
     return hashlib.sha256(encode(question)).hexdigest()
 
 
 async def get_judgement(key: str) -> Judgement | None:
-    """Return what was said before; what an older release has written down is asked anew."""
+    """Return the cached judgement; an unreadable record counts as none."""
     try:
         stored = await get_record(_SAID + key, _Said)
     except RecordMalformed as error:
@@ -69,7 +70,7 @@ async def put_judgement(key: str, judgement: Judgement) -> None:
 
 
 async def reserve_tokens(tokens: int, *, limit: int) -> Reservation | None:
-    """Take tokens from the budget of today; None if there are not so many left."""
+    """Reserve tokens from today's budget; None if not enough are left."""
 
     def take(used: JudgeDay) -> JudgeDay | None:
         if used.tokens + tokens > limit:
@@ -82,7 +83,7 @@ async def reserve_tokens(tokens: int, *, limit: int) -> Reservation | None:
 
 
 async def settle_tokens(reservation: Reservation, *, used: int, cost: float = 0.0) -> None:
-    """Put what was really used in the place of what was reserved, on the day that it was."""
+    """Replace the reservation by the actual usage, on the day of the reservation."""
 
     def settle(day: JudgeDay) -> JudgeDay:
         tokens = max(day.tokens - reservation.tokens + used, 0)

@@ -1,7 +1,7 @@
-"""Which published skills are like a given one: found by the marks they share, not by reading all.
+"""Find similar published skills by shared marks, without reading all skills.
 
-Each skill has one record that carries its marks, written in the commit that publishes the skill.
-Here nothing is skipped: what cannot be read might be what a copy was made of, so it is an error.
+Each skill has one record with its marks, written in the commit that publishes the skill. Nothing is
+skipped here: an unreadable record might be the original of a copy, so it is an error.
 """
 
 from collections.abc import Collection
@@ -18,28 +18,28 @@ from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, encode, get_all, get_record, list_all_keys
 
 _LIKENESS = "likeness:"
-#: How many skills of one mark are looked at from either end. The oldest have the lowest rank, so
-#: that nobody can hide what was copied behind a heap of copies.
+#: How many skills of one mark are compared from either end. The oldest have the lowest rank, so
+#: that an original cannot be hidden behind many copies.
 _MOST_OF_A_MARK = 100
 
 
 class SkillLikeness(Record, frozen=True, kw_only=True):
-    """What a published skill is compared by."""
+    """The data by which a published skill is compared."""
 
     slug: str
     name: str
-    #: Who answers for it: host and owner of its source, or its namespace.
+    #: Its publisher: host and owner of its source, or its namespace.
     publisher: str
-    #: Since when it is published.
+    #: When it was first published.
     since: datetime
     likeness: Likeness
-    #: How the marks of its name were made; another release may make others.
+    #: The version of its name marks; another release may compute others.
     names_version: int = 0
 
 
 @lru_cache(maxsize=256)
 def marks_of(instructions: Sketch, name: str) -> tuple[str, ...]:
-    """Return all marks of a skill; known for a while, since who is compared is published soon."""
+    """Return all marks of a skill; cached, because a compared skill is usually published next."""
     return (*text_marks(instructions), *name_marks(name))
 
 
@@ -53,17 +53,17 @@ async def list_indexed_slugs() -> list[str]:
 
 
 async def find_by_marks(marks: Collection[str]) -> list[SkillLikeness]:
-    """Return the skills that share one of *marks*, the longest published first."""
+    """Return the skills that share one of *marks*, oldest first."""
     found = await get_all(await _keys_with(tuple(marks)), SkillLikeness)
     records = [stored.record for stored in found if stored]
     return sorted(records, key=lambda item: (item.since, item.slug))
 
 
 async def write_likeness(skill: SkillLikeness, *, is_new: bool = False) -> list[Operation]:
-    """Say what to write so that the skill is found as it is now, and no longer as it was.
+    """Return the operations that update a skill's similarity record.
 
-    The caller's commit must fail if the skill was published anew meanwhile. Of one that is new
-    nothing can be known yet, so nothing is read.
+    The caller's commit must fail if the skill was published again in the meantime. For a new skill
+    nothing is stored yet, so nothing is read.
     """
     marked = msgspec.structs.replace(skill, names_version=NAMES_VERSION)
     stored = None if is_new else await _get(skill.slug)
@@ -71,12 +71,12 @@ async def write_likeness(skill: SkillLikeness, *, is_new: bool = False) -> list[
 
 
 async def delete_likeness(slug: str) -> list[Operation]:
-    """Say what to write so that nothing is taken for a copy of this skill any more."""
+    """Return the operations that remove a skill's similarity record."""
     return [Delete(_LIKENESS + slug)] if await _get(slug) else []
 
 
 async def move_likeness(old_slug: str, new_slug: str) -> list[Operation]:
-    """Say what to write so that a skill is found under its new slug."""
+    """Return the operations that move the record to a new slug."""
     stored = await _get(old_slug)
     if stored is None:
         return []
@@ -99,7 +99,7 @@ async def _get(slug: str) -> Stored[SkillLikeness] | None:
 
 
 async def _keys_with(marks: tuple[str, ...]) -> list[str]:
-    """Return the keys of all with one of *marks*; where there are many, those at either end."""
+    """Return the keys of all with one of *marks*; of many, those at either end."""
     if not marks:
         return []
     kv = get_kv()

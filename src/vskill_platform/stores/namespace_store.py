@@ -17,19 +17,19 @@ _NAMESPACE_OF = "namespace-of:"
 
 
 async def get_namespace(name: str) -> Stored[Namespace]:
-    """Return who has a say; revision 0 if nobody was ever named."""
+    """Return owners and members; revision 0 if none were ever set."""
     stored = await get_record(_NAMESPACE + name, Namespace)
     return stored or Stored(Namespace(name=name), ABSENT)
 
 
 async def list_namespaces() -> list[Namespace]:
-    """Return those for which somebody was named."""
+    """Return the namespaces with owners or members."""
     keys = await list_all_keys(_NAMESPACE)
     return await read_each(keys, lambda key, value: decode(key, value, Namespace))
 
 
 async def list_namespaces_of(user_name: str) -> list[str]:
-    """Return the names of those that a user owns or is a member of, the own one first."""
+    """Return the namespaces that a user owns or is a member of, the user's own one first."""
     prefix = f"{_NAMESPACE_OF}{user_name}:"
     own = own_namespace(user_name)
     others = [key.removeprefix(prefix) for key in await list_all_keys(prefix)]
@@ -37,7 +37,7 @@ async def list_namespaces_of(user_name: str) -> list[str]:
 
 
 def write_namespace(before: Stored[Namespace], after: Namespace) -> list[Operation]:
-    """Say what to write so that it is found from its people too; only if nobody was faster."""
+    """Return the operations that store it with its index by user; fails if it has changed."""
     old = {*before.record.owners, *before.record.members}
     new = {*after.owners, *after.members}
     return [

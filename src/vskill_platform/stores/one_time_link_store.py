@@ -1,4 +1,4 @@
-"""Links that let somebody in once, each under the digest of its key."""
+"""One-time links (invitations, password resets, first admin), each under the digest of its key."""
 
 from datetime import datetime
 
@@ -10,14 +10,14 @@ _WELCOME = "welcome:"
 
 
 class Welcome(Record, frozen=True, kw_only=True):
-    """What somebody may do who has the link."""
+    """What the link allows."""
 
-    #: Whose password it sets; None if it makes an admin.
+    #: The user whose password it sets; None if it creates an admin.
     user: str | None
-    #: Whether it is good only while there is no admin.
+    #: Whether it is only valid while there is no admin.
     is_first: bool = False
     expires_at: datetime
-    #: Who made it.
+    #: Who created it.
     by: str
 
 
@@ -36,12 +36,12 @@ def write_welcome(digest: str, welcome: Welcome) -> Operation:
 
 
 def delete_welcome(digest: str, stored: Stored[Welcome]) -> Operation:
-    """Use it up; the commit fails if somebody else has."""
+    """Use the link; the commit fails if it was already used."""
     return Delete(_WELCOME + digest, expected=stored.revision)
 
 
 async def delete_welcomes_for(user_name: str | None) -> list[Operation]:
-    """Say what to delete so that no link for this user, or for a first admin, is left."""
+    """Return the operations that delete all links for this user, or for a first admin."""
     found = []
     for key in await list_all_keys(_WELCOME):
         stored = await get_record(key, Welcome)

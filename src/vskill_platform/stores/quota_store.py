@@ -1,4 +1,4 @@
-"""How many submissions, and how many bytes, were taken on a day, in UTC."""
+"""Submissions and bytes accepted per day (UTC)."""
 
 import hashlib
 from datetime import UTC, date, datetime, time, timedelta
@@ -8,7 +8,7 @@ from vskill_platform.model.record import Record
 from vskill_platform.stores.records import Stored, encode, get_record
 
 _QUOTA = "quota:"
-#: How long a day can be looked up.
+#: How long a day is kept.
 _KEPT_FOR = timedelta(days=7)
 
 
@@ -20,13 +20,13 @@ class Quota(Record, frozen=True, kw_only=True):
 
 
 async def get_quota(publisher: str, day: date) -> Stored[Quota]:
-    """Return what was used on a day; revision 0 if nothing was."""
+    """Return the usage of a day; revision 0 if there is none."""
     stored = await get_record(_key(publisher, day), Quota)
     return stored or Stored(Quota(publisher=publisher, day=day), ABSENT)
 
 
 def write_quota(quota: Quota, *, expected: int) -> Operation:
-    """Say what to write with the submission that is counted; only if nobody was faster."""
+    """Return the operation that counts a submission; fails if the record has changed."""
     expires_at = datetime.combine(quota.day, time(), UTC) + _KEPT_FOR
     key = _key(quota.publisher, quota.day)
     return Put(key, encode(quota), expected=expected, due=NEVER, expires_at=expires_at)

@@ -1,4 +1,4 @@
-"""Reading and writing records: strict JSON, and many reads at once that settle each alone."""
+"""Read and write records: strict JSON, and concurrent reads that fail independently."""
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -21,12 +21,12 @@ log = get_logger(__name__)
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
 encode = msgspec.json.Encoder().encode
-#: What a decoder says of bytes that are not what they should be.
+#: Errors of a decoder for malformed bytes.
 MALFORMED = (msgspec.DecodeError, UnicodeDecodeError)
-#: A store in trouble must not drown its own log.
+#: A store in trouble must not flood its own log.
 _MAX_LOGGED = 100
 _KEYS_A_PAGE = 10_000
-#: In bytes: hashing takes less time than the way to a thread and back.
+#: In bytes: hashing less is faster than the way to a thread and back.
 _HASHED_HERE = 64 * 1024
 
 
@@ -54,7 +54,7 @@ async def get_record(key: str, kind: type[Kind]) -> Stored[Kind] | None:
 
 
 async def get_archive_at(key: str, sha256: str) -> bytes | None:
-    """Return a stored archive, which must be what was stored: other bytes are an error."""
+    """Return a stored archive; bytes that differ from what was stored are an error."""
     entry = await get_kv().get(key)
     if entry is None:
         return None
@@ -76,7 +76,7 @@ def _sha256(content: bytes) -> str:
 
 
 async def get_all(keys: Sequence[str], kind: type[Kind]) -> list[Stored[Kind] | None]:
-    """Get all *keys* at once, in their order; if one cannot be read, that is an error."""
+    """Get all *keys* at once, in order; one that cannot be read is an error."""
     found: list[Stored[Kind] | None] = []
     for start in range(0, len(keys), READS_AT_ONCE):
         window = keys[start : start + READS_AT_ONCE]
@@ -100,7 +100,7 @@ async def list_all_keys(prefix: str, *, due_before: datetime | None = None) -> l
 async def iterate_keys(
     prefix: str, *, due_before: datetime | None = None
 ) -> AsyncIterator[list[str]]:
-    """Yield all keys with *prefix* in order, page by page, never holding more than one."""
+    """Yield all keys with *prefix* in order, page by page, holding one page at a time."""
     after: str | None = None
     while True:
         page = await get_kv().list_keys(
@@ -115,15 +115,15 @@ async def iterate_keys(
 async def read_each(
     keys: Sequence[str], read: Callable[[str, bytes], Result | None]
 ) -> list[Result]:
-    """Get all *keys* at once and return what *read* makes of each, in order.
+    """Get all *keys* at once and return the results of *read*, in order.
 
-    A record that is gone, or of which *read* makes None, is left out. So is one that cannot be
-    read, which is logged with its key; but if no get at all was answered, that is an outage and
-    is raised.
+    A record that is gone, or for which *read* returns None, is skipped. So is an unreadable one,
+    which is logged with its key; but if no get was answered at all, that is an outage and is
+    raised.
     """
     results: list[Result] = []
     failures: dict[str, Exception] = {}
-    # Window by window, so that no more than one window of raw records is held at a time.
+    # In windows, so that only one window of raw records is held at a time.
     for start in range(0, len(keys), READS_AT_ONCE):
         window = keys[start : start + READS_AT_ONCE]
         for key, outcome in zip(window, await settle(get_kv().get, window), strict=True):
@@ -148,10 +148,10 @@ async def read_each(
 async def read_found(
     keys: Sequence[str], read: Callable[[str, bytes], Result | None]
 ) -> dict[str, Result]:
-    """Get all *keys* at once and return by its key what *read* makes of each that is there.
+    """Get all *keys* at once and return the results of *read* by key.
 
-    Unlike read_each, one that the engine could not get is an outage: who keeps a copy of the
-    records must not take it for gone. One that is malformed is logged and left out.
+    Unlike in read_each, a record that the engine could not get is an outage: a copy of the records
+    must not lose it. A malformed one is logged and skipped.
     """
     found: dict[str, Result] = {}
     for start in range(0, len(keys), READS_AT_ONCE):

@@ -1,4 +1,4 @@
-"""Whether a skill's source is still there. An outage is UNKNOWN, never GONE."""
+"""Whether a skill's source still exists. An outage is UNKNOWN, never GONE."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -11,19 +11,19 @@ from vskill_platform.stores.db import commit, get_kv, get_now
 from vskill_platform.stores.records import encode, get_record, list_all_keys
 
 _REPO_HEALTH = "repo-health:"
-#: What was seen longer ago says nothing about today.
+#: An older result has no meaning.
 REPO_HEALTH_TTL = timedelta(hours=24)
-#: Then it is looked at again, in time before the last look has lost its meaning.
+#: The next check, before the last result expires.
 _CHECK_AGAIN = timedelta(hours=20)
-#: The same after a look that saw nothing.
+#: The same after a check without a result.
 _TRY_AGAIN = timedelta(hours=1)
-#: The same after a look at a host that knows no such repo.
+#: The same after a check that found no such repo.
 _MISS_AGAIN = timedelta(hours=8)
-#: How long it is remembered that a repo was missing, if nobody looks any more.
+#: How long a missing repo is remembered without further checks.
 _KEPT_FOR = timedelta(days=60)
-#: Without a commit for so long nobody seems to care for it.
+#: Without a commit for this long a repo counts as unmaintained.
 STALE_AFTER = timedelta(days=365)
-#: So often, and over so long, a host must say that a repo is not there.
+#: How often, and over which time, a host must say that a repo does not exist.
 MISSES_UNTIL_GONE = 3
 GONE_AFTER = timedelta(days=2)
 
@@ -39,19 +39,19 @@ class RepoHealth(Record, frozen=True, kw_only=True):
     status: RepoStatus
     checked_at: datetime
     last_commit_at: datetime | None = None
-    #: Whether the skill's folder is another now than the one that was last checked.
+    #: Whether the skill's folder has changed since it was last checked.
     has_moved: bool = False
-    #: Since when, and how often in a row, the host says that it is not there.
+    #: Since when, and how often in a row, the host says that it does not exist.
     missing_since: datetime | None = None
     misses: int = 0
     #: Why nothing is known, in words.
     note: str = ""
-    #: False while somebody has asked for the first look and nobody has taken it.
+    #: False while the first check was requested but not made.
     was_looked: bool = True
 
 
 async def get_repo_health(slug: str) -> RepoHealth:
-    """Return what was last seen of a skill's source; UNKNOWN when nobody looked lately."""
+    """Return the last result for a skill's source; UNKNOWN without a recent one."""
     last = await get_last_look(slug)
     now = get_now()
     if last is None or not last.was_looked:
@@ -63,9 +63,9 @@ async def get_repo_health(slug: str) -> RepoHealth:
 
 
 async def view_repo_health(slug: str) -> RepoHealth:
-    """Return what is known, at once; if that is nothing, the next run of the cron looks.
+    """Return what is known, at once; if nothing, request a check by the cron job.
 
-    Nobody who opens a page waits for a host, and no look is lost with the page that asked for it.
+    No visitor waits for a host, and no check is lost with the page that requested it.
     """
     health = await get_repo_health(slug)
     if health.status is RepoStatus.UNKNOWN:
@@ -74,31 +74,31 @@ async def view_repo_health(slug: str) -> RepoHealth:
 
 
 async def get_last_look(slug: str) -> RepoHealth | None:
-    """Return what was last seen, however long ago."""
+    """Return the last result, however old."""
     stored = await get_record(_REPO_HEALTH + slug, RepoHealth)
     return stored.record if stored else None
 
 
 async def list_due_looks(now: datetime, *, limit: int) -> list[str]:
-    """Return the slugs whose sources deserve a look, the longest overdue first."""
+    """Return the slugs whose sources are due for a check, most overdue first."""
     page = await get_kv().list_keys(_REPO_HEALTH, limit=limit, due_before=now)
     return [key[len(_REPO_HEALTH) :] for key in page.keys]
 
 
 async def list_known_looks() -> set[str]:
-    """Return the slugs whose sources somebody has looked at, or is to look at."""
+    """Return the slugs whose sources were checked, or will be."""
     return {key[len(_REPO_HEALTH) :] for key in await list_all_keys(_REPO_HEALTH)}
 
 
 async def put_repo_health(slug: str, health: RepoHealth, *, is_final: bool = False) -> None:
-    """Write down a look and when the next is due; with *is_final* none is until it is forgotten."""
+    """Store a result and when the next check is due; with *is_final* there is none."""
     unknown = _MISS_AGAIN if health.misses else _TRY_AGAIN
     due = health.checked_at + (unknown if health.status is RepoStatus.UNKNOWN else _CHECK_AGAIN)
     await commit([_put(slug, health, due=NEVER if is_final else due)])
 
 
 async def _ask_for_look(slug: str) -> None:
-    """Make the record due, unless that was just done: many may open one page."""
+    """Make the record due, unless that was just done: many may open the same page."""
     now = get_now()
     stored = await get_record(_REPO_HEALTH + slug, RepoHealth)
     if stored is None:

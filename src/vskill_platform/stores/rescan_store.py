@@ -19,7 +19,7 @@ from vskill_platform.stores.records import (
 _RESCAN = "rescan:"
 _DONE = "rescan-done"
 _ASKED = "rescan-asked"
-#: What was found is looked at soon, or found again.
+#: A result is used soon, or computed again.
 KEPT_FOR = timedelta(days=90)
 _ORDER = {outcome: place for place, outcome in enumerate(Outcome)}
 
@@ -28,17 +28,17 @@ class Rescan(Record, frozen=True, kw_only=True):
     slug: str
     version: str
     digest: str
-    #: Names the rules and the policy.
+    #: Identifies the rules and the policy.
     standard: str
     old: Outcome
     new: Outcome
-    #: What decided, in words, and the finding that did; None where none was needed.
+    #: What decided, in words, and the deciding finding; None if none was needed.
     clause: str
     finding: Finding | None
     checked_at: datetime
-    #: Whether something decides now that the reviewer who approved it had not seen.
+    #: Whether a deciding finding is new to the reviewer who approved it.
     is_unseen: bool = False
-    #: The request for a rescan that it answers; empty if nobody asked.
+    #: The request for a rescan that it answers; empty if there was none.
     request_id: str = ""
 
     @property
@@ -51,7 +51,7 @@ class Rescan(Record, frozen=True, kw_only=True):
 
 
 class RescanDone(Record, frozen=True, kw_only=True):
-    """The standard that everything published was held to last."""
+    """The rules and policy with which everything published was last checked."""
 
     standard: str
     at: datetime
@@ -60,16 +60,16 @@ class RescanDone(Record, frozen=True, kw_only=True):
 
 
 class RescanAsked(Record, frozen=True, kw_only=True):
-    """Somebody wanted everything published to be checked again."""
+    """A request to check everything published again."""
 
     by: str
     at: datetime
-    #: Answers name it, so no clock decides which of them came later; empty in older records.
+    #: Results contain it, so the order does not depend on a clock; empty in older records.
     id: str = ""
 
 
 def standard_id(*parts: object) -> str:
-    """Name a standard by all that makes it up."""
+    """Return an id for the rules and policy."""
     return hashlib.sha256(encode(parts)).hexdigest()[:16]
 
 
@@ -83,7 +83,7 @@ async def get_rescan_asked() -> Stored[RescanAsked] | None:
 
 
 async def get_rescans(standard: str) -> dict[str, Rescan]:
-    """Return what was found by that standard, by slug."""
+    """Return the results for these rules and this policy, by slug."""
     keys = await list_all_keys(f"{_RESCAN}{standard}:")
     found = await read_each(keys, lambda key, value: decode(key, value, Rescan))
     return {rescan.slug: rescan for rescan in found}

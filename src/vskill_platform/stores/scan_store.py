@@ -1,7 +1,7 @@
-"""What the checks found: the latest report of each submission, and those of what was published.
+"""Reports: the latest of each submission, and those of published versions.
 
-A submission goes on when its source changes. What was found in an update that did not pass says
-nothing about the version that is on offer, so that keeps its own.
+A submission continues when its source changes. Findings in an update that failed say nothing about
+the published version, so that keeps its own report.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ class _JudgementMark(msgspec.Struct, frozen=True):
 
 
 class ReportMark(msgspec.Struct, frozen=True):
-    """What of a report lists and trust need; its findings are left unread."""
+    """The part of a report that lists and trust scores need, without its findings."""
 
     verdict: Verdict
     digest: str | None
@@ -37,7 +37,7 @@ _MARK = msgspec.json.Decoder(ReportMark)
 
 
 def submission_of_report_key(key: str) -> str | None:
-    """Return the id of the submission whose report has this key; None for other records."""
+    """Return the submission id in the key of a report; None for other records."""
     return key[len(_SCAN) :] if key.startswith(_SCAN) else None
 
 
@@ -47,7 +47,7 @@ async def get_report(submission_id: str) -> Report | None:
 
 
 async def get_report_on(submission_id: str, digest: str) -> Report | None:
-    """Return what was found in exactly this content: of late, or when it was published."""
+    """Return the report on exactly this content: the latest, or that of its publication."""
     stored = await get_stored_report_on(submission_id, digest)
     return stored.record if stored else None
 
@@ -62,7 +62,7 @@ async def get_stored_report_on(submission_id: str, digest: str) -> Stored[Report
 async def read_report_marks_on(
     contents: Collection[tuple[str, str]],
 ) -> dict[tuple[str, str], ReportMark]:
-    """Return the same of many, each a submission and a digest, all read at once."""
+    """Return marks for pairs of submission and digest, read at once."""
     latest = await read_report_marks(list({submission_id for submission_id, _ in contents}))
     known = {
         (submission_id, digest): latest[submission_id]
@@ -75,7 +75,7 @@ async def read_report_marks_on(
 
 
 async def read_report_marks(submission_ids: Sequence[str]) -> dict[str, ReportMark]:
-    """Return the mark of the report of each submission that has one, all read at once."""
+    """Return the mark of each submission's report, read at once."""
     keys = [_SCAN + submission_id for submission_id in submission_ids]
     found = await read_found(keys, lambda _, value: _MARK.decode(value))
     return {key[len(_SCAN) :]: mark for key, mark in found.items()}
@@ -86,18 +86,18 @@ def write_report(report: Report) -> Operation:
 
 
 def write_report_of_published(report: Report) -> list[Operation]:
-    """Write the report by which content is published; it is kept as long as the version."""
+    """Store the report of a published version; it is kept as long as the version."""
     key = _published_key(report.submission_id, report.digest or "")
     return [write_report(report), Put(key, encode(report), due=NEVER)]
 
 
 async def has_published_report(submission_id: str) -> bool:
-    """Tell whether anything was ever published by this submission."""
+    """Tell whether this submission ever published anything."""
     return bool((await get_kv().list_keys(f"{_PUBLISHED}{submission_id}:", limit=1)).keys)
 
 
 def delete_report(submission_id: str) -> Operation:
-    """Remove the latest report; those of published versions stay."""
+    """Delete the latest report; those of published versions stay."""
     return Delete(_SCAN + submission_id)
 
 

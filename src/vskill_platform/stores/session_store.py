@@ -1,4 +1,4 @@
-"""Sessions, each under the digest of its secret: the database alone opens none."""
+"""Sessions, each under the digest of its secret: a copy of the database opens none."""
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.user import Session
@@ -21,7 +21,7 @@ async def get_session(digest: str) -> Stored[Session] | None:
 
 
 async def list_sessions(user_name: str) -> list[Session]:
-    """Return the sessions that somebody has begun, whether they are still good or not."""
+    """Return a user's sessions, valid or not."""
     digests = await _digests(user_name)
     keys = [_SESSION + digest for digest in digests]
     return await read_each(keys, lambda key, value: decode(key, value, Session))
@@ -53,7 +53,7 @@ def delete_session(digest: str, session: Session) -> list[Operation]:
 
 
 async def delete_sessions(user_name: str) -> list[Operation]:
-    """Say what to delete so that nothing is left of what somebody has begun."""
+    """Return the operations that delete all sessions of a user."""
     keys = await list_all_keys(f"{_SESSION_ID}{user_name}:")
     digests = await _digests(user_name)
     return [*(Delete(key) for key in keys), *(Delete(_SESSION + digest) for digest in digests)]

@@ -1,4 +1,4 @@
-"""Published skills, the aliases that old slugs leave behind, their versions and archives."""
+"""Published skills, aliases for old slugs, versions and archives."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ class SkillPage(msgspec.Struct, frozen=True):
 
 
 class _There(msgspec.Struct, frozen=True):
-    """Something of which a list need not know more."""
+    """A present value, whose content a list does not need."""
 
 
 class _SummaryFields(msgspec.Struct, frozen=True):
@@ -47,24 +47,24 @@ class _SummaryFields(msgspec.Struct, frozen=True):
     repo_url: str | None = None
     description: str = ""
     version: str = ""
-    #: There if it was taken down.
+    #: Present if it was taken down.
     down: _There | None = None
     is_private: bool = False
 
 
 class SkillMark(msgspec.Struct, frozen=True):
-    """The part of a skill's record that a block can be about: quick to read for all of them."""
+    """The part of a skill's record that blocks are matched against: fast to read for all."""
 
     name: str
     source_key: str
     digest: str
     publisher: str = ""
-    #: There if it was taken down.
+    #: Present if it was taken down.
     down: _There | None = None
 
 
 class VersionMark(msgspec.Struct, frozen=True):
-    """What of a version is needed to say how far it can be trusted; its files are left unread."""
+    """The part of a version that the trust score needs, without its files."""
 
     version: str
     digest: str
@@ -78,13 +78,13 @@ _VERSION_MARK = msgspec.json.Decoder(VersionMark)
 
 
 def slug_of_key(key: str) -> str | None:
-    """Return the slug of the skill whose record has this key; None for other records."""
+    """Return the slug in the key of a skill; None for other records."""
     is_skill = key.startswith(_SKILL) and not key.startswith(_ALIAS)
     return key[len(_SKILL) :] if is_skill else None
 
 
 async def enumerate_published_skills() -> list[PublishedSkillSummary]:
-    """Return a summary of every skill that is published and not taken down, all read at once."""
+    """Return a summary of every listed skill, read at once."""
     keys = [key for key in await list_all_keys(_SKILL) if not key.startswith(_ALIAS)]
     return await read_each(keys, _summarise)
 
@@ -102,22 +102,22 @@ async def iterate_slugs() -> AsyncIterator[list[str]]:
 
 
 async def read_skills(slugs: Sequence[str]) -> dict[str, PublishedSkill]:
-    """Return the record of each skill that is there, taken down or not, all read at once."""
+    """Return the records of these skills, taken down or not, read at once."""
     keys = [_SKILL + slug for slug in slugs]
     found = await read_found(keys, lambda key, value: decode(key, value, PublishedSkill))
-    # By its key: what a damaged record says of itself must not stand for another.
+    # By its key: a damaged record must not stand for another.
     return {key[len(_SKILL) :]: skill for key, skill in found.items()}
 
 
 async def read_version_marks(numbers: Mapping[str, int]) -> dict[str, VersionMark]:
-    """Return the mark of that version of each slug, all read at once."""
+    """Return the mark of that version of each slug, read at once."""
     keys = {f"{_VERSION}{slug}:{number:06}": slug for slug, number in numbers.items()}
     found = await read_found(list(keys), lambda _, value: _VERSION_MARK.decode(value))
     return {keys[key]: mark for key, mark in found.items()}
 
 
 async def get_published_skills_list(*, after: str | None = None, limit: int = 50) -> SkillPage:
-    """Return one page of summaries in the order of their slugs."""
+    """Return one page of summaries, ordered by slug."""
     page = await get_kv().list_keys(_SKILL, after=after, limit=limit)
     keys = [key for key in page.keys if not key.startswith(_ALIAS)]
     return SkillPage(await read_each(keys, _summarise), page.cursor)
@@ -128,13 +128,13 @@ async def get_skill(slug: str) -> Stored[PublishedSkill] | None:
 
 
 async def resolve_slug(slug: str) -> str:
-    """Return where an old slug points now; a slug without an alias is itself."""
+    """Return the current slug for an old one; a slug without an alias is itself."""
     alias = await get_record(_ALIAS + slug, str)
     return alias.record if alias else slug
 
 
 async def find_skill(slug: str) -> tuple[str, Stored[PublishedSkill] | None]:
-    """Return where a slug points now, and the skill there; most are no alias and read at once."""
+    """Return the current slug and its skill; most slugs are no alias and are read at once."""
     kv = get_kv()
     alias, entry = await asyncio.gather(kv.get(_ALIAS + slug), kv.get(_SKILL + slug))
     if alias:
@@ -151,7 +151,7 @@ async def get_versions(slug: str) -> list[SkillVersion]:
 
 
 async def list_skills() -> list[PublishedSkill]:
-    """Return the whole record of every skill that is listed."""
+    """Return the whole record of every listed skill."""
 
     def keep(key: str, value: bytes) -> PublishedSkill | None:
         skill = decode(key, value, PublishedSkill)
@@ -162,7 +162,7 @@ async def list_skills() -> list[PublishedSkill]:
 
 
 async def find_slugs(wanted: Callable[[SkillMark], bool]) -> list[str]:
-    """Return the slugs of the wanted ones of all that are listed."""
+    """Return the slugs of the listed skills that are wanted."""
 
     def keep(key: str, value: bytes) -> str | None:
         mark = _MARK.decode(value)
@@ -185,7 +185,7 @@ async def get_latest_version(slug: str) -> SkillVersion | None:
 
 
 async def get_archive(sha256: str) -> bytes | None:
-    """Return the archive of a version; one whose bytes were changed is an error."""
+    """Return the archive of a version; changed bytes are an error."""
     return await get_archive_at(_BLOB + sha256, sha256)
 
 
@@ -194,12 +194,12 @@ def write_skill(skill: PublishedSkill, *, expected: int) -> Operation:
 
 
 def expect_skill(stored: Stored[PublishedSkill]) -> Operation:
-    """Make a commit fail if this skill has changed since."""
+    """Make a commit fail if this skill has changed."""
     return Expect(_SKILL + stored.record.slug, stored.revision)
 
 
 def write_version(version: SkillVersion, archive: bytes) -> list[Operation]:
-    """Store a new version with its archive; a version that exists is never written again."""
+    """Store a new version with its archive; an existing version is never overwritten."""
     return [
         Put(_version_key(version), encode(version), expected=ABSENT, due=NEVER),
         Put(_BLOB + version.archive_sha256, archive, due=NEVER),
@@ -207,10 +207,10 @@ def write_version(version: SkillVersion, archive: bytes) -> list[Operation]:
 
 
 async def migrate_skill_slugs(new_slug: Callable[[PublishedSkill], str]) -> int:
-    """Move every skill to its new slug, an alias staying behind; return how many moved.
+    """Move every skill to its new slug, leaving an alias; return how many moved.
 
-    Each skill moves in a commit of its own: stopped half-way and started again, or run twice,
-    it does only what is left to do. A slug that is taken keeps its owner.
+    Each skill moves in its own commit: interrupted or run twice, it only does what is left. A slug
+    that is taken keeps its owner.
     """
     moved = 0
     for summary in await enumerate_published_skills():
@@ -236,9 +236,9 @@ async def _move_skill(stored: Stored[PublishedSkill], slug: str) -> list[Operati
 
 
 async def move_parts(stored: Stored[PublishedSkill], slug: str) -> list[Operation]:
-    """Say what to write so that versions and old names follow a skill to its new slug.
+    """Return the operations that move versions and aliases to a skill's new slug.
 
-    The skill itself under its new slug, and what it is like, are for the caller to write.
+    The caller writes the skill itself and its similarity record.
     """
     old = stored.record.slug
     operations: list[Operation] = [
@@ -246,7 +246,7 @@ async def move_parts(stored: Stored[PublishedSkill], slug: str) -> list[Operatio
         Put(_ALIAS + old, encode(slug), due=NEVER),
     ]
     for alias in await _aliases_of(old):
-        is_back = alias == _ALIAS + slug  # it gets a name again that it had before
+        is_back = alias == _ALIAS + slug  # it gets back a name that it had before
         operations.append(Delete(alias) if is_back else Put(alias, encode(slug), due=NEVER))
     for version in await get_versions(old):
         renamed = msgspec.structs.replace(version, slug=slug)
@@ -258,7 +258,7 @@ async def move_parts(stored: Stored[PublishedSkill], slug: str) -> list[Operatio
 
 
 async def _aliases_of(slug: str) -> list[str]:
-    """Return the keys of the aliases that point to *slug*, so that none ever points to an alias."""
+    """Return the keys of the aliases of *slug*, so that none ever points to an alias."""
     return await read_each(
         await list_all_keys(_ALIAS),
         lambda key, value: key if decode(key, value, str) == slug else None,

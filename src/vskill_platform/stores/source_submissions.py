@@ -1,4 +1,4 @@
-"""All submissions of one skill's source: each ref of a repo has its own."""
+"""Find all submissions of one skill's source: each ref of a repo has its own."""
 
 import asyncio
 
@@ -12,10 +12,10 @@ from vskill_platform.stores.submission_store import SOURCE_PREFIX, get_submissio
 
 
 async def list_submissions_of(url: str, path: str) -> list[Stored[Submission]]:
-    """Return what was submitted of this folder of this source, whatever the ref."""
+    """Return the submissions of this folder of this source, with any ref."""
     keys = [f"{SOURCE_PREFIX}{url}#{path}"]
     prefix = f"{SOURCE_PREFIX}{url}?ref="
-    # No ref has a `#` in it, so the first one is where the path begins.
+    # No ref contains a `#`, so the first one is where the path begins.
     keys += [
         key for key in await list_all_keys(prefix) if key[len(prefix) :].partition("#")[2] == path
     ]
@@ -25,7 +25,7 @@ async def list_submissions_of(url: str, path: str) -> list[Stored[Submission]]:
 
 
 async def list_owners_of(url: str, *, limit: int) -> list[str]:
-    """Return the ids of some submissions that came from this source, whatever folder and ref."""
+    """Return the ids of some submissions from this source, with any folder and ref."""
     keys: list[str] = []
     for mark in ("#", "?ref="):
         keys += (await get_kv().list_keys(f"{SOURCE_PREFIX}{url}{mark}", limit=limit)).keys
@@ -33,7 +33,7 @@ async def list_owners_of(url: str, *, limit: int) -> list[str]:
 
 
 async def list_skills_of(url: str, path: str) -> list[Stored[PublishedSkill]]:
-    """Return the skills that were published from there; but for a renaming it is one."""
+    """Return the skills that were published from there; one, unless it was renamed."""
     submissions = await list_submissions_of(url, path)
     slugs = sorted({stored.record.slug for stored in submissions if stored.record.slug})
     found = await asyncio.gather(*map(find_skill, slugs))
@@ -42,7 +42,7 @@ async def list_skills_of(url: str, path: str) -> list[Stored[PublishedSkill]]:
 
 
 async def find_other_ref(source: Source) -> str:
-    """Name the ref that the latest version came from, if it is not this source's; else ""."""
+    """Return the ref of the latest version, if it is not this source's; else ""."""
     if source.kind is not SourceKind.GIT:
         return ""
     stored = await list_submissions_of(source.url, source.path)

@@ -16,7 +16,7 @@ _SET = "set:"
 
 class SubmissionSet(Record, frozen=True, kw_only=True):
     id: str
-    #: Where all of it came from.
+    #: The common source.
     source: str
     submission_ids: tuple[str, ...]
     submitter: str
@@ -24,7 +24,7 @@ class SubmissionSet(Record, frozen=True, kw_only=True):
 
 
 def set_id_of(source: str) -> str:
-    """Name the set of a source: whoever submits it again means the same set."""
+    """Return the id of the set of a source: submitting it again means the same set."""
     return f"set_{hashlib.sha256(source.encode()).hexdigest()[:20]}"
 
 
@@ -38,7 +38,7 @@ async def put_submission_set(found: SubmissionSet) -> None:
 
 
 async def leave_set(set_id: str, submission_ids: Collection[str]) -> list[Operation]:
-    """Say how to take submissions out of a set; one without members is removed."""
+    """Return the operations that remove submissions from a set; an empty set is deleted."""
     stored = await get_record(_SET + set_id, SubmissionSet)
     if stored is None:
         return []

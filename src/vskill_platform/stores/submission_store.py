@@ -1,4 +1,4 @@
-"""Submissions: the current record, who owns a source, the history, and the message to a worker."""
+"""Submissions: the record, the owner of a source, the history, and the queue message."""
 
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -35,16 +35,16 @@ from vskill_platform.stores.records import (
 log = get_logger(__name__)
 
 _SUBMISSION = "sub:"
-#: Before the key of a source: who owns it.
+#: Prefix of the key of a source's owner.
 SOURCE_PREFIX = "sub-source:"
 _HISTORY = "hist:"
-#: The mark of submissions that need review, ranked by since when; migration 0004 knows it too.
+#: The mark of submissions that need review, ranked by since when; migration 0004 uses it, too.
 _NEEDS_REVIEW = "submission:NEEDS_REVIEW"
 _MOST_REVIEWS = 1_000_000
 #: How many stuck submissions a page or a health check reads.
 MAX_LISTED_STUCK = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: Only what is never due comes later.
+#: Only records that are never due come later.
 _LONG_AFTER = NEVER - timedelta(days=1)
 
 
@@ -54,24 +54,24 @@ class SubmissionPage(msgspec.Struct, frozen=True):
 
 
 class SubmissionMessage(msgspec.Struct, frozen=True, tag="process_submission"):
-    """What the queue carries: the record itself stays in the store."""
+    """The content of a queue message; the record itself stays in the store."""
 
     submission_id: str
 
 
 def new_submission_id(now: datetime) -> str:
-    """Make an id that nobody can guess and that sorts by the moment it was made."""
+    """Return an unguessable id that sorts by creation time."""
     milliseconds = int(now.timestamp() * 1000)
     return f"sub_{milliseconds:011x}{secrets.token_hex(8)}"
 
 
 def submission_of_key(key: str) -> str | None:
-    """Return the id of the submission whose record has this key; None for other records."""
+    """Return the submission id in a key; None for other records."""
     return key[len(_SUBMISSION) :] if key.startswith(_SUBMISSION) else None
 
 
 def event_of_key(key: str) -> tuple[str, int] | None:
-    """Return whose event, and which, has this key; None for other records."""
+    """Return submission and number of an event's key; None for other records."""
     submission_id, _, number = key.removeprefix(_HISTORY).rpartition(":")
     return (submission_id, int(number)) if key.startswith(_HISTORY) and number.isdigit() else None
 
@@ -81,21 +81,21 @@ async def get_submission(submission_id: str) -> Stored[Submission] | None:
 
 
 async def get_submissions_fresh(submission_ids: Sequence[str]) -> list[Submission]:
-    """Return the current record of each id, read all at once; what is gone is left out."""
+    """Return the current records, read at once; missing ones are skipped."""
     return await read_each(
         [_SUBMISSION + submission_id for submission_id in submission_ids], _decode_submission
     )
 
 
 async def read_submissions(submission_ids: Sequence[str]) -> dict[str, Submission]:
-    """Return the record of each that is there, all read at once."""
+    """Return the existing records, read at once."""
     keys = [_SUBMISSION + submission_id for submission_id in submission_ids]
     found = await read_found(keys, _decode_submission)
     return {key[len(_SUBMISSION) :]: submission for key, submission in found.items()}
 
 
 async def read_events(events: Sequence[tuple[str, int]]) -> dict[tuple[str, int], StateEvent]:
-    """Return those events of those submissions that are there, all read at once."""
+    """Return the existing events, read at once."""
     keys = {_event_key(*event): event for event in events}
     found = await read_found(list(keys), lambda key, value: decode(key, value, StateEvent))
     return {keys[key]: event for key, event in found.items()}
@@ -108,13 +108,13 @@ async def iterate_submission_ids() -> AsyncIterator[list[str]]:
 
 
 async def iterate_events() -> AsyncIterator[list[tuple[str, int]]]:
-    """Yield which events there are, of all submissions, page by page."""
+    """Yield the keys of all events, page by page."""
     async for keys in iterate_keys(_HISTORY):
         yield [event for key in keys if (event := event_of_key(key)) is not None]
 
 
 async def follow_submission(submission_id: str) -> AsyncIterator[Submission]:
-    """Yield a submission as it is now and whenever it changes, until it has ended."""
+    """Yield a submission now and after each change, until it is finished."""
     engine, key = bound_env().engine, _SUBMISSION + submission_id
     revision = await engine.revision()
     stored = await get_submission(submission_id)
@@ -133,7 +133,7 @@ async def follow_submission(submission_id: str) -> AsyncIterator[Submission]:
 
 
 async def follow_submissions(submission_ids: Sequence[str]) -> AsyncIterator[Submission]:
-    """Yield each as it is now and whenever it changes, until none of them moves by itself."""
+    """Yield each submission now and after each change, until none of them is in progress."""
     engine = bound_env().engine
     revision = await engine.revision()
     on_their_way: set[str] = set()
@@ -156,9 +156,9 @@ async def follow_submissions(submission_ids: Sequence[str]) -> AsyncIterator[Sub
 async def get_stuck_submissions(
     now: datetime, *, limit: int | None = None
 ) -> list[StuckSubmission]:
-    """Return the submissions that should have moved by now but did not.
+    """Return stuck submissions.
 
-    With *limit*, only that many overdue records are read, the longest overdue first.
+    With *limit*, only that many overdue records are read, most overdue first.
     """
     threshold = get_settings().stuck_threshold
 
@@ -192,9 +192,9 @@ async def list_overdue_ids(now: datetime) -> list[str]:
 async def list_pending_ids(
     wanted: Callable[[Submission], bool], *, limit: int | None = None
 ) -> list[str]:
-    """Return the ids of the wanted ones of all that have not ended, up to *limit*.
+    """Return the ids of unfinished submissions that are wanted, up to *limit*.
 
-    Costs what is pending, not what exists, and holds no more than a window of records at a time.
+    The cost depends on the pending ones, and only a window of records is held at a time.
     """
 
     def keep(key: str, value: bytes) -> str | None:
@@ -211,7 +211,7 @@ async def list_pending_ids(
 
 
 async def get_waiting_reviews() -> list[Submission]:
-    """Return the submissions that need review, the longest waiting first; reads only those."""
+    """Return the submissions that need review, longest waiting first; reads only those."""
     marked, undated = await _find_reviews(_MOST_REVIEWS)
     waiting = {one.id: one for one in await read_each(marked, _decode_review)}
     waiting |= {one.id: one for one in undated}
@@ -228,7 +228,7 @@ async def count_waiting_reviews(*, limit: int) -> tuple[int, datetime | None]:
 
 
 async def _find_reviews(limit: int) -> tuple[list[str], list[Submission]]:
-    """Return the keys of those with the mark, and those that may have been written without it.
+    """Return the keys with the mark, and those that may have been written without it.
 
     A record without a deadline may be of another release: an index saves work but hides nothing.
     """
@@ -243,7 +243,7 @@ def _decode_review(key: str, value: bytes) -> Submission | None:
 
 
 async def get_submission_index(*, after: str | None = None, limit: int = 50) -> SubmissionPage:
-    """Return a page of submissions, the newest first.
+    """Return a page of submissions, newest first.
 
     There is no index record that could drift: the keys themselves are in order.
     """
@@ -263,7 +263,7 @@ async def get_history(submission_id: str) -> list[StateEvent]:
 
 
 async def get_histories(submission_ids: Sequence[str]) -> dict[str, list[StateEvent]]:
-    """Return the history of each submission, all read at once: a record knows how long its is."""
+    """Return the history of each submission, read at once: a record has its length."""
     histories: dict[str, list[StateEvent]] = {found: [] for found in submission_ids}
     submissions = await read_submissions(list(histories))
     events = [
@@ -279,7 +279,7 @@ async def get_histories(submission_ids: Sequence[str]) -> dict[str, list[StateEv
 def write_new_submission(
     submission: Submission, event: StateEvent, *, group: str
 ) -> list[Operation]:
-    """Store a submission that owns its source from now on, and queue it, or none of both."""
+    """Store and queue a submission that owns its source, in one commit."""
     return [
         *write_beginning(submission, event),
         *write_submission(submission, [], expected=ABSENT),
@@ -288,7 +288,7 @@ def write_new_submission(
 
 
 def write_beginning(submission: Submission, event: StateEvent) -> list[Operation]:
-    """Let a submission own its source, with its first event; the record itself goes with it."""
+    """Return the operations that make a submission own its source, with its first event."""
     return [
         Put(
             SOURCE_PREFIX + submission.source.key, encode(submission.id), expected=ABSENT, due=NEVER
@@ -300,7 +300,7 @@ def write_beginning(submission: Submission, event: StateEvent) -> list[Operation
 def write_submission(
     submission: Submission, events: Sequence[StateEvent], *, expected: int
 ) -> list[Operation]:
-    """Store where a submission is now and how it got there; only if nobody was faster."""
+    """Return the operations that store a submission and its event; fail if it has changed."""
     due = deadline(submission, stuck_threshold=get_settings().stuck_threshold) or NEVER
     needs_review = submission.state is SubmissionState.NEEDS_REVIEW
     return [
@@ -317,10 +317,10 @@ def write_submission(
 
 
 async def delete_submission(stored: Stored[Submission]) -> list[Operation]:
-    """Say how to remove a submission, its history and its claim on its source.
+    """Return the operations that remove a submission, its history and its source's ownership.
 
-    The source can be submitted again by anybody; if somebody moves the submission meanwhile,
-    nothing is removed.
+    Anybody can submit the source again; if the submission moves in the meantime, nothing is
+    removed.
     """
     submission = stored.record
     claim_key = SOURCE_PREFIX + submission.source.key
@@ -336,7 +336,7 @@ async def delete_submission(stored: Stored[Submission]) -> list[Operation]:
 async def list_submissions_after(
     after: str | None, *, limit: int
 ) -> tuple[list[Stored[Submission]], str | None]:
-    """Return a page of submissions, the oldest first, and the cursor of the next."""
+    """Return a page of submissions, oldest first, and the next cursor."""
     page = await get_kv().list_keys(_SUBMISSION, after=after, limit=limit)
     found = await settle(get_submission, map(_id_of, page.keys), at_once=READS_AT_ONCE)
     for error in (one for one in found if isinstance(one, Exception)):
@@ -349,9 +349,9 @@ def _id_of(key: str) -> str:
 
 
 def queue_submission(submission: Submission, *, group: str = "") -> Send:
-    """Make sure that a submission is queued; if it is already, this changes nothing.
+    """Return the operation that queues a submission; a no-op if it is already queued.
 
-    Groups take turns; without one named, the submitter is the group.
+    Groups take turns; by default the submitter is the group.
     """
     return Send(
         encode(SubmissionMessage(submission.id)),

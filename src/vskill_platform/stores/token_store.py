@@ -1,4 +1,4 @@
-"""Tokens of programs, each under the digest of its secret: who reads the database can use none."""
+"""API tokens, each under the digest of its secret: a copy of the database contains none."""
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.user import ApiToken
@@ -14,7 +14,7 @@ from vskill_platform.stores.records import (
 _TOKEN = "token:"  # noqa: S105 - a prefix of keys
 #: From a user and the id of a token to the digest of its secret.
 _TOKEN_ID = "token-id:"  # noqa: S105 - a prefix of keys
-#: The latest token that was made for a user.
+#: The latest token of a user.
 _TOKENS_MARK = "tokens-mark:"
 
 
@@ -25,7 +25,7 @@ async def get_tokens_mark(user_name: str) -> int:
 
 
 def write_tokens_mark(token: ApiToken, *, expected: int) -> Operation:
-    """Make a commit fail if another token of this user was made meanwhile: they are counted."""
+    """Make a commit fail if another token of this user was created meanwhile: they are counted."""
     return Put(_TOKENS_MARK + token.user, encode(token.id), expected=expected, due=NEVER)
 
 
@@ -34,7 +34,7 @@ async def get_token(digest: str) -> Stored[ApiToken] | None:
 
 
 async def list_tokens(user_name: str | None = None) -> list[ApiToken]:
-    """Return the tokens that are still good, of one user or of all."""
+    """Return the valid tokens of one user or of all."""
     keys = await list_all_keys(f"{_TOKEN_ID}{user_name}:" if user_name else _TOKEN_ID)
     digests = await read_each(keys, lambda key, value: decode(key, value, str))
     return await read_each(
@@ -44,7 +44,7 @@ async def list_tokens(user_name: str | None = None) -> list[ApiToken]:
 
 
 async def find_token(token_id: str) -> ApiToken | None:
-    """Return the token with this id, whoever has it."""
+    """Return the token with this id, of any user."""
     return next((token for token in await list_tokens() if token.id == token_id), None)
 
 
@@ -60,7 +60,7 @@ def write_token(digest: str, token: ApiToken, *, expected: int) -> Operation:
 
 
 async def delete_token(token: ApiToken) -> list[Operation]:
-    """Say what to delete so that a token is good for nothing; empty if it is gone already."""
+    """Return the operations that delete a token; empty if it is already gone."""
     way = await get_record(_id_key(token), str)
     if way is None:
         return []

@@ -1,4 +1,4 @@
-"""Files that were handed in, packed, kept until their submission has surely ended."""
+"""Uploads, packed, kept until their submission is finished."""
 
 from datetime import datetime, timedelta
 
@@ -8,17 +8,17 @@ from vskill_platform.stores.records import get_archive_at
 from vskill_platform.stores.skill_store import get_archive
 
 _UPLOAD = "upload:"
-#: Before the id of a submission that waits for review: its files.
+#: Prefix for the files of a submission that needs review.
 HELD_FILES = "held-files:"
-#: Before the SHA-256 of an upload and the id of a submission that holds the same bytes for review.
+#: Prefix for the SHA-256 of an upload and the id of a submission that holds the same bytes.
 HELD_UPLOAD = "held-upload:"
 _HOLDERS = 8
-#: What was published stays as a version's archive; what was not can be uploaded again.
+#: Published files stay as a version's archive; others can be uploaded again.
 KEPT_FOR = timedelta(days=7)
 
 
 async def get_upload(sha256: str) -> bytes | None:
-    """Return an upload; its bytes are stored once, maybe for a version or for a review."""
+    """Return an upload; its bytes are stored once, perhaps for a version or a review."""
     upload = await get_archive_at(_UPLOAD + sha256, sha256)
     if upload is None:
         upload = await get_archive(sha256)
@@ -39,5 +39,5 @@ def write_upload(sha256: str, content: bytes, *, now: datetime) -> Operation:
 
 
 def drop_upload(sha256: str) -> Operation:
-    """Say what to write where the same bytes are stored as something else in the same commit."""
+    """Return the operations for a commit that stores the same bytes under another key."""
     return Delete(_UPLOAD + sha256)

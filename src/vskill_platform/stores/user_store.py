@@ -1,4 +1,4 @@
-"""Users, and apart from them what their passwords are checked against."""
+"""Users, and separately their password hashes."""
 
 from datetime import datetime
 
@@ -16,12 +16,12 @@ from vskill_platform.stores.records import (
 
 _USER = "user:"
 _ADMINS = "admins:taken"
-#: Not in the user's record: that one is shown in pages and answers.
+#: Not in the user's record, which is shown in pages and responses.
 _PASSWORD = "password:"  # noqa: S105 - a prefix of keys
 
 
 class Password(Record, frozen=True, kw_only=True):
-    #: The digest with its salt and its costs; never the password.
+    #: The hash with its salt and cost parameters; never the password.
     digest: str
     changed_at: datetime
 
@@ -31,7 +31,7 @@ async def get_user(name: str) -> Stored[User] | None:
 
 
 async def list_users() -> list[User]:
-    """Return everybody, in the order of their names."""
+    """Return all users, ordered by name."""
     keys = await list_all_keys(_USER)
     return await read_each(keys, lambda key, value: decode(key, value, User))
 
@@ -41,16 +41,16 @@ def write_user(user: User, *, expected: int) -> Operation:
 
 
 async def get_admins_mark() -> int:
-    """Return the revision of the record that whoever takes an admin away has to write."""
+    """Return the revision of the record that every removal of an admin writes."""
     stored = await get_record(_ADMINS, str)
     return stored.revision if stored else ABSENT
 
 
 def write_admins_mark(taken: str, *, expected: int) -> Operation:
-    """Say who is no admin any more; the commit fails if somebody else was taken away meanwhile.
+    """Record the removal of an admin; the commit fails if another was removed meanwhile.
 
-    Two who take each other away write two records of users: without one that both write, neither
-    would notice that the other one was the last.
+    Two admins who remove each other write two user records: without a record that both write,
+    neither would notice that the other one was the last.
     """
     return Put(_ADMINS, encode(taken), expected=expected, due=NEVER)
 
