@@ -1,4 +1,4 @@
-"""The first start: nobody could administer yet, so whoever can read the machine gets a link."""
+"""The first admin: a one-time link in a file that only the operator can read."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from vskill_platform.settings import Settings
 
 
 async def invite_first_admin(settings: Settings) -> str | None:
-    """Make a link if there is no admin, and keep it in a file that only its owner can read."""
+    """Create a link if there is no admin, and store it in a file that only its owner can read."""
     if await has_admin():
         await forget_link(settings)
         return None
@@ -28,13 +28,13 @@ async def forget_link(settings: Settings) -> None:
 
 
 def link_file(settings: Settings) -> Path | None:
-    """Return where the link is kept: beside the database, if that is a file."""
+    """Return the path of the link file: next to the database, if that is a file."""
     database = database_file(settings.database_url)
     return database.with_name(f"{database.name}.admin-link") if database else None
 
 
 def _write(path: Path, url: str) -> None:
-    """Write a file that never was anybody else's to read, not even for a moment."""
+    """Write a file that nobody else could read at any time."""
     path.unlink(missing_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Namespaces: their owners and members, and what these are allowed to do."""
+"""Namespaces: their owners and members, and what these may do."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from vskill_platform.stores.namespace_store import get_namespace, write_namespac
 
 
 async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
-    """Let somebody have a say in a namespace; from the first one on it is nobody else's."""
+    """Add an owner; once a namespace has one, nobody else may submit to it."""
     user = await find_user(user_name)
 
     def change(found: Namespace) -> Namespace:
@@ -27,7 +27,7 @@ async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
 
 
 async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
-    """Take somebody's say away; a namespace without owners is everybody's again."""
+    """Remove an owner; everybody may submit to a namespace without owners."""
 
     def change(found: Namespace) -> Namespace:
         if user_name not in found.owners:
@@ -38,7 +38,7 @@ async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespa
 
 
 async def add_member(namespace: str, user_name: str, *, actor: str) -> Namespace:
-    """Let somebody see what is private in a namespace."""
+    """Let a user see private skills in a namespace."""
     user = await find_user(user_name)
 
     def change(found: Namespace) -> Namespace:
@@ -57,7 +57,7 @@ async def remove_member(namespace: str, user_name: str, *, actor: str) -> Namesp
 
 
 async def may_act_in(visitor: Visitor, namespace: str) -> bool:
-    """Tell whether submitting, withdrawing, yanking and hiding there is theirs to do."""
+    """Tell whether a user may submit, withdraw, yank and hide in a namespace."""
     found = await get_namespace(namespace)
     return visitor.may_act_in(found.record, get_settings())
 
@@ -101,9 +101,9 @@ def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 async def may_manage(visitor: Visitor, skill: PublishedSkill) -> bool:
-    """Tell whether it is theirs: as an owner of its namespace, or as somebody who may block.
+    """Tell whether a user may manage a skill: as namespace owner, or with the right to block.
 
-    Where nobody owns the namespace, whoever submits there has no more say than anybody else.
+    In a namespace without owners, its submitters have no more rights than anybody else.
     """
     settings = get_settings()
     if visitor.may(Right.BLOCK, settings):

@@ -22,18 +22,18 @@ from vskill_platform.stores.one_time_link_store import (
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.user_store import get_user, write_user
 
-#: How long somebody has to follow a link.
+#: How long a link is valid.
 GOOD_FOR = timedelta(hours=24)
 _GONE = "This link was used already, or it is older than 24 hours. Ask for a new one."
 
 
 async def invite_admin(*, actor: str, is_first: bool = False) -> str:
-    """Make a link that makes an admin; with *is_first* it is good only while there is none."""
+    """Create a link that creates an admin; with *is_first* it is valid only while there is none."""
     return await _make(Welcome(user=None, is_first=is_first, expires_at=_end(), by=actor), [])
 
 
 async def invite_user(name: str, *, actor: str) -> str:
-    """Make a link with which a user chooses a password; earlier ones are good no more."""
+    """Create a link to choose a password; earlier links of the user become invalid."""
     user = await find_user(name)
     welcome = Welcome(user=user.name, expires_at=_end(), by=actor)
     audit = write_audit("user invite", user.name, actor=actor, reason="")
@@ -41,12 +41,12 @@ async def invite_user(name: str, *, actor: str) -> str:
 
 
 async def look_at_welcome(key: str) -> Welcome:
-    """Say what a link is good for, and leave it as it is."""
+    """Return what a link allows, without using it."""
     return (await _find(key)).record
 
 
 async def accept_welcome(key: str, *, name: str, password: str) -> User:
-    """Use a link up: there is an admin, or a user has a new password, all in one commit."""
+    """Use a link: create an admin or set a user's password, in one commit."""
     stored = await _find(key)
     welcome = stored.record
     operations, user = (
@@ -56,7 +56,7 @@ async def accept_welcome(key: str, *, name: str, password: str) -> User:
     )
     used = [delete_welcome(digest_of(key), stored), *await delete_welcomes_for(welcome.user)]
     if await commit([*used, *operations]) is None:
-        await _find(key)  # raises if somebody else has used it
+        await _find(key)  # raises if it was already used
         raise InvalidInput(f"the name {user.name!r} is taken; choose another")
     return user
 
@@ -103,7 +103,7 @@ def welcome_url(settings: Settings, key: str) -> str:
 
 
 def base_url(settings: Settings) -> str:
-    """Return where a browser finds this registry, without a slash at the end."""
+    """Return the base URL of this registry, without a trailing slash."""
     if settings.public_url:
         return settings.public_url.rstrip("/")
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)  # noqa: S104 - not listened on

@@ -1,8 +1,8 @@
-"""Secrets that are handed out once and kept only as their digests.
+"""Secrets that are shown once and stored only as digests.
 
-They are long and random, so a plain digest is enough: there is nothing to guess. A token also says
-what it is and carries a checksum, so that scanners for lost secrets know it, and so that a misspelt
-one costs no look into the database.
+They are long and random, so a plain digest is enough: they cannot be guessed. A token also has a
+prefix and a checksum, so that secret scanners recognise it, and so that a mistyped one needs no
+query.
 """
 
 import hashlib
@@ -17,18 +17,18 @@ _CHECKSUM_LENGTH = 6
 
 
 def new_secret() -> str:
-    """Make the secret of a session or of a link: 256 bits that fit into a cookie and a URL."""
+    """Return the secret of a session or link: 256 bits that fit into a cookie and a URL."""
     return secrets.token_urlsafe(32)
 
 
 def new_token_text() -> str:
-    """Make a token: 202 bits, and six letters that say whether it was copied rightly."""
+    """Return a token: 202 bits and a checksum of six letters."""
     body = "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM_LENGTH))
     return f"{TOKEN_PREFIX}{body}{_checksum(body)}"
 
 
 def is_token_text(text: str) -> bool:
-    """Tell whether it could be one of ours, without asking anybody."""
+    """Tell whether it could be one of our tokens, without a query."""
     body = text.removeprefix(TOKEN_PREFIX)
     if body == text or len(body) != _RANDOM_LENGTH + _CHECKSUM_LENGTH or not body.isascii():
         return False

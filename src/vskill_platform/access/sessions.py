@@ -1,4 +1,4 @@
-"""Browser sessions: started, found by their secret, ended one by one or all at once."""
+"""Browser sessions: start, find by secret, end one or all."""
 
 from datetime import timedelta
 
@@ -18,20 +18,20 @@ from vskill_platform.stores.session_store import (
 )
 from vskill_platform.stores.user_store import get_user
 
-#: How exactly it is known when a session was last used.
+#: The accuracy of a session's last use.
 _SEEN_EVERY = timedelta(minutes=10)
 _MAX_BROWSER_LENGTH = 200
 
 
 class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
-    #: What the cookie holds.
+    #: The content of the cookie.
     secret: str
     session: Session
     user: User
 
 
 async def begin_session(user: User, *, address: str = "", browser: str = "") -> OpenSession:
-    """Begin a session with a secret of its own; whatever the browser had before is not used."""
+    """Start a session with a new secret; whatever cookie the browser had is not reused."""
     now = get_now()
     secret = new_secret()
     session = Session(
@@ -50,7 +50,7 @@ async def begin_session(user: User, *, address: str = "", browser: str = "") -> 
 
 
 async def find_session(secret: str) -> OpenSession | None:
-    """Return the session with this secret if it is good still, and remember that it was used."""
+    """Return the valid session with this secret, and record its use."""
     digest = digest_of(secret)
     stored = await get_session(digest)
     if stored is None:
@@ -62,13 +62,13 @@ async def find_session(secret: str) -> OpenSession | None:
     now = get_now()
     if abs(now - session.seen_at) >= _SEEN_EVERY:
         session = msgspec.structs.replace(session, seen_at=now)
-        # If somebody was faster, it was seen or has ended: both is fine.
+        # If another write was faster, it was used or has ended: both are fine.
         await commit([write_session(digest, session, expected=stored.revision)])
     return OpenSession(secret=secret, session=session, user=user.record)
 
 
 async def end_session(user_name: str, session_id: str) -> None:
-    """End one session of somebody; what is no longer there has ended."""
+    """End one session of a user; a missing one has already ended."""
     digest = await get_session_digest(user_name, session_id)
     stored = await get_session(digest) if digest else None
     if digest is None or stored is None:
@@ -77,7 +77,7 @@ async def end_session(user_name: str, session_id: str) -> None:
 
 
 async def list_open_sessions(user: User) -> list[Session]:
-    """Return the sessions of somebody that are good still, the last used first."""
+    """Return the valid sessions of a user, last used first."""
     found = await list_sessions(user.name)
     good = [session for session in found if session.epoch == user.epoch]
     return sorted(good, key=lambda session: session.seen_at, reverse=True)

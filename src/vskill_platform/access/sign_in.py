@@ -1,4 +1,4 @@
-"""Signing in with name and password; unknown users are refused in the same way."""
+"""Sign in with name and password; unknown users are refused in the same way."""
 
 import asyncio
 from contextlib import suppress
@@ -20,9 +20,9 @@ WRONG = "The name or the password is wrong."
 
 
 async def sign_in(name: str, password: str, *, address: str = "", browser: str = "") -> OpenSession:
-    """Begin a session for whoever has this name and password.
+    """Start a session for a user with this name and password.
 
-    Unknown, disabled and without a password: each takes the same way to the same answer.
+    Unknown users, disabled users and users without a password get the same answer in the same time.
     """
     user = await check_credentials(name, password)
     if user is None:
@@ -33,7 +33,7 @@ async def sign_in(name: str, password: str, *, address: str = "", browser: str =
 
 
 async def check_credentials(name: str, password: str) -> User | None:
-    """Return who has this name and password, or None; both take as long."""
+    """Return the user with this name and password, or None; both take equally long."""
     name = name.strip().lower()
     user, kept = await asyncio.gather(get_user(name), get_password(name))
     is_right = await verify_password(kept.record.digest if kept else None, password)
@@ -44,7 +44,7 @@ async def check_credentials(name: str, password: str) -> User | None:
 
 
 async def _renew(name: str, kept: Stored[Password], password: str) -> None:
-    """Make the digest anew if today's costs are others; only now the password is at hand."""
+    """Rehash the password if the cost parameters have changed; only now it is known."""
     if not is_outdated(kept.record.digest):
         return
     with suppress(Busy):  # the next sign-in will do it

@@ -29,14 +29,14 @@ DEFAULT_LIFETIME = timedelta(days=90)
 #: A token that nobody renews is one that nobody remembers.
 MAX_LIFETIME = timedelta(days=366)
 MAX_LABEL_LENGTH = 100
-#: What one user has at the same time; nobody keeps an eye on more.
+#: Limit per user; nobody keeps track of more.
 MAX_TOKENS = 50
-#: How exactly it is known when a token was last used.
+#: The accuracy of a token's last use.
 _USED_EVERY = timedelta(minutes=1)
 
 
 class NewToken(msgspec.Struct, frozen=True, kw_only=True):
-    #: The token itself: it is shown now and never again.
+    #: The token itself, shown only now.
     text: str
     record: ApiToken
 
@@ -54,7 +54,7 @@ async def add_token(
     actor: str,
     lifetime: timedelta = DEFAULT_LIFETIME,
 ) -> NewToken:
-    """Make a token for a user, for what the user's role may and nothing beyond."""
+    """Create a token for a user, limited to the rights of the user's role."""
     user = await find_user(user_name)
     token = _draft(user, label, scopes, lifetime)
     text = new_token_text()
@@ -98,7 +98,7 @@ def _draft(user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta)
 
 
 async def find_open_token(text: str) -> OpenToken | None:
-    """Return the token and its user if both are good, and remember that it was used."""
+    """Return a valid token and its user, and record its use."""
     if not is_token_text(text):
         return None
     digest = digest_of(text)
@@ -109,7 +109,7 @@ async def find_open_token(text: str) -> OpenToken | None:
     token, now = stored.record, get_now()
     if token.last_used_at is None or abs(now - token.last_used_at) >= _USED_EVERY:
         token = msgspec.structs.replace(token, last_used_at=now)
-        # If somebody was faster, it was used or revoked: both is fine.
+        # If another write was faster, it was used or revoked: both are fine.
         await commit([write_token(digest, token, expected=stored.revision)])
     return OpenToken(record=token, user=user.record)
 
@@ -117,7 +117,7 @@ async def find_open_token(text: str) -> OpenToken | None:
 async def revoke_token(
     token_id: str, *, actor: str, of: str | None = None, reason: str = ""
 ) -> ApiToken:
-    """Make a token good for nothing, from the next request on; *of* must be whose it is."""
+    """Revoke a token from the next request on; *of* must be its owner."""
     token = await find_token(token_id)
     if token is None or of not in {None, token.user}:
         raise NotFound(f"there is no token {token_id!r}; it may have been revoked, or has expired")

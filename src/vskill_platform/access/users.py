@@ -1,4 +1,4 @@
-"""Users: added, disabled, enabled, with roles and passwords; every change is audited."""
+"""Users: invite, disable, enable, roles and passwords; every change is in the audit log."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ async def find_user(name: str) -> User:
 
 
 async def add_user(name: str, role: Role, *, actor: str, password: str | None = None) -> User:
-    """Add somebody; without a password nobody can sign in until one is set."""
+    """Add a user; without a password nobody can sign in until one is set."""
     operations, user = await prepare_user(name, role, actor=actor, password=password)
     if await commit(operations) is None:
         raise InvalidInput(f"the user {user.name!r} already exists")
@@ -46,7 +46,7 @@ async def add_user(name: str, role: Role, *, actor: str, password: str | None = 
 async def prepare_user(
     name: str, role: Role, *, actor: str, password: str | None = None, reason: str = ""
 ) -> tuple[list[Operation], User]:
-    """Say what to write so that there is a new user; the commit fails if the name is taken."""
+    """Return the operations that create a user; the commit fails if the name is taken."""
     user = User(name=checked_user_name(name), role=role, created_at=get_now())
     operations = [
         write_user(user, expected=ABSENT),
@@ -64,7 +64,7 @@ async def prepare_password(name: str, password: str) -> Operation:
 
 
 async def set_role(name: str, role: Role, *, actor: str, reason: str = "") -> User:
-    """Give somebody another role; it holds from the next request on, for tokens too."""
+    """Change a user's role from the next request on, for tokens, too."""
     return await _change(
         name,
         lambda user: msgspec.structs.replace(user, role=role),
@@ -75,7 +75,7 @@ async def set_role(name: str, role: Role, *, actor: str, reason: str = "") -> Us
 
 
 async def disable_user(name: str, *, actor: str, reason: str = "") -> User:
-    """Lock somebody out: no sign-in, and no session, token or link is good any more."""
+    """Disable a user: sign-in, sessions, tokens and links stop working."""
     user = await find_user(name)
     return await _change(
         name,
@@ -90,7 +90,7 @@ async def disable_user(name: str, *, actor: str, reason: str = "") -> User:
 
 
 async def enable_user(name: str, *, actor: str, reason: str = "") -> User:
-    """Let somebody in again; tokens are good again, sessions have to be begun anew."""
+    """Enable a user; tokens work again, sessions have to be started again."""
     return await _change(
         name,
         lambda user: msgspec.structs.replace(user, is_disabled=False),
@@ -101,7 +101,7 @@ async def enable_user(name: str, *, actor: str, reason: str = "") -> User:
 
 
 async def set_password(name: str, password: str, *, actor: str, reason: str = "") -> User:
-    """Give somebody a new password; sessions that the old one has begun end, and links to it."""
+    """Set a user's password; existing sessions and reset links end."""
     user = await find_user(name)
     return await _change(
         user.name,
@@ -117,14 +117,14 @@ async def set_password(name: str, password: str, *, actor: str, reason: str = ""
 
 
 async def change_own_password(user: User, old: str, new: str) -> User:
-    """Let somebody choose a new password who knows the old one; every session ends."""
+    """Let a user change the password with the current one; every session ends."""
     if await check_credentials(user.name, old) is None:
         raise InvalidInput("the current password is wrong")
     return await set_password(user.name, new, actor=user.name, reason="own choice")
 
 
 async def sign_out_everywhere(name: str, *, actor: str) -> User:
-    """End every session of somebody, and every link to a new password, in one write."""
+    """End every session of a user, and every reset link, in one write."""
     user = await find_user(name)
     return await _change(
         user.name,
@@ -137,7 +137,7 @@ async def sign_out_everywhere(name: str, *, actor: str) -> User:
 
 
 async def has_admin() -> bool:
-    """Tell whether anybody could administer."""
+    """Tell whether there is an enabled admin."""
     return any(user.role is Role.ADMIN and not user.is_disabled for user in await list_users())
 
 
@@ -154,7 +154,7 @@ async def _change(
     reason: str,
     more: list[Operation] | None = None,
 ) -> User:
-    """Change a user by compare-and-set, with the audit record; without a change, neither."""
+    """Change a user by compare-and-set, with the audit record; no change, no record."""
 
     async def plan() -> PlannedChange[User]:
         stored = await get_user(name.strip().lower())
@@ -176,13 +176,13 @@ async def _change(
 
 
 async def _keep_an_admin(stored: Stored[User], changed: User) -> list[Operation]:
-    """Refuse to take the last one away who could give it back, also if two do so at once."""
+    """Refuse to remove the last admin, also if two are removed at once."""
     was, will_be = (
         user.role is Role.ADMIN and not user.is_disabled for user in (stored.record, changed)
     )
     if not was or will_be:
         return []
-    mark = await get_admins_mark()  # before the look at the others: who comes between is noticed
+    mark = await get_admins_mark()  # first, so that a concurrent change is noticed
     others = [user for user in await list_users() if user.name != changed.name]
     if not any(user.role is Role.ADMIN and not user.is_disabled for user in others):
         raise NotAllowed(f"{changed.name} is the last admin; make another user an admin first")

@@ -1,4 +1,4 @@
-"""What a visitor may see. To everybody else, private skills and their blocks do not exist."""
+"""What a visitor may see. For others, private skills and their blocks do not exist."""
 
 from collections.abc import Sequence
 
@@ -25,9 +25,9 @@ async def sees_submission(visitor: Visitor, submission: Submission) -> bool:
 
 
 async def find_visible_skill(visitor: Visitor, slug: str) -> Stored[PublishedSkill]:
-    """Return a skill, taken down or not; old slugs work too.
+    """Return a skill, taken down or not; old slugs work, too.
 
-    Whoever shows versions, files, diffs, archives or reports of a skill asks here first.
+    Everything that shows versions, files, diffs, archives or reports of a skill calls this first.
     """
     stored = await get_skill(await resolve_slug(slug))
     if stored is None or not await sees_skill(visitor, stored.record):
@@ -43,7 +43,7 @@ async def find_visible_submission(visitor: Visitor, submission_id: str) -> Store
 
 
 async def list_seen_namespaces(visitor: Visitor) -> frozenset[str]:
-    """Return the namespaces whose private skills are shown, for who does not see all."""
+    """Return the namespaces whose private skills are shown to a visitor who does not see all."""
     if visitor.user is None or not visitor.sees_own:
         return frozenset()
     return frozenset(await list_namespaces_of(visitor.user.name))
@@ -53,12 +53,12 @@ async def _sees_into(visitor: Visitor, namespace: str) -> bool:
     return visitor.sees_into((await get_namespace(namespace)).record)
 
 
-#: Of a block that has ended more, so many are looked at before it counts as private.
+#: How many submissions of a block are checked before it counts as private.
 _MAX_LOOKED_AT = 50
 
 
 async def list_visible_blocks(visitor: Visitor) -> list[Block]:
-    """Return what concerns something that the visitor sees, or nothing that is known here."""
+    """Return blocks about something the visitor sees, or about nothing known here."""
     blocks = await list_blocks()
     if visitor.sees_all:
         return blocks
@@ -73,20 +73,20 @@ async def list_visible_blocks(visitor: Visitor) -> list[Block]:
 
 
 async def _concerned(blocks: Sequence[Block]) -> dict[str, list[str]]:
-    """Return by the id of each block's subject which submissions it is about."""
+    """Return the submissions that each block is about, by the id of its subject."""
     found = await list_all_hits()
     for block in blocks:
         subject = block.subject
         if found.get(subject.id) or subject.kind not in {BlockKind.SOURCE, BlockKind.NAME}:
             continue
-        # It has ended nothing; what came from there may have ended before.
+        # It has ended nothing; submissions from there may have ended before.
         url, _, _ = subject.value.partition("#")
         found[subject.id] = await list_owners_of(url, limit=_MAX_LOOKED_AT)
     return found
 
 
 async def _seen(visitor: Visitor, concerned: dict[str, list[str]]) -> set[str]:
-    """Return those of which the visitor sees at least one submission."""
+    """Return those with at least one submission that the visitor sees."""
     everything = {submission_id for ids in concerned.values() for submission_id in ids}
     submissions: dict[str, Submission] = await read_submissions(sorted(everything))
     visible = {

@@ -4,16 +4,16 @@ import re
 import unicodedata
 from itertools import pairwise
 
-#: What lies side by side on a keyboard or follows each other, as fingers and heads go along it.
+#: Keyboard rows and other sequences.
 _ROWS = (
     "abcdefghijklmnopqrstuvwxyz", "01234567890",
     "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "yxcvbnm", "azertyuiop", "qsdfghjklm",
     "1qaz", "2wsx", "3edc", "4rfv", "5tgb", "6yhn", "7ujm",
 )  # fmt: skip
 _NEIGHBOURS = frozenset(pair for row in _ROWS for way in (row, row[::-1]) for pair in pairwise(way))
-#: Two neighbours stand in many words.
+#: Two neighbours occur in many words.
 _SHORTEST_RUN = 3
-#: Words that lists of leaked passwords are made of; each of them is one guess.
+#: Words of leaked-password lists; each of them is one guess.
 _COMMON_WORDS = """
 and are bad big black blue boy car cat code cool day dog for free fun game girl god good green hot
 house key king lady life little lucky man mine money music new night nothing old one own queen red
@@ -38,27 +38,27 @@ vskill wednesday welcome whatever william windows winter wizard wordpass work yo
 _COMMON = frozenset(_COMMON_WORDS.split())
 _LONGEST_WORD = max(map(len, _COMMON))
 _SHORTEST_WORD = 3
-#: How letters are written by those who were told to use digits and signs; two ways to read a 1.
+#: Digits and signs that replace letters; a 1 can be read in two ways.
 _SPELLINGS = tuple(
     str.maketrans("@4830!517$29()|+", f"aabeo{one}s{other}tszgcdit")
     for one, other in (("i", "i"), ("l", "l"), ("i", "l"))
 )
-#: What stands between words, or behind the last one, and is tried along with them.
+#: Separators between words or after the last one.
 _BETWEEN = frozenset(" -_.,:;+*#!?/")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def repeats_a_piece(password: str, *, shorter_than: int) -> bool:
-    """Tell whether it is one short piece over and over again, the last one perhaps in part."""
+    """Tell whether it is one short piece repeated, the last one perhaps cut."""
     text = password.lower()
     longest = min(shorter_than - 1, len(text) // 2)
     return any(text[length:] == text[:-length] for length in range(1, longest + 1))
 
 
 def count_guesses(password: str, *, names: frozenset[str] = frozenset()) -> int:
-    """Count what is left to guess if each common word, run of keys and year is one guess.
+    """Count the guesses left if each common word, key run and year is one guess.
 
-    *names* are words that somebody who knows the account would try.
+    *names* are words that an attacker who knows the account would try.
     """
     text = _plain(password)
     readings = (text, *(text.translate(spelling) for spelling in _SPELLINGS))
@@ -73,13 +73,13 @@ def count_guesses(password: str, *, names: frozenset[str] = frozenset()) -> int:
 
 
 def _plain(password: str) -> str:
-    """Return it in lower case, without accents, and wide or curled letters as what they are."""
+    """Return it in lower case, without accents, with wide and styled letters normalised."""
     parts = unicodedata.normalize("NFKD", password.casefold())
     return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def _length_of_word(readings: tuple[str, ...], start: int, names: frozenset[str]) -> int:
-    """Return how long the longest word is that begins there in any spelling; 0 if there is none."""
+    """Return the length of the longest word that begins there in any spelling; 0 if none."""
     if _YEAR.match(readings[0], start):
         return 4
     longest = max(_LONGEST_WORD, *map(len, names)) if names else _LONGEST_WORD

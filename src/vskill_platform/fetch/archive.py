@@ -1,4 +1,4 @@
-"""Unpacking untrusted archives: only plain files and folders come out, or nothing does."""
+"""Unpack untrusted archives: only regular files and folders, or nothing at all."""
 
 import stat
 import tarfile
@@ -16,18 +16,17 @@ from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 
-#: How many bytes may come out of a stranger's archive for each that went in; text rarely shrinks
-#: to a tenth.
+#: The largest compression ratio of a foreign archive; text rarely shrinks to a tenth.
 MAX_RATIO = 100
-#: Below this an archive may have any ratio: a small file of zeros is no bomb.
+#: Below this size any ratio is fine: a small file of zeros is no bomb.
 _HARMLESS_BYTES = 1024 * 1024
 _CHUNK = 64 * 1024
-#: For long names and other metadata about a member; no archive needs more.
+#: Long names and other metadata of a member; no archive needs more.
 _MAX_HEADER_BYTES = 64 * 1024
 _SUFFIXES = (".zip", ".tar.gz", ".tgz")
-#: How a zip may be packed. The others are rare, and what they need to unpack has no bound.
+#: Accepted zip compressions. Others are rare, and their memory use has no limit.
 _ZIP_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-#: What the readers raise when an archive is not what it says.
+#: Errors of the readers if an archive is malformed.
 _UNREADABLE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError,
     ValueError, LookupError, OverflowError,
@@ -46,7 +45,7 @@ def is_archive(path: Path) -> bool:
 
 
 def stem_of(path: Path) -> str:
-    """Return an archive's name without its ending."""
+    """Return an archive's name without its suffix."""
     ending = next((end for end in _SUFFIXES if path.name.lower().endswith(end)), "")
     return path.name[: len(path.name) - len(ending)]
 
@@ -92,7 +91,7 @@ def unpack(archive: Path, folder: Path, *, max_ratio: int | None = None) -> None
 
 
 def root_of(folder: Path) -> Path:
-    """Return the one folder that an archive holds, or the whole if there is more in it."""
+    """Return the single folder in an archive, or its root if there is more."""
     entries = list(folder.iterdir())
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else folder
 
@@ -128,7 +127,7 @@ def _tar_members(archive: Path) -> Iterator[_Member]:
 
 
 def _checked(name: str, names: Names) -> PurePosixPath:
-    """Take a member's name only if it means the same everywhere and leads nowhere else."""
+    """Accept a member's name only if it means the same on every system and stays inside."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise SourceRefused(f"{name!r} leads out of the archive")

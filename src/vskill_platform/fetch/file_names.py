@@ -1,4 +1,4 @@
-"""File names that mean the same on every system: printable, bounded, and unique."""
+"""Check that file names mean the same on every system: printable, limited, and unique."""
 
 import unicodedata
 
@@ -7,18 +7,18 @@ from vskill_platform.errors import SourceRefused
 #: Longer paths cannot be unpacked on every system.
 MAX_PATH_CHARACTERS = 240
 MAX_DEPTH = 20
-#: What some systems read as `.git`, whose configuration would run commands there.
+#: Names that some systems read as `.git`, whose configuration would run commands there.
 _ALIASES_OF_GIT = frozenset({".git", "git~1"})
 
 
 class Names:
-    """The paths of one tree, files and folders; refuses the one that does not fit in."""
+    """The paths of one tree, files and folders; refuses one that conflicts with another."""
 
     def __init__(self) -> None:
         self._seen: dict[str, str] = {}
 
     def add(self, path: str) -> None:
-        """Take a path and the folders on its way; refuse what is another's twin elsewhere."""
+        """Add a path and its parent folders; refuse one that equals another on some system."""
         check_name(path)
         parts = path.split("/")
         if len(parts) - 1 > MAX_DEPTH:
@@ -48,7 +48,7 @@ def _is_git(part: str) -> bool:
 
 
 def _folded(path: str) -> str:
-    """Bring to one form what file systems that ignore case or composition take for one name."""
+    """Normalise names that file systems without case or composition treat as the same."""
     if path.isascii():
         return path.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFKD", path).casefold())

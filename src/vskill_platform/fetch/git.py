@@ -1,7 +1,7 @@
-"""The git program at arm's length: told what it may do, bounded, and never asked twice.
+"""Run git with a fixed configuration, with limits, and without prompts.
 
-Nothing of a repo is ever checked out, so its attributes, filters, links and hooks have nothing to
-act on. What is set here holds git to that and to the one way out that it has.
+No repo is ever checked out, so its attributes, filters, links and hooks have no effect. The
+settings here enforce that, and that the proxy is git's only way out.
 """
 
 import os
@@ -23,7 +23,7 @@ from vskill_platform.errors import (
     SourceUnavailable,
 )
 
-#: What git prints when asking again later may help.
+#: Messages of git after which a retry may help.
 _PASSING = (
     "Could not resolve host",
     "Connection refused",
@@ -55,7 +55,7 @@ _FINAL = (
 _REDIRECT = re.compile(r"returned error: 3\d\d\b|RPC failed; HTTP 3\d\d\b")
 _LOCATION = re.compile(r"<= Recv header: location: (\S+)", re.IGNORECASE)
 _QUOTED_CHARACTERS = 300
-#: What git may print; a list of more names than fit in here is one that nobody needs.
+#: Limit for git's output; a longer list of names is of no use.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _LIMITS = Limits(memory_bytes=1024 * 1024 * 1024, file_bytes=512 * 1024 * 1024)
 _CHUNK = 64 * 1024
@@ -70,14 +70,14 @@ _CONFIGURATION = {
     "core.protectNTFS": "true",
     "core.protectHFS": "true",
     "core.askPass": "",
-    #: Larger blobs are streamed: a small pack that unfolds to gigabytes must not fill our memory.
+    #: Larger blobs are streamed: a small pack that unpacks to gigabytes must not fill the memory.
     "core.bigFileThreshold": "1m",
     "core.packedGitWindowSize": "16m",
     "core.packedGitLimit": "64m",
     "core.deltaBaseCacheLimit": "16m",
     "credential.helper": "",
     "http.emptyAuth": "false",
-    #: A redirect leads to a repo whose namespace, owner and blocks nobody has checked.
+    #: A redirect leads to a repo whose namespace, owner and blocks were not checked.
     "http.followRedirects": "false",
     "http.sslVerify": "true",
     "http.lowSpeedLimit": "100",
@@ -85,23 +85,23 @@ _CONFIGURATION = {
     "submodule.recurse": "false",
     "fetch.recurseSubmodules": "false",
     "fetch.fsckObjects": "true",
-    #: Nothing is negotiated: we have nothing, and what we ask for we name.
+    #: Nothing is negotiated: we have no objects, and name what we want.
     "fetch.negotiationAlgorithm": "noop",
     "transfer.fsckObjects": "true",
     "transfer.bundleURI": "false",
-    #: What came stays in one pack, never in a file for each object.
+    #: Received objects stay in one pack, never in a file for each.
     "transfer.unpackLimit": "1",
     "gc.auto": "0",
     "maintenance.auto": "false",
     "pack.threads": "1",
     "advice.detachedHead": "false",
 }
-#: Old sins that many honest repos carry and that hurt nobody.
+#: Harmless errors in many genuine repos.
 _FORGIVEN = ("zeroPaddedFilemode", "badTimezone", "missingSpaceBeforeDate", "badDateOverflow")
 
 
 class Git:
-    """One private git folder: its own configuration and repo, and nothing of the operator's."""
+    """One private git folder with its own configuration, and nothing of the operator's."""
 
     def __init__(self, home: Path, *, protocols: tuple[str, ...], proxy: str, safe: str) -> None:
         self._home, self._protocols = home, protocols
@@ -117,7 +117,7 @@ class Git:
         (home / "gitconfig").write_text(text)
 
     async def run(self, *arguments: str, stdin: bytes = b"", output: Path | None = None) -> bytes:
-        """Run a command that needs nothing but what we have; *output* takes what it prints."""
+        """Run a local command; *output* receives what it prints."""
         return await self._run(arguments, stdin=stdin, output=output, protocols=("none",))
 
     async def ask(self, *arguments: str, stdin: bytes = b"") -> bytes:
@@ -125,9 +125,9 @@ class Git:
         return await self._run(arguments, stdin=stdin, protocols=self._protocols)
 
     async def find_redirect(self, url: str) -> str:
-        """Return the address that a host redirects *url* to, or an empty string.
+        """Return the URL that a host redirects *url* to, or an empty string.
 
-        Git does not name it, so this asks once more with a trace of the response headers.
+        Git does not print it, so this asks again with a trace of the response headers.
         """
         trace = self._home / "trace"
         tracing = {"GIT_TRACE_CURL": str(trace), "GIT_TRACE_CURL_NO_DATA": "1"}
@@ -172,7 +172,7 @@ class Git:
         return printed
 
     def _environment(self, protocols: tuple[str, ...]) -> dict[str, str]:
-        """Let git see nothing of the operator's own configuration and never ask a question."""
+        """Hide the operator's own configuration from git, and disable prompts."""
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(self._home),
@@ -192,14 +192,14 @@ class Git:
 
 
 def _explain_failure(complaint: str) -> SourceError | OutOfResources:
-    """Tell a full disk of ours, which may have swallowed the complaint too, from a bad repo."""
+    """Tell a full disk, which may have swallowed git's message, from a bad repo."""
     if says_no_space(complaint) or not (complaint.strip() or has_room()):
         return OutOfResources("git has no room for temporary files")
     return explain(complaint)
 
 
 def explain(complaint: str) -> SourceRefused | SourceUnavailable:
-    """Read from git's complaint whether trying again may help."""
+    """Decide from git's message whether a retry may help."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     said = " ".join(lines)[:_QUOTED_CHARACTERS] or "it gave no reason"
     shown = "".join(char if char.isprintable() else "?" for char in said)
@@ -212,7 +212,7 @@ def explain(complaint: str) -> SourceRefused | SourceUnavailable:
 
 
 def _first_of(complaint: Path) -> str:
-    """Return how a complaint begins: the host may have made git repeat any amount of text."""
+    """Return the beginning of a message: the host may have made git repeat any amount of text."""
     with complaint.open("rb") as reading:
         return reading.read(_CHUNK).decode(errors="replace")
 

@@ -1,4 +1,4 @@
-"""A snapshot as an archive: the same files give the same bytes, here and on every other day."""
+"""Pack a snapshot into an archive, reproducibly: the same files give the same bytes."""
 
 import hashlib
 import tarfile
@@ -12,11 +12,11 @@ from vskill_platform.engines.ports import MAX_VALUE_BYTES
 from vskill_platform.errors import SourceRefused
 from vskill_platform.model.skill import SkillFile
 
-#: What a gzip file begins with that names no file, no date and no system.
+#: The header of a gzip file without name, date and system.
 _GZIP_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 _LEVEL = 6
-#: Up to here half of the usual window makes the same of it, and half as much memory has to be made
-#: ready. Who changes any of this changes the bytes of every archive to come.
+#: Up to this size half of the usual window gives the same result with half the memory. Changing any
+#: of this changes the bytes of all future archives.
 _SMALL = 16 * 1024
 _CHUNK = 256 * 1024
 
@@ -27,12 +27,12 @@ class Packed(msgspec.Struct, frozen=True):
 
 
 def pack(folder: Path, files: Sequence[SkillFile]) -> Packed:
-    """Pack the files as a plain tar archive, gzipped, in their order, without dates or owners."""
+    """Pack the files as a plain gzipped tar archive, in order, without dates or owners."""
     return _pack(files, (_content(folder, file) for file in files))
 
 
 def pack_contents(files: Sequence[SkillFile], contents: Sequence[bytes]) -> Packed:
-    """Make the same archive of files that were read already."""
+    """Make the same archive of contents that are already in memory."""
     return _pack(files, ((content,) for content in contents))
 
 
@@ -51,7 +51,7 @@ def _pack(files: Sequence[SkillFile], contents: Iterable[Iterable[bytes]]) -> Pa
 
 
 def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Make large pieces of small ones: for each, this thread has to wait for its turn again."""
+    """Join small pieces to large ones: each write waits for the interpreter's lock."""
     waiting: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -64,7 +64,7 @@ def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _tar(files: Sequence[SkillFile], contents: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
-    """Yield what `tarfile` would write, which takes twice as long over small files."""
+    """Yield what `tarfile` would write, in half the time for small files."""
     written = 0
     for file, content in zip(files, contents, strict=True):
         entry = tarfile.TarInfo(file.path)
@@ -81,7 +81,7 @@ def _tar(files: Sequence[SkillFile], contents: Iterable[Iterable[bytes]]) -> Ite
 
 
 def _content(folder: Path, file: SkillFile) -> Iterator[bytes]:
-    """Yield as much as was read when the snapshot was taken; less is an error."""
+    """Yield exactly as much as the snapshot has; less is an error."""
     left = file.size
     with (folder / file.path).open("rb", buffering=0) as reader:
         while left:

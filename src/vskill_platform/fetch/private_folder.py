@@ -30,32 +30,32 @@ _USUAL = ("/tmp", "/var/tmp", "/usr/tmp")  # noqa: S108 - only compared with
 SMALL_BYTES = 1024 * 1024
 ROOM_BYTES = 48 * 1024 * 1024
 
-#: This process's folder in each temporary folder that it uses, with the descriptor of its lock.
+#: This process's folder in each temporary folder, with the descriptor of its lock.
 _process_folders: dict[Path, tuple[Path, int]] = {}
 _making = Lock()
 
 
 def new_place(*, in_memory: bool = False) -> Path:
-    """Name a private folder to be made."""
+    """Return the path of a private folder to be created."""
     parent = IN_MEMORY if in_memory else Path(tempfile.gettempdir())
     return _process_folder(parent) / secrets.token_hex(8)
 
 
 def new_workspace() -> Path:
-    """Make a folder that only we can read; whoever asks for it removes it."""
+    """Create a folder that only we can read; the caller removes it."""
     folder = new_place()
     folder.mkdir(mode=0o700)
     return folder
 
 
 def fits_into_memory(size: int) -> bool:
-    """Tell whether this system has a place in memory, with room for so many bytes of ours."""
+    """Tell whether this system has a memory file system with enough space."""
     return size <= SMALL_BYTES and tempfile.gettempdir() in _USUAL and _has_room(IN_MEMORY)
 
 
 @contextmanager
 def make_workspace() -> Iterator[Path]:
-    """Make a folder that only we can read, and remove it with all that is in it."""
+    """Create a folder that only we can read, and remove it with its content afterwards."""
     folder = new_workspace()
     try:
         yield folder
@@ -64,7 +64,7 @@ def make_workspace() -> Iterator[Path]:
 
 
 def sweep_workspaces() -> int:
-    """Remove the folders of processes that are gone; return how many there were."""
+    """Remove the folders of dead processes; return how many."""
     abandoned = 0
     for parent in {Path(tempfile.gettempdir()), IN_MEMORY}:
         for folder in parent.glob(f"{PREFIX}*"):
@@ -76,7 +76,7 @@ def sweep_workspaces() -> int:
 def _remove_if_abandoned(folder: Path) -> bool:
     try:
         lock = _lock(folder)
-    except OSError:  # without locks nobody knows whose it is
+    except OSError:  # without locks the owner is unknown
         return False
     if lock is None:
         return False
@@ -90,7 +90,7 @@ def _process_folder(parent: Path) -> Path:
         folder, lock = _process_folders.get(parent, (None, -1))
         if folder and folder.is_dir():
             return folder
-        if folder:  # somebody has cleaned up behind us
+        if folder:  # somebody removed it
             os.close(lock)
         folder, lock = _make_process_folder(parent)
         _process_folders[parent] = folder, lock
@@ -102,16 +102,16 @@ def _make_process_folder(parent: Path) -> tuple[Path, int]:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         try:
             lock = _lock(folder)
-        except OSError:  # a file system without locks: nobody can take it for abandoned either
+        except OSError:  # a file system without locks: nobody can consider it abandoned either
             lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         if lock is not None:
             atexit.register(_remove, folder, os.getpid())
             return folder, lock
-        # Another process found it before it was locked, and took it for abandoned.
+        # Another process found it before it was locked, and considered it abandoned.
 
 
 def _lock(folder: Path) -> int | None:
-    """Lock a folder as long as the descriptor is open; None if it has an owner, or is gone."""
+    """Lock a folder while the descriptor is open; None if it has an owner, or is gone."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -137,14 +137,14 @@ def _remove(folder: Path, owner: int) -> None:
 def _has_room(folder: Path) -> bool:
     try:
         found = os.statvfs(folder)
-    except OSError:  # this system has no such place
+    except OSError:  # this system has none
         return False
     is_roomy = found.f_bavail * found.f_frsize >= ROOM_BYTES
     return is_roomy and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _is_ours(folder: Path) -> bool:
-    """Tell whether we made it: in a shared temporary folder anybody can use the prefix."""
+    """Tell whether we created it: in a shared temporary folder anybody can use the prefix."""
     try:
         found = folder.lstat()
     except FileNotFoundError:  # its owner, or another sweep, was faster

@@ -1,4 +1,4 @@
-"""Checking a repo remotely: whether it exists, its age, and the state of its folders."""
+"""Check a repo remotely: whether it exists, its age, and the tree ids of its folders."""
 
 import re
 from collections.abc import Collection
@@ -13,8 +13,8 @@ from vskill_platform.fetch.repo import Repo, open_repo
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.source import Source
 
-#: How git passes on that a host knows no such repo. Many answer 401, so that nobody learns which
-#: private ones there are. A 403 is none of these: hosts say it to whom they find too busy.
+#: How git reports that a host knows no such repo. Many hosts answer 401, so that nobody learns
+#: which private repos exist. A 403 is not one of these: hosts use it for rate limits.
 _MISSING = re.compile(
     r"repository '[^']*' not found|[Rr]epository not found|returned error: (?:401|404|410)\b"
     r"|could not read Username"
@@ -24,19 +24,19 @@ _MISSING = re.compile(
 class RepoAnswer(StrEnum):
     THERE = "there"
     MISSING = "missing"  #: the host says that there is no such repo
-    NONE = "none"  #: nobody knows: the host, the network or we had a problem
+    NONE = "none"  #: unknown: the host, the network or we had a problem
 
 
 class RepoProbe(msgspec.Struct, frozen=True, kw_only=True):
     answer: RepoAnswer
     committed_at: datetime | None = None
-    #: What git calls the state of each folder; None for one that is not there.
+    #: The tree id of each folder; None if it does not exist.
     trees: dict[str, str | None] = msgspec.field(default_factory=dict)
     note: str = ""
 
 
 async def probe_repo(source: Source, paths: Collection[str], reach: Reach) -> RepoProbe:
-    """Look at the newest commit of a repo; no file of it is fetched, and nothing is raised."""
+    """Check the newest commit of a repo without fetching any file; never raises."""
     try:
         return await _look(source, paths, reach)
     except SourceRefused as error:
@@ -52,7 +52,7 @@ async def probe_repo(source: Source, paths: Collection[str], reach: Reach) -> Re
 
 
 def is_missing(error: SourceError, source: Source) -> bool:
-    """Tell whether a host has said that the repo is not there; a disk may just be unplugged."""
+    """Tell whether a host said that the repo does not exist; a disk may just be unplugged."""
     return source.url.startswith(("https://", "http://")) and bool(_MISSING.search(str(error)))
 
 
@@ -73,7 +73,7 @@ async def _tree(repo: Repo, path: str) -> str | None:
 
 
 def _moment(seconds: int) -> datetime | None:
-    """Read what the author of a commit claims; it may be any number."""
+    """Parse the date in a commit, which may be any number."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,9 +1,8 @@
-"""The only way out for git: a proxy on loopback, for one fetch, that looks where each way leads.
+"""The network access of git: a loopback proxy for one fetch that checks every destination.
 
-Git asks it for every connection by name. It refuses every host but that of the submitted URL,
-resolves the name, checks all addresses, and connects to one of those very addresses, so a name that
-changes its mind in between gains nothing. TLS stays between git and the host. docs/decisions/0008
-says why this and nothing else.
+Git connects to every host through it, by name. It refuses every host but that of the submitted URL,
+resolves the name, checks all addresses, and connects to one of exactly those addresses, so DNS
+rebinding has no effect. TLS stays between git and the host. docs/decisions/0008 has the reasons.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ from vskill_platform.fetch.reach import Reach
 
 log = get_logger(__name__)
 
-#: What one fetch may bring over the wire; a skill's own files are bounded more tightly.
+#: Limit for the bytes of one fetch; a skill's own files have tighter limits.
 MAX_FETCH_BYTES = 256 * 1024 * 1024
 _CHUNK = 64 * 1024
 _BROKEN = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
@@ -35,7 +34,7 @@ class _Request(msgspec.Struct, frozen=True):
     scheme: str
     host: str
     port: int
-    #: What the host gets to read first.
+    #: The start of the request to the host.
     head: bytes
 
     @property
@@ -44,9 +43,9 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class _Patience:
-    """How long a host may leave a request without a word.
+    """Limits how long a host may leave a request unanswered.
 
-    A pause of git's own, while it works on what has come, is not the host's.
+    Time that git spends on received data does not count.
     """
 
     def __init__(self, host: str, seconds: float) -> None:
@@ -68,7 +67,7 @@ class _Patience:
         self._was_asked.clear()
 
     async def run_out(self) -> None:
-        """Return once a request has been left without a word for too long."""
+        """Return when a request has been unanswered for too long."""
         while True:
             await self._was_asked.wait()
             asked_at = self._asked_at
@@ -81,22 +80,22 @@ class _Patience:
 class GuardedProxy:
     def __init__(self, reach: Reach, origin: str) -> None:
         self._reach = reach
-        #: Scheme, host and port of the one host that this fetch is about.
+        #: Scheme, host and port of the only host of this fetch.
         self._origin = origin
         self._room = MAX_FETCH_BYTES
         self._connections: set[asyncio.Task[None]] = set()
         self.url = ""
-        #: The first thing that we did not let happen; git itself only sees a closed door.
+        #: The first thing that we refused; git itself only sees a closed connection.
         self.problem: SourceError | None = None
 
     def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer a connection in a task that we know, so that it ends when we do."""
+        """Answer a connection in a task that we own, so that it ends with us."""
         task = asyncio.create_task(self._serve(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 
     async def hang_up(self) -> None:
-        """End every connection that is still open."""
+        """Close every open connection."""
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
@@ -153,8 +152,7 @@ class GuardedProxy:
             )
         private = [address for address in found if not ip_addresses.is_public(address)]
         if private:
-            # Not said to the submitter: nobody learns from us what our network looks like, nor
-            # which names are known in it.
+            # Not shown to the submitter: nobody learns about our network or its names.
             log.warning("address refused", host=request.host, addresses=[str(a) for a in private])
             if not ip_addresses.is_literal(request.host):
                 raise _not_found(request.host)
@@ -201,16 +199,16 @@ class GuardedProxy:
 
 
 def _not_found(host: str) -> SourceUnavailable:
-    """Return the refusal of a name that is unknown, and of one that leads into a private network.
+    """Return the same refusal for an unknown name and for one in a private network.
 
-    They are the same, down to the retries: the difference would tell which names exist there.
+    They must not differ, not even in retries: the difference would reveal which names exist.
     """
     return SourceUnavailable(f"no public host {host} can be found")
 
 
 @asynccontextmanager
 async def open_proxy(reach: Reach, origin: str) -> AsyncIterator[GuardedProxy]:
-    """Open a way out to *origin* and to nowhere else."""
+    """Open a proxy to *origin* and nothing else."""
     proxy = GuardedProxy(reach, origin)
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -222,7 +220,7 @@ async def open_proxy(reach: Reach, origin: str) -> AsyncIterator[GuardedProxy]:
 
 
 def _read_request(head: bytes) -> _Request:
-    """Read `CONNECT host:port`, or a whole http URL; nothing else is asked of a proxy."""
+    """Read `CONNECT host:port`, or a whole http URL; a proxy accepts nothing else."""
     line, _, fields = head.decode("latin-1").partition("\r\n")
     try:
         method, target, version = line.split(" ")
@@ -234,7 +232,7 @@ def _read_request(head: bytes) -> _Request:
         return _Request("https", host, port or 443, b"")
     if parts.scheme != "http" or not host:
         raise SourceRefused(f"git was led to {parts.scheme}://, which is not allowed")
-    # One request a connection: the next one may be for another host, which we must look at.
+    # One request per connection: the next one may be for another host, which must be checked.
     kept = [
         field
         for field in fields.split("\r\n")

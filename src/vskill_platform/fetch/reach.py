@@ -1,4 +1,4 @@
-"""What may be fetched: the public internet, and what the operator allowed in addition."""
+"""What may be fetched: the public internet, and what the operator also allows."""
 
 import os
 from functools import lru_cache
@@ -12,13 +12,13 @@ from vskill_platform.settings import Settings, allowed_folders, allowed_origins,
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
-    #: Scheme, host and port of hosts that may have private addresses, or speak plain http.
+    #: Scheme, host and port of hosts that may have private addresses or use plain http.
     private_hosts: frozenset[str] = frozenset()
-    #: Folders of this machine, with all below, that may be read where they are.
+    #: Folders on this machine, with subfolders, that may be read in place.
     local_folders: tuple[Path, ...] = ()
-    #: How long one fetch may take, from the first connection to the last file.
+    #: The deadline of one fetch, from the first connection to the last file.
     seconds: float = 300.0
-    #: How long a host may take to accept a call, or to say anything when asked.
+    #: The timeout for connecting to a host and for its first response.
     host_seconds: float = 10.0
 
 
@@ -33,9 +33,9 @@ def reach_of(settings: Settings) -> Reach:
 
 
 def why_out_of_reach(source: Source, reach: Reach) -> str | None:
-    """Say why a source may not be fetched, before anything is; None if it may be tried.
+    """Return why a source must not be fetched, before anything is; None if it may be tried.
 
-    Where a host's name leads is not asked here but when it is connected to.
+    The addresses of a host are checked later, when connecting.
     """
     if source.kind is SourceKind.UPLOAD:
         return None
@@ -54,14 +54,14 @@ def why_out_of_reach(source: Source, reach: Reach) -> str | None:
 
 
 def is_local(folder: Path, reach: Reach) -> bool:
-    """Tell whether a folder lies where the operator allowed it, links followed."""
+    """Tell whether a folder is where the operator allows it, links resolved."""
     return find_local(folder, reach) is not None
 
 
 def find_local(folder: Path, reach: Reach) -> Path | None:
-    """Return where a folder really lies, links followed; None if that is not allowed."""
+    """Return the real path of a folder, links resolved; None if it is not allowed."""
     real = os.path.realpath(folder)
-    # What leads to a real path is real too: only where names differ, links have to be followed.
+    # Parents of a real path are real, too: links need resolving only where names differ.
     is_allowed = any(_is_in(real, str(allowed)) for allowed in reach.local_folders) or any(
         _is_in(real, os.path.realpath(allowed)) for allowed in reach.local_folders
     )

@@ -1,7 +1,7 @@
-"""One commit of a repo: its trees at once, its files only where somebody asks for them.
+"""One commit of a repo: all trees, and files on demand.
 
-Shallow, because history is no part of a skill. Sparse, because a skill may be one folder of a very
-large repo: the trees come first, are checked, and then only the wanted files follow.
+Shallow, because history is not part of a skill. Sparse, because a skill may be one folder of a very
+large repo: the trees come first, are checked, and then only the wanted files are fetched.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class Repo:
         self.commit_sha = ""
 
     async def fetch_commit(self, ref: str, *, with_files: bool) -> None:
-        """Fetch the commit; a host that knows the repo only as `name.git` is asked for that."""
+        """Fetch the commit; if a host knows the repo only as `name.git`, use that."""
         await self._git.run("init", "--quiet", "--bare", "--template=")
         try:
             await self._fetch_ref(ref, with_files=with_files)
@@ -59,7 +59,7 @@ class Repo:
                 raise await self._explain_move() from error
 
     async def _explain_move(self) -> SourceMoved:
-        """Say where the repo is now, unless that would tell what a private host links to."""
+        """Say where the repo moved to, unless that would reveal a link of a private host."""
         target = await self._git.find_redirect(self._url)
         moved = _read_target(target)
         is_public = git_source(self._url).origin not in self._private_hosts
@@ -85,12 +85,12 @@ class Repo:
             raise SourceUnavailable(f"{name} moved on from {ref} while it was being fetched")
 
     async def commit_time(self) -> int:
-        """Return when the commit says that it was made, in seconds since 1970."""
+        """Return the commit's own date, in seconds since 1970."""
         said = await self._git.run("show", "--no-patch", "--format=%ct", self.commit_sha)
         return int(said.decode().strip() or 0)
 
     async def tree_sha(self, path: str) -> str:
-        """Return what git calls the state of a folder; refuse what is none."""
+        """Return the tree id of a folder; refuse anything else."""
         if not path:
             sha = await self._git.run("rev-parse", "--verify", f"{self.commit_sha}^{{tree}}")
             return sha.decode().strip()
@@ -103,7 +103,7 @@ class Repo:
         raise SourceRefused(f"there is no folder {path!r} in it")
 
     async def list_entries(self, tree: str) -> list[Entry]:
-        """Return all that is below a tree, with paths that start there."""
+        """Return everything below a tree, with paths relative to it."""
         listed = await self._git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree)
         return _read_entries(listed)
 
@@ -115,9 +115,9 @@ class Repo:
         keep_links: bool = False,
         max_bytes: int | None = None,
     ) -> None:
-        """Fetch the files among *entries* and write them to the new *folder*, byte by byte.
+        """Fetch the files among *entries* and write them to the new *folder*, unchanged.
 
-        Links are left out, or with *keep_links* written as such, for those who look at them.
+        Links are omitted, or with *keep_links* written as links, for callers that check them.
         """
         files = [
             entry for entry in entries if entry.is_file or (keep_links and entry.mode == _LINK)
@@ -137,7 +137,7 @@ class Repo:
     async def _find_ref(self, ref: str) -> str:
         """Return the full name of a branch or tag.
 
-        A bare commit is taken only if a branch or a tag points to it: many hosts hand out, in the
+        A bare commit is accepted only if a branch or tag points to it: many hosts serve, in the
         name of a repo, commits that anybody pushed to a fork of it.
         """
         wanted = ("refs/heads/*", "refs/tags/*") if _SHA.fullmatch(ref) else ()
@@ -152,7 +152,7 @@ class Repo:
                 return name
         for name, sha in found.items():
             if sha == ref:
-                return name.removesuffix("^{}")  # so ends the commit that an annotated tag means
+                return name.removesuffix("^{}")  # marks the commit of an annotated tag
         raise SourceRefused(f"the repo has no branch or tag {ref!r}")
 
 
@@ -160,7 +160,7 @@ class Repo:
 async def open_repo(
     source: Source, workspace: Path, reach: Reach, *, with_files: bool = False
 ) -> AsyncIterator[Repo]:
-    """Fetch one commit of a repo; whoever works with it shares the time that a fetch may take."""
+    """Fetch one commit of a repo; everything done with it shares the deadline of one fetch."""
     if reason := why_out_of_reach(source, reach):
         raise SourceRefused(reason)
     scheme = urlsplit(source.url).scheme
@@ -186,7 +186,7 @@ async def open_repo(
 
 
 def _read_target(url: str) -> Source | None:
-    """Return the repo that a redirect leads to; None if it is no address of a repo."""
+    """Return the repo that a redirect leads to; None if it is not the URL of a repo."""
     try:
         return git_source(url.partition("?")[0].removesuffix("/info/refs"))
     except InvalidInput:
@@ -194,7 +194,7 @@ def _read_target(url: str) -> Source | None:
 
 
 def check_entries(entries: Sequence[Entry]) -> None:
-    """Refuse a tree that cannot be a skill before any file of it is fetched."""
+    """Refuse a tree that cannot be a skill before any of its files is fetched."""
     if len(entries) > snapshot.MAX_FILES:
         raise SourceRefused(f"there are more than {snapshot.MAX_FILES:,} files and folders")
     names = Names()
@@ -208,7 +208,7 @@ def check_entries(entries: Sequence[Entry]) -> None:
 
 @asynccontextmanager
 async def _blaming(proxy: GuardedProxy) -> AsyncIterator[None]:
-    """When git fails because of what the proxy did not let happen, say that instead."""
+    """If git fails because the proxy refused something, report that instead."""
     try:
         yield
     except (SourceRefused, SourceUnavailable) as error:

@@ -14,8 +14,8 @@ from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.pack import Packed
 from vskill_platform.model.skill import SkillFile
 
-# These bound what a hostile source can cost us. They lie above the limits that a skill must keep
-# to be published, so that an author who misses those by a little gets a finding, not a refusal.
+# These limit the cost of a hostile source. They are above the limits for publishing, so that an
+# author who slightly exceeds those gets a finding, not a refusal.
 MAX_FILES = 5_000
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
@@ -23,34 +23,34 @@ _PAGE = 4096
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """What lies in a folder, without what belongs to version control."""
+    """The files in a folder, without those of version control."""
 
     folder: str
     #: The paths of all files, relative to it.
     files: list[str]
-    #: How many bytes they have now.
+    #: Their total size now.
     size: int
 
 
 class Copies(msgspec.Struct, frozen=True):
     #: The manifest: each file with its size and sha256, in the order of their paths.
     files: tuple[SkillFile, ...]
-    #: What was read, file by file, if that was asked for.
+    #: The contents, file by file, if requested.
     contents: tuple[bytes, ...]
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
-    #: The name of the folder that it was taken from; None if that name means nothing.
+    #: The name of the original folder; None if it has no meaning.
     folder_name: str | None
     #: The manifest: each file with its size and sha256, in the order of their paths.
     files: tuple[SkillFile, ...]
-    #: Names the whole: the same paths, bytes and modes give the same digest.
+    #: Identifies the content: the same paths, bytes and modes give the same digest.
     digest: str
     commit_sha: str | None = None
-    #: What git calls this state of the folder; known before any file of it was fetched.
+    #: The git tree id of the folder, known before any file is fetched.
     tree_sha: str | None = None
-    #: The archive of its files, if they are so few that they were packed on the way.
+    #: The archive of its files, if they were small enough to pack on the way.
     packed: Packed | None = None
 
 
@@ -71,7 +71,7 @@ def take_snapshot(
 
 
 def copy_files(listing: Listing, folder: Path, *, keep: bool = False) -> Copies:
-    """Copy what was listed to the new *folder*; with *keep* the contents are returned too."""
+    """Copy the listed files to the new *folder*; with *keep* also return their contents."""
     folder.mkdir(mode=0o700)
     files: list[SkillFile] = []
     contents: list[bytes] = []
@@ -91,7 +91,7 @@ def copy_files(listing: Listing, folder: Path, *, keep: bool = False) -> Copies:
 
 
 def digest_of(files: Sequence[SkillFile]) -> str:
-    """Name the content of a skill: the same paths, bytes and modes give the same digest."""
+    """Return the digest of a skill's content: the same for the same paths, bytes and modes."""
     lines = (
         f"{file.sha256} {'x' if file.is_executable else '-'} {file.path}\n"
         for file in sorted(files, key=lambda file: file.path)
@@ -132,16 +132,16 @@ def list_folder(origin: Path) -> Listing:
 def _copy(
     origin: str, target: str, relative: str, room: int, kept: list[bytes] | None
 ) -> SkillFile:
-    """Copy one file; O_NOFOLLOW, because a link may have taken its place since we looked.
+    """Copy one file; O_NOFOLLOW, because a link may have replaced it since the listing.
 
-    With few calls of the system: at each of them, this thread has to wait for its turn again.
+    With few system calls: at each of them, this thread waits for the interpreter's lock.
     """
     digest, size = hashlib.sha256(), 0
     with _opened(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as reader:
         found = os.fstat(reader)
         if not stat.S_ISREG(found.st_mode):
             raise SourceRefused(f"{relative} is not a plain file")
-        # A byte more than it has: a small file is read in one go, to its end.
+        # One byte more than its size: a small file is read in one call, to its end.
         at_once = min(max(found.st_size + 1, _PAGE), _CHUNK)
         with _opened(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as writer:
             while chunk := os.read(reader, at_once):
@@ -175,5 +175,5 @@ def _opened(path: str, flags: int) -> Iterator[int]:
 
 def _write(descriptor: int, chunk: bytes) -> None:
     written = os.write(descriptor, chunk)
-    while written < len(chunk):  # a disk that is full, or a signal, may cut it off
+    while written < len(chunk):  # a full disk or a signal may cut it off
         written += os.write(descriptor, chunk[written:])

@@ -10,26 +10,26 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.fetch.private_folder import fits_into_memory, new_place, new_workspace
 from vskill_platform.fetch.snapshot import Listing
 
-#: So few files in memory are gone before a thread that should remove them has woken up.
+#: Removing this few files in memory is faster than waking a thread to do it.
 FEW_FILES = 20
 
 
 class Workspace:
-    """A folder that is made by who fills it, in the same thread, where that suits its size."""
+    """A folder that is created by the thread that fills it, where that suits its size."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None
         self._few: list[str] | None = None
 
     def place(self, listing: Listing) -> Path:
-        """Name the folder for what was listed; who copies that there makes it."""
+        """Return the folder for a listing; the copying thread creates it."""
         in_memory = fits_into_memory(listing.size)
         self.folder = new_place(in_memory=in_memory)
         self._few = listing.files if in_memory and len(listing.files) <= FEW_FILES else None
         return self.folder
 
     async def remove(self) -> None:
-        """Remove it with all that is in it; a disk takes its time to forget it all again."""
+        """Remove the folder with its content; on a disk this may take a while."""
         if self.folder is None:
             return
         if self._few is None or not _remove_few(self.folder, self._few):
@@ -37,9 +37,9 @@ class Workspace:
 
 
 def _remove_few(folder: Path, files: list[str]) -> bool:
-    """Remove files that are known, and then their folders; say whether nothing is left."""
+    """Remove known files, then their folders; tell whether nothing is left."""
     parents = [f"{folder}/{parent}" for parent in _folders_of(files)]
-    if any(map(os.path.islink, parents)):  # somebody wants us to remove what is elsewhere
+    if any(map(os.path.islink, parents)):  # the path leads elsewhere
         return False
     try:
         for file in files:
@@ -47,13 +47,13 @@ def _remove_few(folder: Path, files: list[str]) -> bool:
         for parent in parents:
             os.rmdir(parent)  # noqa: PTH106
         folder.rmdir()
-    except OSError:  # somebody has put more into it, or less was copied than was listed
+    except OSError:  # it contains more files, or fewer than listed
         return False
     return True
 
 
 def _folders_of(files: list[str]) -> list[str]:
-    """Return all folders on the way to these files, the innermost first."""
+    """Return all parent folders of these files, innermost first."""
     ways = [file.split("/")[:-1] for file in files]
     folders = {"/".join(way[:end]) for way in ways for end in range(1, len(way) + 1)}
     return sorted(folders, key=len, reverse=True)
@@ -70,7 +70,7 @@ async def planned_workspace() -> AsyncIterator[Workspace]:
 
 @asynccontextmanager
 async def open_workspace() -> AsyncIterator[Path]:
-    """Make a folder that only we can read, of which nobody knows how much will lie in it."""
+    """Create a folder that only we can read, for content of unknown size."""
     async with planned_workspace() as workspace:
         workspace.folder = new_workspace()
         yield workspace.folder

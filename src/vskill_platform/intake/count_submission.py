@@ -1,4 +1,4 @@
-"""The policy's limit on submissions per publisher and day; it applies to everybody."""
+"""The policy's limit on submissions per publisher and day."""
 
 import msgspec
 

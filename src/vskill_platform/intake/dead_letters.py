@@ -1,4 +1,4 @@
-"""Reviving or dropping a dead letter."""
+"""Revive or drop a dead letter."""
 
 from vskill_platform.engines.ports import DeadLetter, Drop, Operation, Revive
 from vskill_platform.errors import NotFound

@@ -1,4 +1,4 @@
-"""Finding the skills in a repo, folder, archive or upload: their names, paths and problems."""
+"""Find the skills in a repo, folder, archive or upload, with names, paths and problems."""
 
 import os
 import posixpath
@@ -25,7 +25,7 @@ from vskill_platform.model.source import LOCAL_NAMESPACE, Source, SourceKind
 from vskill_platform.model.verdict import BLOCKING
 from vskill_platform.scan.read.manifest import MANIFEST, check_manifest
 
-#: A repo with more is a collection of others' skills, to be submitted folder by folder.
+#: A larger repo is a collection of others' skills, to be submitted folder by folder.
 MAX_SKILLS = 1_000
 #: More folders than this are not searched.
 _MAX_FOLDERS = 50_000
@@ -34,33 +34,33 @@ _MAX_FOLDERS = 50_000
 class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
     #: From the manifest, or the folder's name if that cannot be read.
     name: str
-    #: The skill's folder inside of the source, "" for its root.
+    #: The skill's folder inside the source, "" for its root.
     path: str
     description: str
-    #: Whether the manifest is fine; if not, the problems say why.
+    #: Whether the manifest is valid; if not, the problems say why.
     is_fine: bool
     problems: tuple[str, ...] = ()
-    #: What git calls the state of the folder.
+    #: The git tree id of the folder.
     tree_sha: str | None = None
 
 
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
-    #: What was looked through.
+    #: The source that was searched.
     source: str
     skills: tuple[FoundSkill, ...]
-    #: The git source or folder that the skills are parts of; None if they have to be packed.
+    #: The git source or folder of the skills; None if they have to be packed.
     origin: Source | None = None
-    #: Where the files are that have to be packed, for as long as this is open.
+    #: The files to be packed, available while this is open.
     root: Path | None = None
     root_name: str = ""
-    #: Where packed skills go.
+    #: The namespace of packed skills.
     namespace: str = LOCAL_NAMESPACE
     commit_sha: str | None = None
 
     async def offer(
         self, skill: FoundSkill, *, set_id: str | None = None, is_private: bool = False
     ) -> Offer:
-        """Make an offer of one of the skills."""
+        """Return the offer for one of the skills."""
         if self.origin:
             path = posixpath.join(self.origin.path, skill.path) if skill.path else self.origin.path
             source = msgspec.structs.replace(self.origin, path=path)
@@ -88,7 +88,7 @@ class _SkillFolder(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def discovered(place: Source | LocalFiles, reach: Reach) -> AsyncIterator[Discovery]:
-    """Look through a source; what an archive holds is there until this is left."""
+    """Search a source; the files of an archive are available until this is closed."""
     if isinstance(place, Source):
         look = _look_through_repo if place.kind is SourceKind.GIT else _look_through_source
         yield await look(place, reach)
@@ -103,7 +103,7 @@ async def discovered(place: Source | LocalFiles, reach: Reach) -> AsyncIterator[
 
 
 async def _look_through_repo(source: Source, reach: Reach) -> Discovery:
-    """Fetch the trees, and of all files only the manifests."""
+    """Fetch the trees, and only the manifests of all files."""
     async with open_workspace() as workspace:
         async with open_repo(source, workspace, reach) as repo:
             entries = await repo.list_entries(await repo.tree_sha(source.path))
@@ -132,7 +132,7 @@ async def _look_through_source(source: Source, reach: Reach) -> Discovery:
 async def look_through_files(
     root: Path, name: str, *, namespace: str = LOCAL_NAMESPACE
 ) -> Discovery:
-    """Look through uploaded files; they must stay where they are while it is used."""
+    """Search uploaded files; they must stay in place while this is used."""
     skills = await _read_manifests(root, await work_in_thread(_walk, root), name)
     return Discovery(
         source=f"upload:{namespace}/{name}",
@@ -144,7 +144,7 @@ async def look_through_files(
 
 
 def _is_manifest(entry: Entry) -> bool:
-    """Tell whether it is one that can be submitted; a folder with a deceptive name cannot."""
+    """Tell whether a manifest can be submitted; one in a folder with a deceptive name cannot."""
     if not entry.is_file or posixpath.basename(entry.path) != MANIFEST:
         return False
     try:
@@ -185,7 +185,7 @@ async def _read_manifests(
 def _read_each(
     root: Path, places: Sequence[_SkillFolder], root_name: str | None
 ) -> tuple[FoundSkill, ...]:
-    """Read all manifests; runs in the process."""
+    """Read all manifests; runs in the other process."""
     return tuple(_read_one(root / place.path, place, root_name) for place in places)
 
 
@@ -202,7 +202,7 @@ def _read_one(folder: Path, place: _SkillFolder, root_name: str | None) -> Found
     )
 
 
-#: What a folder is called whose files were handed in without it.
+#: The name of the root folder of an upload without one.
 _UNNAMED = "skill"
 
 
@@ -210,7 +210,7 @@ _UNNAMED = "skill"
 async def discovered_archive(
     content: bytes, *, filename: str, namespace: str
 ) -> AsyncIterator[Discovery]:
-    """Look through an archive; its files are there until this is left."""
+    """Search an archive; its files are available until this is closed."""
     async with unpacked(content, filename=filename) as files:
         yield await look_through_files(files.root, files.name, namespace=namespace)
 
@@ -219,7 +219,7 @@ async def discovered_archive(
 async def discovered_files(
     files: Sequence[tuple[str, bytes]], *, namespace: str
 ) -> AsyncIterator[Discovery]:
-    """Look through files with their paths, as a browser sends a folder that was chosen."""
+    """Search files with their paths, as a browser sends a chosen folder."""
     _check(files)
     async with open_workspace() as workspace:
         folder = workspace / "files"
@@ -248,7 +248,7 @@ def _check(files: Sequence[tuple[str, bytes]]) -> None:
 
 
 def _write(folder: Path, files: Sequence[tuple[str, bytes]]) -> None:
-    """Write the checked names; nothing of a file but its bytes is taken over."""
+    """Write files under their checked names; nothing but their bytes is used."""
     folder.mkdir(mode=0o700)
     for path, content in files:
         place = folder / path

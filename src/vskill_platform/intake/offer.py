@@ -1,4 +1,4 @@
-"""What is submitted: a source, its files if they were uploaded, and what is known about it."""
+"""A submission request: a source, its uploaded files, and what is known about it."""
 
 import msgspec
 
@@ -19,18 +19,18 @@ log = get_logger(__name__)
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
-    #: The packed files, if they were handed in.
+    #: The packed files of an upload.
     upload: bytes | None = None
-    #: What git calls the state of the folder now, if somebody has looked already.
+    #: The current git tree id of the folder, if already known.
     tree_sha: str | None = None
-    #: The set that it came in with.
+    #: The set that it belongs to.
     set_id: str | None = None
-    #: Whether a new submission is for those of its namespace alone.
+    #: Whether a new submission is private to its namespace.
     is_private: bool = False
 
 
 async def prepare_offer(place: Source | LocalFiles) -> Offer:
-    """Make an offer of what was named; files of this machine are packed now."""
+    """Return the offer for a source; files on this machine are packed now."""
     if isinstance(place, Source):
         return Offer(source=place)
     if place.place.is_dir():
@@ -42,10 +42,9 @@ async def prepare_offer(place: Source | LocalFiles) -> Offer:
 
 
 async def is_unchanged(submission: Submission, offer: Offer) -> bool:
-    """Tell whether what is offered is what was checked; a source that fails is not known to be.
+    """Tell whether the content is the one that was checked; False if the source fails.
 
-    Nothing is scanned for this, and of a repo not one file is fetched: git names the state of a
-    folder.
+    Nothing is scanned for this, and no file of a repo is fetched: git has tree ids.
     """
     if submission.digest is None:
         return False

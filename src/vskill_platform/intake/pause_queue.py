@@ -1,4 +1,4 @@
-"""Pausing and resuming the queue, with an audit record."""
+"""Pause and resume the queue, with an audit record."""
 
 from datetime import datetime, timedelta
 
@@ -6,12 +6,12 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_queue
 
-#: A pause always ends: one that was forgotten must not stall the registry for ever.
+#: A pause always ends: a forgotten one must not stall the registry forever.
 MAX_PAUSE = timedelta(hours=24)
 
 
 async def pause_queue(duration: timedelta, *, actor: str, reason: str = "") -> datetime | None:
-    """Hand out no work for a while; return until when."""
+    """Stop deliveries for a while; return until when."""
     if not timedelta(0) < duration <= MAX_PAUSE:
         raise InvalidInput("a pause must be longer than 0 seconds and at most 24 hours")
     await get_queue().pause(duration)
@@ -22,7 +22,7 @@ async def pause_queue(duration: timedelta, *, actor: str, reason: str = "") -> d
 
 
 async def resume_queue(*, actor: str) -> bool:
-    """End a pause; tell whether there was one, for else there is nothing to write down."""
+    """End a pause; tell whether there was one, otherwise there is nothing to record."""
     was_paused = (await get_queue().stats()).paused_until is not None
     await get_queue().resume()
     if was_paused:

@@ -1,4 +1,4 @@
-"""From what a person typed to a source, or to the local files that have to be packed first."""
+"""Parse what a user typed into a source, or into local files to be packed."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from vskill_platform.model.source import Source, folder_source, git_source, inne
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.settings import Settings
 
-#: What the address bar says where one looks at a folder or a file of a repo.
+#: The URL of a page that shows a folder or file of a repo.
 _PAGE = re.compile(
     r"(?P<repo>https://[^/?#]+(?:/[^/?#]+){2,}?)/(?:-/)?(?:tree|blob|src/branch)/(?P<ref>[^/?#]+)"
     r"(?:/(?P<path>[^?#]*))?(?:[?#].*)?"
@@ -21,7 +21,7 @@ _OWNER_AND_REPO = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCI
 
 
 class LocalFiles(msgspec.Struct, frozen=True):
-    """A folder or an archive on this machine, to be handed in as it is now."""
+    """A folder or an archive on this machine, to be uploaded as it is now."""
 
     place: Path
     #: The path of the skill in the source.
@@ -31,7 +31,7 @@ class LocalFiles(msgspec.Struct, frozen=True):
 def read_source(
     text: str, *, settings: Settings, path: str = "", ref: str = ""
 ) -> Source | LocalFiles:
-    """Take a git URL, `owner/repo`, a folder or an archive; say what is wrong with all else."""
+    """Accept a git URL, `owner/repo`, a folder or an archive; otherwise say what is wrong."""
     if "://" in text:
         return _within_reach(git_source(text, path, ref=ref), settings)
     if not text.isprintable():
@@ -51,9 +51,9 @@ def read_source(
 
 
 def read_remote_source(text: str, *, settings: Settings, path: str = "", ref: str = "") -> Source:
-    """Take a git URL, `owner/repo` or the address of a repo's page from another machine.
+    """Accept a git URL, `owner/repo` or the URL of a repo's page, from a remote user.
 
-    Nothing that somebody sends us names a place on this machine.
+    A remote user can never name a path on this machine.
     """
     text = text.strip()
     if not text:

@@ -1,4 +1,4 @@
-"""Retrying finished submissions and requeueing stuck ones."""
+"""Retry finished submissions and requeue stuck ones."""
 
 from collections.abc import Sequence
 
@@ -28,14 +28,14 @@ from vskill_platform.stores.submission_store import (
 from vskill_platform.stores.upload_store import get_upload
 
 _S = SubmissionState
-#: Ends after which the same source may be tried again. Blocked ones wait for an unblocking, and
-#: what is published is checked again by submitting it or by a rescan.
+#: Final states after which the same source may be retried. Blocked ones wait for an unblock, and
+#: published ones are checked again by submitting or by a rescan.
 RETRYABLE_STATES = frozenset({_S.REJECTED, _S.TIER1_FAILED, _S.DEQUEUED})
 _AT_ONCE = 16
 
 
 async def retry(submission_id: str, *, actor: str, may_replace_ref: bool = False) -> Submission:
-    """Start an ended submission again with whatever its source holds now."""
+    """Restart a finished submission with the current content of its source."""
     stored = await _find(submission_id)
     submission = stored.record
     if submission.state not in RETRYABLE_STATES:
@@ -49,7 +49,7 @@ async def retry(submission_id: str, *, actor: str, may_replace_ref: bool = False
 
 
 async def requeue(submission_id: str, *, actor: str) -> Submission:
-    """Bring a submission that stands still back to its beginning, with a whole budget."""
+    """Requeue a stuck submission with a fresh retry budget."""
     stored = await _find(submission_id)
     if stored.record.state not in STUCK_STATES:
         raise InvalidTransition(f"it is not stuck: it is {stored.record.state}")
@@ -58,7 +58,7 @@ async def requeue(submission_id: str, *, actor: str) -> Submission:
 
 
 async def requeue_all_stuck(*, actor: str) -> tuple[list[Submission], list[str]]:
-    """Requeue whatever stands still; return what was, and what could not be and why."""
+    """Requeue all stuck submissions; return those requeued, and the errors of the others."""
     stuck = await get_stuck_submissions(get_now())
     return await requeue_each([one.id for one in stuck], actor=actor)
 
@@ -66,7 +66,7 @@ async def requeue_all_stuck(*, actor: str) -> tuple[list[Submission], list[str]]
 async def requeue_each(
     submission_ids: Sequence[str], *, actor: str
 ) -> tuple[list[Submission], list[str]]:
-    """Requeue some, none of which keeps the others from it; return as for all."""
+    """Requeue some submissions independently; return as for all."""
 
     async def one(submission_id: str) -> Submission:
         return await requeue(submission_id, actor=actor)

@@ -1,4 +1,4 @@
-"""The only way in: a source becomes a submission that is stored and queued, once."""
+"""Submit a source: it becomes a submission that is stored and queued, once."""
 
 import posixpath
 from enum import StrEnum
@@ -40,17 +40,17 @@ from vskill_platform.stores.upload_store import write_upload
 
 class SubmitKind(StrEnum):
     CREATED = "created"
-    #: It is on its way already, or waits for a person.
+    #: It is already in progress, or needs review.
     PENDING = "pending"
-    #: It is published, and what is offered now is the same: nothing is scanned.
+    #: It is published with the same content: nothing is scanned.
     ALREADY_VERIFIED = "already_verified"
-    #: It had ended, or there is new content; the same record starts again.
+    #: It was finished, or there is new content; the same record starts again.
     REQUEUED = "requeued"
-    #: It is on the blocklist; only an unblocking opens it again.
+    #: It is blocked; only an unblock reopens it.
     BLOCKED = "blocked"
 
 
-#: Where it rests as long as the content is the same, and the answer that this is.
+#: Final states while the content is the same, and the answer for each.
 _ANSWERS = {
     SubmissionState.PUBLISHED: SubmitKind.ALREADY_VERIFIED,
     SubmissionState.NEEDS_REVIEW: SubmitKind.PENDING,
@@ -66,8 +66,8 @@ class Submitter(msgspec.Struct, frozen=True):
 class SubmitResult(msgspec.Struct, frozen=True, kw_only=True):
     kind: SubmitKind
     submission: Submission
-    #: Its place in the queue: 1 is next, 0 means that a worker holds it, None that it is not
-    #: queued, MAX_POSITION + 1 that it is further behind than is counted.
+    #: Its position in the queue: 1 is next, 0 means that a worker holds it, None that it is not
+    #: queued, MAX_POSITION + 1 that it is further back than is counted.
     position: int | None = None
     #: Why it is blocked; empty if it is not.
     reason: str = ""
@@ -76,10 +76,10 @@ class SubmitResult(msgspec.Struct, frozen=True, kw_only=True):
 async def submit(
     offered: Source | Offer, *, submitter: str, group: str = "", may_replace_ref: bool = False
 ) -> SubmitResult:
-    """Store and queue what is offered; equal submissions at once make one record.
+    """Store and queue an offer; equal submissions at the same time make one record.
 
-    *group* is who takes turns with others in the queue; without one it is the submitter.
-    *may_replace_ref* is their right to replace what is published from another ref by then.
+    *group* takes turns with others in the queue; by default it is the submitter. *may_replace_ref*
+    is the right to replace what is published from another ref.
     """
     by = Submitter(submitter, group, may_replace_ref)
     offer = offered if isinstance(offered, Offer) else Offer(source=offered)
@@ -108,7 +108,7 @@ async def _create(offer: Offer, by: Submitter) -> PlannedChange[SubmitResult]:
         created_at=now,
         updated_at=now,
         set_id=offer.set_id,
-        # Another ref of what is hidden is hidden too.
+        # Another ref of a private skill is private, too.
         is_private=offer.is_private or any(skill.record.is_private for skill in skills),
         may_replace_ref=by.may_replace_ref,
     )
@@ -126,7 +126,7 @@ async def _create(offer: Offer, by: Submitter) -> PlannedChange[SubmitResult]:
 async def _create_blocked(
     offer: Offer, submission: Submission, event: StateEvent, known: Stored[Block]
 ) -> PlannedChange[SubmitResult]:
-    """Write down that somebody tried; nothing is queued, and an unblocking opens it."""
+    """Record the attempt; nothing is queued, and an unblock opens it."""
     opened = Stored(submission, ABSENT)
     blocked, operations = await block_submission(opened, known.record, actor=submission.submitter)
     beginning = [*_keep_files(offer), *write_beginning(submission, event)]
@@ -137,7 +137,7 @@ async def _create_blocked(
 async def _answer(
     existing: Stored[Submission], offer: Offer, by: Submitter
 ) -> PlannedChange[SubmitResult]:
-    """Say what is known of a source that has a submission already, or start it again."""
+    """Return what is known about a source with a submission, or start it again."""
     submission = existing.record
     if submission.state is SubmissionState.BLOCKED:
         return _unchanged(SubmitKind.BLOCKED, submission, reason=submission.reason)
@@ -167,7 +167,7 @@ async def _start_again(
         reopened,
         source=offer.source,
         set_id=offer.set_id or reopened.set_id,
-        # Submitting again may hide it, and never shows what was hidden.
+        # Submitting again may make it private, and never makes it public.
         is_private=offer.is_private or reopened.is_private,
         may_replace_ref=by.may_replace_ref,
     )

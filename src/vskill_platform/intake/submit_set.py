@@ -1,4 +1,4 @@
-"""Submitting several skills of one repo or archive as a set: one submission per skill."""
+"""Submit several skills of one repo or archive as a set: one submission per skill."""
 
 import posixpath
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,7 +23,7 @@ _AT_ONCE = 4
 
 class SetMember(msgspec.Struct, frozen=True, kw_only=True):
     skill: FoundSkill
-    #: None if it could not even be submitted; the error says why.
+    #: None if it could not be submitted; the error says why.
     result: SubmitResult | None
     error: str = ""
 
@@ -46,11 +46,11 @@ async def submit_set(
     admit: Callable[[Source], Awaitable[bool]] | None = None,
     tell: Callable[[], None] = lambda: None,
 ) -> SubmittedSet:
-    """Submit every skill that was found; one that is refused stops no other.
+    """Submit every skill that was found; a refused one does not stop the others.
 
-    *admit* raises for what this submitter may not send in, and returns whether they may replace
-    another ref; without it they may. *tell* is called after each. Done twice, or by many at once,
-    it is the same set.
+    *admit* raises if this submitter may not submit a skill, and returns whether they may replace
+    another ref; without it they may. *tell* is called after each. Repeated or concurrent calls make
+    the same set.
     """
     set_id = set_id_of(discovery.source)
 
@@ -89,7 +89,7 @@ def _member(skill: FoundSkill, outcome: SubmitResult | Exception) -> SetMember:
         return SetMember(skill=skill, result=outcome)
     if isinstance(outcome, VskillError) and not outcome.retryable:
         return SetMember(skill=skill, result=None, error=str(outcome))
-    raise outcome  # the database, or a mistake of ours: nothing about the skill
+    raise outcome  # the database, or a bug of ours: nothing about the skill
 
 
 async def submit_paths(
@@ -101,9 +101,9 @@ async def submit_paths(
     is_private: bool = False,
     admit: Callable[[Source], Awaitable[bool]] | None = None,
 ) -> SubmittedSet:
-    """Submit the folders *paths* of a repo, a submission each, linked to each other.
+    """Submit the folders *paths* of a repo as linked submissions.
 
-    *admit* raises for what this submitter may not send in, and returns whether they may replace
+    *admit* raises if this submitter may not submit a skill, and returns whether they may replace
     another ref.
     """
     if not paths:

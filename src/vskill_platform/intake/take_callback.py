@@ -1,4 +1,4 @@
-"""The signed answer of a remote scanner: checked, accepted once, and its submission continues."""
+"""Accept the signed answer of a remote scanner, once; then its submission continues."""
 
 from typing import Annotated, Literal
 
@@ -25,7 +25,7 @@ from vskill_platform.stores.external_scan_store import (
     split_scan_id,
 )
 
-#: What an answer may weigh; more findings than fit are not kept anyway.
+#: The maximum size of an answer; more findings than fit are not kept anyway.
 MAX_CALLBACK_BYTES = 1024 * 1024
 _MAX_NOTE = 300
 _STATUSES = {
@@ -39,13 +39,13 @@ class CallbackFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     rule: str
     severity: Severity
     message: str = ""
-    #: Seen from the skill's folder.
+    #: Relative to the skill's folder.
     file: str = ""
     line: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
 class Callback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a scanner sends. It names scan and content, so that it fits no other."""
+    """A scanner's answer. It names scan and content, so that it fits no other."""
 
     scan: str
     digest: str
@@ -55,9 +55,9 @@ class Callback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 async def take_callback(scan_id: str, body: bytes, *, moment: str, signature: str) -> bool:
-    """Take an answer; False if the scan has ended already or this very answer was heard before.
+    """Accept an answer; False if the scan has ended or this answer was already accepted.
 
-    Nothing of it is read before its signature was checked.
+    Nothing of it is parsed before its signature is verified.
     """
     scanner = _scanner_of(scan_id)
     until = check_callback(body, moment=moment, signature=signature, key=scanner.key, now=get_now())

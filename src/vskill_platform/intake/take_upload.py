@@ -1,4 +1,4 @@
-"""Uploaded files: checked, packed to the same bytes every time, and named."""
+"""Accept uploaded files: checked, packed to the same bytes every time, and named."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,15 +24,15 @@ class Upload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of an archive, for as long as they are looked at."""
+    """The unpacked files of an archive."""
 
     root: Path
-    #: What the root is called: as its one folder, as its manifest says, or as the archive.
+    #: The root's name: that of its single folder, of its manifest, or of the archive.
     name: str
 
 
 async def take_folder(folder: Path, *, name: str = "", namespace: str = LOCAL_NAMESPACE) -> Upload:
-    """Pack a folder's files; unless told, the folder's name is the skill's."""
+    """Pack a folder's files; by default the folder's name is the skill's."""
     name = name or await work_in_thread(lambda: folder.resolve().name)
     async with open_workspace() as workspace:
         snapshot = await work_in_thread(
@@ -46,7 +46,7 @@ async def take_folder(folder: Path, *, name: str = "", namespace: str = LOCAL_NA
 async def take_archive(
     content: bytes, *, filename: str, path: str = "", namespace: str = LOCAL_NAMESPACE
 ) -> Upload:
-    """Pack anew what an archive holds: what is kept are its files, not its peculiarities."""
+    """Repack the files of an archive: only its files are kept."""
     async with unpacked(content, filename=filename) as files:
         folder = inside(files.root, path)
         name = folder.name if path else files.name
@@ -54,7 +54,7 @@ async def take_archive(
 
 
 async def read_archive(path: Path) -> bytes:
-    """Return what is in a file of this machine; one that is too large is not even read."""
+    """Return the content of a local file; one that is too large is not read."""
 
     def read() -> bytes:
         if path.stat().st_size > MAX_TOTAL_BYTES:
@@ -66,7 +66,7 @@ async def read_archive(path: Path) -> bytes:
 
 @asynccontextmanager
 async def unpacked(content: bytes, *, filename: str) -> AsyncIterator[Unpacked]:
-    """Unpack an archive to a private folder, in a process that cannot take more than its share."""
+    """Unpack an archive to a private folder, in a process with limits."""
     name = Path(filename)
     if not is_archive(name):
         raise SourceRefused(f"{name.name!r} is not an archive (.zip, .tar.gz, .tgz)")
@@ -85,7 +85,7 @@ async def unpacked(content: bytes, *, filename: str) -> AsyncIterator[Unpacked]:
 
 
 def _unpack(archive: Path, folder: Path) -> str | None:
-    """Unpack, and return what the manifest at the root calls the skill; runs in the process."""
+    """Unpack, and return the skill's name in the manifest at the root; runs in the process."""
     unpack(archive, folder, max_ratio=MAX_RATIO)
     manifest, _ = check_manifest(folder, None)
     return manifest.name if manifest else None

@@ -1,4 +1,4 @@
-"""Withdrawing a submission that is in progress: by its submitter or by an operator."""
+"""Withdraw a submission in progress, by its submitter or an operator."""
 
 import msgspec
 
@@ -22,9 +22,9 @@ from vskill_platform.stores.submission_store import get_submission, write_submis
 
 
 async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission:
-    """End it without a verdict; a worker that holds it finds it gone and leaves it alone.
+    """End it without a verdict; a worker that holds it drops its result.
 
-    Its message may still wait in the queue: whoever receives it sees that there is nothing to do.
+    Its message may still be queued: the worker that receives it has nothing to do.
     """
     if not reason.strip():
         raise InvalidInput("give a reason for the withdrawal")
@@ -47,7 +47,7 @@ async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission
 
 
 async def _report(stored: Stored[Submission], cause: Cause) -> Report:
-    """Keep what was found so far, and put the reason before it."""
+    """Keep the findings so far, and add the reason."""
     finding = Finding(
         rule=WITHDRAWN,
         severity=Severity.INFO,

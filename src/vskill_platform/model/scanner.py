@@ -1,4 +1,4 @@
-"""Third-party scanners: how one is run or called, how its output is read, and its weight."""
+"""Third-party scanners: how one is run or called, how its output is parsed, and its weight."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -12,7 +12,7 @@ from vskill_platform.settings import Secret
 
 
 class ExternalScanStatus(StrEnum):
-    PENDING = "PENDING"  #: asked for; nobody has said that they are at it
+    PENDING = "PENDING"  #: requested, not claimed yet
     RUNNING = "RUNNING"
     PASS = "PASS"  # noqa: S105 - a status
     FAIL = "FAIL"
@@ -21,7 +21,7 @@ class ExternalScanStatus(StrEnum):
 
 
 IN_FLIGHT = frozenset({ExternalScanStatus.PENDING, ExternalScanStatus.RUNNING})
-#: The scanner came to a result about the skill.
+#: The scanner has a result about the skill.
 ANSWERED = frozenset({ExternalScanStatus.PASS, ExternalScanStatus.FAIL})
 
 
@@ -30,7 +30,7 @@ MAX_FINDINGS = 100
 
 
 class ExternalScanResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a scan by a third-party scanner ended."""
+    """The result of a scan by a third-party scanner."""
 
     status: ExternalScanStatus
     findings: tuple[Finding, ...] = ()
@@ -44,55 +44,55 @@ class OnFail(StrEnum):
 
 
 class ScannerRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the policy says of one scanner; one that it does not name is not asked."""
+    """What the policy says about one scanner; scanners it does not name are not used."""
 
     name: str
     #: Whether it must pass before publication; otherwise it only informs.
     required: bool = False
-    #: What a required one that fails leads to.
+    #: What follows if a required one fails.
     on_fail: OnFail = OnFail.REVIEW
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """How to read what a program printed."""
+    """How to parse a program's output."""
 
     format: Literal["sarif", "json", "lines"]
-    #: JSON: where the findings are, and in each of them its parts; dots lead into objects.
+    #: JSON: the path of the findings, and the paths of their parts; dots lead into objects.
     findings: str = ""
     rule: str = ""
     file: str = ""
     line: str = ""
     message: str = ""
     severity_at: str = ""
-    #: What the scanner's words for a severity mean.
+    #: The meaning of the scanner's severities.
     severities: dict[str, Severity] = msgspec.field(default_factory=dict)
-    #: For a finding that says nothing about it.
+    #: For a finding without a severity.
     severity: Severity = Severity.MEDIUM
-    #: Lines: a pattern with the groups `file`, `rule`, and if it can `line` and `message`.
+    #: Lines: a pattern with the groups `file`, `rule`, and optionally `line` and `message`.
     pattern: str = ""
-    #: What must be in the output for it to be whole.
+    #: Text that complete output must contain.
     complete: str = ""
 
 
 class LocalScanner(msgspec.Struct, frozen=True, kw_only=True):
-    """A program of this machine."""
+    """A program on this machine."""
 
     name: str
     program: str
-    #: One by one, never for a shell; `{folder}` and `{output}` are filled in.
+    #: Arguments, never for a shell; `{folder}` and `{output}` are replaced.
     arguments: tuple[str, ...]
     reading: Reading
     version_arguments: tuple[str, ...] = ("--version",)
-    #: Where its findings are: printed, or in the file `{output}`.
+    #: Where its findings are: in its output, or in the file `{output}`.
     output: Literal["stdout", "file"] = "stdout"
     exit_clean: frozenset[int] = frozenset({0})
     exit_found: frozenset[int] = frozenset({1})
-    #: A finding that is at least so grave makes it fail.
+    #: A finding of at least this severity makes it fail.
     fail_on: Severity = Severity.HIGH
     deadline: timedelta = timedelta(seconds=30)
     environment: dict[str, str] = msgspec.field(default_factory=dict)
-    #: Files by which a skill could switch the scanner off: none of these names is copied, and at
-    #: the root stands what is given here.
+    #: Files by which a skill could disable the scanner: none with these names is copied, and the
+    #: given content is put at the root.
     own_files: dict[str, str] = msgspec.field(default_factory=dict)
 
 
@@ -101,7 +101,7 @@ class RemoteScanner(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     url: str
-    #: Signs what we send and what it answers.
+    #: Signs our requests and its answers.
     key: Secret
     deadline: timedelta = timedelta(minutes=20)
 
@@ -119,7 +119,7 @@ class ScannerInUse(msgspec.Struct, frozen=True):
 
 
 def read_scanner_rules(tables: Any) -> tuple[ScannerRule, ...]:
-    """Read what a policy says of scanners; what is wrong with it is named."""
+    """Read the scanner rules of a policy; an error says what is wrong."""
     try:
         rules = msgspec.convert(tables, tuple[ScannerRule, ...])
     except msgspec.ValidationError as error:

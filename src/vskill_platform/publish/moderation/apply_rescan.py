@@ -1,4 +1,4 @@
-"""Applying the result of a rescan: the skill needs review, or it is taken down."""
+"""Apply the result of a rescan: the skill needs review, or it is taken down."""
 
 from enum import StrEnum
 
@@ -25,9 +25,9 @@ from vskill_platform.stores.submission_store import get_submission, write_submis
 
 
 class Consequence(StrEnum):
-    #: It waits for a person, and is not offered until then.
+    #: It needs review, and is not available until then.
     REVIEW = "review"
-    #: It is rejected, and not offered any more.
+    #: It is rejected, and no longer available.
     REJECT = "reject"
 
 
@@ -38,10 +38,10 @@ _ENDS = {
 
 
 async def apply_rescan(rescan: Rescan, consequence: Consequence, *, actor: str) -> bool:
-    """Let it follow, if the skill is still as it was rescanned; tell whether it did.
+    """Apply the result if the skill has not changed since; tell whether it was applied.
 
-    The files are checked once more, so that what is written is what holds at this moment. All is
-    one commit: of two operators one does it, and a crash leaves all of it or nothing.
+    The files are checked once more, so that the stored result is current. It is one commit: of two
+    operators only one succeeds, and a crash leaves all of it or nothing.
     """
     skill = await get_skill(rescan.slug)
     if skill is None or skill.record.down or skill.record.digest != rescan.digest:
@@ -65,7 +65,7 @@ async def _consequences(
 ) -> list[Operation]:
     async with opened_version(version, submission.record) as snapshot:
         checked = await check_version(submission.record, snapshot)
-        if checked.decision.outcome is Outcome.PUBLISH:  # the rules are others by now
+        if checked.decision.outcome is Outcome.PUBLISH:  # the rules have changed
             return []
         reason = f"rescanned with the current rules: {_why(checked)}"
         operations = await take_down(skill, reason=reason, actor=actor)

@@ -1,4 +1,4 @@
-"""Blocking and unblocking: the effect on published skills and submissions in progress."""
+"""Block and unblock: the effect on published skills and submissions in progress."""
 
 from collections.abc import Sequence
 
@@ -43,13 +43,13 @@ from vskill_platform.stores.submission_store import (
 
 log = get_logger(__name__)
 
-#: So many that wait for review end in the commit of the block itself, more would make it too large.
+#: How many waiting reviews end in the commit of the block itself; more would make it too large.
 MAX_AT_REST = 500
 
 
 class Blocked(msgspec.Struct, frozen=True, kw_only=True):
     block: Block
-    #: Whether the block is new; one about the same that was there before stays as it was.
+    #: Whether the block is new; an existing one for the same subject stays as it was.
     is_new: bool
     #: Slugs that are no longer listed.
     taken_down: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Blocked(msgspec.Struct, frozen=True, kw_only=True):
     ended: tuple[str, ...] = ()
 
     def in_words(self) -> str:
-        """Say what came of it, and plainly if nothing did: a slip of the pen looks like that."""
+        """Describe the effect, and say so if there is none: it may be a typo."""
         if self.taken_down:
             ended = f", {_count(len(self.ended), 'submission')} ended" if self.ended else ""
             return f"{_count(len(self.taken_down), 'skill')} taken down{ended}."
@@ -78,18 +78,18 @@ def _count(number: int, noun: str) -> str:
 
 class Unblocked(msgspec.Struct, frozen=True, kw_only=True):
     block: Block
-    #: Submissions that are queued for a fresh check.
+    #: Submissions that are queued for a new check.
     reopened: tuple[str, ...] = ()
     #: Submissions that another block still holds.
     still_blocked: tuple[str, ...] = ()
 
 
 async def block(subject: BlockSubject, *, reason: str, actor: str) -> Blocked:
-    """Put it on the blocklist and end all that it concerns; doing so again finishes the job.
+    """Add a block and end everything it concerns; doing so again completes the job.
 
-    One commit writes the block, takes down what is published and ends what needs review. What a
-    worker holds, and what more needs review than fits into one commit, is ended afterwards, each
-    alone: from the first commit on none of it can be published, whatever is left after a crash.
+    One commit writes the block, takes down published skills and ends waiting reviews. Submissions
+    that a worker holds, and reviews that do not fit into one commit, are ended afterwards, one by
+    one: from the first commit on none of them can be published, even after a crash.
     """
     await _refuse_wrong_slug(subject)
     blocked = await change(
@@ -100,9 +100,9 @@ async def block(subject: BlockSubject, *, reason: str, actor: str) -> Blocked:
 
 
 async def _refuse_wrong_slug(subject: BlockSubject) -> None:
-    """Refuse to block an upload where its slug is that of a skill which lies in a folder here.
+    """Refuse to block an upload if its slug is that of a skill in a local folder.
 
-    Both are called `@local/name`: it would look blocked and still be offered.
+    Both are called `@local/name`: it would look blocked and still be available.
     """
     if subject.kind is not BlockKind.SOURCE or not subject.value.startswith("upload:"):
         return
@@ -114,7 +114,7 @@ async def _refuse_wrong_slug(subject: BlockSubject) -> None:
 
 
 async def _plan_block(subject: BlockSubject, *, reason: str, actor: str) -> PlannedChange[Blocked]:
-    """Plan the block itself and everything that no worker is processing."""
+    """Plan the block itself and the end of everything that no worker is processing."""
     known = await get_block(subject)
     fresh = Block(subject=subject, reason=reason, by=actor, at=get_now())
     wanted = known.record if known else fresh
@@ -138,7 +138,7 @@ async def _plan_block(subject: BlockSubject, *, reason: str, actor: str) -> Plan
 
 
 async def _end_moving(subject: BlockSubject, *, actor: str) -> list[str]:
-    """End what a worker holds or will get; what is faster than we are meets the block itself."""
+    """End what a worker holds or will get; a faster worker meets the block itself."""
     found = await list_pending_ids(lambda item: _concerns(subject, item))
     return [one for one in found if await _end_one(one, subject, actor=actor)]
 
@@ -161,7 +161,7 @@ async def _end_one(submission_id: str, subject: BlockSubject, *, actor: str) -> 
 
 
 async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocked:
-    """Take it off the blocklist and queue what it had ended, in one commit; all is checked anew."""
+    """Remove a block and queue the submissions it ended for a new check, in one commit."""
 
     async def plan() -> PlannedChange[Unblocked]:
         known = await get_block(subject)
@@ -221,7 +221,7 @@ async def _find_listed(subject: BlockSubject) -> list[Stored[PublishedSkill]]:
 async def _find_resting(
     subject: BlockSubject, skills: Sequence[PublishedSkill]
 ) -> list[Stored[Submission]]:
-    """Return the submissions of these skills, and some that need review, all at rest."""
+    """Return the submissions of these skills, and some that need review, none in progress."""
 
     def needs_review(item: Submission) -> bool:
         return item.state is SubmissionState.NEEDS_REVIEW and _concerns(subject, item)
@@ -234,7 +234,7 @@ async def _find_resting(
 
 
 def _may_concern(subject: BlockSubject, skill: SkillMark | PublishedSkill) -> bool:
-    """Tell by the skill alone whether it is worth a look at its source."""
+    """Tell by the skill alone whether its source needs to be checked."""
     value = subject.value
     match subject.kind:
         case BlockKind.DIGEST:
@@ -250,7 +250,7 @@ def _may_concern(subject: BlockSubject, skill: SkillMark | PublishedSkill) -> bo
 
 async def _concerns_skill(subject: BlockSubject, skill: PublishedSkill) -> bool:
     stored = await get_submission(skill.submission_id)
-    if stored is None:  # nobody knows more: better one too many
+    if stored is None:  # unknown: better one too many
         return _may_concern(subject, skill)
     source = stored.record.source
     return subject in subjects_of(source, name=skill.name, digest=skill.digest)

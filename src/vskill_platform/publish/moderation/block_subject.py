@@ -1,4 +1,4 @@
-"""What a block is about, from what an operator typed."""
+"""Parse what an operator typed into the subject of a block."""
 
 import re
 
@@ -26,7 +26,7 @@ def read_subject(
     publisher: str | None = None,
     default_host: str,
 ) -> BlockSubject:
-    """Take a digest, a source (perhaps with a folder or a name in it) or a publisher."""
+    """Return the subject for a digest, a source (with a folder or name in it) or a publisher."""
     if sum(bool(item) for item in (digest, source, publisher)) != 1:
         raise InvalidInput("give a digest, a source (with a path or a name), or a publisher")
     if not source and (name or path):
@@ -42,9 +42,9 @@ def read_subject(
 
 
 def read_blocked_source(text: str, path: str = "", *, default_host: str) -> Source:
-    """Read a source as it is stored; unlike one to submit, it need not be there any more.
+    """Read a source as it is stored; unlike for submitting, it need not exist any more.
 
-    `@space/name` is what pages call a skill that was handed in.
+    Pages call an uploaded skill `@namespace/name`.
     """
     text = text.strip()
     handed_in = text.removeprefix(_UPLOAD)

@@ -1,4 +1,4 @@
-"""Checking a published version again from its archive, by the current rules and policy."""
+"""Check a published version again from its archive, with the current rules and policy."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,20 +30,20 @@ from vskill_platform.stores.skill_store import get_archive
 
 log = get_logger(__name__)
 
-#: After so many breakdowns it is the skill.
+#: After this many failures the skill is the cause.
 _TRIES = 3
 
 
 class CheckedVersion(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     report: Report
-    #: None if no scanner came to an end.
+    #: None if no scanner finished.
     scanned: ScanResult | None = None
 
 
 @asynccontextmanager
 async def opened_version(version: SkillVersion, submission: Submission) -> AsyncIterator[Snapshot]:
-    """Lay out the files of a version; other files than those that were published are an error."""
+    """Unpack the files of a version; files other than the published ones are an error."""
     name = f"{version.slug} {version.version}"
     content = await get_archive(version.archive_sha256)
     if content is None:
@@ -117,5 +117,5 @@ async def _check_in_time(snapshot: Snapshot) -> ScanResult:
 
 
 def _is_of_others(rule: str) -> bool:
-    """Tell whether somebody else than our rules said it: a judge, or another scanner."""
+    """Tell whether a finding is from a judge or another scanner, not from our rules."""
     return rule not in rule_kinds() and not rule.startswith(("RUN-", "LIM-", "MAN-"))

@@ -1,4 +1,4 @@
-"""Keeping what was checked until a person has decided, so that exactly that is published."""
+"""Keep the checked files until a review, so that exactly these are published."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +16,7 @@ from vskill_platform.stores.skill_store import get_archive, get_latest_version
 
 
 async def hold_skill(submission: Submission, snapshot: Snapshot) -> list[Operation]:
-    """Say what to write so that the files are there when somebody has decided about them."""
+    """Return the operations that keep the files for a review."""
     archive = await package_skill(snapshot)
     held = HeldSkill(
         submission_id=submission.id,
@@ -33,7 +33,7 @@ async def hold_skill(submission: Submission, snapshot: Snapshot) -> list[Operati
 
 @asynccontextmanager
 async def reopened(submission: Submission) -> AsyncIterator[Snapshot]:
-    """Lay out the files as they were checked; other files than these are an error."""
+    """Unpack the checked files; other files are an error."""
     archive = await _find(submission)
     if archive.content is None:
         raise _not_kept(submission)
@@ -52,7 +52,7 @@ class _Archive(msgspec.Struct, frozen=True):
 
 
 async def _find(submission: Submission) -> _Archive:
-    """Return the files of a submission: held for a person, or in a published version."""
+    """Return the files of a submission: held for a review, or in a published version."""
     stored = await get_held(submission.id)
     if stored and stored.record.digest == submission.digest:
         return _Archive(await get_held_files(stored.record), stored.record.commit_sha)

@@ -1,4 +1,4 @@
-"""What waits for a person, the longest first, and all that is known of one of them."""
+"""List submissions that need review, longest waiting first, and show one with its data."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -25,32 +25,32 @@ from vskill_platform.stores.submission_store import (
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the list."""
+    """One row of the list."""
 
     id: str
     skill: str
-    #: Under which slug it is published already; None if it is new.
+    #: The slug of the published skill; None if it is new.
     slug: str | None
     source: str
     path: str
     submitter: str
     since: datetime
     waits_for: timedelta
-    #: What of the policy sent it here, or what broke off.
+    #: The clause of the policy that requires a review, or the failure.
     decided: str
-    #: The finding that weighs most; None where there is no report.
+    #: The most severe finding; None without a report.
     finding: Finding | None
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a reviewer needs for a decision."""
+    """Everything that a reviewer needs for a decision."""
 
     submission: Submission
     history: list[StateEvent]
     report: Report | None
-    #: The files that were checked; nothing if they are not kept.
+    #: The checked files; empty if they are no longer stored.
     files: tuple[SkillFile, ...]
-    #: The version that users get today, and what is other than there.
+    #: The latest published version, and the differences.
     published: str | None
     difference: Difference | None
     gained: Capabilities
@@ -58,7 +58,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_reviews() -> list[Review]:
-    """Return all that waits for a person, the longest waiting first."""
+    """Return all submissions that need review, longest waiting first."""
     waiting = await get_waiting_reviews()
     reports = await settle(lambda submission: get_report(submission.id), waiting)
     return [
@@ -68,7 +68,7 @@ async def list_reviews() -> list[Review]:
 
 
 async def get_case(submission_id: str) -> Case:
-    """Gather what is known of a submission that waits for a person, or did."""
+    """Return the data of a submission that needs or needed review."""
     stored = await get_submission(submission_id)
     if stored is None:
         raise NotFound(f"there is no submission {submission_id!r}; `reviews` shows what waits")

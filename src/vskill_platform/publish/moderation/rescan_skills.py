@@ -1,8 +1,8 @@
-"""Published skills held to the rules and the policy of today: what would end otherwise, and why.
+"""Rescan published skills with the current rules and policy, and report what would change.
 
-Nothing is taken down here. What was found is kept for each skill by the standard that it was held
-to, so a run that was stopped goes on where it was, and doing it twice does nothing twice; unless
-somebody asks for it: then everything is checked once more.
+Nothing is taken down here. The result for each skill is stored with the rules and policy, so an
+interrupted run continues, and running it twice does nothing twice; unless somebody requests a full
+rescan: then everything is checked again.
 """
 
 import secrets
@@ -42,7 +42,7 @@ from vskill_platform.stores.submission_store import get_history, get_submission
 
 log = get_logger(__name__)
 
-#: The last that is begun by then has three tries and a deadline each.
+#: The last one that starts by then has three attempts with a deadline each.
 BEGUN_WITHIN = timedelta(minutes=5)
 
 
@@ -59,14 +59,14 @@ class RescanRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def current_standard() -> str:
-    """Name what skills are held to today; a suppression that has expired makes it another."""
+    """Return the id of the current rules and policy; an expired suppression changes it."""
     policy, today = bound_env().policy, get_now().date()
     expired = [item.is_expired(today) for item in policy.suppressions]
     return standard_id(SCANNER, ruleset_version(), digest_of(policy), expired)
 
 
 async def is_rescanned() -> bool:
-    """Tell whether everything was held to the standard of today, and nobody waits for more."""
+    """Tell whether everything was checked with the current rules, and no request is open."""
     done = await get_rescan_done()
     if done is None or done.standard != current_standard():
         return False
@@ -74,12 +74,12 @@ async def is_rescanned() -> bool:
 
 
 def write_wish(actor: str) -> Operation:
-    """Say what to write down when somebody wants everything checked again."""
+    """Return the operation that stores a request for a full rescan."""
     return write_rescan_asked(RescanAsked(by=actor, at=get_now(), id=secrets.token_hex(8)))
 
 
 async def get_open_wish() -> RescanAsked | None:
-    """Return who asked for a rescan that has not come to its end yet."""
+    """Return the request for a rescan that is not complete yet."""
     stored = await _get_open_request()
     return stored.record if stored else None
 
@@ -91,9 +91,9 @@ async def _get_open_request() -> Stored[RescanAsked] | None:
 
 
 async def list_due_skills() -> list[PublishedSkill]:
-    """Return the listed skills that were never held to the standard of today.
+    """Return the listed skills that were not checked with the current rules and policy.
 
-    Once somebody has asked for a rescan, these are all that were not checked since.
+    After a request for a rescan, these are all that were not checked since.
     """
     known, asked = await get_rescans(current_standard()), await _get_open_request()
     skills = [
@@ -119,9 +119,9 @@ async def list_due_skills() -> list[PublishedSkill]:
 async def rescan_skills(
     skills: list[PublishedSkill], *, limit: int, tell: Callable[[], None] = lambda: None
 ) -> RescanRun:
-    """Check up to *limit* of these again, some at once, each in a process that can be killed.
+    """Check up to *limit* of these again, concurrently, each in a killable process.
 
-    None is begun after a while, so that a run ends well before its lease does.
+    None starts after a while, so that a run ends well before its lease.
     """
     until = get_now() + BEGUN_WITHIN
     asked = await get_rescan_asked()
@@ -159,7 +159,7 @@ async def rescan_skills(
 
 
 async def list_changed() -> list[Rescan]:
-    """Return what would end otherwise by the standard of today, of what is still as it was."""
+    """Return the skills, unchanged since, whose result would change with the current rules."""
     known = await get_rescans(current_standard())
     return [
         known[skill.slug]
@@ -171,7 +171,7 @@ async def list_changed() -> list[Rescan]:
 
 
 async def _rescan(skill: PublishedSkill, request_id: str) -> Rescan | None:
-    """Check one and write down what came of it; None if it is not there any more."""
+    """Check one skill and store the result; None if it no longer exists."""
     submission = await get_submission(skill.submission_id)
     version = await get_version(skill.slug, skill.offered) if skill.offered else None
     if submission is None or version is None:
@@ -203,7 +203,7 @@ async def _rescan(skill: PublishedSkill, request_id: str) -> Rescan | None:
 
 
 def _at_once() -> int:
-    """Leave half of the places to what people wait for."""
+    """Leave half of the scan slots to submissions."""
     return max(get_settings().scan_processes // 2, 1)
 
 
@@ -231,7 +231,7 @@ def _identity(finding: Finding) -> tuple[object, ...]:
 
 
 def _is_current(report: Report, skill: PublishedSkill, today: date) -> bool:
-    """Tell whether its last check was by the standard of today; then there is nothing to do."""
+    """Tell whether its last check used the current rules, so there is nothing to do."""
     is_same = (report.digest, report.scanner, report.ruleset, report.policy) == (
         skill.digest,
         SCANNER,

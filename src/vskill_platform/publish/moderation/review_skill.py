@@ -39,13 +39,12 @@ from vskill_platform.stores.submission_store import (
 
 
 class Ruling(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
-    """What a reviewer says."""
+    """A reviewer's decision."""
 
     submission_id: str
     reviewer: str
     reason: str
-    #: The digest of the content that the reviewer has looked at, "" if there was none to look at;
-    #: None says nothing, which is enough only where nothing is decided.
+    #: The digest of the reviewed content, "" if there was none; None only where nothing is decided.
     seen: str | None = None
 
 
@@ -53,10 +52,10 @@ Deed = Callable[[Ruling], Awaitable[Submission]]
 
 
 async def approve(said: Ruling) -> Submission:
-    """Publish exactly the files that were checked, without another look at their source.
+    """Publish exactly the checked files, without fetching the source again.
 
-    They are checked once more, since rules, policy and blocklist may have changed while they
-    waited: what would be rejected now is refused.
+    They are checked once more, because rules, policy and blocklist may have changed: content that
+    would be rejected now is refused.
     """
     stored = await _seen(said)
     submission = stored.record
@@ -78,7 +77,7 @@ async def approve(said: Ruling) -> Submission:
 
 
 async def reject(said: Ruling) -> Submission:
-    """End it, with the reviewer's reason beside what was found; the files go after a while."""
+    """Reject it, with the reviewer's reason next to the findings; the files are removed later."""
     stored = await _seen(said)
     rejected, event = move(
         stored.record, SubmissionState.REJECTED, _cause(said, said.reason), now=get_now()
@@ -119,9 +118,9 @@ async def _waiting(said: Ruling) -> Stored[Submission]:
 
 
 async def _seen(said: Ruling) -> Stored[Submission]:
-    """Return what waits if it is what the reviewer has looked at.
+    """Return the submission if it is the one the reviewer looked at.
 
-    While it waits, its submitter may hand in other files, which are checked and wait in their turn.
+    While it waits, its submitter may upload other files, which are checked and wait in turn.
     """
     stored = await _waiting(said)
     if said.seen is None:
@@ -135,7 +134,7 @@ async def _seen(said: Ruling) -> Stored[Submission]:
 
 
 async def _check_who(submission: Submission, reviewer: str) -> None:
-    """Nobody is judge in their own cause, unless the policy says so."""
+    """Refuse a decision about one's own submission, unless the policy allows it."""
     if bound_env().policy.within(namespaces_of(submission.source)).review.own:
         return
     history = await get_history(submission.id)
@@ -150,7 +149,7 @@ async def _check_who(submission: Submission, reviewer: str) -> None:
 async def _check_again(
     submission: Submission, snapshot: Snapshot
 ) -> tuple[ScanResult, SkillManifest, Report]:
-    """Check the kept files by the current rules, policy and blocklist."""
+    """Check the kept files with the current rules, policy and blocklist."""
     checked = await check_version(submission, snapshot)
     if checked.decision.outcome is Outcome.REJECT or checked.scanned is None:
         raise await _refused(submission, checked.decision.clause)
@@ -163,7 +162,7 @@ async def _check_again(
 
 
 async def _commit(submission: Submission, operations: list[Operation]) -> Submission:
-    """Do all of it or nothing; who comes second is told what the first has decided."""
+    """Commit all of it or nothing; the second of two reviewers is told the first decision."""
     if await commit(operations) is not None:
         return submission
     stored = await get_submission(submission.id)
@@ -182,7 +181,7 @@ def decided_already(submission: Submission) -> InvalidTransition:
 
 
 async def _refused(submission: Submission, why: str) -> NotAllowed | InvalidTransition:
-    """Say why not; if another reviewer was faster meanwhile, that is why."""
+    """Return the reason for the refusal; if another reviewer was faster, that is the reason."""
     stored = await get_submission(submission.id)
     if stored and stored.record.state is not SubmissionState.NEEDS_REVIEW:
         return decided_already(stored.record)

@@ -1,4 +1,4 @@
-"""Taking a skill out of every list; its versions, archives and reports stay for reviewers."""
+"""Remove a skill from every list; its versions, archives and reports stay for reviewers."""
 
 import msgspec
 
@@ -11,9 +11,9 @@ from vskill_platform.stores.skill_store import write_skill
 
 
 async def take_down(stored: Stored[PublishedSkill], *, reason: str, actor: str) -> list[Operation]:
-    """Say what to write so that it is neither listed nor installed, nor taken for an original.
+    """Return the operations that unlist a skill, also as an original of copies.
 
-    The slug stays its own. Only a publication brings it back, and that needs a fresh check.
+    It keeps its slug. Only a publication, after a new check, makes it available again.
     """
     down = TakenDown(reason=reason, by=actor, at=get_now())
     skill = msgspec.structs.replace(stored.record, down=down)

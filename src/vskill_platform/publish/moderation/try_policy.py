@@ -38,15 +38,15 @@ from vskill_platform.stores.submission_store import get_submission, get_waiting_
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill that would go another way."""
+    """A skill whose result would change."""
 
-    #: The slug, or where it comes from if it was never published.
+    #: The slug, or the source if it was never published.
     skill: str
     submission_id: str
-    #: Where it is: published, or waiting for a person.
+    #: Its current state: published, or in review.
     now: Outcome
     then: Outcome
-    #: What of the policy would decide, and because of which findings.
+    #: The clause of the policy that would decide, with its findings.
     clause: str
     reasons: tuple[str, ...]
 
@@ -56,27 +56,27 @@ class DryRun(msgspec.Struct, frozen=True, kw_only=True):
     published: int
     in_review: int
     changes: tuple[Change, ...]
-    #: Whose stored report is gone, or is about other content than what is published.
+    #: Skills without a stored report on the published content.
     unknown: tuple[str, ...]
 
     def counts(self) -> dict[str, int]:
-        """Count the changes by where they lead from and to."""
+        """Count the changes by old and new state."""
         return dict(Counter(f"{one.now} to {one.then}" for one in self.changes))
 
 
 class _Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found in the files of a skill."""
+    """The findings about the files of a skill."""
 
     name: str
     submission: Submission
     report: Report
-    #: None where nobody knows any more how large they are.
+    #: None if their sizes are unknown.
     files: tuple[SkillFile, ...] | None
     now: Outcome
 
 
 async def try_policy(policy: Policy) -> DryRun:
-    """Decide about all that is published and all that waits, as if *policy* held."""
+    """Decide about everything published and in review, as if *policy* applied."""
     slugs, waiting = await list_slugs(), await get_waiting_reviews()
     published = await settle(_published, slugs)
     reviews = await settle(_in_review, waiting)
@@ -96,7 +96,7 @@ async def try_policy(policy: Policy) -> DryRun:
 
 
 async def _published(slug: str) -> _Known | str | None:
-    """Return what is known of a published skill; None if it is not listed any more."""
+    """Return the findings about a published skill; None if it is no longer listed."""
     stored = await get_skill(slug)
     if stored is None or stored.record.down:
         return None
@@ -133,8 +133,8 @@ def _changes(known: Sequence[_Known], policy: Policy) -> list[Change]:
     for one in known:
         subject = subject_of(one.submission, skill_name=one.submission.skill_name)
         then = _decide(one, policy, subject)
-        # What a person has approved is published though a policy would ask for one: that the new
-        # policy would too is no change.
+        # A reviewer approved it although a policy would ask for a review: the same under the new
+        # policy is no change.
         today = _decide(one, bound_env().policy, subject)
         is_settled = one.now is Outcome.PUBLISH and then.outcome is today.outcome
         if then.outcome is not one.now and not is_settled:
@@ -170,7 +170,7 @@ _LIMITS = {
 
 
 def describe_policy(found: Policy, today: date) -> list[str]:
-    """Return what a policy means, one sentence a line."""
+    """Describe a policy, one sentence per line."""
     lines = _decisions(found)
     lines += [_scanner_sentence(rule) for rule in found.scanners]
     for namespace in found.namespaces:

@@ -1,4 +1,4 @@
-"""Yanking: a version that is no longer offered, but still installable by exact version."""
+"""Yank versions: they are no longer the latest, but still installable by exact version."""
 
 from collections.abc import Callable
 
@@ -15,15 +15,15 @@ _Change = Callable[[PublishedSkill, SkillVersion], PublishedSkill]
 
 
 class Yanked(msgspec.Struct, frozen=True, kw_only=True):
-    #: As it is now.
+    #: Its current record.
     skill: PublishedSkill
     version: str
-    #: False if it was so before.
+    #: False if it already was in this state.
     is_changed: bool
 
 
 async def yank_version(slug: str, version: str, *, reason: str, actor: str) -> Yanked:
-    """Offer a version no longer; doing so twice changes nothing more."""
+    """Yank a version; doing so twice changes nothing more."""
 
     def yank(skill: PublishedSkill, of: SkillVersion) -> PublishedSkill:
         if skill.yank_of(of.number):
@@ -35,7 +35,7 @@ async def yank_version(slug: str, version: str, *, reason: str, actor: str) -> Y
 
 
 async def unyank_version(slug: str, version: str, *, reason: str, actor: str) -> Yanked:
-    """Offer a yanked version again; it is the latest if none that is newer is offered."""
+    """Unyank a version; it is the latest if no newer one is available."""
 
     def unyank(skill: PublishedSkill, of: SkillVersion) -> PublishedSkill:
         left = tuple(mark for mark in skill.yanked if mark.number != of.number)
@@ -47,7 +47,7 @@ async def unyank_version(slug: str, version: str, *, reason: str, actor: str) ->
 async def _change(
     action: str, slug: str, version: str, *, reason: str, actor: str, update: _Change
 ) -> Yanked:
-    """Change the marks and what is the latest, with the audit record, by compare-and-set."""
+    """Change the yanked versions and the latest one, with the audit record, by compare-and-set."""
     slug = await resolve_slug(slug)
 
     async def plan() -> PlannedChange[Yanked]:

@@ -18,7 +18,7 @@ from vskill_platform.stores.db import bound_env, get_now
 async def apply_registry_rules(
     submission: Submission, snapshot: Snapshot, scanned: ScanResult
 ) -> ScanResult:
-    """Add what only a registry sees, mark what the policy suppresses, and judge what is left."""
+    """Add findings that only a registry can make, apply suppressions, and judge the rest."""
     compared = await _compare(submission, snapshot, scanned)
     policy = bound_env().policy
     name = scanned.manifest.name if scanned.manifest else None
@@ -35,7 +35,7 @@ async def apply_registry_rules(
 async def _compare(
     submission: Submission, snapshot: Snapshot, scanned: ScanResult
 ) -> tuple[Finding, ...]:
-    if scanned.manifest is None:  # it cannot be published, whatever it is like
+    if scanned.manifest is None:  # it cannot be published, whatever it resembles
         return ()
     source = submission.source
     newcomer = Newcomer(
@@ -48,21 +48,21 @@ async def _compare(
 
 
 def decide_about(submission: Submission, scanned: ScanResult) -> Decision:
-    """Ask the policy what becomes of what was found."""
+    """Decide by the policy what follows from the findings."""
     name = scanned.manifest.name if scanned.manifest else None
     subject = subject_of(submission, skill_name=name)
     return decide(scanned, bound_env().policy, subject, today=get_now().date())
 
 
 def is_publishable(submission: Submission, scanned: ScanResult) -> bool:
-    """Tell whether nothing was found that ends it here: there is a manifest, and no rejection."""
+    """Tell whether it can be published: it has a manifest, and no rejection."""
     if scanned.manifest is None:
         return False
     return decide_about(submission, scanned).outcome is not Outcome.REJECT
 
 
 def describe(submission: Submission, snapshot: Snapshot, scanned: ScanResult) -> Submission:
-    """Write down in a submission what is known of it since it was fetched and read."""
+    """Store in a submission what is known since it was fetched and read."""
     return msgspec.structs.replace(
         submission,
         skill_name=scanned.manifest.name if scanned.manifest else submission.skill_name,
@@ -79,7 +79,7 @@ def build_report(
 ) -> Report:
     return Report(
         submission_id=submission.id,
-        # Nothing passes that has no usable manifest, whatever the scan says of the rest.
+        # A skill without a usable manifest never passes.
         verdict=scanned.verdict if scanned.manifest else Verdict.BLOCK,
         score=score_of(scanned.findings),
         findings=scanned.findings,

@@ -1,4 +1,4 @@
-"""How a submitted skill compares with what is published: copies, look-alike names, heaps."""
+"""Compare a submitted skill with published ones: copies, look-alike names, bulk publishing."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from vskill_platform.stores.likeness_store import (
 )
 from vskill_platform.stores.skill_store import resolve_slug
 
-#: A family of skills from one template is honest up to here; the campaigns that were seen
-#: published dozens to hundreds within days.
+#: A family of skills from one template is fine up to here; known campaigns published dozens to
+#: hundreds within days.
 HEAP = 10
 HEAP_WITHIN = timedelta(days=7)
 _MAX_NAMED = 3
@@ -30,9 +30,9 @@ _MAX_GAINED = 5
 
 
 class Newcomer(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody wants to publish."""
+    """The submitted skill."""
 
-    #: Under which it would be published, or is already.
+    #: The slug under which it is or would be published.
     slug: str
     name: str
     publisher: str
@@ -42,13 +42,13 @@ class Newcomer(msgspec.Struct, frozen=True, kw_only=True):
 async def compare_skill(
     newcomer: Newcomer, snapshot: Snapshot, *, now: datetime
 ) -> tuple[Finding, ...]:
-    """Return what the registry finds; that the index does not answer is an error, not nothing."""
+    """Return the registry's findings; an index that does not answer is an error, not no finding."""
     slug, published, found = await asyncio.gather(
         resolve_slug(newcomer.slug),
         get_likeness(newcomer.slug),
         find_by_marks(marks_of(newcomer.likeness.instructions, newcomer.name)),
     )
-    if slug != newcomer.slug:  # what it wants to be called is an old name of something
+    if slug != newcomer.slug:  # its name is an old name of another skill
         newcomer = msgspec.structs.replace(newcomer, slug=slug)
         published = await get_likeness(slug)
     alike = [item for item in found if _is_alike(newcomer, item)]
@@ -74,13 +74,13 @@ async def compare_skill(
 
 
 async def find_alike(newcomer: Newcomer) -> list[SkillLikeness]:
-    """Return what is published with nearly the same instructions, the oldest first."""
+    """Return published skills with nearly the same instructions, oldest first."""
     found = await find_by_marks(text_marks(newcomer.likeness.instructions))
     return [item for item in found if _is_alike(newcomer, item)]
 
 
 async def find_like_named(newcomer: Newcomer) -> list[SkillLikeness]:
-    """Return what others published under a name that is taken for this one, not under the same."""
+    """Return skills of other publishers with a similar, but not the same, name."""
     found = await find_by_marks(name_marks(newcomer.name))
     return [item for item in found if _is_like_named(newcomer, item)]
 
@@ -96,11 +96,11 @@ def _is_like_named(newcomer: Newcomer, other: SkillLikeness) -> bool:
 
 
 def _is_older(other: SkillLikeness, published: SkillLikeness | None) -> bool:
-    """Tell whether the other was there first: the original must not become the copy.
+    """Tell whether the other one is older: the original must not count as the copy.
 
-    By dates, though a clock may be wrong: a revision would be in order whatever the clock says, but
-    a skill gets a new one with each rename and each rebuilt index entry, and so would lose its age.
-    The date of the first publication stays with the skill.
+    By dates, although a clock may be wrong: a revision would always be in order, but a skill gets a
+    new one with each rename and each rebuilt index entry, and would lose its age. The date of the
+    first publication stays with the skill.
     """
     return published is None or other.since < published.since
 
@@ -116,7 +116,7 @@ def _copy_findings(
     differs = f"What differs: {difference.in_words()}."
     gained = new_capabilities(original.likeness.capabilities, newcomer.likeness.capabilities)
     found: dict[str, str] = {}
-    # The same files can do the same, though newer rules may say more about them.
+    # The same files have the same capabilities, though newer rules may find more.
     if gained and (difference.added or difference.changed):
         found["SKR-REG-003"] = f"A copy {copied}, that can do more: {_listed(gained)}. {differs}"
     if likeness := compare_names(newcomer.name, original.name):

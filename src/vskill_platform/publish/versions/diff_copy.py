@@ -1,4 +1,4 @@
-"""What a copy adds to its original: a trojan changes little, and that is what to look at."""
+"""Show what a copy adds to its original: a trojan changes little."""
 
 import io
 import tarfile
@@ -12,16 +12,16 @@ from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.skill import SkillFile, SkillVersion
 from vskill_platform.stores.skill_store import get_archive, get_latest_version
 
-#: More files are counted, not named.
+#: More files are counted, not listed.
 _MAX_NAMED = 5
-#: More lines make no reader wiser.
+#: More lines help no reader.
 _MAX_LINES, _MAX_LINE = 5, 200
-#: Of a larger file no lines are shown.
+#: For a larger file no lines are shown.
 _MAX_COMPARED_BYTES = 256 * 1024
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths, and of changed files the lines that the original does not have."""
+    """Paths, and the lines of changed files that the original does not have."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -42,9 +42,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def diff_copy(slug: str, snapshot: Snapshot) -> Difference:
-    """Compare the files of a snapshot with those of the latest version of a published skill."""
+    """Compare the files of a snapshot with the latest version of a published skill."""
     latest = await get_latest_version(slug)
-    if latest is None:  # it is not there any more
+    if latest is None:  # it no longer exists
         return Difference()
     ours, theirs = _by_path(snapshot.files), _by_path(latest.files)
     changed = [path for path in ours.keys() & theirs.keys() if _differ(ours[path], theirs[path])]

@@ -16,16 +16,16 @@ from vskill_platform.model.skill import SkillFile, SkillVersion
 from vskill_platform.scan.facts.capabilities import Capabilities, new_capabilities
 from vskill_platform.stores.skill_store import get_archive
 
-#: Of a larger file no lines are shown: comparing takes time that grows with the square.
+#: For a larger file no lines are shown: the time of a comparison grows with the square.
 MAX_BYTES = 256 * 1024
 MAX_LINES = 5_000
-#: Stands below a line that its file ends with.
+#: Follows a last line without a line end.
 NO_NEWLINE = "\\ No newline at end of file"
-#: Of all files together, so that the whole takes a second or two.
+#: Limit for all files together, so that a diff takes a second or two.
 MAX_COMPARED_FILES = 300
 MAX_COMPARED_LINES = 50_000
 _MAX_CPU_SECONDS = 5
-#: Anybody may ask, so this has one process of its own: those that take uploads are not for it.
+#: Anybody may request a diff, so it has its own process, apart from those for uploads.
 _TURNS = BoundedTurns(at_once=1, waiting=8, busy="other versions are being compared")
 _BEYOND = "not compared: so much has changed that only the first files are"
 _ROOM_CHARACTERS = 8 * 1024 * 1024
@@ -33,10 +33,10 @@ _ROOM_CHARACTERS = 8 * 1024 * 1024
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     path: str
-    #: None where the file is not there.
+    #: None if the file does not exist.
     old: SkillFile | None
     new: SkillFile | None
-    #: A unified diff without its head; empty where there is none to show.
+    #: A unified diff without its header; empty if there is none to show.
     lines: tuple[str, ...] = ()
     #: Why there are no lines.
     note: str = ""
@@ -53,7 +53,7 @@ class VersionDiff(msgspec.Struct, frozen=True, kw_only=True):
     old: str
     new: str
     files: tuple[FileChange, ...]
-    #: What the new version can do that the old one could not; None if nobody wrote it down.
+    #: Capabilities that only the new version has; None if unknown.
     gained: Capabilities | None
 
 
@@ -104,15 +104,15 @@ def _differ(one: SkillFile | None, other: SkillFile | None) -> bool:
 
 
 async def _compare(old: SkillVersion, new: SkillVersion, paths: list[str]) -> dict[str, _Compared]:
-    """Compare the texts, unless that was done lately, in a process that can be killed."""
+    """Compare the texts in a killable process, or return the cached result."""
     key = (old.archive_sha256, new.archive_sha256)
     if kept := _recent.get(key):
         return kept
     async with _TURNS.turn():
-        if kept := _recent.get(key):  # somebody else asked the same
+        if kept := _recent.get(key):  # another request for the same diff
             return kept
         compared = await _compare_elsewhere(old, new, paths)
-    # Also if it took too long: a file may be made to take for ever, and would do so each time.
+    # Timeouts are cached, too: a file may be made to take forever each time.
     _recent.keep(key, compared)
     return compared
 
@@ -138,7 +138,7 @@ async def _archive(version: SkillVersion) -> bytes:
 
 
 def compare_archives(old: bytes, new: bytes, paths: list[str]) -> dict[str, _Compared]:
-    """Compare the files at these paths; what is no text or too large says so."""
+    """Compare the files at these paths; a file that is not text or too large says so."""
     before, after = _read(old, paths), _read(new, paths)
     compared: dict[str, _Compared] = {}
     room = MAX_COMPARED_LINES
@@ -153,7 +153,7 @@ def compare_archives(old: bytes, new: bytes, paths: list[str]) -> dict[str, _Com
 
 
 def _read(archive: bytes, paths: list[str]) -> dict[str, bytes | None]:
-    """Return the content of each file that is there; None if it is too large."""
+    """Return the content of each existing file; None if it is too large."""
     found: dict[str, bytes | None] = {}
     wanted = set(paths)
     with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as files:
@@ -167,7 +167,7 @@ def _read(archive: bytes, paths: list[str]) -> dict[str, bytes | None]:
 def _compare_files(
     before: dict[str, bytes | None], after: dict[str, bytes | None], path: str
 ) -> _Compared:
-    """Compare what is at a path; a file that is not there has no lines."""
+    """Compare the files at a path; a missing file has no lines."""
     texts = []
     for files in (before, after):
         lines = _lines(files.get(path, b""))
@@ -182,7 +182,7 @@ def _compare_files(
 
 
 def _lines(raw: bytes | None) -> list[str] | str:
-    """Return the lines of a text; the last says so if nothing ends it."""
+    """Return the lines of a text, with a marker if the last has no line end."""
     if raw is None:
         return "too large to show its lines"
     try:
@@ -202,14 +202,14 @@ def _changed_lines(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def patch_text(files: Iterable[FileChange]) -> str:
-    """Return all changes as one text; what cannot be told by lines is named, and git passes it."""
+    """Return all changes as one text; files without a diff are named in lines that git skips."""
     return "".join(
         patch_of(change) or f"({change.kind} {change.path}: {change.note})\n" for change in files
     )
 
 
 def patch_of(change: FileChange) -> str:
-    """Return the change with its head, every line ended; empty if no lines can tell it."""
+    """Return the change with its header, every line ended; empty if there are no lines."""
     old, new = change.old, change.new
     has_other_mode = bool(old and new and old.is_executable != new.is_executable)
     is_told = change.lines or has_other_mode or _is_empty(change)
@@ -230,7 +230,7 @@ def patch_of(change: FileChange) -> str:
 
 
 def _is_empty(change: FileChange) -> bool:
-    """Tell whether a file that holds nothing came or went."""
+    """Tell whether an empty file was added or removed."""
     there = change.new or change.old
     return change.kind != "changed" and there is not None and there.size == 0
 
@@ -240,5 +240,5 @@ def _mode(file: SkillFile) -> str:
 
 
 def _quoted(path: str) -> str:
-    """Write a path as git does; no path in a version has characters that cannot be seen."""
+    """Write a path as git does; no path in a version has invisible characters."""
     return '"{}"'.format(path.replace('"', '\\"')) if '"' in path else path

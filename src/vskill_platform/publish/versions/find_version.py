@@ -1,4 +1,4 @@
-"""The version that an install gets: the latest, or exactly the one that was asked for."""
+"""Find the version to install: the latest, or an exact one."""
 
 import msgspec
 
@@ -19,12 +19,12 @@ from vskill_platform.stores.skill_store import (
 class FoundVersion(msgspec.Struct, frozen=True, kw_only=True):
     skill: PublishedSkill
     version: SkillVersion
-    #: Why it is not offered, though it can be had by its exact version.
+    #: Why it is yanked, though installable by exact version.
     yank: Yank | None = None
 
 
 async def find_version(slug: str, version: str | None = None) -> FoundVersion:
-    """Return the latest version of a skill, or the one that is named; old slugs work too."""
+    """Return the latest version of a skill, or the requested one; old slugs work, too."""
     stored = await get_skill(await resolve_slug(slug))
     if stored is None:
         raise NotFound(f"there is no published skill {slug!r}")
@@ -67,9 +67,9 @@ async def _named(skill: PublishedSkill, version: str) -> SkillVersion:
 
 
 async def open_version(skill: PublishedSkill, version: str | None = None) -> FoundVersion:
-    """Return the version that is named, else the latest; if all are yanked, the newest of them.
+    """Return the requested version, else the latest; if all are yanked, the newest of them.
 
-    Who reads is not who installs: a skill of which nothing is offered can still be looked at.
+    Reading is not installing: a skill without available versions can still be viewed.
     """
     if version is None and skill.offered is None:
         newest = await get_version(skill.slug, skill.versions)

@@ -1,4 +1,4 @@
-"""Everything about the versions of a skill, also of one that was taken down."""
+"""List the versions of a skill, also of one that was taken down."""
 
 from enum import StrEnum
 
@@ -17,12 +17,12 @@ from vskill_platform.stores.submission_store import get_histories
 
 
 class Standing(StrEnum):
-    #: What somebody gets who names no version.
+    #: Installed by default.
     LATEST = "latest"
     OFFERED = "offered"
-    #: To be had only by its exact version.
+    #: Only installable by exact version.
     YANKED = "yanked"
-    #: Not to be had.
+    #: Not installable.
     BLOCKED = "blocked"
     TAKEN_DOWN = "taken down"
 
@@ -30,7 +30,7 @@ class Standing(StrEnum):
 class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     version: SkillVersion
     standing: Standing
-    #: Why it is not offered; empty if it is.
+    #: Why it is not available; empty if it is.
     reason: str = ""
     #: The reviewer who approved it; None if none did.
     approved_by: str | None = None
@@ -39,7 +39,7 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
 class SkillVersions(msgspec.Struct, frozen=True, kw_only=True):
     skill: PublishedSkill
     trust: TrustScore
-    #: The newest first.
+    #: Newest first.
     versions: tuple[VersionRow, ...]
 
 
@@ -58,7 +58,7 @@ async def list_versions(slug: str) -> SkillVersions:
 
 
 async def diff_of_skill(slug: str, old: str | None, new: str | None) -> VersionDiff:
-    """Compare two versions; unless told, the newest, and the one before it."""
+    """Compare two versions; by default the newest and the one before it."""
     skill, versions = await _find(slug)
     by_version = {item.version: item for item in versions}
     for wanted in (old, new):

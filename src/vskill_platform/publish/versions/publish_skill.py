@@ -1,4 +1,4 @@
-"""Publishing: the skill, its version and its archive, ready for the last commit."""
+"""Prepare a publication: the skill, its version and its archive, for the last commit."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -42,7 +42,7 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True):
     slug: str
     version: str
     operations: list[Operation]
-    #: Whether the skill is hidden, and with it the submission that it comes from.
+    #: Whether the skill is private, and with it its submission.
     is_private: bool
 
     def in_words(self) -> str:
@@ -55,7 +55,7 @@ def publish(
     report: Report,
     steps: Sequence[tuple[SubmissionState, Cause]],
 ) -> tuple[Submission, list[Operation]]:
-    """Return the published submission, and everything that its last commit writes.
+    """Return the published submission, and all operations of its last commit.
 
     *steps* are the states that it moves through, each with its cause; PUBLISHED is the last.
     """
@@ -75,7 +75,7 @@ def publish(
 
 
 class _Target(msgspec.Struct, frozen=True):
-    """Where to publish: the slug, and what is published from this source already."""
+    """Where to publish: the slug, and what is already published from this source."""
 
     slug: str
     stored: Stored[PublishedSkill] | None
@@ -86,7 +86,7 @@ class _Target(msgspec.Struct, frozen=True):
 
     @property
     def is_private(self) -> bool:
-        """Whether it is hidden: no publication shows it, only who says so."""
+        """Whether it is private: no publication makes it public, only a user's decision."""
         return self.stored is not None and self.stored.record.is_private
 
 
@@ -98,9 +98,9 @@ async def prepare_publication(
     likeness: Likeness,
     now: datetime,
 ) -> Publication:
-    """Say what to write so that exactly the checked files are published, and found by copies.
+    """Return the operations that publish exactly the checked files and index them for copies.
 
-    The commit fails if it was put on the blocklist, or published by somebody else, meanwhile.
+    The commit fails if it was blocked, or published by somebody else, in the meantime.
     """
     source = submission.source
     target = await _find_target(submission, manifest.name)
@@ -120,7 +120,7 @@ async def prepare_publication(
     versions = await get_versions(target.skill.slug) if target.skill else []
     known = known_version(target.skill, versions, snapshot.digest) if target.skill else None
     if target.stored and known:
-        # The content is what it was: it was checked again, and nothing else happened.
+        # The content is unchanged: it was checked again, and nothing else happened.
         again = msgspec.structs.replace(
             target.stored.record, checked_at=now, down=None, is_private=is_private,
             **_labels(manifest),
@@ -152,7 +152,7 @@ async def prepare_publication(
 def _version(
     snapshot: Snapshot, archive_sha256: str, submission: Submission, now: datetime
 ) -> SkillVersion:
-    """Return a version of these files that has no target and no number yet."""
+    """Return a version of these files without target and number."""
     return SkillVersion(
         slug="",
         number=0,
@@ -167,7 +167,7 @@ def _version(
 
 
 def _stored_once(submission: Submission, archive_sha256: str) -> list[Operation]:
-    """Drop the upload whose bytes are kept as the archive of a version from now on."""
+    """Drop the upload if its bytes are stored as the archive of a version."""
     is_same = submission.source.upload_sha256 == archive_sha256
     return [drop_upload(archive_sha256)] if is_same else []
 
@@ -191,7 +191,7 @@ def _confirm(
 async def _hide_others(
     target: _Target, submission: Submission, *, is_private: bool
 ) -> list[Operation]:
-    """Hide the submissions of other refs if it is this publication that hides the skill."""
+    """Hide the submissions of other refs if this publication makes the skill private."""
     if not is_private or target.is_private:
         return []
     slugs = {target.slug, *([target.skill.slug] if target.skill else [])}
@@ -203,14 +203,14 @@ async def _hide_others(
 async def _let_copies_find(
     looks: SkillLikeness, target: _Target, *, is_private: bool
 ) -> list[Operation]:
-    """Let it be found by what is like it; who copies what is private must not learn of it."""
+    """Index it for copies; a copy of a private skill must not reveal it."""
     if is_private:
         return await delete_likeness(looks.slug)
     return await write_likeness(looks, is_new=target.stored is None)
 
 
 async def _find_target(submission: Submission, name: str) -> _Target:
-    """Find the slug: what a source has published before stays its own, also under a new name."""
+    """Find the slug: a source keeps what it published before, also under a new name."""
     owner = submission.source.owner_key
     wished = f"{submission.source.namespace}/{name}"
     _, before = await find_skill(submission.slug) if submission.slug else ("", None)
@@ -221,7 +221,7 @@ async def _find_target(submission: Submission, name: str) -> _Target:
     if own and slug == own.record.slug:  # a name that it had before
         return _Target(wished, own)
     if taken and taken.record.source_key != owner:
-        # Not from which: it may be a folder of this machine, or private, and everybody reads this.
+        # The source is not named: it may be a local folder or private, and everybody reads this.
         raise SlugTaken(f"{slug} is published from another source already")
     return _Target(slug, taken or own)
 
@@ -265,7 +265,7 @@ def _skill(
 
 
 def _labels(manifest: SkillManifest) -> dict[str, Any]:
-    """Return by what a skill can be found beside its name and description."""
+    """Return the labels by which a skill can be found."""
     return {
         "tags": tags_of(manifest),
         "agents": agents_of(manifest),

@@ -1,4 +1,4 @@
-"""The files of a published version, read out of its archive, and what of them is text."""
+"""Read files of a published version from its archive, and decode their text."""
 
 import io
 import tarfile
@@ -11,7 +11,7 @@ from vskill_platform.model.skill import SkillVersion
 from vskill_platform.scan.read.magic import is_wide_text
 from vskill_platform.stores.skill_store import get_archive
 
-#: Who reads one file of a skill reads the next; more are rarely asked for again.
+#: A reader of one file often reads the next; older files are rarely read again.
 _ROOM_BYTES = 16 * 1024 * 1024
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SNIFF = 8192
@@ -28,7 +28,7 @@ async def read_file(version: SkillVersion, path: str) -> bytes:
 
 
 async def read_files(version: SkillVersion, paths: Iterable[str]) -> dict[str, bytes]:
-    """Return those that the version has; all that are not at hand are read in one pass."""
+    """Return the existing files; those not cached are read in one pass."""
     known = {file.path for file in version.files}
     wanted = [path for path in dict.fromkeys(paths) if path in known]
     found: dict[str, bytes] = {}
@@ -62,8 +62,9 @@ def unpack_some(archive: bytes, paths: frozenset[str]) -> dict[str, bytes]:
 
 
 def text_of(raw: bytes) -> str | None:
-    """Return the text of a file; None if it is not one."""
-    # A mark alone makes no UTF-16: without zeros a shell runs what would be shown as other letters.
+    """Return the text of a file; None if it is not text."""
+    # A byte order mark alone is not UTF-16: without zeros a shell runs what would be shown as other
+    # letters.
     is_wide = raw.startswith(_MARKS) and is_wide_text(raw[:_SNIFF])
     is_marked = raw.startswith(_MARKS) and b"\0" not in raw
     try:

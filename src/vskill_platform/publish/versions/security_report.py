@@ -1,4 +1,4 @@
-"""All that is known about the safety of one version, each finding with the lines around it."""
+"""The security report of one version, each finding with the lines around it."""
 
 from collections.abc import Iterable
 
@@ -14,31 +14,31 @@ from vskill_platform.scan.reports.source_lines import Line, lines_of, split_text
 from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
 from vskill_platform.stores.scan_store import get_report_on
 
-#: Of a larger file no lines are shown.
+#: For a larger file no lines are shown.
 _MAX_CONTEXT_BYTES = 1024 * 1024
 
 
 class FindingInContext(msgspec.Struct, frozen=True, kw_only=True):
-    #: Without the secrets that it may be about.
+    #: With secrets redacted.
     finding: Finding
     lines: tuple[Line, ...] = ()
-    #: Whether its file is one of this version that can be looked at.
+    #: Whether its file is in this version and can be viewed.
     has_file: bool = False
 
 
 class SecurityReport(msgspec.Struct, frozen=True, kw_only=True):
     version: SkillVersion
-    #: What the check of exactly this content said; None if that is no longer stored.
+    #: The report on exactly this content; None if it is no longer stored.
     report: Report | None
-    #: What speaks about danger, the gravest first, and apart from it what is about form only.
+    #: Security findings, most severe first, and separately quality findings.
     findings: tuple[FindingInContext, ...] = ()
     formal: tuple[FindingInContext, ...] = ()
-    #: What scanners of other makers said of exactly this content.
+    #: Results of third-party scanners for exactly this content.
     scans: tuple[ExternalScan, ...] = ()
 
 
 async def security_report(version: SkillVersion) -> SecurityReport:
-    """Gather it; a report or a scan of other content says nothing about this version."""
+    """Build the report; results for other content do not count for this version."""
     report = await get_report_on(version.submission_id, version.digest)
     scans = await get_external_scans(version.submission_id)
     shown = await _in_context(version, in_order(results_in(report.findings))) if report else []
@@ -57,7 +57,7 @@ async def _in_context(version: SkillVersion, findings: Iterable[Finding]) -> lis
     wanted = {item.file for item in findings if item.file and item.line} & small
     try:
         files = await read_files(version, sorted(wanted))
-    except NotFound:  # the archive is gone: what was found is told without it
+    except NotFound:  # the archive is gone: findings are shown without lines
         files = {}
     known = {file.path for file in version.files}
     return await in_few_threads(put_in_context, findings, files, known)
@@ -66,7 +66,7 @@ async def _in_context(version: SkillVersion, findings: Iterable[Finding]) -> lis
 def put_in_context(
     findings: list[Finding], files: dict[str, bytes], known: set[str]
 ) -> list[FindingInContext]:
-    """Add the lines to each finding; every file is read and cleared of secrets once."""
+    """Add the lines to each finding; every file is read and redacted once."""
     lines = {path: split_text(text_of(raw) or "") for path, raw in files.items()}
     return [
         FindingInContext(

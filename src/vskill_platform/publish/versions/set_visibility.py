@@ -27,9 +27,9 @@ _MAX_BATCHES = 100
 async def set_visibility(
     slug: str, *, is_private: bool, actor: str, reason: str = ""
 ) -> PublishedSkill:
-    """Hide or show a skill and all submissions of its source; twice changes nothing more.
+    """Make a skill private or public with all submissions of its source; idempotent.
 
-    What is shown again is compared with others once the cron has brought it into the index.
+    A skill that becomes public is compared with others after the cron job has indexed it.
     """
     slug = await resolve_slug(slug)
 
@@ -50,7 +50,7 @@ async def set_visibility(
 async def _change(
     stored: Stored[PublishedSkill], *, is_private: bool, actor: str, reason: str
 ) -> list[Operation]:
-    """Say what there is to write; nothing if all is as it should be."""
+    """Return the operations; empty if nothing has to change."""
     changed = msgspec.structs.replace(stored.record, is_private=is_private)
     home = Home(url=changed.repo_url, path=changed.skill_path, slugs=frozenset({changed.slug}))
     aligned = await sync_visibility(home, is_private=is_private)
@@ -73,23 +73,23 @@ async def _check_somebody_sees(skill: PublishedSkill) -> None:
         raise NotAllowed(f"{namespace} has no owner, so nobody could see its private skills")
 
 
-#: So many in one commit; who has more comes again.
+#: How many submissions one commit changes; the rest follows in the next.
 _MAX_AT_ONCE = 500
 
 
 class Home(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a skill comes from and how it is called."""
+    """The source of a skill and its names."""
 
     url: str
     path: str
-    #: Its slug, and the one that it is about to leave, if it does.
+    #: Its slug, and the one that it is about to leave, if any.
     slugs: frozenset[str]
 
 
 async def sync_visibility(
     home: Home, *, is_private: bool, but: str | None = None
 ) -> list[Operation]:
-    """Say what to write so that all submissions of a skill's source are hidden or shown.
+    """Return the operations that hide or show all submissions of a skill's source.
 
     *but* is the id of one that the caller writes itself.
     """
@@ -105,5 +105,5 @@ async def sync_visibility(
 
 
 async def _belongs_to(submission: Submission, home: Home) -> bool:
-    """Tell it from one whose ref has the skill under another name, which is another skill."""
+    """Tell it from a submission whose ref has the skill under another name."""
     return submission.slug is None or await resolve_slug(submission.slug) in home.slugs

@@ -1,4 +1,4 @@
-"""Collecting the evidence from which the trust score of a skill is derived."""
+"""Collect the evidence for the trust score of a skill."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -20,7 +20,7 @@ _REJECTION = (SubmissionState.NEEDS_REVIEW, SubmissionState.REJECTED)
 
 
 async def trust_of_skill(skill: PublishedSkill) -> TrustScore:
-    """Say how far the version that is offered can be trusted, by what is known right now."""
+    """Compute the trust score of the latest version from current data."""
     latest = await get_version(skill.slug, skill.offered) if skill.offered else None
     report = await get_report_on(skill.submission_id, latest.digest) if latest else None
     history = await get_history(skill.submission_id)
@@ -30,9 +30,9 @@ async def trust_of_skill(skill: PublishedSkill) -> TrustScore:
 async def trust_of_skills(
     skills: Sequence[PublishedSkill], latest: Mapping[str, VersionMark]
 ) -> dict[str, TrustScore]:
-    """Say it of many at once, by slug; *latest* is the version that each of them offers.
+    """Compute the trust scores of many skills, by slug; *latest* has the version of each.
 
-    A record of which nothing can be said is left out and logged: it must not cost the others.
+    A skill whose records cannot be read is skipped and logged: it must not affect the others.
     """
     submission_ids = list({skill.submission_id for skill in skills})
     offered = {
@@ -56,7 +56,7 @@ async def trust_of_skills(
 
 
 def find_reviewer(history: Sequence[StateEvent], version: SkillVersion | VersionMark) -> str | None:
-    """Return who approved exactly this content; None if no reviewer did, or one rejected it since.
+    """Return who approved exactly this content; None if nobody did, or it was rejected since.
 
     The order of the events decides, never their times: clocks differ and jump.
     """
@@ -74,7 +74,7 @@ def _is_about(
 ) -> bool:
     """Tell whether a decision is about this content.
 
-    Older releases did not write its digest; there, the publication that follows names the version.
+    Older releases did not store its digest; there, the publication that follows has the version.
     """
     if event.digest is not None:
         return event.digest == version.digest

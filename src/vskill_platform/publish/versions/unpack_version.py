@@ -1,4 +1,4 @@
-"""Packing the files of a version into its archive, and unpacking them again."""
+"""Pack the files of a version into its archive, and unpack them again."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,9 +16,9 @@ from vskill_platform.model.submission import Submission
 async def unpacked_version(
     archive: bytes, submission: Submission, *, commit_sha: str | None
 ) -> AsyncIterator[Snapshot]:
-    """Lay out the files as they were fetched; whether these are the right ones is for the caller.
+    """Unpack the files as they were fetched; the caller checks that they are the right ones.
 
-    Nobody's word is taken for it, not even our own: the digest is that of what came out.
+    The digest is computed from the unpacked files, never taken from a record.
     """
     async with open_workspace() as workspace:
         yield await work_in_thread(_lay_out, archive, workspace, submission, commit_sha)
@@ -40,7 +40,7 @@ def _lay_out(
 
 
 async def package_skill(snapshot: Snapshot) -> Packed:
-    """Pack the files of a snapshot with SKILL.md at the root; the same files, the same bytes."""
+    """Pack a snapshot with SKILL.md at the root; the same files give the same bytes."""
     if snapshot.packed:
         return snapshot.packed
     return await work_in_thread(pack, snapshot.folder, snapshot.files)
