@@ -66,6 +66,7 @@ def test_ids_are_unique_and_well_formed() -> None:
     ids = [rule.id for rule in RULES]
 
     assert len(ids) == len(set(ids))
+    assert len(RULES) == len({rule.title for rule in RULES})
     assert all(re.fullmatch(r"SKR-[A-Z]+-\d{3}", rule_id) for rule_id in ids)
 
 
