@@ -18,19 +18,19 @@ from vskill_platform.errors import ConfigError
 
 PREFIX = "VSKILL_"
 
-#: A host, perhaps with a scheme before it and a port behind it.
+#: A host, optionally with a scheme and a port.
 _HOST = re.compile(r"(?:(https?)://)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?")
 _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
-#: Up to six digits each: a date so much later is still one that can be computed with.
+#: Up to six digits each, so that date arithmetic cannot overflow.
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d+)?)s)?")
-#: The value of a secret may also lie in a file, which the variable with this ending names.
+#: A secret may also be in a file, named by the variable with this suffix.
 FILE_SUFFIX = "_FILE"
-#: What options of the judge may not change: it is what the question is about.
+#: Request fields that options of the judge may not change.
 _ASKED_BY_US = frozenset({"model", "messages", "stream", "n", "tools"})
 
 
 class Secret:
-    """A text that shows itself only to who asks for it: no log, report or error holds it."""
+    """A text that no log, report or error shows; its value must be requested."""
 
     __slots__ = ("_text",)
 
@@ -47,53 +47,53 @@ class Secret:
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    #: Where everything is kept.
+    #: The database.
     database_url: str = "sqlite:///vskill-platform.db"
     host: str = "127.0.0.1"
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 8000
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["text", "json"] = "text"
-    #: How this process is called in heartbeats and histories.
+    #: The name of this process in heartbeats and histories.
     node: str = msgspec.field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
 
-    #: The file that says what the operator has decided; empty for none.
+    #: The file with the operator's policy; empty for none.
     policy: str = ""
-    #: The file with scanners of the operator's own; empty for none.
+    #: The file with the operator's own scanners; empty for none.
     scanners: str = ""
-    #: Where others reach this registry, such as https://skills.example.
+    #: The URL of this registry, such as https://skills.example.
     public_url: str = ""
 
-    # Who gets in, and how often.
-    #: Other names under which this registry is reached, with commas between.
+    # Access and rate limits.
+    #: Other host names of this registry, separated by commas.
     allowed_hosts: str = ""
-    #: Who may submit on the web: everybody, who has an account, or who is a publisher. If it is not
-    #: set, a registry that others can reach takes nothing from visitors without an account.
+    #: Who may submit on the web: everybody, users with an account, or publishers. If it is not set,
+    #: a registry that others can reach accepts nothing from visitors without an account.
     submit_by: Literal["anyone", "signed_in", "publishers"] = "anyone"
-    #: After so long somebody signs in again.
+    #: The lifetime of a session.
     session_lifetime: timedelta = timedelta(days=7)
-    #: Requests that one address, user or token may send in a minute.
+    #: Requests per minute of one address, user or token.
     reads_per_minute: int = 600
     writes_per_minute: int = 60
-    #: Tries to sign in from one address, or with one name, in a minute.
+    #: Sign-in attempts per minute from one address, or with one name.
     sign_ins_per_minute: int = 10
     connections_per_address: int = 200
-    #: Of one visitor, then of all, to namespaces without owners such as @local, on a day (UTC).
+    #: Of one visitor, then of all, to namespaces without owners such as @local, per day (UTC).
     unowned_uploads_per_day: int = 200
     unowned_upload_bytes_per_day: int = 256 * 1024 * 1024
     unowned_namespace_bytes_per_day: int = 2 * 1024 * 1024 * 1024
-    #: Addresses of proxies that say whom they speak for, with commas between.
+    #: Addresses of trusted reverse proxies, separated by commas.
     trusted_proxies: str = ""
 
     max_batch_size: int = 3
     max_concurrency: int = 10
-    #: How many skills are checked at the same time, each in a process of its own.
+    #: How many skills are checked at the same time, each in its own process.
     scan_processes: int = msgspec.field(default_factory=lambda: os.cpu_count() or 1)
     max_retries: int = 3
     #: Before the n-th retry a message waits n times this long.
     retry_delay: timedelta = timedelta(seconds=10)
 
-    # The deadlines nest: a judge that is too slow must not cost the message, nor a slow message
-    # its lease, nor a lost lease the submission. check_nesting() holds them to it.
+    # The deadlines nest: a slow judge must not fail the message, nor a slow message lose its lease,
+    # nor a lost lease fail the submission. check_nesting() enforces it.
     judge_deadline: timedelta = timedelta(seconds=30)
     message_deadline: timedelta = timedelta(seconds=55)
     lease: timedelta = timedelta(seconds=85)
@@ -101,26 +101,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     #: How long running checks and open requests may take to finish after a stop signal.
     stop_grace: timedelta = timedelta(seconds=20)
 
-    # What waits for a person.
-    #: After so long somebody is reminded of it, once a day.
+    # Reviews.
+    #: When a review is overdue; then there is a reminder once a day.
     review_reminder: timedelta = timedelta(days=1)
-    #: The program to run then and its arguments, as a JSON list; empty for none.
+    #: The program to run for a reminder, with its arguments, as a JSON list; empty for none.
     notify_command: str = ""
 
-    # How long records are kept; 0s is for ever.
+    # How long records are kept; 0s means forever.
     #: Submissions that failed, were rejected or withdrawn and never published anything.
     keep_failed: timedelta = timedelta(days=90)
     keep_dead_letters: timedelta = timedelta(days=90)
     keep_audit: timedelta = timedelta(0)
 
-    # Where skills may come from.
-    #: The host that `owner/repo` is on.
+    # Sources.
+    #: The host of `owner/repo`.
     default_host: str = "github.com"
-    #: Hosts that may be asked though their addresses are private, with commas between.
+    #: Hosts that are allowed although their addresses are private, separated by commas.
     private_hosts: str = ""
-    #: Folders of this machine in which skills may be read where they are, with commas between.
+    #: Folders on this machine from which skills may be submitted, separated by commas.
     local_folders: str = ""
-    #: How long fetching one source may take, and how long a host may leave a request unanswered.
+    #: The deadline of one fetch, and the timeout of a host's response.
     fetch_deadline: timedelta = timedelta(seconds=40)
     host_timeout: timedelta = timedelta(seconds=10)
     fetches_per_host: int = 2
@@ -134,7 +134,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     #: More fields of the request, as a JSON object.
     judge_options: str = '{"temperature": 0, "max_tokens": 2000}'
     judge_max_chars: Annotated[int, msgspec.Meta(ge=1000)] = 120_000
-    #: What a million tokens cost.
+    #: The price of a million tokens.
     judge_price_in: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
     judge_price_out: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
     judge_daily_tokens: int = 5_000_000
@@ -183,7 +183,7 @@ def check_nesting(settings: Settings) -> None:
 
 
 def check_judge(settings: Settings) -> None:
-    """Stop at a judge that could never be asked; its address itself may be any."""
+    """Refuse a judge that could never work; its URL may be any."""
     if not settings.judge_url:
         for name in ("judge_model", "judge_key"):
             if str(getattr(settings, name)):
@@ -200,7 +200,7 @@ def check_judge(settings: Settings) -> None:
 
 
 def judge_options(settings: Settings) -> dict[str, Any]:
-    """Return the fields that the operator adds to each question."""
+    """Return the fields that the operator adds to each request."""
     name = variable("judge_options")
     try:
         options = msgspec.json.decode(settings.judge_options, type=dict[str, Any])
@@ -212,7 +212,7 @@ def judge_options(settings: Settings) -> dict[str, Any]:
 
 
 def notify_arguments(settings: Settings) -> list[str]:
-    """Return the program that tells somebody, with its arguments; none if nobody is to be told."""
+    """Return the notification program with its arguments; empty if none is set."""
     if not settings.notify_command:
         return []
     name = variable("notify_command")
@@ -229,7 +229,7 @@ def notify_arguments(settings: Settings) -> list[str]:
 
 
 def check_places(settings: Settings) -> None:
-    """Stop at a host or folder that could never be meant; a folder may come later."""
+    """Refuse an invalid host or folder; a folder may be created later."""
     allowed_origins(settings)
     allowed_folders(settings)
     if not _HOST.fullmatch(settings.default_host) or "://" in settings.default_host:
@@ -247,7 +247,7 @@ def check_public_url(settings: Settings) -> None:
 
 
 def is_for_this_machine(settings: Settings) -> bool:
-    """Tell whether only this machine can reach the web, as far as the settings say."""
+    """Tell whether only this machine can reach the web, according to the settings."""
     public = urlsplit(settings.public_url).hostname if settings.public_url else None
     return is_loopback(settings.host) and (public is None or is_loopback(public))
 
@@ -263,7 +263,7 @@ def is_loopback(host: str) -> bool:
 
 
 def allowed_hosts(settings: Settings) -> frozenset[str]:
-    """Return the names that the operator gave this registry, in lower case and without ports."""
+    """Return the host names of this registry, in lower case and without ports."""
     public = urlsplit(settings.public_url).hostname if settings.public_url else None
     named = [text.lower() for text in listed(settings.allowed_hosts)]
     return frozenset(filter(None, (public, settings.host.lower(), *named)))
@@ -287,7 +287,7 @@ def check_access(settings: Settings) -> None:
 
 
 def check_retention(settings: Settings) -> None:
-    """Stop at a retention that was meant as something else, such as `90` minutes or seconds."""
+    """Refuse a retention that looks like a mistake, such as `90` minutes or seconds."""
     for name in ("keep_failed", "keep_dead_letters", "keep_audit"):
         if timedelta(0) < (kept := getattr(settings, name)) < timedelta(days=1):
             raise ConfigError(
@@ -312,7 +312,7 @@ def allowed_origins(settings: Settings) -> frozenset[str]:
 
 
 def allowed_folders(settings: Settings) -> tuple[Path, ...]:
-    """Return the folders in which skills may be read where they are."""
+    """Return the folders from which skills may be submitted."""
     folders = tuple(Path(text).expanduser() for text in listed(settings.local_folders))
     for folder in folders:
         if not folder.is_absolute():
@@ -321,7 +321,7 @@ def allowed_folders(settings: Settings) -> tuple[Path, ...]:
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read 90s, 10m, 1h30m or 1d."""
+    """Parse 90s, 10m, 1h30m or 1d."""
     found = _DURATION.fullmatch(text.strip())
     if not found or not text.strip():
         raise ValueError(f"{text!r} is not a duration such as 90s, 10m or 1h30m")
@@ -330,7 +330,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def format_duration(duration: timedelta) -> str:
-    """Write a duration as parse_duration reads it."""
+    """Format a duration as parse_duration reads it."""
     days, rest = divmod(duration.total_seconds(), 86400)
     hours, rest = divmod(rest, 3600)
     minutes, rest = divmod(rest, 60)
@@ -361,7 +361,7 @@ def _is_plain_url(text: str) -> bool:
     try:
         url = urlsplit(text)
         has_place = bool(url.hostname) and url.port != 0
-    except ValueError:  # a port that is none
+    except ValueError:  # an invalid port
         return False
     is_bare = not (url.username or url.password or url.query or url.fragment)
     is_plain = text.isascii() and text.isprintable() and " " not in text
@@ -369,7 +369,7 @@ def _is_plain_url(text: str) -> bool:
 
 
 def _read_secret(name: str, environ: Mapping[str, str]) -> Secret:
-    """Take a secret from its variable or from the file that the other one names; never show it."""
+    """Read a secret from its variable or from its file; never show it."""
     if name + FILE_SUFFIX not in environ:
         text = environ.get(name, "")
     elif name in environ:
@@ -394,7 +394,7 @@ def read_secret_file(name: str, path: str) -> str:
 
 
 def _refuse_misspelt(environ: Mapping[str, str], known: set[str]) -> None:
-    """Stop at a name that is nearly one of ours; other programs share the prefix."""
+    """Refuse a name that is nearly one of ours; other programs share the prefix."""
     for name in (name for name in environ if name.startswith(PREFIX) and name not in known):
         if meant := difflib.get_close_matches(name, known, n=1, cutoff=0.85):
             raise ConfigError(f"{name} is not a setting; did you mean {meant[0]}?")

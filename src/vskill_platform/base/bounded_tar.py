@@ -1,4 +1,4 @@
-"""Reading the headers of a stranger's tar archive within bounds."""
+"""Read the headers of a foreign tar archive within limits."""
 
 import tarfile
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Python functions on hostile data, in long-lived processes that can be killed and have limits.
+"""Run Python functions on hostile data in long-lived processes that can be killed.
 
 `base/off_loop.py` says when to use this. The functions run in child processes that stay for the
 next call, because starting one takes half a second. A request is a pickle: it comes from us. The

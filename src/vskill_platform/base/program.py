@@ -1,4 +1,4 @@
-"""Programs that are not ours, run with limits and killed with everything that they started.
+"""Run third-party programs with limits, and kill them with all processes they started.
 
 `base/off_loop.py` says when to use this. Arguments are a list, never a shell command.
 """

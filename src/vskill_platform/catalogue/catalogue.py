@@ -1,4 +1,4 @@
-"""The search index of a node: search, lists and counts, always with how current they are."""
+"""The search index of a node: search, lists and counts, with their age."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -44,15 +44,15 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 
 Result = TypeVar("Result")
-#: How many questions' counts, and how many whole answers, are remembered until something changes.
+#: How many counts, and how many whole results, are cached until something changes.
 _COUNTS, _ANSWERS = 4_096, 256
-#: How many searches go to a thread together: the way there and back costs as much as an answer. Not
-#: more, because each waits for the slowest of them. Each thread finds the next ones waiting.
+#: How many searches one thread takes at once: the way there and back costs as much as a search. Not
+#: more, because each waits for the slowest. Each thread finds the next ones waiting.
 _TOGETHER = 4
 
 
 class Catalogue:
-    """Every question raises NotReady while the catalogue is built for the first time."""
+    """Every query raises NotReady while the index is built for the first time."""
 
     def __init__(self, follower: IndexFollower, now: Callable[[], datetime]) -> None:
         self._follower = follower
@@ -66,7 +66,7 @@ class Catalogue:
 
     @property
     def revision(self) -> int:
-        """How far the change feed was read; what was committed up to here is in the answers."""
+        """The revision up to which the change feed was read; results include it."""
         return self._follower.revision
 
     @property
@@ -75,7 +75,7 @@ class Catalogue:
 
     @property
     def age(self) -> timedelta | None:
-        """How long ago the answers were known to be current; None before the first time."""
+        """How long ago the results were known to be current; None before the first time."""
         return self._follower.freshness.age
 
     @property
@@ -87,7 +87,7 @@ class Catalogue:
         changed, written = index.skills_changed, index.skills_written
         if remembered := self._answers.get(query, written):
             return remembered
-        # However it is sorted and whichever page is shown, there are as many.
+        # The count does not depend on order and page.
         question = msgspec.structs.replace(
             query, sort=SkillSort.RELEVANCE, offset=0, limit=0, with_facets=False
         )
@@ -105,7 +105,7 @@ class Catalogue:
     async def suggest(
         self, text: str, *, limit: int = 8, visible: Visible = PUBLIC
     ) -> list[Suggestion]:
-        """Return what somebody who types *text* may mean: names that begin with it first."""
+        """Return suggestions for a partly typed *text*: names that begin with it first."""
         if not text.strip():
             return []
         found = await self.search_skills(SkillQuery(text=text, limit=limit, visible=visible))
@@ -117,7 +117,7 @@ class Catalogue:
     async def list_taken_down(
         self, *, offset: int = 0, limit: int = 25, visible: Visible = PUBLIC
     ) -> DownSkills:
-        """Return the skills that were taken down, the latest first."""
+        """Return the skills that were taken down, latest first."""
         return await self._ask(partial(list_down, offset=offset, limit=limit, visible=visible))
 
     async def list_submissions(self, query: SubmissionQuery) -> SubmissionResults:
@@ -141,16 +141,16 @@ class Catalogue:
         until: datetime | None = None,
         visible: Visible = PUBLIC,
     ) -> list[ActivityBucket]:
-        """Return what happened in each hour or day from *since* until now, or until then."""
+        """Return what happened in each hour or day from *since* until now or *until*."""
         query = ActivityQuery(
             since=since, until=until or self._now(), bucket=bucket, visible=visible
         )
         return await self._ask(partial(list_activity, query=query))
 
     async def wait_until(self, revision: int, *, within: timedelta = timedelta(seconds=5)) -> bool:
-        """Wait until what was committed as *revision* is in the answers; False if it took longer.
+        """Wait until *revision* is in the results; False if that took too long.
 
-        A commit returns its revision, so who has written can read what they wrote.
+        A commit returns its revision, so that a writer can read its own writes.
         """
         try:
             async with asyncio.timeout(within.total_seconds()):
@@ -176,14 +176,14 @@ class Catalogue:
 
 @asynccontextmanager
 async def open_catalogue(env: WorkerEnv) -> AsyncIterator[Catalogue]:
-    """Open this node's catalogue at once; it is built or caught up, and followed, beside.
+    """Open this node's index at once; it is built or updated, and followed, in the background.
 
-    While it is built for the first time it answers NotReady.
+    While it is built for the first time it raises NotReady.
     """
     follower = IndexFollower(env)
     try:
-        # If following it fails in a way that nobody has thought of, whoever uses it ends too: a
-        # registry that lists the skills of last week is worse than one that is down.
+        # If following fails unexpectedly, the process ends, too: a registry that lists the skills
+        # of last week is worse than one that is down.
         async with asyncio.TaskGroup() as tasks:
             following = tasks.create_task(run_with_worker_env(env, follower.run))
             yield Catalogue(follower, env.clock.now)
@@ -191,6 +191,6 @@ async def open_catalogue(env: WorkerEnv) -> AsyncIterator[Catalogue]:
     except BaseExceptionGroup as errors:
         if len(errors.exceptions) > 1:
             raise
-        raise errors.exceptions[0] from None  # as it was: who uses it knows of no group
+        raise errors.exceptions[0] from None  # unwrapped: callers know nothing of the task group
     finally:
         await follower.close()

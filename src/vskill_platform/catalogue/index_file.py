@@ -1,4 +1,4 @@
-"""The search index on disk: its connections, what is written to it, and how far it has read."""
+"""The search index on disk: connections, writes, and the position in the change feed."""
 
 import os
 import zlib
@@ -25,21 +25,21 @@ Result = TypeVar("Result")
 Work = Callable[[apsw.Connection], Result]
 
 _SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")
-#: Raised when the rows change and the schema does not.
+#: Increase when the rows change and the schema does not.
 _FORMAT = 5
-#: A file that another release has written is not read; it is made anew.
+#: A file that another release wrote is not read but rebuilt.
 FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFFFFFF
 #: Marks the file as ours.
 _APPLICATION_ID = 0x76736B63  # "vskc"
-#: SQLite works without the interpreter lock, so each processor can answer a question; and one that
-#: takes long must not hold up all others.
+#: SQLite works without the interpreter lock, so each processor can run a query, and a long one must
+#: not block all others.
 READERS = min(max(os.cpu_count() or 2, 2), 4)
-#: In kilobytes, of all readers together, and of the writer. The file is not mapped: that would be a
-#: little quicker, but a disk that fails, or a file that is cut off, would end the process.
+#: In kilobytes, for all readers together, and for the writer. The file is not memory-mapped: that
+#: would be slightly faster, but a failing disk or a truncated file would crash the process.
 _READING_CACHE, CACHE, FILLING_CACHE = 96_000, 24_000, 64_000
 #: How large the log may stay after a busy time.
 _LOG_BYTES = 64 * 1024 * 1024
-#: What SQLite says of a file that only a new one can replace.
+#: SQLite's errors for a file that must be replaced.
 _DAMAGES = (
     apsw.CorruptError,
     apsw.NotADBError,
@@ -50,7 +50,7 @@ _DAMAGES = (
 
 
 class Damaged(EngineError):
-    """The file cannot be read; it must be made anew."""
+    """The file cannot be read and must be rebuilt."""
 
 
 class Connections:
@@ -71,7 +71,7 @@ class Connections:
         return await self._readers.run(partial(self._read, work))
 
     def close(self) -> None:
-        """Finish what was begun, and close the file."""
+        """Finish what was started, and close the file."""
         self._readers.close()
         self._writer.close()
 
@@ -85,7 +85,7 @@ class Connections:
 
 
 async def open_connections(path: Path) -> Connections:
-    """Open the file, or make it; raises Damaged if it is none of ours, or broken."""
+    """Open or create the file; raises Damaged if it is foreign or broken."""
     writing, *reading = await work_in_thread(_open_all, path)
     return Connections(path, writing, reading)
 
@@ -133,11 +133,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    #: How far the change feed was read.
+    #: The revision up to which the change feed was read.
     revision: int = 0
-    #: When that was known to be all there is, in microseconds; 0 for never.
+    #: When that was known to be everything, in microseconds; 0 for never.
     current_at: int = 0
-    #: Stands for the commits up to that revision, so that a restored database is noticed.
+    #: Identifies the commits up to that revision, so that a restored database is noticed.
     checkpoint: str = ""
     #: Whether every record was read once.
     is_built: bool = False
@@ -147,9 +147,9 @@ class IndexFile:
     def __init__(self, connections: Connections, progress: Progress) -> None:
         self.connections = connections
         self.progress = progress
-        #: Rises whenever another skill may be found, or found by something else.
+        #: Increases when search results may change.
         self.skills_changed = 0
-        #: Rises whenever anything of a skill is written.
+        #: Increases when anything about a skill is written.
         self.skills_written = 0
 
     async def write(
@@ -159,7 +159,7 @@ class IndexFile:
         skills: SkillChanges | None = None,
         submissions: SubmissionChanges | None = None,
     ) -> None:
-        """Write all of it in one transaction, with how far that brings us."""
+        """Write all of it in one transaction, with the new position in the feed."""
 
         def work(connection: apsw.Connection) -> bool:
             is_changed = write_skills(connection, skills) if skills else False
@@ -180,7 +180,7 @@ class IndexFile:
         await self.connections.write(lambda connection: connection.execute(WRITE["delete_events"]))
 
     async def gather(self) -> None:
-        """Prepare for being filled."""
+        """Prepare for a build."""
 
         def work(connection: apsw.Connection) -> None:
             connection.execute(f"PRAGMA cache_size = -{FILLING_CACHE}")
@@ -189,7 +189,7 @@ class IndexFile:
         await self.connections.write(work)
 
     async def join(self) -> None:
-        """Bring the indexes into their best shape for being searched."""
+        """Optimise the full-text indexes for searching."""
 
         def work(connection: apsw.Connection) -> None:
             connection.execute(WRITE["join"])
@@ -221,7 +221,7 @@ class IndexFile:
 
 
 async def open_index_file(path: Path) -> IndexFile:
-    """Open what lies at *path*, or a new one; raises Damaged if it cannot be used."""
+    """Open the file at *path* or a new one; raises Damaged if it cannot be used."""
     connections = await open_connections(path)
     revision, current_at, checkpoint, is_built = await connections.read(
         lambda connection: one_row(connection, "read_state")

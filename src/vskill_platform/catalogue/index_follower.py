@@ -1,7 +1,7 @@
-"""Keeping a catalogue current: opening, filling, following the change feed, mending.
+"""Keep the search index current: open, build, follow the change feed, repair.
 
-What goes wrong here is never the end: a file that is damaged is made anew, a database that does
-not answer is asked again, and meanwhile everybody is answered with what there is.
+No error ends it: a damaged file is rebuilt, a database that does not answer is retried, and
+meanwhile queries get the results there are.
 """
 
 import asyncio
@@ -31,16 +31,16 @@ from vskill_platform.runtime.env import WorkerEnv
 
 log = get_logger(__name__)
 
-#: Who hears nothing looks again after this time, so as to know that there was nothing to hear.
+#: Without news it checks again after this time, to know that there were none.
 LOOK_EVERY_SECONDS = 1.0
-#: How long to wait when something does not work, before it is tried again.
+#: How long to wait after an error.
 RETRY_SECONDS = 1.0
-#: A disk on which nothing lasts must not keep a processor busy.
+#: A disk that fails all the time must not keep a processor busy.
 _AFTER_DAMAGE_SECONDS = 0.05
 CHECK_EVERY = timedelta(minutes=10)
-#: Answers that were current longer ago than this are shown with a warning.
+#: Results that were current longer ago than this are shown with a warning.
 DEGRADED_AFTER = timedelta(seconds=10)
-#: Progress without any news is written down this often.
+#: How often progress without news is stored.
 _WRITE_PROGRESS_EVERY = timedelta(minutes=1)
 
 
@@ -51,7 +51,7 @@ class IndexFollower:
         self._now = env.clock.now
         self._lock: IndexLock | None = None
         self._index: IndexFile | None = None
-        #: How far the change feed was read; the index may have written down less.
+        #: The revision up to which the feed was read; the index may have stored less.
         self.revision = 0
         self._checkpoint = ""
         self._current_at: datetime | None = None
@@ -81,7 +81,7 @@ class IndexFollower:
         return self._opened
 
     def report_damage(self, error: Damaged) -> None:
-        """Tell that the file could not be read: it is made anew."""
+        """Report that the file could not be read: it is rebuilt."""
         log.warning("search index is rebuilt", reason=str(error))
         self._is_damaged = True
 
@@ -90,7 +90,7 @@ class IndexFollower:
             await self._moved.wait(self._moved.ticket())
 
     async def run(self) -> None:
-        """Keep the catalogue current, for ever."""
+        """Keep the search index current."""
         while True:
             try:
                 await self._open()
@@ -99,12 +99,12 @@ class IndexFollower:
                 self.report_damage(error)
                 await self._throw_away()
             except HistoryChanged as error:
-                # What it holds may be lost or withdrawn: nobody is shown any of it again.
+                # Its content may be lost or withdrawn: none of it is shown again.
                 log.warning("search index is rebuilt", reason=str(error))
                 await self._throw_away()
             except FeedTrimmed as error:
                 log.warning("search index is refilled", reason=str(error))
-                # Should this process end before it is done, the next one begins at the beginning.
+                # If this process ends before it is done, the next one starts over.
                 self.revision, self._must_fill = 0, True
             except EngineError as error:
                 if str(error) != self._problem:
@@ -145,18 +145,18 @@ class IndexFollower:
             self._moved.ring()
 
     async def _check_history(self, progress: Progress) -> None:
-        """Raise HistoryChanged before anybody is answered from what another database held."""
+        """Raise HistoryChanged before a query is answered from another database's content."""
         try:
             await self._engine.read_changes(after=progress.revision, checkpoint=progress.checkpoint)
         except HistoryChanged:
             raise
-        except EngineError as error:  # meanwhile the answers are old, and say so
+        except EngineError as error:  # meanwhile the results are old, and say so
             log.warning("search index not verified", error=str(error))
 
     async def _throw_away(self) -> None:
         index, self._index, self._checking, self._is_damaged = self._index, None, None, False
         if index:
-            await work_in_thread(index.close)  # who asks just now is still answered
+            await work_in_thread(index.close)  # a running query is still answered
         if self._lock:
             self._lock.clear()
         await asyncio.sleep(_AFTER_DAMAGE_SECONDS)
@@ -190,7 +190,7 @@ class IndexFollower:
         log.info("search index built", revision=self.revision)
 
     async def _read_on(self) -> bool:
-        """Read and write one page of what is new; tell whether there was anything."""
+        """Read and write one page of changes; tell whether there were any."""
         looked_at = self._now()
         page = await self._engine.read_changes(after=self.revision, checkpoint=self._checkpoint)
         if page.changes:
@@ -234,7 +234,7 @@ class IndexFollower:
         return abs(self._now() - self._checked_at) >= CHECK_EVERY
 
     async def _check_on(self) -> None:
-        """Go one step further in looking whether all is there."""
+        """Do one more step of the verification."""
         self._checking = self._checking or check(
             self._opened, self._catch_up, again_after=self._again_after
         )
@@ -244,7 +244,7 @@ class IndexFollower:
             self._checking, self._checked_at = None, self._now()
 
     async def _catch_up(self) -> None:
-        """Read what there is by now; what comes meanwhile is for later, or it would never end."""
+        """Read the changes up to now; later ones must wait, or it would never end."""
         newest = await self._engine.revision()
         while self.revision < newest:
             await self._read_on()

@@ -1,7 +1,7 @@
-"""The index file of this process: a numbered file beside the database, held by a lock.
+"""The index file of this process: a numbered file next to the database, held by a lock.
 
-The first process gets number 0, the next number 1. The lock ends with its process, however that
-ends, so the next start finds the same file and continues where it stopped.
+The first process gets number 0, the next number 1. The lock ends with its process, in any way, so
+the next start finds the same file and continues where it stopped.
 """
 
 import fcntl
@@ -17,17 +17,17 @@ from vskill_platform.settings import Settings
 
 #: More processes than this on one machine are a mistake.
 _MOST_PROCESSES = 64
-#: SQLite's own files beside the main one.
+#: SQLite's own files next to the main one.
 _ENDINGS = ("", "-wal", "-shm", "-journal")
 
 
 class IndexLock(msgspec.Struct, frozen=True):
     path: Path
-    #: Open as long as the place is taken.
+    #: Open while the lock is held.
     lock: int
 
     def clear(self) -> None:
-        """Remove what lies here, so that it is made anew."""
+        """Remove the file, so that it is rebuilt."""
         for ending in _ENDINGS:
             Path(f"{self.path}{ending}").unlink(missing_ok=True)
 
@@ -36,12 +36,12 @@ class IndexLock(msgspec.Struct, frozen=True):
 
 
 def lock_index_file(settings: Settings) -> IndexLock:
-    """Take the first place that no other process holds."""
+    """Lock the first file that no other process holds."""
     first = _beside_database(settings.database_url)
     for number in range(_MOST_PROCESSES):
         path = Path(f"{first}-{number}")
         try:
-            # Private skills are in it too, so it is for nobody else on this machine.
+            # It contains private skills, so nobody else on this machine may read it.
             lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise EngineError(f"{path}.lock: {error.strerror}") from error
@@ -57,5 +57,5 @@ def lock_index_file(settings: Settings) -> IndexLock:
 def _beside_database(url: str) -> Path:
     if database := database_file(url):
         return database.with_name(f"{database.name}{INDEX}")
-    # A database elsewhere: a folder of our own, in which nobody can have put anything before.
+    # The database is elsewhere: use our own folder, in which nobody else can have put anything.
     return Path(tempfile.mkdtemp(prefix="vskill-catalogue-")) / "catalogue"

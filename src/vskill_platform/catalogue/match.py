@@ -1,10 +1,9 @@
-"""A question as expressions of the full-text index: how each degree of fit is looked up.
+"""Translate a query into full-text expressions, one for each degree of match.
 
-Beside its words every skill has marks in the index: for each value that a filter may have, for its
-whole name, for each word of its name and of its labels, and for how these begin. A mark begins with
-a sign that no word has. So a filter, however rare or common its value, costs no more than one more
-word; and what is still being typed is looked for among names and labels, not among all words of all
-descriptions.
+Besides its words every skill has marks in the index: for each filter value, for its whole name, for
+each word of its name and labels, and for their prefixes. A mark begins with a character that no
+word has. So a filter, however rare or common its value, costs no more than one more word; and a
+partly typed word is searched among names and labels, not among all words of all descriptions.
 """
 
 import hashlib
@@ -22,21 +21,20 @@ from vskill_platform.catalogue.words import (
 )
 
 _FILTER, _WHOLE, _NAMED, _LABELLED = "§", "‡", "¤", "†"
-#: The same of what begins so: the index would have to gather that each time anew, from all words
-#: that do.
+#: The same for prefixes: the index would have to collect these each time from all matching words.
 _WHOLE_START, _NAMED_START, _LABELLED_START, _DESCRIBED_START = "¶", "¦", "¬", "¯"
-#: How many letters such a mark has. By one or two of a label nearly every skill would be found; and
-#: what begins with nine is soon gathered from all descriptions.
+#: How many letters such a mark has. One or two letters of a label would match nearly every skill;
+#: and nine letters are quickly collected from all descriptions.
 _OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 13), range(3, 13), range(3, 9)
-#: Every skill has this one: what is asked for when nothing is.
+#: Every skill has this one: it matches an empty query.
 ANY = f"{_FILTER}any"
 PRIVATE = f"{_FILTER}private"
-#: An expression that no skill fits.
+#: An expression that matches no skill.
 NOTHING = f'"{_FILTER}nothing"'
 
 
 class Way(StrEnum):
-    """How it is looked for; each only if the one before finds nothing."""
+    """How to search; each way only if the one before finds nothing."""
 
     WORDS = "words"
     ANYWHERE = "anywhere"
@@ -55,15 +53,15 @@ ANY_AGENT = ""
 
 
 class Expressions(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for, in each way and in each degree."""
+    """The expressions for each way and degree."""
 
-    #: Every word is there, and the last may be the beginning of one in a name or a label.
+    #: Every word matches, and the last may be a prefix in a name or a label.
     words: str
-    #: The last word may be the beginning of any.
+    #: The last word may be a prefix of any word.
     anywhere: str = NOTHING
-    #: Names in which each part of the question occurs.
+    #: Names that contain each part of the query.
     parts: str = NOTHING
-    #: Of what the words find the best comes first: the name is exactly this.
+    #: Of the matches, the best come first: the name is exactly this.
     exact: str = NOTHING
     #: The name begins with this.
     begins: str = NOTHING
@@ -77,13 +75,13 @@ class Expressions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mark(facet: Facet, value: str) -> str:
-    """Return the mark of skills that have this value; a digest, as a value may be any text."""
+    """Return the mark of a filter value; a digest, because a value may be any text."""
     digest = hashlib.blake2b(value.encode(errors="replace"), digest_size=12).hexdigest()
     return f"{_FILTER}{facet}{digest}"
 
 
 def name_marks(words: list[str]) -> list[str]:
-    """Return the marks by which a name is found as a whole, by its words, and while it is typed."""
+    """Return the marks of a name: the whole, its words, and their prefixes."""
     whole = as_one_word(words)
     return [
         _WHOLE + whole,
@@ -94,7 +92,7 @@ def name_marks(words: list[str]) -> list[str]:
 
 
 def label_marks(words: list[str]) -> list[str]:
-    """Return the marks by which name, tags, namespace and repo are found while they are typed."""
+    """Return the prefix marks of name, tags, namespace and repo."""
     return [
         *(_LABELLED + word for word in with_singulars(words)),
         *_starts(words, _LABELLED_START, _OF_LABELS),
@@ -106,7 +104,7 @@ def description_marks(words: list[str]) -> list[str]:
 
 
 def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expressions:
-    """Say how to look for it; *without* one filter, to count what its other values would leave."""
+    """Return the expressions; *without* one filter, to count the matches of its other values."""
     words = question_words(query.text)
     limits = [
         _any_of([mark(facet, value) for value in values])
@@ -120,7 +118,7 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
         return f"({within}) NOT ({hidden})" if hidden else within
 
     if not words:
-        # A question without a single word is still one, and nothing fits it.
+        # A query without a single word is still one, and nothing matches it.
         asked = _quoted(ANY) if not query.text.strip() else NOTHING
         return Expressions(words=limited(asked))
     whole = as_one_word(words)
@@ -142,20 +140,20 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
 
 
 def beginnings(words: list[str]) -> str:
-    """Return an expression for all of these words or what begins with them."""
+    """Return an expression for all of these words or prefixes."""
     return " AND ".join(_beginning(word) for word in words)
 
 
 def _all_of(words: list[str], mark: str, begun: str) -> str:
-    """Look for all words that have this mark; the last may be what *begun* finds."""
+    """Search all words with this mark; the last may match *begun*."""
     *before, last = (_quoted(mark + singular(word)) for word in words)
     return " AND ".join([*before, f"({last} OR {begun})"])
 
 
 def _anywhere(words: list[str]) -> str:
-    """Look for what begins with the last word among all words, if that is enough to go by.
+    """Search the last word as a prefix among all words, if it is long enough.
 
-    To gather what begins with one or two letters takes long: beside other words it is left out.
+    Collecting the matches of one or two letters is slow: next to other words it is skipped.
     """
     *before, last = words
     known = [_quoted(singular(word)) for word in before]
@@ -170,7 +168,7 @@ def without_filters(query: SkillQuery) -> SkillQuery:
 
 
 def filters_of(query: SkillQuery) -> list[tuple[Facet, tuple[str, ...]]]:
-    """Return by which filters it is asked, each with the values of which one must be there."""
+    """Return the filters of a query, each with its values, of which one must match."""
     chosen = [
         (Facet.NAMESPACE, (query.namespace,)),
         (Facet.TIER, (query.tier,)),
@@ -198,7 +196,7 @@ def _starts(words: list[str], start: str, lengths: range) -> list[str]:
 
 
 def _begins(word: str, mark: str, start: str, lengths: range) -> str:
-    """Look for what begins so by its mark, or else by all words that do."""
+    """Search a prefix by its mark, or else by all words that begin with it."""
     return _quoted(start + word) if len(word) in lengths else _beginning(mark + word)
 
 
@@ -207,5 +205,5 @@ def _beginning(word: str) -> str:
 
 
 def _quoted(word: str) -> str:
-    # Neither a word nor a mark has a quote in it: words_of() leaves none.
+    # Neither a word nor a mark contains a quote: words_of() removes them.
     return f'"{word}"'

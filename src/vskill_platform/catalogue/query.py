@@ -8,7 +8,7 @@ import msgspec
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier
 
-#: Nobody reads further; who wants everything reads page by page.
+#: Nobody reads further; to get everything, read page by page.
 MAX_LIMIT = 200
 
 
@@ -31,11 +31,11 @@ class SubmissionSort(StrEnum):
 
 
 class Visible(msgspec.Struct, frozen=True, kw_only=True):
-    """Which private skills the asking one may see; public ones everybody may."""
+    """Which private skills the visitor may see; public ones are visible to everybody."""
 
     #: For reviewers and admins.
     is_all: bool = False
-    #: The namespaces that the asking one owns or is a member of, as in `SkillHit.namespace`.
+    #: The namespaces that the visitor owns or is a member of, as in `SkillHit.namespace`.
     namespaces: frozenset[str] = frozenset()
 
 
@@ -44,18 +44,18 @@ EVERYTHING = Visible(is_all=True)
 
 
 class SkillQuery(msgspec.Struct, frozen=True, kw_only=True):
-    #: Whatever somebody typed; no text is an error.
+    #: The typed text; any text is valid.
     text: str = ""
     namespace: str = ""
     tier: str = ""
     tag: str = ""
-    #: An agent that it must work with: it names this one, or none at all.
+    #: An agent that it must support: it names this one, or none at all.
     agent: str = ""
     sort: SkillSort = SkillSort.RELEVANCE
     offset: int = 0
     limit: int = 25
     visible: Visible = PUBLIC
-    #: Facets cost time, so only who shows them asks for them.
+    #: Facets cost time, so they are only computed on request.
     with_facets: bool = False
 
 
@@ -63,10 +63,10 @@ class SkillHit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     slug: str
     name: str
     description: str
-    #: Who publishes it, as it is written in slugs: `ada`, `git.example/ada`, `@ada`.
+    #: The namespace as in slugs: `ada`, `git.example/ada`, `@ada`.
     namespace: str
     publisher: str
-    #: The latest on offer; empty if every version is yanked.
+    #: The latest version; empty if every version is yanked.
     version: str
     repo_url: str
     tier: TrustTier
@@ -77,25 +77,25 @@ class SkillHit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     license: str | None
     #: When it was first published.
     published_at: datetime
-    #: When the version on offer was published.
+    #: When the latest version was published.
     updated_at: datetime
     is_private: bool
     installs: int
 
 
 class SkillResults(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer. Who asks the same may be given the same object: it is not to be changed."""
+    """A result. Equal queries may get the same object, so it must not be changed."""
 
     hits: list[SkillHit]
-    #: How many there are on all pages together; always exact.
+    #: The count on all pages together; always exact.
     total: int
-    #: For `namespace`, `tier`, `tag` and `agent` the values and how many skills each would leave,
-    #: the most frequent first; None if they were not asked for.
+    #: For `namespace`, `tier`, `tag` and `agent` the values with their counts, most frequent first;
+    #: None if they were not requested.
     facets: dict[str, list[tuple[str, int]]] | None = None
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A line below the search field."""
+    """One suggestion below the search field."""
 
     slug: str
     name: str
@@ -120,7 +120,7 @@ class DownSkills(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubmissionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    #: Part of a name, a repo's address or a slug, or an id.
+    #: Part of a name, a repo's URL or a slug, or an id.
     text: str = ""
     #: Empty for all.
     states: tuple[SubmissionState, ...] = ()
@@ -141,9 +141,9 @@ class SubmissionRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     repo_url: str
     path: str
     state: SubmissionState
-    #: Why it is where it is, for a person.
+    #: Why it is in its state, for people.
     reason: str
-    #: Of the latest report: 0 is clean, 100 is certain; None if there is none.
+    #: From the latest report: 0 is clean, 100 is certain; None if there is none.
     score: int | None
     submitter: str
     namespace: str
@@ -162,7 +162,7 @@ class SubmissionResults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    #: Every state is there, also with 0.
+    #: Every state is included, also with 0.
     by_state: dict[SubmissionState, int]
     #: Skills that are listed.
     published: int
@@ -179,26 +179,26 @@ class Bucket(StrEnum):
 
 
 class ActivityBucket(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened in one hour or day, in UTC; those in which nothing did are there too."""
+    """What happened in one hour or day (UTC); empty buckets are included."""
 
     start: datetime
-    #: How many submissions came in or were opened again.
+    #: How many submissions arrived or were reopened.
     received: int
-    #: How many came to an end, or to a reviewer, by the state they got.
+    #: How many finished or need review, by their new state.
     ended: dict[SubmissionState, int]
-    #: Seconds that scanning took for those that ended; None if nothing was scanned.
+    #: Seconds of scanning for those that finished; None if nothing was scanned.
     scan_median: float | None
     scan_p95: float | None
 
 
 class Freshness(msgspec.Struct, frozen=True, kw_only=True):
-    """How current the answers are."""
+    """How current the results are."""
 
-    #: How far the change feed was read.
+    #: The revision up to which the change feed was read.
     revision: int
-    #: How long ago that was known to be all there is; None before the first time.
+    #: How long ago that was known to be everything; None before the first time.
     age: timedelta | None
     #: Whether pages should say that they may be out of date.
     is_degraded: bool
-    #: What went wrong last, in words; empty if nothing did.
+    #: The last error, in words; empty if there is none.
     problem: str = ""

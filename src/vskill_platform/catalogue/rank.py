@@ -16,11 +16,11 @@ _TIER_POINTS, _DOUBLING_POINTS, _YEAR_POINTS = 8, 2, 4
 _INSTALLS_THAT_COUNT = 16
 _FIRST_YEAR = datetime(2020, 1, 1, tzinfo=UTC)
 _YEAR_SECONDS = 365.25 * 86400
-#: Points are told apart this finely: a day and a half.
+#: The resolution of points: a day and a half.
 _LEVELS_A_POINT = 64
 _MAX_LEVEL = 2**15 - 1
-#: The lower bits of a rank tell skills of the same level apart, on every node in the same way. Few,
-#: because the index writes each id down for each of its words.
+#: The lower bits of a rank distinguish skills of the same level, in the same way on every node.
+#: Few, because the index stores each id for each of its words.
 SLUG_BITS = 25
 
 

@@ -1,4 +1,4 @@
-"""Reading records for the search index: which keys matter, and their current content."""
+"""Read records for the search index: which keys matter, and their current content."""
 
 from collections.abc import Collection, Iterable
 
@@ -32,7 +32,7 @@ class Concerned(msgspec.Struct, frozen=True):
     slugs: set[str] = msgspec.field(default_factory=set)
     submission_ids: set[str] = msgspec.field(default_factory=set)
     events: set[tuple[str, int]] = msgspec.field(default_factory=set)
-    #: Submissions of which something became known: it may change the trust in a skill.
+    #: Submissions with new data, which may change the trust in a skill.
     evidence: set[str] = msgspec.field(default_factory=set)
 
     def __bool__(self) -> bool:
@@ -40,7 +40,7 @@ class Concerned(msgspec.Struct, frozen=True):
 
 
 def sort_out(keys: Iterable[str]) -> Concerned:
-    """Say what these keys are about; most of them concern nobody here."""
+    """Sort keys by what they are about; most do not concern the index."""
     found = Concerned()
     for key in keys:
         if (slug := slug_of_key(key) or slug_of_installs_key(key)) is not None:
@@ -57,9 +57,9 @@ def sort_out(keys: Iterable[str]) -> Concerned:
 
 
 async def read_skill_changes(slugs: Collection[str]) -> SkillChanges:
-    """Read these skills and all that is known of them elsewhere, everything at once."""
+    """Read these skills and everything related to them, at once."""
     found = await read_skills(list(slugs))
-    # What a record says of itself must not stand for another.
+    # A damaged record must not stand for another.
     skills = [msgspec.structs.replace(skill, slug=slug) for slug, skill in found.items()]
     listed = [skill for skill in skills if skill.down is None]
     numbers = {skill.slug: skill.offered for skill in listed}

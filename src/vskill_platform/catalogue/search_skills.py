@@ -1,4 +1,4 @@
-"""Searching skills: pages of hits, the total, and how many hits each filter would leave."""
+"""Search skills: pages of hits, the total, and the facet counts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ _MAX_OFFSET = 2**31
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What was counted for a question: true until a skill comes, goes or changes its words."""
+    """Cached counts of a query: valid until a skill is added, removed or reworded."""
 
     way: Way
     total: int
@@ -43,7 +43,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 class Question(msgspec.Struct, frozen=True):
     query: SkillQuery
-    #: What need not be counted again.
+    #: Counts that need not be computed again.
     known: Known | None = None
 
 
@@ -64,7 +64,7 @@ _FOUND = msgspec.json.Decoder(list[Found])
 def find_pages(
     connection: apsw.Connection, questions: Sequence[Question], page: Page
 ) -> list[Found]:
-    """Return for each the same page of all that fits it."""
+    """Return a page for each query."""
     bindings = {
         "questions": _encode([_asked(question) for question in questions]).decode(),
         "limit": page.limit,
@@ -81,7 +81,7 @@ def page_of(query: SkillQuery) -> Page:
 
 
 def _asked(question: Question) -> dict[str, Any]:
-    """Say it as the query reads it."""
+    """Return the query's bindings."""
     query, known = question.query, question.known
     asked = msgspec.structs.asdict(expressions_of(query))
     if known:
@@ -92,9 +92,9 @@ def _asked(question: Question) -> dict[str, Any]:
     return {**asked, **others}
 
 
-#: Who lists more values than this helps nobody to choose.
+#: More values than this help nobody to choose.
 MAX_FACET_VALUES = 50
-#: By which column each order is, and by which index it is read.
+#: The column of each order, and the index it is read by.
 _ORDERS = {
     SkillSort.NEWEST: ("published_at", "published_at DESC", "skill_newest"),
     SkillSort.UPDATED: ("updated_at", "updated_at DESC", "skill_updated"),
@@ -102,8 +102,8 @@ _ORDERS = {
     SkillSort.TRUST: ("trust_score", "trust_score DESC", "skill_trust"),
     SkillSort.INSTALLS: ("installs", "installs DESC", "skill_installs"),
 }
-#: Two ways to ask whether a skill fits, and as how many fits it costs to ask. One by one is quicker
-#: as long as no words are asked for; else what begins with the last one is gathered each time anew.
+#: Two ways to test whether a skill matches, and the cost of a test in matches. One by one is faster
+#: as long as no words are searched; otherwise the prefix matches are collected each time.
 _ONE_BY_ONE, _ALL_AT_ONCE = ("walk_one_by_one", 12.0), ("walk_all_at_once", 0.5)
 _encode = msgspec.json.Encoder().encode
 _HITS = msgspec.json.Decoder(list[SkillHit])
@@ -111,7 +111,7 @@ _FACETS = msgspec.json.Decoder(list[tuple[str, int]])
 
 
 def is_quick(query: SkillQuery) -> bool:
-    """Tell whether it can be answered together with others without holding them up."""
+    """Tell whether it can be answered together with others without delaying them."""
     is_plain = query.sort is SkillSort.RELEVANCE and not query.with_facets
     return is_plain and not filters_of(query)
 
@@ -119,7 +119,7 @@ def is_quick(query: SkillQuery) -> bool:
 def search_some(
     connection: apsw.Connection, questions: Sequence[Question]
 ) -> list[tuple[SkillResults, Known]]:
-    """Return for each a page, and what need not be counted again."""
+    """Return a page for each query, and the counts to cache."""
     questions = [_with_known(connection, question) for question in questions]
     found: dict[SkillQuery, Found] = {}
     best_first = [asked for asked in questions if asked.query.sort is SkillSort.RELEVANCE]
@@ -154,7 +154,7 @@ def _search(
 
 
 def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
-    """Return a page in another order than that of the best fit."""
+    """Return a page in another order than by best match."""
     query, known = question.query, question.known
     if known is None:
         (counted,) = find_pages(connection, [question], Page(limit=0, offset=0))
@@ -174,7 +174,7 @@ def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
 
 
 def _sorted_by(query: SkillQuery, known: Known, skills: int) -> str:
-    """Return the quicker query: look at all that fit, or walk in that order until enough do."""
+    """Return the faster query: test all matches, or read in order until there are enough."""
     queries, page = _queries(known.way), page_of(query)
     walked = (page.offset + page.limit) * skills / known.total
     walk, cost = _ALL_AT_ONCE if query.text.strip() else _ONE_BY_ONE
@@ -191,7 +191,7 @@ def _queries(way: Way) -> dict[str, str]:
 def _count_values(
     connection: apsw.Connection, query: SkillQuery, known: Known, facet: Facet
 ) -> list[tuple[str, int]]:
-    """Count what each value of a filter would leave, beside the other filters."""
+    """Count the matches of each value of a filter, given the other filters."""
     if _asks_for_nothing(query):
         of_all = {
             "facet": facet.value,
@@ -205,12 +205,12 @@ def _count_values(
 
 
 def _asks_for_nothing(query: SkillQuery) -> bool:
-    """Tell whether the answer is all that is public, or all there is."""
+    """Tell whether the result is everything public, or everything."""
     return not query.text.strip() and not filters_of(query) and _sees_simply(query.visible)
 
 
 def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | None:
-    """Return how many there are if no more than one value of one filter is asked for."""
+    """Return the count if at most one value of one filter is requested."""
     filters = filters_of(query)
     if query.text.strip() or len(filters) > 1 or not _sees_simply(query.visible):
         return None
@@ -227,7 +227,7 @@ def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | No
 
 
 def _sees_simply(visible: Visible) -> bool:
-    """Tell whether it is all that is public, or all there is, that may be seen."""
+    """Tell whether everything public, or everything, is visible."""
     return visible.is_all or not visible.namespaces
 
 

@@ -1,51 +1,51 @@
-"""Text as words: the same rule for what is indexed and for what is looked for.
+"""Split text into words: the same rule for indexing and searching.
 
-The index sees only what comes out of here, words with spaces between. So no text that anybody
-writes or types can mean anything else to it.
+The index sees only the output of this module, words separated by spaces. So no text can have
+another meaning to it.
 """
 
 import re
 import unicodedata
 from functools import lru_cache
 
-#: A longer word is cut, in the index as in a question.
+#: A longer word is cut, in the index as in a query.
 MAX_WORD = 48
-#: Of a question only so much is read.
+#: Only this much of a query is read.
 MAX_QUESTION_CHARACTERS = 300
 MAX_QUESTION_WORDS = 12
 
 _WORD = re.compile(r"[^\W_]+")
-#: Scripts that put no spaces between words: each character stands for itself.
+#: Writing systems without spaces between words: each character is a word.
 _SPACELESS = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-#: Stands between the words of a name that is looked up as a whole; it is part of no word.
+#: Joins the words of a name that is searched as a whole; it is part of no word.
 JOINT = "\u2010"
-#: How much of a name must be asked for if it is not the beginning of a word.
+#: The shortest part of a name that is searched inside words.
 _PART = 3
-#: English words that end like a plural and are none, and plurals that end in more than an s.
+#: English words that look like a plural but are not, and plurals that end in more than an s.
 _NO_PLURAL = ("ss", "us", "is")
 _ES_PLURAL = ("sses", "shes", "ches", "xes", "zes")
 _SHORTEST_PLURAL = 4
-#: Most texts are made of the same words.
+#: Most texts consist of the same words.
 _REMEMBERED = 20_000
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of *text* in order, without case, accents and signs."""
+    """Return the words of *text* in order, without case, accents and punctuation."""
     if not text.isascii():
         text = _plain(text)
     return [word[:MAX_WORD] for word in _WORD.findall(text.lower())]
 
 
 def question_words(text: str) -> list[str]:
-    """Return what of a question is looked for; it may be nothing."""
+    """Return the words of a query; may be empty."""
     return words_of(text[:MAX_QUESTION_CHARACTERS])[:MAX_QUESTION_WORDS]
 
 
 @lru_cache(_REMEMBERED)
 def singular(word: str) -> str:
-    """Return a plural's singular, and any other word as it is."""
+    """Return a plural's singular, and any other word unchanged."""
     if len(word) < _SHORTEST_PLURAL or word[-1] != "s" or word.endswith(_NO_PLURAL):
         return word
     if word.endswith("ies"):
@@ -54,24 +54,24 @@ def singular(word: str) -> str:
 
 
 def with_singulars(words: list[str]) -> list[str]:
-    """Add the singular of each plural, so that who asks for one finds the other."""
+    """Add the singular of each plural, so that one finds the other."""
     singulars = (singular(word) for word in words)
     return words + [one for word, one in zip(words, singulars, strict=True) if one != word]
 
 
 def as_one_word(words: list[str]) -> str:
-    """Return a name as one word, so that a whole name or its beginning can be looked up."""
+    """Return a name as one word, so that a whole name or its prefix can be searched."""
     return JOINT.join(words)
 
 
 def name_parts(words: list[str]) -> list[str]:
-    """Return by which parts a name is found: every three and every four of its characters."""
+    """Return the parts that find a name: every three and every four of its characters."""
     whole = as_one_word(words)
     return [*_parts(whole, _PART), *_parts(whole, _PART + 1)]
 
 
 def question_parts(words: list[str]) -> list[str]:
-    """Return the parts of a question, longer ones if it has them: fewer names have each."""
+    """Return the parts of a query, longer ones if possible: fewer names have each."""
     whole = as_one_word(words)
     return _parts(whole, _PART + 1) or _parts(whole, _PART)
 

@@ -1,4 +1,4 @@
-"""Writing skills to the search index: their rows and search texts, only where they changed."""
+"""Write skills to the search index: rows and search texts, only where they changed."""
 
 import hashlib
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _MAX_COUNT = 2**53
 
 
 class SkillFacts(msgspec.Struct, frozen=True):
-    """A skill with all that is known of it elsewhere."""
+    """A skill with all related records."""
 
     skill: PublishedSkill
     trust: TrustScore
@@ -40,7 +40,7 @@ class SkillFacts(msgspec.Struct, frozen=True):
 
 
 class SkillText(msgspec.Struct, frozen=True):
-    """What finds a skill: one text for each of the full-text indexes."""
+    """The search texts of a skill: one for each full-text index."""
 
     words: str
     parts: str
@@ -51,14 +51,14 @@ class SkillText(msgspec.Struct, frozen=True):
 
 
 class SkillRow(msgspec.Struct, frozen=True):
-    """Ready to be written: what could be wrong with a record has shown itself by now."""
+    """A row ready to be written: an invalid record has failed by now."""
 
     hit: SkillHit
-    #: The wished id: the lower, the better.
+    #: The preferred id: lower is better.
     rank: int
     text: SkillText
     digest: bytes
-    #: The columns of its table but the id.
+    #: The columns of its table without the id.
     columns: dict[str, Any]
     #: What a list shows, as JSON.
     shown: str
@@ -131,7 +131,7 @@ def _text(hit: SkillHit, name: list[str]) -> SkillText:
 
 
 def _joined(words: list[str]) -> str:
-    """Return each once: where and how often it stands is not asked."""
+    """Return each word once: position and frequency are not used."""
     return " ".join(dict.fromkeys(words))
 
 
@@ -139,19 +139,19 @@ _encode = msgspec.json.Encoder().encode
 
 
 class SkillChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be known from now on."""
+    """The changes to write."""
 
     listed: Sequence[SkillFacts] = ()
     down: Sequence[DownSkill] = ()
-    #: Slugs of which nothing is left.
+    #: Deleted slugs.
     gone: Sequence[str] = ()
 
 
 class _Moved(msgspec.Struct):
-    """What the indexes must forget and learn.
+    """What the full-text indexes must remove and add.
 
-    They are told at the end, all at once: each statement in between that SQLite may have to undo
-    makes them write down what they have, as a part of its own.
+    They are updated at the end, all at once: each statement in between that SQLite may have to undo
+    makes them write a segment of its own.
     """
 
     forget: list[int] = msgspec.field(default_factory=list)
@@ -159,7 +159,7 @@ class _Moved(msgspec.Struct):
 
 
 def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
-    """Write them; tell whether any answer to "which" or "how many" may be another one now."""
+    """Write the changes; tell whether results or counts may change."""
     moved = _Moved()
     for slug in changes.gone:
         connection.execute(WRITE["delete_down"], {"slug": slug})
@@ -203,7 +203,7 @@ def _put(connection: apsw.Connection, row: SkillRow, moved: _Moved) -> None:
 
 
 def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
-    # In the order of their ids: an index writes a part whenever one is not a higher one.
+    # Ordered by id: an index writes a segment whenever an id is not higher than the last.
     forget = [{"id": row_id} for row_id in sorted(moved.forget)]
     learn = [
         {"id": row_id, **msgspec.structs.asdict(text)}
@@ -215,7 +215,7 @@ def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
 
 
 def _free_id(connection: apsw.Connection, rank: int, slug: str) -> int:
-    """Return the wished id, or one behind it if another skill has that."""
+    """Return the preferred id, or the next free one."""
     while (taken := one_row(connection, "slug_at", id=rank)) and taken[0] != slug:
         rank += 1
     return rank

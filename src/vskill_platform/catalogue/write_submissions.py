@@ -1,4 +1,4 @@
-"""Writing submissions, and the events that started or finished them, to the search index."""
+"""Write submissions, and the events that started or finished them, to the search index."""
 
 import hashlib
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from vskill_platform.model.submission import (
 _encode = msgspec.json.Encoder().encode
 #: A list shows the beginning of a reason; its page shows all of it.
 MAX_REASON = 600
-#: The moment is in the upper bits of an id, the rest tells those of one millisecond apart.
+#: The time is in the upper bits of an id, the rest distinguishes those of one millisecond.
 _LAST_MOMENT, _ID_BITS = (1 << 42) - 1, 21
 #: Final states, and the one that waits for a review.
 ENDS = TERMINAL_STATES | {SubmissionState.NEEDS_REVIEW}
@@ -34,16 +34,16 @@ NO_SCORE = -1
 
 class SubmissionFacts(msgspec.Struct, frozen=True):
     submission: Submission
-    #: Of its latest report.
+    #: From its latest report.
     score: int | None
 
 
 class SubmissionChanges(msgspec.Struct, frozen=True, kw_only=True):
     submissions: Sequence[SubmissionFacts] = ()
     events: Sequence[StateEvent] = ()
-    #: Ids of submissions that are no longer there.
+    #: Ids of deleted submissions.
     gone: Sequence[str] = ()
-    #: Whose events, and which, are no longer there.
+    #: Deleted events, with their submissions.
     gone_events: Sequence[tuple[str, int]] = ()
 
 
@@ -53,7 +53,7 @@ class _Ready(msgspec.Struct, frozen=True):
     wished_id: int
     words: str
     digest: bytes
-    #: The columns of its table but the id.
+    #: The columns of its table without the id.
     columns: dict[str, Any]
 
 
@@ -97,7 +97,7 @@ def _make_ready(facts: SubmissionFacts) -> _Ready:
 
 
 def _put(connection: apsw.Connection, ready: _Ready) -> tuple[int, bool, bool]:
-    """Write one; return its id, whether it was known, and whether it is found by other words."""
+    """Write one; return its id, whether it was known, and whether its search text changed."""
     submission_id = ready.columns["submission_id"]
     known = one_row(connection, "find_submission", submission_id=submission_id)
     row_id = known[0] if known else _free_id(connection, ready.wished_id)
@@ -139,14 +139,14 @@ def _words(submission: Submission) -> str:
 
 
 def _wished_id(submission: Submission) -> int:
-    """Return an id that has the newest first, on every node the same."""
+    """Return an id that sorts the newest first, the same on every node."""
     milliseconds = to_micros(submission.created_at) // 1000
     moment = min(max(milliseconds, 0), _LAST_MOMENT)
     return (_LAST_MOMENT - moment) << _ID_BITS | _key(submission.id) >> (63 - _ID_BITS)
 
 
 def _key(submission_id: str) -> int:
-    """Return a number for an id: events are many, and it takes a quarter of the room."""
+    """Return a number for an id: events are many, and it takes a quarter of the space."""
     digest = hashlib.blake2b(submission_id.encode(errors="replace"), digest_size=8).digest()
     return int.from_bytes(digest) >> 1
 

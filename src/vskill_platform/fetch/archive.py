@@ -57,11 +57,10 @@ _Header = bounded_headers(
 
 
 def unpack(archive: Path, folder: Path, *, max_ratio: int | None = None) -> None:
-    """Write what is in *archive* to the new *folder*; refuse links, ways out, twins and bombs.
+    """Write the files of *archive* to the new *folder*; refuse links, escapes and bombs.
 
-    With *max_ratio* not more may come out for each byte that went in. What we have packed ourselves
-    may shrink as much as it does. Reading a hostile archive may take any time and memory: call it
-    where that is bounded.
+    *max_ratio* limits the compression ratio; archives that we packed ourselves need no limit.
+    Reading a hostile archive may take any time and memory: call it where that is limited.
     """
     folder.mkdir(mode=0o700)
     size = archive.stat().st_size
