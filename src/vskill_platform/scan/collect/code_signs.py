@@ -75,8 +75,8 @@ _MAY = re2.compile(
     r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.|Fernet|AES\.new|\.encrypt\("
     r"|openssl enc|createCipheriv|git bundle|git archive|zip -|browser_?cookie|pycookiecheat"
     r"|chrome_cookies|gh auth token|kubectl get secret|aws configure export"
-    r"|op item get|vault kv get|docker-credential-|/inet/tcp/|\bssh\b.{0,120}R"
-    r"|\bfind\b.{0,220}-(?:delete|exec)"
+    r"|op item get|vault kv get|docker-credential-|/inet/tcp/|\bssh\b.*R"
+    r"|\bfind\b.*-(?:delete|exec)"
 )
 
 

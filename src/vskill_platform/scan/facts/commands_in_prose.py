@@ -10,6 +10,7 @@ from typing import NamedTuple
 import re2
 
 from vskill_platform.scan.facts.paragraphs import Paragraphs, View
+from vskill_platform.scan.facts.pattern_set import lines_with
 
 _INLINE = re.compile(r"(`+)([^`\n]{3,4000})\1")
 #: Program names at the start of a command, followed by text that no sentence continues with.
@@ -67,9 +68,11 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
 
 
 def _bare(view: View) -> Iterator[Command]:
+    # One search over the whole text tells which paragraphs are worth a search of their own.
+    numbers = {number for number, _ in lines_with(_ANY_BARE, view.text)}
     start = 0
-    for paragraph in view.text.split("\n"):
-        if may_be_command(paragraph):
+    for number, paragraph in enumerate(view.text.split("\n"), start=1):
+        if number in numbers and may_be_command(paragraph):
             for found in _BARE.finditer(paragraph[:_MAX_BARE]):
                 begin = start + found.start(1)
                 for code in _readings(found, view.line_end(begin) - begin):

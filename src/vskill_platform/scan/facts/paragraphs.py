@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from itertools import accumulate
 
 #: Stands for a line end inside a paragraph while marks are removed; whitespace for `re`.
 _JOINT = "\x1f"
@@ -25,7 +26,6 @@ _AFTER_LETTER = frozenset(".)")
 #: A fence inside a quote.
 _QUOTED_FENCE = re.compile(r"[> \t]*(?:```|~~~)[^`]{0,60}$")
 _COMMENT_GOES_ON = re.compile(r"\n[ \t]*(?:#+|//+|\*+(?!/)|--|;+|%+|REM\b)[ \t]*(?=\S)")
-_END = re.compile("[\n\x1f]")
 #: A line that imitates the system starts a paragraph, whatever precedes it.
 _VOICE_STARTS = frozenset("aAsS")
 _VOICE_LINE = re.compile(r"(?:system|admin) ?(?:prompt|message|override|notice)? ?:", re.IGNORECASE)
@@ -95,7 +95,8 @@ class View:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [0, *(at.end() for at in _END.finditer(self._joined))]
+        *pieces, _ = self._joined.replace(_JOINT, "\n").split("\n")
+        return [0, *accumulate(map((1).__add__, map(len, pieces)))]
 
 
 class Paragraphs:
