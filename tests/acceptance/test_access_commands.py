@@ -16,7 +16,7 @@ from tests.acceptance.program import _PROGRAM, Platform
 PASSWORD = "correct horse battery staple"
 
 
-def test_somebody_is_added_locked_out_and_let_in_again(platform: Platform) -> None:
+def test_a_user_is_invited_disabled_and_enabled(platform: Platform) -> None:
     added = platform.run("users", "add", "Ada", "--role", "reviewer")
     steps = [
         platform.run("users", "set-role", "ada", "publisher", "--reason", "less is enough"),

@@ -64,7 +64,7 @@ async def test_a_pause_as_json_tells_when_it_ends(platform: Platform) -> None:
     assert resumed == {"paused_until": None, "was_paused": True}
 
 
-async def test_stuck_lists_what_stands_still(platform: Platform, tmp_path: Path) -> None:
+async def test_stuck_lists_stuck_submissions(platform: Platform, tmp_path: Path) -> None:
     (submission_id,) = await submit_folders(platform, a_skill_folder(tmp_path), clock=ago(hours=1))
 
     shown = platform.run("stuck")

@@ -180,9 +180,7 @@ def test_a_limit_above_the_built_in_one_is_refused(platform: Platform, tmp_path:
     assert "max_files must not be above the built-in limit of 1,000" in checked.err
 
 
-def test_the_limit_of_a_day_holds_for_whoever_runs_the_registry(
-    platform: Platform, tmp_path: Path
-) -> None:
+def test_the_daily_limit_applies_to_operators_too(platform: Platform, tmp_path: Path) -> None:
     a_policy(tmp_path, "[limits]\nsubmissions_per_day = 1\n")
     first = platform.run("submit", a_skill_folder(tmp_path), policy="policy.toml")
 

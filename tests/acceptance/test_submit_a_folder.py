@@ -39,9 +39,7 @@ def test_what_submit_proposes_to_type_next_shows_the_history(
         assert state in shown.out
 
 
-def test_status_as_json_tells_every_step_and_who_took_it(
-    platform: Platform, tmp_path: Path
-) -> None:
+def test_status_as_json_lists_every_step_and_its_actor(platform: Platform, tmp_path: Path) -> None:
     submission_id = platform.submit(a_skill_folder(tmp_path, "word-count"))
     platform.run("work", "--drain", node="worker-1")
 

@@ -25,7 +25,7 @@ def test_without_scripts_a_reason_can_be_typed_for_as_long_as_it_takes(
 
 
 @pytest.mark.parametrize("path", ["/admin", "/admin/queue", "/admin/reviews", "/queue"])
-def test_only_who_runs_scripts_is_told_that_the_page_looks(
+def test_the_hint_about_typing_is_only_shown_with_scripts(
     cyd: Page, plain_cyd: Page, path: str
 ) -> None:
     cyd.goto(path)

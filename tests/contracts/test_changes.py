@@ -137,7 +137,7 @@ async def test_a_commit_of_very_many_keys_is_told_whole(engine: Engine, before: 
     assert told[-2:] == [Change(deleted, keys), Change(last, ("z",))]
 
 
-async def test_who_would_miss_a_trimmed_deletion_is_told_to_start_anew(
+async def test_a_reader_that_would_miss_a_trimmed_deletion_must_start_over(
     engine: Engine, clock: ManualClock
 ) -> None:
     first = await committed(engine, Delete("a"))

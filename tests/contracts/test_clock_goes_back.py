@@ -11,7 +11,7 @@ from vskill_platform.engines.ports import NEVER, Acknowledge, Engine, Put, Retry
 MINUTE = timedelta(minutes=1)
 
 
-async def test_a_message_sent_in_the_future_is_handed_out(
+async def test_a_message_sent_in_the_future_is_delivered(
     engine: Engine, clock: ManualClock
 ) -> None:
     clock.advance(days=1)
@@ -45,7 +45,7 @@ async def test_a_worker_that_finishes_after_the_clock_went_back_is_still_heard(
     assert await engine.commit([Acknowledge(delivery)])
 
 
-async def test_a_retry_from_the_future_is_handed_out(engine: Engine, clock: ManualClock) -> None:
+async def test_a_retry_from_the_future_is_delivered(engine: Engine, clock: ManualClock) -> None:
     await engine.commit([Send(b"job")])
     clock.advance(days=1)
     await engine.commit([Retry(await receive_one(engine), MINUTE, "busy")])

@@ -49,7 +49,7 @@ async def test_a_buried_message_is_kept_with_its_reason_and_attempts(
     ]
 
 
-async def test_a_buried_message_is_never_handed_out(engine: Engine, clock: ManualClock) -> None:
+async def test_a_dead_letter_is_never_delivered(engine: Engine, clock: ManualClock) -> None:
     await buried(engine, Send(b"job"))
 
     clock.advance(days=365)

@@ -90,7 +90,7 @@ async def test_a_prune_removes_what_has_expired_and_counts_it(
     assert await list_all(engine) == ["a", "b"]
 
 
-async def test_a_prune_spares_an_expired_record_that_was_put_anew(
+async def test_a_prune_spares_an_expired_record_that_was_put_again(
     engine: Engine, clock: ManualClock
 ) -> None:
     await engine.commit([Put("token:1", b"old", expires_at=IN_AN_HOUR)])

@@ -45,7 +45,7 @@ async def test_groups_take_turns_whatever_each_has_waiting(engine: Engine) -> No
     assert await receive_in_turn(engine, 7) == ["a1", "b1", "c1", "a2", "b2", "a3", "a4"]
 
 
-async def test_one_of_another_group_is_handed_out_next_though_thousands_wait(
+async def test_a_message_of_another_group_is_delivered_next_though_thousands_wait(
     engine: Engine,
 ) -> None:
     await engine.commit([Send(b"ada", group="ada") for _ in range(5_000)])
@@ -159,7 +159,7 @@ async def test_what_needs_something_busy_is_passed_over_and_keeps_its_place(
     assert await receive_in_turn(engine, 2) == ["a1", "a2"]
 
 
-async def test_of_a_busy_group_only_messages_without_a_resource_are_handed_out(
+async def test_of_a_busy_group_only_messages_without_a_resource_are_delivered(
     engine: Engine,
 ) -> None:
     await engine.commit(of("ada", "fetched", resource="git.example"))

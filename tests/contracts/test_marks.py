@@ -36,7 +36,7 @@ async def test_they_come_by_rank_and_no_more_than_the_limit(engine: Engine) -> N
     assert await found(engine, "w", limit=2, last_first=True) == "c a"
 
 
-async def test_every_put_names_all_marks_anew(engine: Engine) -> None:
+async def test_every_put_replaces_all_marks(engine: Engine) -> None:
     await engine.commit([Put("a", b"", marks=("one", "two"), rank=1)])
     await engine.commit([Put("b", b"", marks=("one",), rank=2)])
 

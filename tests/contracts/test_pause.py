@@ -94,7 +94,7 @@ async def test_a_pause_beyond_all_calendars_can_still_be_seen_and_ended(
     assert (await engine.queue.stats()).paused_until is None
 
 
-async def test_what_was_handed_out_before_a_pause_can_be_answered_in_it(engine: Engine) -> None:
+async def test_a_message_delivered_before_a_pause_can_be_acknowledged_in_it(engine: Engine) -> None:
     await engine.commit([Send(b"job")])
     delivery = await receive_one(engine)
 

@@ -25,7 +25,7 @@ async def test_a_delivery_holds_what_was_sent(engine: Engine) -> None:
     assert first.message_id != second.message_id
 
 
-async def test_messages_are_handed_out_in_the_order_they_were_sent(
+async def test_messages_are_delivered_in_the_order_they_were_sent(
     engine: Engine, clock: ManualClock
 ) -> None:
     for n in range(3):
@@ -51,7 +51,7 @@ async def test_the_message_that_was_ready_first_goes_first(
     ]
 
 
-async def test_no_more_than_the_limit_are_handed_out(engine: Engine) -> None:
+async def test_no_more_than_the_limit_are_delivered(engine: Engine) -> None:
     await engine.commit([Send(b"%d" % n) for n in range(5)])
 
     assert len(await engine.queue.receive(3, lease=LEASE)) == 3
@@ -68,7 +68,7 @@ async def test_a_receive_asks_for_at_least_one(engine: Engine, limit: int) -> No
     assert (await engine.queue.stats()).ready == 1
 
 
-async def test_a_leased_message_is_not_handed_out_again(engine: Engine, clock: ManualClock) -> None:
+async def test_a_leased_message_is_not_delivered_again(engine: Engine, clock: ManualClock) -> None:
     await engine.commit([Send(b"")])
     await receive_one(engine, lease=timedelta(minutes=1))
 

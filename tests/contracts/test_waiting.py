@@ -27,7 +27,7 @@ async def test_a_waiting_receive_wakes_up_when_a_message_is_sent(engine: Engine)
     assert delivery.body == b"job"
 
 
-async def test_a_waiting_receive_wakes_up_when_a_message_is_handed_back(engine: Engine) -> None:
+async def test_a_waiting_receive_wakes_up_when_a_message_is_released(engine: Engine) -> None:
     await engine.commit([Send(b"job")])
     delivery = await receive_one(engine)
     waiting = await start_waiting(engine)
@@ -49,7 +49,7 @@ async def test_a_waiting_receive_wakes_up_when_the_queue_is_resumed(engine: Engi
         assert [delivery.body for delivery in await waiting] == [b"job"]
 
 
-async def test_a_message_in_the_queue_is_handed_out_without_waiting(engine: Engine) -> None:
+async def test_a_message_in_the_queue_is_delivered_without_waiting(engine: Engine) -> None:
     await engine.commit([Send(b"job")])
 
     async with asyncio.timeout(GUARD_SECONDS):

@@ -271,7 +271,7 @@ async def test_twenty_equal_blocks_at_once_make_one_record(
     assert [record.action for record in (await list_audit()).records] == ["block add"]
 
 
-async def test_a_block_is_written_down_with_who_and_why(
+async def test_a_block_is_recorded_with_actor_and_reason(
     process: Process, tmp_path: Path, clock: ManualClock
 ) -> None:
     source = folder_source(str(a_skill_folder(tmp_path)))

@@ -27,7 +27,7 @@ def ways(result: DryRun) -> dict[str, tuple[Outcome, Outcome]]:
     return {change.skill: (change.now, change.then) for change in result.changes}
 
 
-async def test_every_published_skill_and_every_one_in_review_is_decided_anew(
+async def test_every_published_skill_and_every_one_in_review_is_decided_again(
     bound: WorkerEnv, process: Process, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, files in (("clean", {}), ("passed", {"run_dot_sh": RISKY})):

@@ -155,7 +155,7 @@ async def test_a_judge_a_reviewer_and_a_known_commit_make_t4(
     assert "approved by cyd (+20)" in trust.words
 
 
-async def test_doubts_of_the_judge_wait_for_a_person(
+async def test_doubts_of_the_judge_need_review(
     process_judged: Process, folder: Path, judge: JudgeServer
 ) -> None:
     judge.will(saying("review", {"claim": "It never says where the notes go.", "line": 6}))
@@ -225,7 +225,7 @@ async def test_an_answer_copied_from_the_skill_is_no_answer(
     assert "does not belong to this question" in ended.reason
 
 
-async def test_where_the_operator_allows_it_a_judge_may_lower_a_middling_doubt(
+async def test_where_the_operator_allows_it_a_judge_may_lower_a_medium_finding(
     process_judged: Process, folder: Path
 ) -> None:
     (folder / "setup.sh").write_text(DOUBTFUL)
@@ -329,7 +329,7 @@ async def test_the_same_content_is_not_judged_twice(
 
 
 @pytest.mark.parametrize("change", ["content", "model", "time"])
-async def test_what_an_answer_depends_on_is_asked_anew(
+async def test_a_change_of_anything_the_answer_depends_on_asks_again(
     process_judged: Process, folder: Path, judge: JudgeServer, clock: ManualClock, change: str
 ) -> None:
     await process_judged(folder)
@@ -363,7 +363,7 @@ async def test_over_budget_nobody_is_asked(
     assert (await used_on(NOON.date())).tokens == 0
 
 
-async def test_an_instruction_that_does_not_fit_is_for_a_person(
+async def test_an_instruction_that_does_not_fit_needs_review(
     process_judged: Process, folder: Path, judge: JudgeServer
 ) -> None:
     (folder / "AGENTS.md").write_text("Be kind to notes. " * 500)

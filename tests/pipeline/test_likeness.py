@@ -75,7 +75,7 @@ def publish(process: Process, tmp_path: Path) -> Publish:
     return publish_one
 
 
-async def test_a_copy_that_sends_a_token_waits_for_a_person_who_sees_what_differs(
+async def test_a_copy_that_sends_a_token_needs_review_and_shows_the_difference(
     publish: Publish,
 ) -> None:
     original = await publish("ada", "tidy-notes", run_dot_sh="echo tidy\n")
@@ -94,7 +94,7 @@ async def test_a_copy_that_sends_a_token_waits_for_a_person_who_sees_what_differ
     assert copy.submission.slug is None
 
 
-async def test_a_plain_copy_waits_for_a_person(publish: Publish) -> None:
+async def test_a_plain_copy_needs_review(publish: Publish) -> None:
     await publish("ada", "tidy-notes", old_dot_md="old\n")
 
     copy = await publish(
@@ -133,7 +133,7 @@ async def test_a_copy_under_a_name_that_is_mistaken_is_grave(publish: Publish) -
     assert "tidy-notess for tidy-notes" in copy.finding("SKR-REG-002").message
 
 
-async def test_a_name_that_looks_the_same_waits_for_a_person(publish: Publish) -> None:
+async def test_a_name_that_looks_the_same_needs_review(publish: Publish) -> None:
     await publish("ada", "tidy-notes")
 
     other = await publish("ben", "tidy-n0tes", WEATHER)

@@ -85,9 +85,7 @@ async def test_a_reviewer_may_approve_a_ref_that_replaces_another(
     assert len(await get_versions(SLUG)) == 2
 
 
-async def test_whoever_had_the_right_when_submitting_replaces_another_ref(
-    bound: WorkerEnv, url: str
-) -> None:
+async def test_a_submitter_with_the_right_replaces_another_ref(bound: WorkerEnv, url: str) -> None:
     await submit_ref(url, "")
     early = await submit_ref(url, "old", may_replace_ref=True)
 
@@ -111,7 +109,7 @@ async def test_the_same_ref_is_published_again_by_anybody(
     assert len(await get_versions(SLUG)) == 2
 
 
-async def test_a_retry_has_the_rights_of_whoever_retries(bound: WorkerEnv, url: str) -> None:
+async def test_a_retry_has_the_rights_of_the_retrying_user(bound: WorkerEnv, url: str) -> None:
     early = await submit_ref(url, "old", may_replace_ref=True)
     await withdraw(early, actor="eve", reason="a mistake")
     await process(bound, await submit_ref(url, ""))

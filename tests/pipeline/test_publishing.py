@@ -151,7 +151,7 @@ async def test_trust_is_derived_from_what_is_known_now(
     assert (await trust_of_skill(blocked.record)).tier is TrustTier.BLOCKED
 
 
-async def test_an_update_that_fails_takes_nothing_from_the_version_on_offer(
+async def test_a_failed_update_does_not_affect_the_latest_version(
     process: Process, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path, run_dot_sh="echo hi\n")

@@ -354,7 +354,7 @@ async def test_what_a_person_rejects_after_a_rescan_stays_down(
     assert skill.record.down
 
 
-async def test_what_was_published_anew_since_is_left_alone(
+async def test_a_skill_published_again_since_is_left_alone(
     bound: WorkerEnv, published: str, process: Process, tmp_path: Path
 ) -> None:
     await rescan_published()
@@ -367,7 +367,7 @@ async def test_what_was_published_anew_since_is_left_alone(
     assert await list_changed() == []
 
 
-async def test_a_rescan_by_hand_does_not_wait_for_the_clock(
+async def test_a_requested_rescan_does_not_wait_for_the_schedule(
     bound: WorkerEnv, published: str
 ) -> None:
     first = await run_job_now(RESCAN)
@@ -377,7 +377,7 @@ async def test_a_rescan_by_hand_does_not_wait_for_the_clock(
     assert second.outcome == "rules and policy have not changed since the last rescan"
 
 
-async def test_a_rescan_by_hand_leaves_a_running_one_alone_until_it_must_have_ended(
+async def test_a_requested_rescan_leaves_a_running_one_alone_until_its_lease_ends(
     bound: WorkerEnv, clock: ManualClock
 ) -> None:
     await put_cron_run(CronRun(job="rescan", node="node-2", started_at=clock.now()))

@@ -200,7 +200,7 @@ async def test_an_approval_needs_no_source_and_leaves_nothing_behind(
     assert await list_reviews() == []
 
 
-async def test_a_decision_leaves_who_and_why(
+async def test_a_decision_records_actor_and_reason(
     bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
     waiting = await one_waits(process, folder)
@@ -317,7 +317,7 @@ async def test_what_the_policy_would_reject_now_is_refused_and_still_waits(
     assert [review.id for review in await list_reviews()] == [waiting.submission.id]
 
 
-async def test_what_the_rules_of_today_would_reject_is_refused(
+async def test_approval_is_refused_if_the_current_rules_reject_it(
     bound: WorkerEnv, process: Process, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting = await one_waits(process, folder)
@@ -334,7 +334,7 @@ async def test_what_the_rules_of_today_would_reject_is_refused(
         await approve(says(waiting))
 
 
-async def test_files_that_are_not_kept_must_be_checked_anew(
+async def test_files_that_are_no_longer_stored_must_be_checked_again(
     bound: WorkerEnv, folder: Path, process: Process
 ) -> None:
     waiting = await one_waits(process, folder)
@@ -428,7 +428,7 @@ async def test_what_was_blocked_meanwhile_is_refused(
     assert await get_versions(SLUG) == []
 
 
-async def test_what_the_judge_could_not_look_at_is_kept_for_a_person(
+async def test_files_the_judge_could_not_see_are_held_for_review(
     bound: WorkerEnv, clock: ManualClock, folder: Path
 ) -> None:
     result = await submit(folder_source(str(folder)), submitter="ada")

@@ -120,7 +120,7 @@ async def test_a_namespace_is_named_as_in_slugs() -> None:
             await add_owner(odd, "ada", actor="cyd")
 
 
-async def test_nobody_who_is_not_there_owns_anything() -> None:
+async def test_an_unknown_user_cannot_own_a_namespace() -> None:
     with pytest.raises(NotFound):
         await add_owner("team", "ada", actor="cyd")
     with pytest.raises(NotFound):

@@ -111,7 +111,7 @@ async def test_a_link_is_good_once(bound: WorkerEnv) -> None:
     assert [user.name for user in await list_users()] == ["cyd"]
 
 
-async def test_of_many_who_follow_it_at_once_one_is_let_in(bound: WorkerEnv) -> None:
+async def test_a_link_followed_by_many_at_once_works_once(bound: WorkerEnv) -> None:
     key = key_in(await invite_admin(actor="test"))
 
     outcomes = await asyncio.gather(
@@ -193,7 +193,7 @@ async def test_a_newer_link_ends_the_older_one(bound: WorkerEnv) -> None:
     assert (await look_at_welcome(newer)).user == "ada"
 
 
-async def test_a_disabled_user_is_not_let_in_by_a_link(bound: WorkerEnv) -> None:
+async def test_a_link_does_not_work_for_a_disabled_user(bound: WorkerEnv) -> None:
     await a_user(name="ada")
     await disable_user("ada", actor="cyd")
     key = key_in(await invite_user("ada", actor="cyd"))

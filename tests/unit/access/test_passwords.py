@@ -62,7 +62,7 @@ async def test_a_digest_is_argon2id_with_todays_costs_and_fits_its_password_alon
 
 
 @pytest.mark.usefixtures("real_passwords")
-async def test_who_does_not_exist_is_checked_at_the_same_cost_and_never_let_in() -> None:
+async def test_an_unknown_user_is_checked_at_the_same_cost_and_refused() -> None:
     known = argon2.extract_parameters(await digest_password("correct horse battery"))
 
     assert argon2.extract_parameters(passwords.DUMMY_DIGEST) == known

@@ -139,7 +139,7 @@ async def test_nobody_makes_a_token_for_more_than_the_role(role: Role) -> None:
                 await add_token(user.name, "x", [scope], actor=user.name)
 
 
-async def test_a_token_of_somebody_who_lost_the_role_lost_it_too() -> None:
+async def test_a_token_loses_the_rights_its_user_loses() -> None:
     user = await a_user(Role.ADMIN)
     await a_user(Role.ADMIN, name="dan")
     token = await add_token(user.name, "x", list(Scope), actor=user.name)

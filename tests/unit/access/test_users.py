@@ -25,7 +25,7 @@ from vskill_platform.stores.audit_store import list_audit
 pytestmark = pytest.mark.usefixtures("bound")
 
 
-async def test_somebody_who_was_added_can_sign_in() -> None:
+async def test_an_added_user_can_sign_in() -> None:
     await add_user("Ada", Role.PUBLISHER, actor="cyd", password=PASSWORD)
 
     assert (await sign_in("ada", PASSWORD)).user.role is Role.PUBLISHER
@@ -77,7 +77,7 @@ async def test_the_last_admin_stays() -> None:
     assert (await find_user("cyd")).role is Role.REVIEWER
 
 
-async def test_of_two_admins_who_take_each_other_away_one_stays() -> None:
+async def test_of_two_admins_who_remove_each_other_one_stays() -> None:
     names = ("cyd", "dan")
     for name in names:
         await a_user(Role.ADMIN, name=name)
@@ -120,7 +120,7 @@ async def test_what_changes_nothing_is_not_written_down(bound: WorkerEnv) -> Non
     assert await bound.engine.revision() == revision
 
 
-async def test_every_act_is_in_the_audit_with_who_did_it_and_without_a_password() -> None:
+async def test_every_action_is_in_the_audit_log_with_its_actor_and_without_a_password() -> None:
     await a_user(name="ada")
     await set_role("ada", Role.REVIEWER, actor="cyd", reason="helps out")
     await set_password("ada", "another long password", actor="cyd")
@@ -140,7 +140,7 @@ async def test_every_act_is_in_the_audit_with_who_did_it_and_without_a_password(
     assert "argon2" not in str(records)
 
 
-async def test_somebody_who_is_not_there_cannot_be_changed() -> None:
+async def test_an_unknown_user_cannot_be_changed() -> None:
     with pytest.raises(NotFound):
         await set_role("ada", Role.READER, actor="cyd")
     with pytest.raises(NotFound):

@@ -7,7 +7,7 @@ import pytest
 from vskill_platform.base.settle import settle
 
 
-async def test_results_come_back_in_order_whoever_is_first() -> None:
+async def test_results_come_back_in_order() -> None:
     turns = [asyncio.Event() for _ in range(3)]
     turns[2].set()
 
@@ -20,7 +20,7 @@ async def test_results_come_back_in_order_whoever_is_first() -> None:
     assert await settle(work, [0, 1, 2]) == [0, 10, 20]
 
 
-async def test_an_error_is_handed_back_in_its_place() -> None:
+async def test_an_error_is_returned_in_its_place() -> None:
     async def work(number: int) -> int:
         if number == 1:
             raise ValueError("one")

@@ -71,7 +71,7 @@ def fills(logs: list[Any]) -> int:
     return sum(event["event"] == "search index built" for event in logs)
 
 
-async def test_a_skill_is_found_when_published_gone_when_blocked_and_back_when_checked_anew(
+async def test_a_skill_is_found_when_published_gone_when_blocked_and_back_after_a_new_check(
     catalogue: Catalogue,
 ) -> None:
     await published("ada/r/one")
@@ -157,7 +157,7 @@ async def test_the_next_start_reads_on_where_the_last_one_stopped(
     assert fills(logs) == 1
 
 
-async def test_a_deleted_file_is_made_anew(bound: WorkerEnv, logs: list[Any]) -> None:
+async def test_a_deleted_index_file_is_rebuilt(bound: WorkerEnv, logs: list[Any]) -> None:
     await published("ada/r/one")
     async with opened(bound) as catalogue:
         for file in file_of(bound).parent.glob("*.catalogue-0*"):
@@ -170,7 +170,7 @@ async def test_a_deleted_file_is_made_anew(bound: WorkerEnv, logs: list[Any]) ->
 
 
 @pytest.mark.parametrize("damage", ["garbage", "half", "empty", "other-release", "other-program"])
-async def test_a_file_that_cannot_be_read_is_made_anew(bound: WorkerEnv, damage: str) -> None:
+async def test_an_unreadable_index_file_is_rebuilt(bound: WorkerEnv, damage: str) -> None:
     await published("ada/r/one")
     async with opened(bound):
         pass
@@ -192,7 +192,7 @@ async def test_a_file_that_cannot_be_read_is_made_anew(bound: WorkerEnv, damage:
         assert await found(catalogue, "one") == ["ada/r/one"]
 
 
-async def test_a_file_that_breaks_while_it_is_used_is_made_anew(
+async def test_an_index_file_that_breaks_in_use_is_rebuilt(
     bound: WorkerEnv, logs: list[Any]
 ) -> None:
     for number in range(50):
@@ -210,7 +210,7 @@ async def test_a_file_that_breaks_while_it_is_used_is_made_anew(
         assert (await results(catalogue)).total == 51
 
 
-async def test_who_is_too_far_behind_reads_everything_anew(
+async def test_a_follower_too_far_behind_reads_everything_again(
     bound: WorkerEnv, clock: ManualClock, logs: list[Any]
 ) -> None:
     await published("ada/r/one")
@@ -227,7 +227,7 @@ async def test_who_is_too_far_behind_reads_everything_anew(
     assert fills(logs) == 2
 
 
-async def test_a_database_that_was_set_back_is_read_anew_though_its_revisions_rise_again(
+async def test_a_restored_database_is_read_again_though_its_revisions_rise_again(
     bound: WorkerEnv, clock: ManualClock, tmp_path: Path, logs: list[Any]
 ) -> None:
     await published("ada/r/one")

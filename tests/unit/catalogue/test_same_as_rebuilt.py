@@ -165,7 +165,7 @@ async def a_step(dice: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-async def test_whatever_happens_a_followed_catalogue_is_as_one_built_anew(
+async def test_a_followed_index_equals_a_rebuilt_one(
     seed: int, tmp_path: Path, clock: ManualClock
 ) -> None:
     engine = await open_engine(f"sqlite:///{tmp_path / 'skills.db'}", clock=clock)

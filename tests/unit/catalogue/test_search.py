@@ -361,7 +361,7 @@ async def test_odd_pages_are_answered(catalogue: Catalogue) -> None:
     assert slugs(await results(catalogue, "one", offset=10**30)) == []
 
 
-async def test_private_skills_are_there_only_for_who_may_see_them(catalogue: Catalogue) -> None:
+async def test_private_skills_are_only_found_by_viewers_with_access(catalogue: Catalogue) -> None:
     await published("ada/r/open", tags=("t",))
     await published("ada/r/secret", is_private=True, tags=("t", "hidden"))
     await published("ben/r/hush", is_private=True)

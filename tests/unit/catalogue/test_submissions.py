@@ -163,7 +163,9 @@ async def test_counts_follow_every_move(catalogue: Catalogue) -> None:
     assert (await answer(catalogue)).total == 3
 
 
-async def test_private_ones_are_there_only_for_who_may_see_them(catalogue: Catalogue) -> None:
+async def test_private_submissions_are_only_listed_for_viewers_with_access(
+    catalogue: Catalogue,
+) -> None:
     await some_submissions()
     await changed_submission("sub_1", is_private=True)
     await changed_submission("sub_2", is_private=True)

@@ -38,9 +38,7 @@ async def lose_message(env: WorkerEnv) -> None:
     await env.engine.commit([Acknowledge(delivery)])
 
 
-async def test_every_stuck_state_is_brought_back_and_queued(
-    bound: WorkerEnv, clock: ManualClock
-) -> None:
+async def test_every_stuck_state_is_requeued(bound: WorkerEnv, clock: ManualClock) -> None:
     submissions = [await stranded(bound, state) for state in sorted(STUCK_STATES)]
     clock.advance(minutes=5)
 

@@ -304,7 +304,7 @@ async def test_a_job_that_runs_is_not_asked_for_until_its_budget_is_over(
     assert len(await run_due_jobs(bound, jobs=(job,))) == 1
 
 
-async def test_a_job_whose_record_cannot_be_read_runs_and_writes_it_anew(
+async def test_a_job_whose_record_cannot_be_read_runs_and_replaces_it(
     bound: WorkerEnv,
 ) -> None:
     await bound.engine.commit([Put("cron:a", b"\xc1 nonsense")])

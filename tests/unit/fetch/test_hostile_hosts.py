@@ -357,7 +357,7 @@ async def test_what_is_no_request_to_a_proxy_is_refused(request_line: str) -> No
 
 
 @pytest.mark.usefixtures("short_of_time")
-async def test_a_host_that_drips_is_given_up_in_time(git_server: GitServer) -> None:
+async def test_a_host_that_drips_times_out(git_server: GitServer) -> None:
     git_server.answers["/eve/slow"] = drip
 
     with pytest.raises(SourceUnavailable, match="could not be fetched within 1 s"):
@@ -456,7 +456,7 @@ async def test_a_host_that_does_not_answer_may_answer_later(
 
 
 @pytest.mark.usefixtures("bound", "leftovers")
-async def test_git_does_not_outlive_who_called_it(
+async def test_git_does_not_outlive_its_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     programs = tmp_path / "bin"

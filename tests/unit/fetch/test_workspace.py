@@ -75,7 +75,7 @@ def test_a_workspace_without_an_event_loop_is_the_same() -> None:
     assert not folder.exists()
 
 
-async def test_what_a_thread_still_writes_when_it_is_given_up_is_gone_too(tmp_path: Path) -> None:
+async def test_files_that_a_cancelled_thread_still_writes_are_removed(tmp_path: Path) -> None:
     started, go_on = threading.Event(), threading.Event()
 
     def write(folder: Path) -> None:

@@ -27,7 +27,7 @@ async def submitted(env: WorkerEnv, source: Source, policy: Policy = TWO_A_DAY) 
     return await run_with_worker_env(replace(env, policy=policy), work)
 
 
-async def test_the_limit_of_a_day_holds_and_the_next_day_begins_anew(
+async def test_the_daily_limit_is_enforced_and_reset_the_next_day(
     bound: WorkerEnv, clock: ManualClock
 ) -> None:
     await submitted(bound, a_source("one"))

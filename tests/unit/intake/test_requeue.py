@@ -79,7 +79,7 @@ async def test_files_that_are_gone_are_asked_for_again(
         await retry(submission.id, actor="ada")
 
 
-async def test_all_that_stands_still_is_brought_back_with_a_trace(
+async def test_all_stuck_submissions_are_requeued_and_recorded(
     bound: WorkerEnv, clock: ManualClock
 ) -> None:
     stuck = [
@@ -98,7 +98,7 @@ async def test_all_that_stands_still_is_brought_back_with_a_trace(
     assert {record.actor for record in (await list_audit()).records} == {"cyd"}
 
 
-async def test_one_that_cannot_be_brought_back_keeps_no_other_from_it(bound: WorkerEnv) -> None:
+async def test_one_that_cannot_be_requeued_does_not_stop_the_others(bound: WorkerEnv) -> None:
     ended = (await submit(SOURCE, submitter="ada")).submission.id
     await withdraw(ended, actor="ada", reason="wrong")
     other = (await submit(folder_source("/skills/other"), submitter="ada")).submission.id

@@ -106,7 +106,7 @@ async def test_a_blocked_source_stays_blocked(bound: WorkerEnv) -> None:
     assert (await bound.engine.queue.stats()).ready == 0
 
 
-async def test_twenty_answers_at_once_are_equal_but_for_who_was_first(bound: WorkerEnv) -> None:
+async def test_twenty_concurrent_submissions_get_one_record(bound: WorkerEnv) -> None:
     await submit(folder_source("/skills/another"), submitter="cyd")
 
     results = await asyncio.gather(*(submit(SOURCE, submitter="ada") for _ in range(20)))
@@ -185,7 +185,7 @@ async def test_an_unchanged_repo_is_known_by_its_tree_though_other_commits_came(
     assert changed.kind is SubmitKind.REQUEUED
 
 
-async def test_what_waits_for_a_person_unchanged_goes_on_waiting(
+async def test_an_unchanged_submission_in_review_stays_in_review(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path)

@@ -129,7 +129,7 @@ def test_thresholds_move_what_is_published(
     assert decided(finding, policy=policy).outcome is outcome
 
 
-def test_two_grave_ones_reject_unless_the_policy_says_otherwise() -> None:
+def test_two_high_findings_reject_unless_the_policy_says_otherwise() -> None:
     two = [
         a_finding(Severity.HIGH, FindingKind.MALICIOUS, rule=rule) for rule in ("SKR-A", "SKR-B")
     ]
@@ -151,7 +151,7 @@ def test_what_could_not_be_read_is_never_published_whatever_the_thresholds_say()
     assert decided(opaque, policy=lenient).outcome is Outcome.REJECT
 
 
-def test_a_check_that_came_to_no_end_is_for_a_person() -> None:
+def test_an_unfinished_check_needs_review() -> None:
     unverified = a_finding(Severity.INFO, FindingKind.UNVERIFIED, rule="RUN-JUDGE")
 
     assert decided(unverified).outcome is Outcome.REVIEW
@@ -165,7 +165,7 @@ def test_a_manifest_that_cannot_be_used_is_rejected_under_any_policy() -> None:
     assert decided(broken, policy=lenient).outcome is Outcome.REJECT
 
 
-def test_trust_lets_middling_risks_inform_only() -> None:
+def test_with_trust_medium_risks_only_inform() -> None:
     policy = Policy(trust=Trust(publishers=(ACME,)))
 
     decision = decided(a_finding(), policy=policy)

@@ -22,7 +22,7 @@ from vskill_platform.model.source import Source, folder_source, git_source, uplo
     ],
     ids=lambda value: value.url if isinstance(value, Source) else value,
 )
-def test_a_namespace_is_who_answers_for_the_source(source: Source, namespace: str) -> None:
+def test_a_namespace_is_the_publisher_of_the_source(source: Source, namespace: str) -> None:
     assert namespace_of(source) == namespace
 
 

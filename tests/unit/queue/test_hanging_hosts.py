@@ -157,7 +157,7 @@ async def test_a_worker_holds_no_more_than_twice_what_it_can_check(
     assert (stats.leased, stats.ready) == (4, 8)
 
 
-async def test_a_host_that_says_nothing_is_given_up_soon_and_then_left_alone(
+async def test_a_silent_host_times_out_soon_and_is_then_skipped(
     reaching: WorkerEnv, hanging: GitServer
 ) -> None:
     hasty = replace(

@@ -90,7 +90,7 @@ async def test_a_stop_lets_what_runs_come_to_its_end(
     assert await count_in_state(SubmissionState.PUBLISHED) == 1
 
 
-async def test_what_does_not_end_in_the_grace_is_handed_back(
+async def test_messages_that_do_not_finish_in_the_grace_period_are_released(
     bound: WorkerEnv, submit_skill: SubmitSkill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await submit_skill("tidy-notes")

@@ -152,7 +152,7 @@ def test_not_verified_stays_not_verified(tmp_path: Path) -> None:
     assert one == broken
 
 
-def test_what_cannot_be_read_stays_for_a_person(tmp_path: Path) -> None:
+def test_unreadable_files_always_need_review(tmp_path: Path) -> None:
     folder = a_skill(tmp_path, script="echo hi")
     (folder / "data.zip").write_bytes(b"PK\x03\x04broken")
     all_of_it = Suppression(rule="SKR-FILE-002", path="**", reason="r", expires=TODAY)

@@ -85,7 +85,7 @@ async def test_a_scan_that_nobody_finishes_times_out(bound: WorkerEnv, clock: Ma
     assert await release_dead_external_scans() == 0
 
 
-async def test_a_scan_that_was_begun_anew_takes_no_answer_to_the_old_one(bound: WorkerEnv) -> None:
+async def test_a_restarted_scan_rejects_an_answer_to_the_old_one(bound: WorkerEnv) -> None:
     lease = timedelta(minutes=1)
     old = await begin_external_scan(
         "sub_1", "gitleaks", digest="d1", lease=lease, claimed_by="dead-node"

@@ -76,7 +76,7 @@ def test_no_two_questions_have_one_key() -> None:
     assert judgement_key("a", "bc") != judgement_key("ab", "c")
 
 
-async def test_what_an_older_release_wrote_down_is_asked_anew(bound: WorkerEnv) -> None:
+async def test_a_judgement_of_an_older_release_is_not_used(bound: WorkerEnv) -> None:
     await bound.engine.commit([Put("judge-said:k", b'{"schema": 1, "judgement": {}}')])
 
     assert await get_judgement("k") is None

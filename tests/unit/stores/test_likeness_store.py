@@ -84,7 +84,7 @@ async def test_what_has_not_changed_is_not_written_again(bound: WorkerEnv) -> No
     assert await write_likeness(a_likeness("ada/box/x")) == []
 
 
-async def test_what_another_release_has_marked_is_marked_anew(bound: WorkerEnv) -> None:
+async def test_marks_of_another_release_are_replaced(bound: WorkerEnv) -> None:
     await written(a_likeness("ada/box/x"))
     known = await get_likeness("ada/box/x")
     assert known

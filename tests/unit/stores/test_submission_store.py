@@ -84,7 +84,7 @@ async def test_a_read_that_fails_or_finds_nothing_is_skipped(probed: ProbingEngi
     assert [submission.id for submission in found] == [good.id]
 
 
-async def test_tc072_only_who_stands_still_too_long_in_a_stuck_state_is_stuck(
+async def test_tc072_only_a_submission_past_its_deadline_is_stuck(
     probed: ProbingEngine,
 ) -> None:
     old = [a_submission(state, updated_at=LONG_AGO) for state in SubmissionState]

@@ -155,7 +155,7 @@ def test_an_empty_file_becomes_a_database(url: str, path: Path) -> None:
     assert path.stat().st_size > 0
 
 
-def test_who_opens_a_new_file_waits_for_the_one_who_is_writing_to_it(path: Path) -> None:
+def test_opening_a_new_file_waits_for_its_writer(path: Path) -> None:
     with spied_connections() as spy, closing(apsw.Connection(str(path))) as first:
         first.set_busy_timeout(20_000)  # the other one reads the file again and again
         first.execute("BEGIN IMMEDIATE")

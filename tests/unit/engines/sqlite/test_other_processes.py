@@ -81,7 +81,7 @@ async def test_an_engine_closes_even_if_looking_failed(url: str) -> None:
     await again.close()
 
 
-async def test_a_change_that_came_while_nobody_waited_is_found_by_the_next_who_waits(
+async def test_a_change_made_while_nobody_waited_is_found_by_the_next_wait(
     url: str,
 ) -> None:
     engine, other = await open_engine(url), await open_engine(url)

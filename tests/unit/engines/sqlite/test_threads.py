@@ -66,7 +66,7 @@ async def test_an_error_is_told_and_the_thread_goes_on(
     threads.close()
 
 
-async def test_nobody_is_told_who_has_given_up(threads: ConnectionThreads) -> None:
+async def test_a_cancelled_caller_gets_no_result(threads: ConnectionThreads) -> None:
     go_on = threading.Event()
     waiting = threads.run(lambda _: go_on.wait(GUARD_SECONDS))
 

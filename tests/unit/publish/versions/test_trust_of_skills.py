@@ -103,7 +103,7 @@ def an_event(
     )
 
 
-def test_the_reviewer_of_a_version_is_who_approved_its_content() -> None:
+def test_the_reviewer_of_a_version_is_the_one_who_approved_its_content() -> None:
     approval = an_event(3, _S.NEEDS_REVIEW, _S.PUBLISHED)
     of_other_content = an_event(3, _S.NEEDS_REVIEW, _S.PUBLISHED, digest="1" * 64)
 

@@ -140,7 +140,7 @@ def test_without_a_word_of_the_policy_nobody_is_asked() -> None:
     assert scanners_in_use(Settings(), Policy()) == ()
 
 
-def test_a_policy_says_who_must_pass_and_what_follows() -> None:
+def test_a_policy_says_which_scanners_must_pass_and_what_follows() -> None:
     text = """
 [[scanners]]
 name = "gitleaks"

@@ -102,7 +102,7 @@ async def test_a_place_is_always_inside_of_the_skill(
     assert (outcome.findings[0].line is None) == (file is None)
 
 
-async def test_what_is_less_grave_than_asked_for_only_informs(skill: Path) -> None:
+async def test_a_finding_below_the_threshold_only_informs(skill: Path) -> None:
     outcome = await scan(skill, sarif(a_result(level="warning")))
 
     assert (outcome.status, len(outcome.findings)) == (S.PASS, 1)
@@ -119,7 +119,7 @@ async def test_secrets_and_characters_that_act_are_taken_out_of_its_words(skill:
     assert "\u202e" not in message
 
 
-async def test_of_too_many_findings_the_gravest_are_kept(skill: Path) -> None:
+async def test_of_too_many_findings_the_most_severe_are_kept(skill: Path) -> None:
     many = [a_result(level="note") for _ in range(MAX_FINDINGS)] + [a_result("BAD")]
 
     outcome = await scan(skill, sarif(*many))

@@ -79,7 +79,7 @@ def test_a_reason_becomes_a_finding_with_place_and_words() -> None:
     assert finding.fix
 
 
-def test_what_was_not_shown_in_full_is_for_a_person() -> None:
+def test_files_not_shown_in_full_need_review() -> None:
     judgement = a_judgement(Opinion.PUBLISH, unseen=("SKILL.md", "run.sh"))
 
     (finding,) = combine((), judgement, may_lower=True)
@@ -134,7 +134,7 @@ def test_where_it_may_lower_it_lowers_by_one_step_and_never_what_is_grave(
         (FindingKind.MALICIOUS, Severity.CRITICAL, Verdict.BLOCK),
     ],
 )
-def test_only_a_middling_risk_can_be_lowered(
+def test_only_a_medium_risk_can_be_lowered(
     kind: FindingKind, severity: Severity, verdict: Verdict
 ) -> None:
     finding = a_finding(severity, kind)

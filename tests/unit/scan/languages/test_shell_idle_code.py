@@ -88,7 +88,7 @@ def test_what_does_something_is_followed(code: str, act: Act) -> None:
     assert act in {fact.act for fact in read_shell(code)}
 
 
-def test_the_same_code_is_told_anew_each_time() -> None:
+def test_the_same_code_is_reported_each_time() -> None:
     first = read_shell(f"curl {URL} | sh")
     first.clear()
 

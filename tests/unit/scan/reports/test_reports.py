@@ -115,7 +115,9 @@ def test_a_skill_that_is_not_valid_has_no_score_and_is_no_pass(skill: Path) -> N
 
 
 @pytest.mark.parametrize("write", [write_text, write_json, write_jsonl, write_sarif, write_html])
-def test_nothing_of_a_skill_acts_on_who_reads_the_report(evil: list[Scanned], write: Write) -> None:
+def test_nothing_in_a_skill_acts_on_the_reader_of_the_report(
+    evil: list[Scanned], write: Write
+) -> None:
     text = written(write, *evil)
 
     assert not ACTING.search(text)

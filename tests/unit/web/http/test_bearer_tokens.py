@@ -44,7 +44,9 @@ def bearing(token: NewToken | str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token if isinstance(token, str) else token.text}"}
 
 
-async def test_a_token_says_who_it_is(app: Litestar, program: AsyncClient, token: NewToken) -> None:
+async def test_a_token_identifies_its_user(
+    app: Litestar, program: AsyncClient, token: NewToken
+) -> None:
     answer = await program.get("/api/v1/who", headers=bearing(token))
     odd = await program.get("/api/v1/who", headers={"Authorization": f"bearer  {token.text} "})
 
@@ -81,7 +83,7 @@ async def test_a_token_that_has_expired_is_refused(
     assert (await program.get("/api/v1/who", headers=bearing(token))).status_code == 401
 
 
-async def test_the_token_of_somebody_who_is_locked_out_is_refused(
+async def test_the_token_of_a_disabled_user_is_refused(
     program: AsyncClient, token: NewToken
 ) -> None:
     await disable_user("rae", actor="cyd")

@@ -168,7 +168,7 @@ async def test_a_session_on_the_api_needs_the_token(browser: AsyncClient) -> Non
     assert (without.status_code, open_to_all.status_code, with_it.status_code) == (403, 403, 200)
 
 
-async def test_only_who_is_shown_a_form_gets_a_cookie(browser: AsyncClient) -> None:
+async def test_only_a_page_with_a_form_sets_a_cookie(browser: AsyncClient) -> None:
     plain = await browser.get("/nothing-here")
     form = await browser.get("/sign-in")
     again = await browser.get("/sign-in")

@@ -57,7 +57,7 @@ async def test_who_left_is_forgotten() -> None:
     assert (broadcast.count, broadcast.listeners_of(QUEUE)) == (0, 0)
 
 
-async def test_closing_ends_those_who_wait_and_those_who_come_later() -> None:
+async def test_closing_ends_current_and_later_listeners() -> None:
     broadcast = Broadcast()
     async with broadcast.listening([QUEUE]) as early:
         broadcast.close()

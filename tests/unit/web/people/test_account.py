@@ -167,7 +167,7 @@ async def test_signing_out_everywhere_ends_this_session_too(
     assert (await browser.get("/account")).status_code == 303
 
 
-async def test_an_owner_says_who_is_a_member(browser: AsyncClient, ada: User) -> None:
+async def test_an_owner_manages_members(browser: AsyncClient, ada: User) -> None:
     await a_user(Role.READER)
     await add_owner("team", "ada", actor="cyd")
 

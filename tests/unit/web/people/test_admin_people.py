@@ -33,7 +33,7 @@ async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
         yield opened
 
 
-async def test_people_are_added_changed_locked_out_and_let_in(registry: Registry) -> None:
+async def test_users_are_invited_changed_disabled_and_enabled(registry: Registry) -> None:
     cyd = await an_operator(registry, Role.ADMIN)
 
     added = await cyd.post("/admin/people/add", name="Dee", role="reader")

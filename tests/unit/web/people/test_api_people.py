@@ -21,7 +21,7 @@ async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
         yield opened
 
 
-async def test_a_program_asks_who_it_is_and_what_belongs_to_it(registry: Registry) -> None:
+async def test_a_program_reads_its_user_and_namespaces(registry: Registry) -> None:
     ada = await token_of(Role.PUBLISHER)
     await add_owner("git.example/ada", "ada", actor="test")
     await a_user(Role.REVIEWER)

@@ -76,7 +76,7 @@ def test_an_operation_names_every_status_that_it_can_give(
     assert sorted(operation["responses"]) == statuses.split()
 
 
-def test_an_operation_says_who_is_let_in_and_what_its_answer_carries() -> None:
+def test_an_operation_documents_its_right_and_its_response() -> None:
     paths = describe_api()["paths"]
     listed, health = paths["/api/v1/skills"]["get"], paths["/api/v1/queue/health"]["get"]
     letters, pause = paths["/api/v1/queue/dead-letters"]["get"], paths["/api/v1/queue/pause"]

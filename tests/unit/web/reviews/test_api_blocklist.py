@@ -73,7 +73,7 @@ async def test_the_list_tells_clients_what_not_to_install(registry: Registry) ->
     assert "/srv/den" not in answer.text
 
 
-async def test_a_block_of_what_is_private_is_told_to_those_who_see_it(
+async def test_a_block_of_a_private_skill_is_visible_to_those_who_see_the_skill(
     registry: Registry, tmp_path: Path
 ) -> None:
     upload = await take_folder(a_skill_folder(tmp_path, "project-x"), namespace="@ada")

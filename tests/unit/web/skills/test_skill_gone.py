@@ -135,7 +135,9 @@ async def test_what_nobody_has_heard_of_is_plainly_not_found(site: Site) -> None
     assert "<script>alert" not in page.text
 
 
-async def test_what_waits_for_a_person_was_stopped_by_nobody(site: Site, env: WorkerEnv) -> None:
+async def test_a_submission_that_needs_review_was_not_rejected_by_anybody(
+    site: Site, env: WorkerEnv
+) -> None:
     await put_submission(env, S.NEEDS_REVIEW)
 
     page = (await site.get(PAGE)).text

@@ -122,7 +122,7 @@ async def test_the_queue_is_paused_and_resumed_with_a_trace(registry: Registry) 
     assert await audited() == [("rae", "pause", "queue"), ("rae", "resume", "queue")]
 
 
-async def test_what_stands_still_is_requeued_one_by_one_or_all(
+async def test_stuck_submissions_are_requeued_one_by_one_or_all(
     registry: Registry, clock: ManualClock
 ) -> None:
     first, *_ = [await lost(registry.env, path) for path in ("one", "two", "three")]
@@ -143,7 +143,7 @@ async def test_what_stands_still_is_requeued_one_by_one_or_all(
     assert [(who, what) for who, what, _ in await audited()] == [("rae", "requeue")] * 3
 
 
-async def test_what_was_given_up_is_revived_or_dropped(registry: Registry) -> None:
+async def test_dead_letters_are_revived_or_dropped(registry: Registry) -> None:
     env = registry.env
     await submit(git_source(REPO, "one"), submitter="ada")
     revived = await bury_one(env)

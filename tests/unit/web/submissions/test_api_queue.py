@@ -107,9 +107,7 @@ async def test_the_drain_rate_is_of_the_last_hours(registry: Registry, clock: Ma
     assert rate == {"last1h": 2, "last6h": 4}
 
 
-async def test_what_stands_still_is_brought_back_by_operators(
-    registry: Registry, clock: ManualClock
-) -> None:
+async def test_operators_requeue_stuck_submissions(registry: Registry, clock: ManualClock) -> None:
     first, second, third = await lost(registry.env, "a", "b", "c")
     ended = await put_submission(registry.env, _S.REJECTED)
     clock.advance(seconds=registry.env.settings.stuck_threshold.total_seconds())

@@ -132,7 +132,7 @@ async def test_private_ones_are_neither_listed_nor_counted(registry: Registry) -
     assert _ROW.findall(owner.text) == [hidden.id]
 
 
-async def test_without_a_script_nothing_is_taken_from_who_types(registry: Registry) -> None:
+async def test_without_scripts_a_typed_query_is_kept(registry: Registry) -> None:
     page = (await registry.get("/queue", headers=HTML)).text
 
     assert "http-equiv" not in page

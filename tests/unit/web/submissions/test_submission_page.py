@@ -146,7 +146,7 @@ async def test_every_state_has_a_page_and_a_next_step(registry: Registry) -> Non
         assert _NEXT_STEPS[state] in page.text
 
 
-async def test_it_is_withdrawn_and_tried_again_by_who_may(registry: Registry) -> None:
+async def test_it_is_withdrawn_and_retried_by_users_with_the_right(registry: Registry) -> None:
     submission = (await submit(git_source(REPO, "tidy"), submitter="ada")).submission
     ada, ben = await browser_of(Role.PUBLISHER), await browser_of(Role.READER)
     path = f"/submissions/{submission.id}"
