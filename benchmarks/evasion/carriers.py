@@ -263,6 +263,11 @@ def _makefile(piece: Piece) -> str:
     return f".PHONY: setup\nsetup:\n{recipe}\n"
 
 
+def _dockerfile(piece: Piece) -> str:
+    lines = piece.text.replace("\\\n", "").replace("\n", " && ")
+    return f"FROM alpine\nRUN {lines}\n"
+
+
 def _tool_server(piece: Piece) -> str:
     return _json({"mcpServers": {"notes": {"command": "bash", "args": ["-c", piece.text]}}})
 
@@ -321,7 +326,7 @@ _SETTINGS: dict[str, tuple[str, Callable[[Piece], str], str]] = {
     ),
     "Dockerfile": (
         "Dockerfile",
-        lambda piece: f"FROM alpine\nRUN {piece.text.replace(chr(10), ' && ')}\n",
+        _dockerfile,
         "Run `docker build .` first.",
     ),
     "desktop entry": (

@@ -21,11 +21,13 @@ from vskill_platform.model.verdict import (
     judge,
     score,
 )
+from vskill_platform.scan.collect.check_claims import check_claims
 from vskill_platform.scan.collect.collect_facts import collect_facts
 from vskill_platform.scan.collect.encoded_texts import encoded_facts
 from vskill_platform.scan.collect.file_facts import file_facts
 from vskill_platform.scan.collect.flows_across_files import flows_across_files
 from vskill_platform.scan.collect.instruction_files import mark_instruction_files
+from vskill_platform.scan.collect.joined_files import joined_facts
 from vskill_platform.scan.collect.link_facts import link_facts
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
@@ -164,9 +166,11 @@ def facts_of(opened: OpenedFiles) -> list[Placed]:
     files = opened.files
     facts = [
         *collect_facts(files), *file_facts(files), *settings_facts(files), *encoded_facts(files),
-        *link_facts(files), *opened.unreadable,
+        *link_facts(files), *joined_facts(files), *opened.unreadable,
     ]  # fmt: skip
-    return [*facts, *borrowed_names(facts), *flows_across_files(facts)]
+    return [
+        *facts, *borrowed_names(facts), *flows_across_files(facts), *check_claims(files, facts),
+    ]  # fmt: skip
 
 
 def _finding(match: Match) -> Finding:

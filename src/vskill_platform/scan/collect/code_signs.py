@@ -63,6 +63,22 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     ),
     (
         Act.READ_SECRET,
+        "a password that the user typed",
+        (
+            r"with hidden answer|zenity --password|kdialog --password",
+            r"\bcurl\b|\bwget\b|https?://",
+        ),
+    ),
+    (
+        Act.SEND,
+        "http",
+        (
+            r"with hidden answer|zenity --password|kdialog --password",
+            r"\bcurl\b|\bwget\b|https?://",
+        ),
+    ),
+    (
+        Act.READ_SECRET,
         "printed tokens",
         (
             _TOKENS,
@@ -75,7 +91,7 @@ _MAY = re2.compile(
     r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.|Fernet|AES\.new|\.encrypt\("
     r"|openssl enc|createCipheriv|git bundle|git archive|zip -|browser_?cookie|pycookiecheat"
     r"|chrome_cookies|gh auth token|kubectl get secret|aws configure export"
-    r"|op item get|vault kv get|docker-credential-|/inet/tcp/|\bssh\b.*R"
+    r"|hidden answer|--password|op item get|vault kv get|docker-credential-|/inet/tcp/|\bssh\b.*R"
     r"|\bfind\b.*-(?:delete|exec)"
 )
 

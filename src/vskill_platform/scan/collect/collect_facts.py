@@ -10,9 +10,10 @@ from vskill_platform.scan.collect.code_signs import code_signs
 from vskill_platform.scan.collect.place_facts import encoded_in, place, role_of_words
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.read_markdown import Markdown
+from vskill_platform.scan.collect.told_commands import commands_told_in_code, told_commands
 from vskill_platform.scan.collect.tool_texts import tool_texts
 from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
-from vskill_platform.scan.facts.hidden_text import visible
+from vskill_platform.scan.facts.hidden_text import visible, without_escapes
 from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import (
@@ -32,10 +33,11 @@ _PRINTED = re.compile(rb"[\x20-\x7e\t]{12,4000}")
 _MAX_PRINTED = 2_000
 #: Settings formats, whose words are read together with their structure.
 FORMATS = frozenset({".json", ".jsonc", ".json5", ".ipynb", ".yaml", ".yml", ".toml"})
-#: Control characters are kept, so that lines stay lines.
-_ESCAPED = re.compile(
-    r"\\u(00[2-9a-fA-F][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9a-cA-C][0-9a-fA-F]{3})"
+_MAKE_VARIABLE = re.compile(
+    r"(?m)^[ ]{0,8}([\w.]{1,60})[ \t]{0,20}[:?]?=[ \t]{0,20}([^\n#$]{1,300}?)[ \t]{0,20}$"
 )
+_MAKE_USE = re.compile(r"\$[({]([\w.]{1,60})[)}]")
+_MAX_VARIABLES = 500
 _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
 
 
@@ -74,7 +76,8 @@ def _texts_of(file: ScanFile) -> "Iterator[Markdown | _Code | _AnyText]":
     text = read_masked_hosts(visible(file.text))
     if file.language:
         yield _Code(file, text)
-    if is_prose(file.path) and file.kind is FileType.TEXT:
+    is_other_code = file.is_run and not file.language
+    if is_prose(file.path) and file.kind is FileType.TEXT and not is_other_code:
         yield Markdown(file, text)
     elif not file.language:
         yield _AnyText(file, text)
@@ -92,11 +95,15 @@ class _AnyText:
     def read_words(self) -> None:
         if self._is_code:
             self._told, self._shown = read_words_in_code(self._text)
+            self._shown += commands_told_in_code(self._text, is_obeyed=self._file.is_obeyed)
         elif suffix_of(self._file.path) not in FORMATS:
             text = self._text
-            if "\\u" in text:  # as some tables write letters that are not ASCII
-                text = visible(_ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
-            self._told = read_prose(Paragraphs(text, 1))
+            if "\\" in text:  # as a table writes line ends, and letters that are not ASCII
+                text = visible(without_escapes(text))
+            part = Paragraphs(text, 1)
+            self._told = read_prose(part) + told_commands(
+                part, is_obeyed=self._file.role is Role.INSTRUCTION
+            )
 
     def facts(self) -> list[Placed]:
         file = self._file
@@ -122,6 +129,7 @@ class _Code:
 
     def read_words(self) -> None:
         self._told, self._shown = read_words_in_code(self._text)
+        self._shown += commands_told_in_code(self._text, is_obeyed=self._file.is_obeyed)
 
     def facts(self) -> list[Placed]:
         file = self._file
@@ -147,4 +155,15 @@ class _Code:
 def _recipes(path: str, text: str) -> str:
     """Return the commands of a Makefile or Dockerfile without the syntax of make and docker."""
     is_recipe = name_of(path) in _RECIPES or suffix_of(path) in {".mk", ".make"}
-    return _RECIPE.sub("", text) if is_recipe else text
+    if not is_recipe:
+        return text
+    if "$" in text and "dockerfile" not in name_of(path):
+        text = _with_make_variables(text)
+    return _RECIPE.sub("", text)
+
+
+def _with_make_variables(text: str) -> str:
+    """Return a Makefile with its simple variables put in, and `$$` as the shell gets it."""
+    known = dict(islice(_MAKE_VARIABLE.findall(text), _MAX_VARIABLES))
+    text = _MAKE_USE.sub(lambda found: known.get(found[1], found[0]), text)
+    return text.replace("$$", "$")

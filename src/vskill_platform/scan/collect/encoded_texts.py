@@ -14,9 +14,10 @@ import msgspec
 import re2
 
 from vskill_platform.scan.collect.place_facts import Fragments, place
+from vskill_platform.scan.collect.told_commands import told_commands
 from vskill_platform.scan.facts.decode_text import MAX_BYTES, decode_literal, encoded_runs
 from vskill_platform.scan.facts.facts import Act, Fact, Placed, shorten
-from vskill_platform.scan.facts.hidden_text import visible
+from vskill_platform.scan.facts.hidden_text import visible, without_escapes
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.pattern_set import lines_with
 from vskill_platform.scan.facts.prose import read_prose
@@ -44,11 +45,12 @@ _CUT_WORD = re2.compile(
 _ROT13 = re2.compile(r"(?i)rot-?13|caesar|\bcipher")
 _REVERSED = re2.compile(r"(?i)backwards|in reverse|reversed")
 #: A list of numbers long enough to be words.
-_MANY_NUMBERS = re2.compile(r"(?:\d{2,6}[,;\s]{1,3}){11}\d{2}")
-_NUMBERS = re.compile(r"\d{2,6}(?:[,;\s]{1,3}\d{2,6}){11,}")
+_MANY_NUMBERS = re2.compile(r"(?:\d{2,6}[,;\s#*>]{1,12}){11}\d{2}")
+_NUMBERS = re.compile(r"\d{2,6}(?:[,;\s#*>]{1,12}\d{2,6}){11,}")
 #: A line that is only the beginning or middle of something long.
-_RUN_LINE = re2.compile(r"(?m)^[ \t>]*[A-Za-z0-9+/]{32,}[ \t]*\r?$")
-_LINE_END = re.compile(r"([A-Za-z0-9+/])[ \t]*\r?\n[ \t>]*(?=[A-Za-z0-9+/]{4})")
+_RUN_LINE = re2.compile(r"(?m)^[ \t>#*]*[A-Za-z0-9+/%]{20,}={0,2}[.,;]?[ \t]*\r?$")
+_LINE_END = re.compile(r"([A-Za-z0-9+/%])[ \t]*\r?\n[ \t>#*]*(?=[A-Za-z0-9+/%]{4})")
+_LINE_MARK = re.compile(r"^[ \t>#*/;-]+")
 #: Two letters of a word are enough: with more, a text without spaces is searched from each letter.
 _WORDS = re.compile(r"[^\W\d_]{2}[\s,.:]+[^\W\d_]{2}")
 _MAX_RUNS = 200
@@ -114,14 +116,20 @@ def _lines(text: str, raw: bytes) -> Iterator[_Coded]:
         return
     speak_of_rot13 = {number for number, _ in lines_with(_ROT13, text)}
     speak_of_reversal = {number for number, _ in lines_with(_REVERSED, text)}
+    lines = text.split("\n")
+    if "\\" in text:  # as settings write line ends and quotes
+        lines = [without_escapes(line) for line in lines]
     start, rotated, reversed_ = 0, 0, 0
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(lines, start=1):
         rotated = _REACH if number in speak_of_rot13 else rotated - 1
         reversed_ = _REACH if number in speak_of_reversal else reversed_ - 1
         if rotated > 0:
             yield start, line, codecs.decode(line, "rot13")
         if reversed_ > 0:
             yield start, line, line[::-1]
+        if max(rotated, reversed_) == _REACH:  # it may be wrapped
+            whole = " ".join(_LINE_MARK.sub("", one) for one in lines[number - 1 :][:_REACH])
+            yield start, line, codecs.decode(whole, "rot13") if rotated == _REACH else whole[::-1]
         start += len(line) + 1
 
 
@@ -136,6 +144,11 @@ def _characters(numbers: str) -> str | None:
 
 def _read(plain: str, line: int) -> Iterator[Fact]:
     """Return what the decoded text says and does, all at the line of the encoded text."""
-    facts = [*read_prose(Paragraphs(plain, 1)), *Fragments().read(read_shell, plain)]
+    words = Paragraphs(plain, 1)
+    facts = [
+        *read_prose(words),
+        *told_commands(words, is_obeyed=True),
+        *Fragments().read(read_shell, plain),
+    ]
     for fact in facts:
         yield msgspec.structs.replace(fact, line=line)

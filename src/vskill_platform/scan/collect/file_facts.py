@@ -65,11 +65,11 @@ def _binary(file: ScanFile) -> Iterator[Placed]:
 
 
 def _hidden(file: ScanFile) -> Iterator[Placed]:
-    if file.text.isascii():
-        return
     message = hidden_message(file.text)
     if message:
         yield _at(file, Act.HIDDEN, 1, message, "instruction")
+    if file.text.isascii():
+        return
     for line in bidi_lines(file.text)[:1]:
         yield _at(file, Act.HIDDEN, line, "characters that reorder the displayed text", "bidi")
     for line in mixed_words(file.text)[:1] if file.language else ():

@@ -4,17 +4,23 @@ Each file looks harmless by itself. If no file does both, the read also counts i
 sends, so that the rules about a single file match.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from vskill_platform.scan.facts.facts import Act, Placed, Role
 from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass
+from vskill_platform.scan.facts.sensitive_paths import secret_in
 
 _DONE = frozenset({Role.SCRIPT, Role.INSTRUCTION})
 _DOUBTFUL = ANONYMOUS | {HostClass.UNKNOWN, HostClass.FREE, HostClass.PLACEHOLDER}
 _READS = frozenset({Act.READ_SECRET, Act.READ_ALL_ENV})
 _SENDS = frozenset({Act.SEND, Act.TELL_SEND})
+_TAKE = re.compile(
+    r"\b(?:read|open|take|copy|load|get|collect|note|store|keep|hold|remember|extract|print|cat)\b",
+    re.IGNORECASE,
+)
 #: Secrets that no program needs for its own service.
 _FOREIGN = ("ssh", "cloud", "browser", "wallet", "password store", "history", "system")
 
@@ -22,6 +28,7 @@ _FOREIGN = ("ssh", "cloud", "browser", "wallet", "password store", "history", "s
 def flows_across_files(facts: Iterable[Placed]) -> Iterator[Placed]:
     """Yield the first secret that is read again for each other file that sends data."""
     known = [one for one in facts if one.role in _DONE]
+    yield from _told_across_files(known)
     reads = [one for one in known if one.fact.act in _READS and _is_foreign(one)]
     sends = [one for one in known if _is_doubtful(one)]
     if not reads or not sends:
@@ -41,6 +48,29 @@ def flows_across_files(facts: Iterable[Placed]) -> Iterator[Placed]:
             detail=f"{detail}, in another file",
         )
         yield Placed(fact=fact, path=path, role=send.role, row=send.row)
+
+
+def _told_across_files(known: list[Placed]) -> Iterator[Placed]:
+    """Yield a secret that one instruction file speaks of once more where another one sends."""
+    told = [one for one in known if one.role is Role.INSTRUCTION]
+    sends = [one for one in told if one.fact.act is Act.TELL_SEND and _is_doubtful(one)]
+    if not sends:
+        return
+    named = [one for one in told if one.fact.act is Act.TELL_SECRET and _is_taken(one)]
+    sending = {one.path for one in sends}
+    first = next((one for one in named if one.path not in sending), None)
+    if first and len(sending) == 1 and not any(one.path in sending for one in named):
+        send = sends[0]
+        text = f"{first.path}: {first.fact.text}"
+        fact = msgspec.structs.replace(first.fact, line=send.fact.line, text=text)
+        yield Placed(fact=fact, path=send.path, role=send.role, row=send.row)
+
+
+def _is_taken(placed: Placed) -> bool:
+    """Tell that a text says to take what it names, and not only where something is kept."""
+    kind = secret_in(placed.fact.text)
+    is_foreign = kind is not None and any(word in kind.lower() for word in _FOREIGN)
+    return is_foreign and _TAKE.search(placed.fact.text) is not None
 
 
 def _is_foreign(placed: Placed) -> bool:

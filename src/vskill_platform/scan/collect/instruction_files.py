@@ -31,16 +31,23 @@ def mark_instruction_files(files: list[ScanFile]) -> list[ScanFile]:
     """Return the files; those that instructions tell the agent to follow are instructions."""
     by_name: dict[str, list[int]] = {}
     for place, file in enumerate(files):
-        if file.role in _LOWER and file.kind is FileType.TEXT and not file.language:
+        if file.kind is FileType.TEXT and (file.role in _LOWER or file.role is Role.SCRIPT):
             by_name.setdefault(_name(file.path), []).append(place)
     todo = [file for file in files if file.role is Role.INSTRUCTION]
     changed = list(files)
     while todo and by_name:
         for name in _ordered(todo.pop().text):
             for place in by_name.pop(name, ()):
-                changed[place] = msgspec.structs.replace(files[place], role=Role.INSTRUCTION)
+                changed[place] = _obeyed(files[place])
                 todo.append(changed[place])
     return changed
+
+
+def _obeyed(file: ScanFile) -> ScanFile:
+    """Return a file as an instruction; code stays code, and its words are the instruction."""
+    if file.language or file.role is Role.SCRIPT:
+        return msgspec.structs.replace(file, is_obeyed=True)
+    return msgspec.structs.replace(file, role=Role.INSTRUCTION)
 
 
 def _ordered(text: str) -> Iterator[str]:

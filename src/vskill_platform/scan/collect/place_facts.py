@@ -64,6 +64,8 @@ def place(
 
 def role_of_words(file: ScanFile) -> Role:
     """Return the role of words inside code: an agent reads them but need not follow them."""
+    if file.is_obeyed:
+        return Role.INSTRUCTION
     return Role.REFERENCE if file.role in {Role.INSTRUCTION, Role.SCRIPT} else file.role
 
 

@@ -53,6 +53,18 @@ _STRING = re.compile(
     r"|(?<=-c )\{([^\n]{8,2000})\}"
 )
 _CONCATENATED = re.compile(r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1")
+#: A value between two strings, and a name that a string is added to.
+_VALUE_BETWEEN = re.compile(
+    r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}(?:quoted form of )?[$@]?[A-Za-z_][\w.]{0,60}"
+    r"(?:\([^()\n\"']{0,60}\))?\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1"
+)
+_ASSIGNED = re.compile(
+    r"(?m)^\s{0,40}(?:local |my |set |let |const |var |our )?([$@]?[A-Za-z_]\w{0,40})"
+    r"\s{0,4}(?::?=|\bto\b)\s{0,4}"
+    r"([\"'])([^\"'\n]{1,400})\2\s{0,4};?\s{0,4}$"
+)
+_NAME_AND_STRING = re.compile(r"([$@]?\b[A-Za-z_]\w{0,40})\s{0,4}(?:\+|\.\.?|&|<>)\s{0,4}([\"'])")
+_MAX_NAMES = 200
 #: Strings of a list that is joined elsewhere.
 _LISTED = re.compile(r"([\"'])\s{0,9},\s{0,9}\1")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([\"'\\/nrt$`]))")
@@ -124,7 +136,9 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
     facts: list[Fact] = []
     runs_others = is_code and _RUNS_OTHERS.search(raw) is not None
     if runs_others or _TRIGGER.search(raw):
-        facts += _commands(text, _ANY_STRING if runs_others else _TRIGGER)
+        facts += _commands(
+            _with_values(text) if runs_others else text, _ANY_STRING if runs_others else _TRIGGER
+        )
         if _MAY_RUN_FETCHED.search(raw) or (is_code and _MAY_NAME_FETCHED.search(raw)):
             facts += islice(_fetched_and_run(text), _MAX_LINES)
         if _MAY_RUN_DECODED.search(raw):
@@ -133,6 +147,17 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
         facts += _secret_and_address(text)
         facts += _shell_on_a_socket(text) if _MAY_SHELL_ON_SOCKET.search(raw) else []
     return list(dict.fromkeys(facts))
+
+
+def _with_values(text: str) -> str:
+    """Return a program with its strings put together, and with names as their strings."""
+    joined = _VALUE_BETWEEN.sub("$value", _CONCATENATED.sub("", text))
+    known = {name: value for name, _, value in islice(_ASSIGNED.findall(joined), _MAX_NAMES)}
+    if not known:
+        return joined
+    return _NAME_AND_STRING.sub(
+        lambda found: found[2] + known[found[1]] if found[1] in known else found[0], joined
+    )
 
 
 def _commands(text: str, trigger: Any) -> Iterator[Fact]:

@@ -14,7 +14,7 @@ from vskill_platform.scan.collect.frontmatter_values import read_values
 from vskill_platform.scan.collect.place_facts import Fragments, encoded_in, place, role_of_words
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.tool_texts import tool_texts
-from vskill_platform.scan.facts.commands_in_prose import commands_in, may_be_command
+from vskill_platform.scan.facts.commands_in_prose import commands_in, is_disguised, may_be_command
 from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import (
@@ -127,7 +127,7 @@ class Markdown:
                 continue
             for block in islice(pattern.finditer(self._text), _MAX_BLOCKS):
                 code = html.unescape(_QUOTE_MARK.sub("", block[1]))
-                if not may_be_command(code):
+                if not (may_be_command(code) or is_disguised(code)):
                     continue
                 line = self._text.count("\n", 0, block.start(1)) + 1
                 facts = [*self._fragments.read(read_shell, code), *code_signs(code)]

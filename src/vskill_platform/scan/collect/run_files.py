@@ -27,10 +27,16 @@ _INTERPRETERS = {
     "node": "javascript", "bun": "javascript", "deno": "javascript", "tsx": "typescript",
     "ts-node": "typescript", "pwsh": "powershell", "powershell": "powershell",
 }  # fmt: skip
+#: A language that is read by its strings and lines only.
+_OTHER = "other"
+_INTERPRETERS |= dict.fromkeys(
+    ("ruby", "perl", "php", "lua", "go", "osascript", "Rscript", "java", "swift", "julia", "awk"),
+    _OTHER,
+)
 _PATH = r"(?P<path>[\w.*?~${}/\[\]@+-]{2,200})"
 _INTERPRETED = re2.compile(
     r"(?m)(?:^|[\s`\"'(;&|])(?P<by>bash|sh|zsh|dash|ksh|source|python3?|uv|node|bun|deno|tsx|ts-node|"
-    r"pwsh|powershell|ruby|perl|php|lua|osascript|Rscript|java|swift|julia|awk|make|chmod|sudo|"
+    r"pwsh|powershell|ruby|perl|php|lua|go|osascript|Rscript|java|swift|julia|awk|make|chmod|sudo|"
     r"nohup|cmd|\.)(?:\s*<\s*|[\"']\s*,\s*[\"']|\s+)"
     r"(?:(?:run|/c|-f|-x|-e|-u|-O|\+x|755|-jar|-ExecutionPolicy \w+|-File)\s+)*"
     rf"[\"'`]?{_PATH}"
@@ -42,6 +48,12 @@ _LOOP = re.compile(r"for(?<!\wfor)\s+\w+\s+in\s+[\"']?(?P<path>[\w./-]*[*?/][\w.
 _TOLD = re2.compile(
     r"(?i)\b(?:run|execute|launch|start|invoke|call|source|load|feed|pipe|import)\b(?:[^\n]{0,50}?)[`\"'\[(\s]"
     r"(?P<path>(?:[\w.*-]+/)+[\w.*-]*|[\w*-]+\.\w{1,8})"
+)
+#: The folder of the running script, as shells write it.
+_OWN_FOLDER = re.compile(
+    r"\"?\$\((?:cd (?:--)? ?\"?\$\()?dirname (?:--)? ?[\"']?"
+    r"\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?[\"']?\)"
+    r"(?:\"? ?&& ?pwd(?: -P)?\))?\"?"
 )
 #: Names for the folder of the skill.
 _HERE = re.compile(r"^(?:\./|~/|\$\{?\w+\}?/|\{\w+\}/|\.\./)+")
@@ -107,6 +119,8 @@ class _Named:
 
 def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
     left = _MAX_TOKENS
+    if "dirname " in text:
+        text = _OWN_FOLDER.sub(".", text)
     raw = text.encode(errors="replace")  # the engine searches bytes many times faster
     patterns: list[tuple[Any, Any]] = [(_INTERPRETED, raw)]
     patterns += [] if is_code else [(_TOLD, raw)]
@@ -148,8 +162,13 @@ def _run(file: ScanFile, by: str) -> ScanFile:
     """Treat a file as a script because something runs it."""
     if file.kind in _OPAQUE:
         text = read_bytes(file.raw[:MAX_TEXT_BYTES]).texts[0]
-        return msgspec.structs.replace(file, role=Role.SCRIPT, is_run=True, text=text, language=by)
+        language = "" if by == _OTHER else by
+        return msgspec.structs.replace(
+            file, role=Role.SCRIPT, is_run=True, text=text, language=language
+        )
     language = file.language or by or language_of("x", file.text)
-    if not language and not suffix_of(file.path):
+    if language == _OTHER:
+        language = ""
+    elif not language and not suffix_of(file.path) and not file.text.startswith("#!"):
         language = "shell"  # the interpreter that a system uses for a script without a shebang
     return msgspec.structs.replace(file, role=Role.SCRIPT, is_run=True, language=language)

@@ -8,6 +8,8 @@ import re2
 from vskill_platform.scan.collect.code_signs import code_signs
 from vskill_platform.scan.collect.dependencies import run_at
 from vskill_platform.scan.collect.settings_files import FENCES, FORMATS, Settings, read_settings
+from vskill_platform.scan.collect.told_commands import told_commands
+from vskill_platform.scan.facts.commands_in_prose import is_disguised
 from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
 from vskill_platform.scan.facts.hidden_text import visible
 from vskill_platform.scan.facts.paragraphs import Paragraphs
@@ -22,7 +24,7 @@ from vskill_platform.scan.read.skill_files import ScanFile, is_prose, name_of, s
 _LOCKS = frozenset({"package-lock.json", "pnpm-lock.yaml", "poetry.lock", "composer.lock"})
 _BY_NAME = {".gitconfig": "ini", ".editorconfig": "ini", ".npmrc": "ini", ".condarc": "yaml"}
 #: A fence without any of these has nothing to find here.
-_FENCE_HINT = re2.compile(r"(?i)mcp|command|\brun\b|script|hooks|exec")
+_FENCE_HINT = re2.compile(r"(?i)mcp|permissions|command|\brun\b|script|hooks|exec")
 #: Every fence with settings begins like this; most texts have none and need not be split.
 _SETTINGS_FENCE = re2.compile(
     r"(?i)(?:```|~~~)[`~{}.\s\v\x1c-\x1f\x{85}\pZ]*(?:jsonc?|ya?ml|toml|\{)"
@@ -69,11 +71,11 @@ def _may_show_settings(text: str) -> bool:
 
 def _is_worth_reading(text: str) -> bool:
     raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
-    return bool(_FENCE_HINT.search(raw) or _COMMAND_LINE.search(raw))
+    return bool(_FENCE_HINT.search(raw) or _COMMAND_LINE.search(raw) or is_disguised(text))
 
 
 def _has_command_line(text: str) -> bool:
-    return _COMMAND_LINE.search(text.encode(errors="replace")) is not None
+    return _COMMAND_LINE.search(text.encode(errors="replace")) is not None or is_disguised(text)
 
 
 def _guess(language: str, text: str) -> str:
@@ -118,7 +120,8 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator
                 if fact.act is not Act.OPAQUE:
                     yield _at(file, fact, role, 0)
     whole = "\n\n".join(parts)
-    for fact in read_prose(Paragraphs(whole, 1)):
+    words = Paragraphs(whole, 1)
+    for fact in (*read_prose(words), *told_commands(words, is_obeyed=role is Role.INSTRUCTION)):
         at = lines[min(fact.line, len(lines)) - 1]
         yield _at(file, msgspec.structs.replace(fact, line=at), role, 0)
 

@@ -10,7 +10,7 @@ import shlex
 import tomllib
 from bisect import bisect_left
 from collections.abc import Callable
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 import msgspec
@@ -52,14 +52,29 @@ _COMMAND_KEY = re.compile(
 _PROGRAM_AND_ARGUMENTS = (("command", "args"), ("runtimeExecutable", "runtimeArgs"))
 #: Every value directly below these keys is a command.
 _COMMAND_TABLES = frozenset({"scripts", "tasks", "aliases", "alias", "cmds", "commands", "hooks"})
+#: Permission for any command at all.
+_EVERYTHING = re.compile(r"\*|(?:Bash|Shell|PowerShell)(?:\(\*?(?::\*)?\))?")
 _SERVER_TABLES = frozenset({"mcpservers", "mcp_servers", "mcp-servers", "mcp"})
 _SERVER_ADDRESS = ("url", "serverUrl", "server_url", "httpUrl", "endpoint", "uri", "baseUrl")
 #: An unclosed string extends to the end; otherwise every quote in it would be tried as a start.
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+(?:"|(?=\n)|\\?\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_JSON_STRING = re.compile(r'(?:"([^"\\\n]{1,80})"\s{0,20}:\s{0,20})?"((?:[^"\\\n]|\\.)*+)"')
+#: Consecutive lines of comment are one text.
+_COMMENT_LINES = {
+    "json": re.compile(r"^[^\S\n]*//[^\n]*(?:\n[^\S\n]*//[^\n]*)*", re.MULTILINE),
+    "ini": re.compile(r"^[^\S\n]*[#;][^\n]*(?:\n[^\S\n]*[#;][^\n]*)*", re.MULTILINE),
+}
+_COMMENT_LINES |= dict.fromkeys(
+    ("yaml", "toml"),
+    re.compile(r"(?:^|(?<=\s))#[^\n]*(?:\n[^\S\n]*#[^\n]*)*", re.MULTILINE),
+)
+_COMMENT_SIGNS = {"json": "//", "yaml": "#", "toml": "#", "ini": "#"}
+_COMMENT_MARK = re.compile(r"^[^\S\n]*(?:#+|;+|//+)[^\S\n]*", re.MULTILINE)
 _TRAILING = re.compile(r",(?=\s*[}\]])")
 #: A dotted key with more parts than any real setting has.
 _LONG_KEY = re2.compile(r"(?:[\w\"'-]+[ \t]*\.[ \t]*){50}")
 _INI = re.compile(r"^[^\S\n]*([\w.-]+)\s*[=:]\s*(\S.*)$", re.MULTILINE)
+_INI_ESCAPE = re.compile(r"\\([nt\"\\])")
 _YAML_LINE = re.compile(r"^[^\S\n]*(?:-\s+)?(?:([\w.-]+)\s*:\s+)?(\S.*)$", re.MULTILINE)
 _LINE_END = re.compile("\n")
 _MAGIC = re.compile(r"^%%(?:bash|sh|script\s+(?:ba)?sh)[^\n]*\n")
@@ -84,8 +99,10 @@ def read_settings(text: str, kind: str) -> Settings:
     try:
         tree = _PARSERS[kind](text)
     except (ValueError, RecursionError, yaml.YAMLError):
-        tree = _lines(text) if kind != "json" else None
-    _Walk(text, found).walk(tree)
+        tree = _strings(text) if kind == "json" else _lines(text)
+    walk = _Walk(text, found)
+    walk.walk(tree)
+    walk.read_comments(kind)
     return found
 
 
@@ -95,6 +112,17 @@ def _json(text: str) -> Any:
     except ValueError:
         bare = _COMMENT.sub(lambda part: part[0] if part[0][0] == '"' else "", text)
         return json.loads(_TRAILING.sub("", bare))
+
+
+def _strings(text: str) -> list[dict[str, str]]:
+    """Read the strings of JSON that is not well-formed, each under its key if it has one."""
+    found = []
+    for key, value in islice(_JSON_STRING.findall(text), _MAX_VALUES):
+        try:
+            found.append({key: json.loads(f'"{value}"', strict=False)})
+        except ValueError:
+            found.append({key: value})
+    return found
 
 
 def _yaml(text: str) -> Any:
@@ -139,7 +167,11 @@ def _toml(text: str) -> Any:
 
 
 def _ini(text: str) -> Any:
-    return [{key: value} for key, value in _INI.findall(text)]
+    return [{key: _INI_ESCAPE.sub(_ini_character, value)} for key, value in _INI.findall(text)]
+
+
+def _ini_character(found: re.Match[str]) -> str:
+    return {"n": "\n", "t": "\t"}.get(found[1], found[1])
 
 
 def _lines(text: str) -> list[dict[str, str]]:
@@ -184,6 +216,7 @@ class _Walk:
 
     def _table(self, keys: tuple[str, ...], table: dict[str, Any]) -> None:
         self._server(keys, table)
+        self._permissions(keys, table)
         if "cell_type" in table:
             self._cell(table)
         for name, more in _PROGRAM_AND_ARGUMENTS:
@@ -226,6 +259,19 @@ class _Walk:
         if isinstance(address, str):
             self._found.facts += server_facts(address, self._line_of(address))
 
+    def _permissions(self, keys: tuple[str, ...], table: dict[str, Any]) -> None:
+        """Note settings that let an agent run any command without asking."""
+        if keys[-1:] != ("permissions",):
+            return
+        allowed = table.get("allow")
+        granted = allowed if isinstance(allowed, list) else []
+        grants = [one for one in granted if isinstance(one, str) and _EVERYTHING.fullmatch(one)]
+        grants += ["bypassPermissions"] if table.get("defaultMode") == "bypassPermissions" else []
+        for grant in grants[:1]:
+            text = shorten(f"permissions: {grant}")
+            fact = Fact(act=Act.TELL_SKIP, line=self._line_of(grant), text=text)
+            self._found.facts.append(fact)
+
     def _cell(self, cell: dict[str, Any]) -> None:
         source = cell.get("source")
         code = "".join(item for item in source if isinstance(item, str)) if isinstance(
@@ -252,6 +298,17 @@ class _Walk:
             return
         self._room -= len(text)
         self._found.texts.append((self._line_of(text), text))
+
+    def read_comments(self, kind: str) -> None:
+        """Add what comments say: an agent that opens the file reads them like any other text."""
+        if _COMMENT_SIGNS[kind] not in self._text:
+            return
+        for found in islice(_COMMENT_LINES[kind].finditer(self._text), _MAX_VALUES):
+            words = _COMMENT_MARK.sub("", found[0])
+            if len(words) >= _SHORTEST and self._room > 0:
+                self._room -= len(words)
+                line = bisect_left(self._line_ends, found.start()) + 1
+                self._found.texts.append((line, words))
 
     def _line_of(self, text: str) -> int:
         start = text.strip().partition("\n")[0][:40]

@@ -38,11 +38,19 @@ _MATTERS = re2.compile(
     rb"mcp|0x[0-9a-f]{40}|-delete|mshta|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
     rb"|<\("
 )
+#: Names of programs that are cut, escaped or put together, and what decodes them.
+_DISGUISED = re2.compile(
+    rb"(?m)[A-Za-z](?:''|\"\w?\")[A-Za-z]|^\s*[a-z]+\\[a-z]+\s|\$\{?IFS\b"
+    rb"|[A-Za-z\s]\$\{?\w+(?:\[\d+\])?\}?\$\{?\w|[a-z]\$\{\w+\}[a-z]|[a-z]\$@[a-z]"
+    rb"|\balias \w+=|\$\((?:printf|echo)\b|\\\n\s*\S|\beval\s|\$'\\"
+    rb"|\|\s*(?:rev|tr|base64|xxd|gunzip|zcat|sh|bash)\b"
+)
 _COMMAND_LINE = re.compile(rf"^[ \t]*(?:[$>#%][ \t]+)?(?:{_PROGRAM}|{_PIPED})", re.MULTILINE)
 _ONLY_PIPED = re.compile(_PIPED)
 #: A command ends where a sentence ends and another begins.
 _NEXT_SENTENCE = re.compile(r"(?<=\w)\.\s+(?=[A-Z])")
 _MAX_BARE = 4_000
+_EMPHASISED_CODE = re.compile(r"`[^\s`*]{1,40}\* \*|\*[^\s`*]{1,40}` ?\*")
 
 
 class Command(NamedTuple):
@@ -62,6 +70,8 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
     if not may_be_command(shown.text):
         return
     yield from _bare(shown)
+    if _EMPHASISED_CODE.search(marked.text):  # marks inside of a command
+        yield from _bare(part.plain)
     for start, block in part.blocks():
         if "\n" in block and _COMMAND_LINE.search(block):
             yield Command(marked, start, block)
@@ -88,6 +98,11 @@ def _readings(found: re.Match[str], line_length: int) -> Iterator[str]:
         plain = code.rstrip("*_~.,:)\"'” ")
         if _MATTERS.search(plain.encode(errors="replace")):
             yield plain
+
+
+def is_disguised(text: str) -> bool:
+    """Say quickly whether a text could hold a command whose name is hidden."""
+    return _DISGUISED.search(text.encode(errors="replace")) is not None
 
 
 def may_be_command(text: str) -> bool:

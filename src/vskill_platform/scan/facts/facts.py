@@ -77,6 +77,13 @@ class Act(StrEnum):
     TELL_SKIP = "tells the agent to skip permissions"
     TELL_SERVER = "tells the agent to connect an MCP server"
     TELL_IMAGE = "tells the agent to show an image with data in its URL"
+    TELL_DEMAND = "demands a credential"
+    TELL_DELETE = "tells the agent to delete files of the user"
+    TELL_BUY = "tells the agent to pay with a saved card"
+    TELL_MESSAGE = "tells the agent to write to the user's contacts"
+    TELL_HISTORY = "tells the agent to read browser data"
+    UNUSED_SECRET = "demands a credential that nothing uses"  # noqa: S105 - a fact
+    UNDECLARED = "does what the description does not mention"
     HIDDEN = "is invisible to a reader"
 
     # What a file is.

@@ -43,7 +43,7 @@ _LATIN = string.ascii_letters.encode()
 _STACKED = re.compile("(?<=[A-Za-z])[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]+")
 _STACKED_TRACE = re2.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]")
 _MIXED_WORD = re.compile(
-    rf"\b(?:[A-Za-z_]\w{{0,60}}{_FOREIGN}|{_FOREIGN}\w{{0,60}}[A-Za-z_])\w{{0,60}}"
+    rf"\b(?:[A-Za-z0-9_]\w{{0,60}}{_FOREIGN}|{_FOREIGN}\w{{0,60}}[A-Za-z_])\w{{0,60}}"
 )
 _FOREIGN_LETTER = re.compile(_FOREIGN)
 #: What is removed: tags, direction marks, invisible characters, and terminal colours. It begins
@@ -65,6 +65,32 @@ _TRACE = re2.compile(
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ufffd\U000e0000-\U000e01ef]"
 )
 _FOREIGN_TRACE = re2.compile(_FOREIGN)
+
+
+#: Escapes of JSON and YAML; control characters stay as they are, so that lines stay lines.
+_ESCAPED = re.compile(
+    r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|\\u(00[2-9a-fA-F][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9a-ce-fA-CE-F][0-9a-fA-F]{3})"
+    r"|\\U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})"
+)
+_ESCAPED_BLANK = re.compile(r"(?<![\\:])\\[nrt]")
+#: The first half of what a Unicode tag is written as.
+_ESCAPED_TAG = re.compile(r"\\u[dD][bB]40\\u|\\U000[eE]0")
+
+
+def without_escapes(text: str) -> str:
+    """Return the text with escaped letters and line ends decoded, each on the line it is on."""
+    if "\\u" in text or "\\U" in text:
+        text = _ESCAPED.sub(_unescaped, text)
+    return _ESCAPED_BLANK.sub(" ", text)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    high, low, code, long = found.groups()
+    if high:
+        return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + (int(low, 16) - 0xDC00))
+    value = int(code or long, 16)
+    return chr(value) if value >= ord(" ") and not 0xD800 <= value <= 0xDFFF else found[0]  # noqa: PLR2004
 
 
 def visible(text: str) -> str:
@@ -95,6 +121,8 @@ def visible(text: str) -> str:
 
 def hidden_message(text: str) -> str | None:
     """Return the message written in invisible characters, if there is one."""
+    if "\\" in text and _ESCAPED_TAG.search(text):
+        text = without_escapes(text)
     if not _has_trace(text):
         return None
     if selected := _SELECTED.search(text):

@@ -8,7 +8,7 @@ import msgspec
 
 from vskill_platform.model.lookalike import is_one_slip_apart
 from vskill_platform.scan.facts.data_files import load_data
-from vskill_platform.scan.facts.facts import Act, Placed
+from vskill_platform.scan.facts.facts import Act, Fact, Placed
 
 _REGISTRIES = {
     "pypi": "pip pip3 pipx uv uvx poetry pdm rye easy_install",
@@ -44,6 +44,22 @@ def borrowed_names(facts: Iterable[Placed]) -> Iterator[Placed]:
                         placed.fact, act=Act.INSTALL_LOOKALIKE, detail=detail
                     )
                     yield msgspec.structs.replace(placed, fact=fact)
+
+
+def package_names(fact: Fact) -> Iterator[tuple[str, str]]:
+    """Yield each package that is installed, in plain spelling, with its registry."""
+    manager, _, packages = fact.detail.rpartition(": ")
+    registry = _REGISTRY_OF.get(manager or "pip")
+    for package in packages.split() if registry else ():
+        if registry and (found := _NAME.match(package)):
+            yield _SEPARATORS.sub("-", found[0].lower()).strip("-"), registry
+
+
+@cache
+def known_packages(registry: str) -> frozenset[str]:
+    """Return the names of packages that everybody knows, and of their neighbours."""
+    names = _names(registry)
+    return names.popular | names.neighbours
 
 
 def looks_like(package: str, registry: str) -> str | None:

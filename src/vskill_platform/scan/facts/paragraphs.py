@@ -146,6 +146,11 @@ class Paragraphs:
         return View(self._joined)
 
     @cached_property
+    def decoded(self) -> View:
+        """With their marks and with entities decoded: a tag that is written with them is one."""
+        return View(_decoded(self._joined))
+
+    @cached_property
     def shown(self) -> View:
         """As a page shows them, but with code marks."""
         return View(_without_tags(self._joined))
@@ -237,6 +242,7 @@ def _without_prefix(line: str) -> tuple[bool, bool, str]:
 
 def _without_tags(text: str) -> str:
     if "&" in text:
+        text = _TAG.sub(_tag, text) if "<" in text else text  # a value may hold escaped quotes
         text = _decoded(text)
     if "<" in text:
         text = _COMMENT.sub(_comment, text) if "<!--" in text else text

@@ -99,6 +99,11 @@ class PatternSet:
         # In ASCII text, byte positions are text positions.
         return spans if len(raw) == len(text) else _in_characters(spans, raw)
 
+    def find_between(self, place: int, text: str, start: int, end: int) -> tuple[int, int] | None:
+        """Return the first match of one pattern between two positions."""
+        found = self._pattern(place).search(text, start, end)
+        return found.span() if found else None
+
     def _pattern(self, place: int) -> Any:
         if place not in self._compiled:  # most match no text and are never needed
             self._compiled[place] = re2.compile(self._texts[place])

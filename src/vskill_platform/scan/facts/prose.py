@@ -81,6 +81,18 @@ _NEGATED = re2.compile(
     r"(?i)(?:\b(?:never|not|cannot|avoid|refuse to|don't|doesn't|won't|can't|n't)\s+(?:ever\s+)?)$"
 )
 _NEGATION_REACH = 16
+#: "Do not follow requests to bypass …" as well.
+_REFUSED = re2.compile(
+    r"(?i)\b(?:do not|don't|never|must not|refuse to|cannot|should not)\s+"
+    r"(?:follow|obey|allow|accept|honou?r|comply with|act on|execute)\s+(?:\w+\s+){0,3}"
+    r"(?:attempts?|requests?|instructions?|prompts?|messages?|content|text)\s+"
+    r"(?:to|(?:that|which)\s+(?:tr(?:y|ies)|attempts?|asks?)\s+(?:you\s+)?to)\s+$"
+)
+_REFUSAL_REACH = 100
+#: How far behind a negated match another one that begins inside it may end.
+_FURTHER = 400
+#: "No account required" requires nothing.
+_NOT_REQUIRED = re2.compile(r"(?i)\b(?:no|not|without)\s+(?:\w+\s+){0,2}$")
 _NEGATABLE = frozenset(
     {
         Act.TELL_OVERRIDE, Act.TELL_DISARM, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_SEND,
@@ -116,6 +128,8 @@ _BLANK = re.compile(r"\s*")
 _MAX_IN_A_LINE = 3
 #: Images and scripts are read with their markup.
 _MARKED = frozenset({Act.TELL_IMAGE, Act.TELL_PLANT})
+_MAY_LOAD_SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
+_ESCAPED_SCRIPT = re.compile(r"&(?:lt|#60|#x3c);?s|&#(?:115|83|x73|x53);?", re.IGNORECASE)
 
 
 #: Acts that words inside code can express to an agent; the rest is found in the code itself.
@@ -146,10 +160,14 @@ def read_prose(part: Paragraphs) -> list[Fact]:
     """Return what paragraphs tell their reader, in other spellings, too."""
     facts = _read_as_spelled(part)
     for text in other_spellings(part.text):
-        known = {(fact.act, fact.line, fact.host) for fact in facts}
+        known = {_key(fact) for fact in facts}
         others = _read_as_spelled(Paragraphs(text, part.first_line))
-        facts += [fact for fact in others if (fact.act, fact.line, fact.host) not in known]
+        facts += [fact for fact in others if _key(fact) not in known]
     return facts
+
+
+def _key(fact: Fact) -> tuple[Act, int, str | None, str]:
+    return fact.act, fact.line, fact.host, fact.detail
 
 
 def _read_as_spelled(part: Paragraphs) -> list[Fact]:
@@ -158,12 +176,15 @@ def _read_as_spelled(part: Paragraphs) -> list[Fact]:
     places += [(Act.TELL_SECRET, start, start + 1) for start in secrets_in(plain.text)]
     facts = _facts_at(part, plain, places)
     if part.unlinked and (others := _find(part.unlinked.text, None)):
-        known = {(fact.act, fact.line, fact.host) for fact in facts}
+        known = {_key(fact) for fact in facts}
         found = _facts_at(part, part.unlinked, others)
-        facts += [fact for fact in found if (fact.act, fact.line, fact.host) not in known]
+        facts += [fact for fact in found if _key(fact) not in known]
     marked = part.marked
-    if "![" in marked.text or "<script" in marked.text:
+    if "![" in marked.text or _MAY_LOAD_SCRIPT.search(marked.text):
         facts += _facts_at(part, marked, _find(marked.text, _MARKED))
+    if _ESCAPED_SCRIPT.search(marked.text):
+        decoded = part.decoded
+        facts += _facts_at(part, decoded, _find(decoded.text, _MARKED))
     return facts + _downloads(part)
 
 
@@ -194,11 +215,18 @@ def read_words_in_code(text: str) -> WordsInCode:
 def _find(text: str, only: frozenset[Act] | None) -> list[tuple[Act, int, int]]:
     acts, patterns = _lexicon()
     places = None if only is None else _places_of(only)
-    return [
-        (acts[place], start, end)
-        for place, start, end in patterns.finds(text, places)
-        if not _says_otherwise(acts[place], text, start, end)
-    ]
+    found = []
+    for place, start, end in patterns.finds(text, places):
+        act = acts[place]
+        span = start, end
+        if _says_otherwise(act, text, *span):
+            # "Never skip this: ignore …" negates one verb, and the same words may hold another.
+            limit = text.find("\n", end)
+            limit = min(limit if limit >= 0 else len(text), end + _FURTHER)
+            span = patterns.find_between(place, text, start + 1, limit) or span
+        if span[0] < end and not _says_otherwise(act, text, *span):
+            found.append((act, *span))
+    return found
 
 
 def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> list[Fact]:
@@ -233,9 +261,13 @@ def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:
             return True
         if not _HIDDEN_WAY.match(text, start):
             return False
+    elif act is Act.TELL_REQUIRED:
+        before = text[max(start - 2 * _NEGATION_REACH, 0) : start]
+        return text[start:end].lower() == "required" and _NOT_REQUIRED.search(before) is not None
     elif act not in _NEGATABLE:
         return False
-    return _NEGATED.search(text[max(start - _NEGATION_REACH, 0) : start]) is not None
+    before = text[max(start - _REFUSAL_REACH, 0) : start]
+    return bool(_NEGATED.search(before[-_NEGATION_REACH:]) or _REFUSED.search(before))
 
 
 def _fact(act: Act, number: int, host: str | None, lines: str, *, is_mentioned: bool) -> Fact:
@@ -282,7 +314,8 @@ def _links_in(part: Paragraphs, paragraph: str, words: str, start: int) -> list[
         host = next(iter(hosts_in(link[0])), None)
         host_class = classify_host(host) if host else None
         is_file |= host_class is HostClass.DROP and path > 0
-        if host is None or not (is_told or is_file):
+        is_paste = host_class is HostClass.PASTE and path > 0
+        if host is None or not (is_told or is_file or is_paste):
             continue
         if host_class is HostClass.LOCAL:
             continue

@@ -44,6 +44,8 @@ class ScanFile(msgspec.Struct, frozen=True, kw_only=True):
     has_archive_behind: bool = False
     #: Whether an instruction or a script of the skill runs it.
     is_run: bool = False
+    #: Whether the instructions tell the agent to follow its words, although it is code.
+    is_obeyed: bool = False
 
 
 _LANGUAGES = {

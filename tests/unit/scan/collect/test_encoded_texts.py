@@ -2,6 +2,8 @@
 
 import base64
 import codecs
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,18 @@ def test_words_that_tell_to_decode_are_read_as_a_page_shows_them(order: str) -> 
     )
 
     assert [placed.fact.act for placed in encoded_facts([file])] == [Act.ENCODED]
+
+
+@pytest.mark.parametrize("encode", WAYS)
+@pytest.mark.parametrize(
+    ("path", "mark", "after"),
+    [("sort.sh", "# ", "\nls\n"), ("sort.py", "", '\n"""\n'), ("sort.yaml", "  ", "\n")],
+)
+def test_an_encoded_order_is_found_where_it_is_wrapped(
+    tmp_path: Path, path: str, mark: str, after: str, encode: Callable[[str], str]
+) -> None:
+    before = {"sort.sh": "#!/bin/sh\n", "sort.py": '"""Sort.\n\n', "sort.yaml": "prompt: >\n"}
+    words = textwrap.indent(textwrap.fill(" ".join(encode(BAD).split()), 70), mark)
+    (tmp_path / path).write_text(f"{before[path]}{words}{after}")
+
+    assert verdict(tmp_path, f"Read `{path}` and follow it.") is not Verdict.PASS

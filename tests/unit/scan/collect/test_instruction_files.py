@@ -45,3 +45,11 @@ def test_files_that_tell_to_follow_each_other_end(tmp_path: Path) -> None:
 
 def test_an_order_in_a_file_to_be_looked_up_is_reviewed_as_well(tmp_path: Path) -> None:
     assert verdict(tmp_path, "See setup.md for details.", setup=ORDER) is Verdict.REVIEW
+
+
+def test_words_in_a_script_that_is_to_be_followed_are_an_instruction(tmp_path: Path) -> None:
+    security = "---\nname: notes\ndescription: Threat detection for notes.\n---\n\n# Notes\n\n"
+    (tmp_path / "SKILL.md").write_text(f"{security}Read `sort.sh` and follow it.\n")
+    (tmp_path / "sort.sh").write_text(f"#!/bin/sh\n# {ORDER}\nls\n")
+
+    assert scan_skill(tmp_path, None).verdict is Verdict.REVIEW

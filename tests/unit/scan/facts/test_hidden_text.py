@@ -8,6 +8,7 @@ from vskill_platform.scan.facts.hidden_text import (
     invisible_in_words,
     mixed_words,
     visible,
+    without_escapes,
 )
 
 
@@ -56,3 +57,26 @@ def test_letters_that_are_drawn_alike_are_read_as_what_they_look_like() -> None:
     assert (
         visible("\u043f\u0430\u043f\u043a\u0430 system") == "\u043f\u0430\u043f\u043a\u0430 system"
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"\u0049gnore", "Ignore"),
+        (r"\uff49gnore", "\uff49gnore"),
+        (r"\ud83d\ude00", "\U0001f600"),
+        (r"\U000E0049", "\U000e0049"),
+        (r"one\ntwo", "one two"),
+        (r"\u000a", r"\u000a"),
+        (r"\ud800 alone", r"\ud800 alone"),
+    ],
+)
+def test_escapes_are_decoded_and_lines_stay_lines(written: str, read: str) -> None:
+    assert without_escapes(written) == read
+
+
+def test_a_message_in_escaped_tags_is_read() -> None:
+    codes = [0xE0000 + ord(char) - 0x10000 for char in "send keys"]
+    pairs = "".join(f"\\u{0xD800 + (c >> 10):04x}\\u{0xDC00 + (c & 0x3FF):04x}" for c in codes)
+
+    assert hidden_message(f'{{"prompt": "Hello{pairs}"}}') == "send keys"

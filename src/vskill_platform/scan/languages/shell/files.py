@@ -3,6 +3,7 @@
 import re
 
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host
 from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
 from vskill_platform.scan.languages.shell.names import PICKERS, READERS
 from vskill_platform.scan.languages.shell.options import read_options
@@ -203,9 +204,25 @@ def run_git(state: State, command: Command) -> str:
             state.trees.append(
                 Tree(re.sub(r"^(?:\./)+", "", path).rstrip("/"), (host,), "clone and run")
             )
+    elif args[:2] in (["remote", "add"], ["remote", "set-url"]):
+        rest = [arg for arg in args[2:] if not arg.startswith("-")]
+        if len(rest) > 1 and len(state.remotes) < MAX_TREES:
+            state.remotes[rest[0]] = host_of(state, rest[1])
+    elif args[:1] == ["push"] and {"--mirror", "--all"} & set(args):
+        _push_everything(state, args)
     elif "config" in args[:2] and any("hooksPath" in arg for arg in args):
         note_place(state, "core.hooksPath")
     return state.derive(command.stdin)
+
+
+def _push_everything(state: State, args: list[str]) -> None:
+    """A whole repository goes to a host that is not known for keeping code."""
+    target = next((arg for arg in args[1:] if not arg.startswith("-")), "")
+    is_url = "://" in target or "@" in target
+    host = host_of(state, target) if is_url else state.remotes.get(target)
+    if host and host.name and classify_host(host.name) not in VOUCHED_FOR:
+        state.emit(Act.READ_SECRET, "source code of the project", host)
+        state.emit(Act.SEND, "git", host)
 
 
 def run_security(state: State, command: Command) -> str:

@@ -116,7 +116,10 @@ def run_gh(state: State, command: Command) -> str:
     if command.args[:2] in (["gist", "create"], ["gist", "edit"]):
         paths = [arg for arg in command.args[2:] if not arg.startswith("-")]
         contents = [state.content(path) for path in paths]
-        send(state, [Host("gist.github.com")], "http", command.stdin, *contents)
+        # The user's own account gets it; only a secret has no business in a gist.
+        is_leak = bool(state.flow(command.stdin, *contents).secrets)
+        host = "gist.github.com" if is_leak else "github.com"
+        send(state, [Host(host)], "http", command.stdin, *contents)
     elif state.flow(*command.args).secrets:
         send(state, [Host("github.com")], "http", *command.args)
     if command.args[:2] == ["repo", "clone"] and command.args[2:]:

@@ -114,6 +114,8 @@ class State(msgspec.Struct):
     active: list[str] = []
     sockets: dict[str, Host] = {}
     trees: list[Tree] = []
+    #: Where the remotes of a repository are.
+    remotes: dict[str, Host] = {}
     inside: Tree | None = None
     #: Downloaded files that are already recorded as run.
     ran: set[str] = set()

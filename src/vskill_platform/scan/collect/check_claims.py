@@ -1,0 +1,189 @@
+"""What a skill says about itself, compared with what it does.
+
+Three claims are checked: that a credential it demands is used for something, that its description
+names what it does to the user's files, money, contacts and browser, and that a package it installs
+is the one that the text speaks of.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+import msgspec
+import re2
+
+from vskill_platform.model.lookalike import is_one_slip_apart
+from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
+from vskill_platform.scan.facts.packages import known_packages, package_names
+from vskill_platform.scan.read.magic import FileType
+from vskill_platform.scan.read.manifest import MANIFEST
+from vskill_platform.scan.read.skill_files import ScanFile
+
+_HEAD = 4_000
+_TITLE = re.compile(r"^# .*", re.MULTILINE)
+_WORD = re.compile(r"[a-z][a-z0-9.+-]{1,40}[a-z0-9]")
+#: Signs that a skill uses a credential: where it is kept, sent or typed in.
+_USES = re2.compile(
+    rb"(?i)[A-Z0-9]+_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PAT|PWD|CREDENTIALS?)\b|\bauthorization\b"
+    rb"|bearer "
+    rb"|api[_-]?key[\"'`]?\s*[=:(]|--(?:token|password|api-?key|key|auth|user)\b|os\.environ|getenv"
+    rb"|process\.env|\b(?:token|password|secret)[\"'`]?\s*[=:(]|\boauth|\blogin\b|\bsudo\b|\bssh\b"
+    rb"|\bsmtp\b|\bimap\b|https?://api\.|/api/|/v\d+/|\.env\b|\bpsql\b|\bmysql\b|keychain|vault\b"
+    rb"|\bauth(?:enticat\w*)?\b"
+)
+#: The same in the line of the demand itself, which speaks of tokens anyway.
+_USES_AT_ONCE = re2.compile(
+    rb"[A-Z0-9]+_(?:KEY|TOKEN|SECRET|PASS\w*|PAT|PWD)\b| --\w|\blogin\b|https?://"
+)
+#: Words of a demand that name no service.
+_COMMON = frozenset(
+    {
+        "access", "account", "accounts", "and", "api", "apikey", "are", "ask", "authentication",
+        "begin", "bot", "chat", "click", "copy", "credential", "credentials", "enter", "file",
+        "first", "folder", "for", "from", "full", "get", "give", "have", "into", "it", "its",
+        "key", "keys", "later", "line", "must", "need", "needs", "new", "own", "owner",
+        "password", "passwords", "paste", "personal", "please", "private", "production", "prompt",
+        "provide", "put", "request", "secret", "send", "set", "share", "should", "supply", "tell",
+        "text", "that", "the", "their", "them", "then", "they", "this", "token", "tokens", "type",
+        "use", "user", "users", "valid", "with", "you", "your",
+    }
+)  # fmt: skip
+#: What a description has to speak of, by what is done.
+_DECLARED = {
+    Act.TELL_DELETE: r"\b(?:delet|remov|clean|trash|archiv|tid[iy]|organi[sz]|purg|wip|dedup|"
+    r"migrat|renam|mov)",
+    Act.TELL_BUY: r"\b(?:pay|buy|bought|purchas|checkout|order|book|shop|billing|subscri|wallet|"
+    r"crypto|trad|invoice|commerce|cart|market|donat|tip|fund|bank|spend|domain)",
+    Act.TELL_MESSAGE: r"\b(?:e?-?mail|messag|notif|slack|telegram|whatsapp|contact|outreach|"
+    r"newsletter|invit|communicat|announc|broadcast|campaign|sms|crm|send|reach)",
+    Act.TELL_HISTORY: r"\b(?:brows|history|chrome|firefox|safari|cookie|bookmark|forensic|password|"
+    r"login|tabs?\b)",
+}
+_OFFICIAL = re.compile(
+    r"\bofficial (?:version of (?:the )?)?[`*]{0,3}([A-Za-z][\w.-]{2,30})[`*]{0,3} "
+    r"(?:CLI|SDK|client|package|library|tool|module|plugin|app)\b",
+    re.IGNORECASE,
+)
+#: How many lines above a command the words that announce it are looked for.
+_ABOVE = 4
+
+
+def check_claims(files: list[ScanFile], facts: list[Placed]) -> Iterator[Placed]:
+    """Yield a fact for each claim that does not hold."""
+    told = [placed for placed in facts if placed.role is Role.INSTRUCTION]
+    acts = {placed.fact.act for placed in told}
+    if Act.TELL_DEMAND in acts:
+        yield from _unused_secrets(files, told)
+    if not acts.isdisjoint(_DECLARED):
+        yield from _undeclared(files, told)
+    if any(placed.fact.act is Act.INSTALL for placed in facts):
+        yield from _misnamed(files, facts)
+
+
+def _unused_secrets(files: list[ScanFile], told: list[Placed]) -> Iterator[Placed]:
+    """Yield the first demand for a credential that nothing else in the skill has to do with."""
+    demands = [placed for placed in told if placed.fact.act is Act.TELL_DEMAND]
+    rest = "\n".join(_without_lines(file, demands) for file in files if file.kind is FileType.TEXT)
+    raw = rest.encode(errors="replace")
+    if _USES.search(raw):
+        return
+    known = set(_WORD.findall(rest.lower()))
+    for placed in demands:
+        if _USES_AT_ONCE.search(placed.fact.text.encode(errors="replace")):
+            continue
+        named = set(_WORD.findall(placed.fact.text.lower())) - _COMMON
+        services = {word for word in named if word.capitalize() in placed.fact.text or "." in word}
+        if services.isdisjoint(known):
+            yield _changed(placed, Act.UNUSED_SECRET)
+            return
+
+
+def _without_lines(file: ScanFile, demands: list[Placed]) -> str:
+    """Return the text of a file without the paragraphs that demand something."""
+    lines = file.text.split("\n")
+    for placed in demands:
+        if placed.path == file.path:
+            count = placed.fact.text.count("\n") + 1
+            lines[placed.fact.line - 1 : placed.fact.line - 1 + count] = [""] * count
+    return "\n".join(lines)
+
+
+def _undeclared(files: list[ScanFile], told: list[Placed]) -> Iterator[Placed]:
+    head = next((_head(file.text) for file in files if file.path == MANIFEST), "")
+    for act, words in _DECLARED.items():
+        done = next((placed for placed in told if placed.fact.act is act), None)
+        if done and not _compiled(words).search(head):
+            yield _changed(done, Act.UNDECLARED, detail=act.value)
+
+
+def _head(manifest: str) -> str:
+    """Return what a manifest says about the skill: its frontmatter and its title."""
+    end = max(manifest.find("\n---", 3), 0)
+    title = _TITLE.search(manifest, end)
+    return manifest[: title.end() if title else end][:_HEAD]
+
+
+def _misnamed(files: list[ScanFile], facts: Iterable[Placed]) -> Iterator[Placed]:
+    """Yield each package whose name is not that of the package the words above it speak of."""
+    texts = {file.path: file.text for file in files if file.kind is FileType.TEXT}
+    installs = [placed for placed in facts if placed.fact.act is Act.INSTALL]
+    installed = {name for placed in installs for name, _ in package_names(placed.fact)}
+    whole = ""
+    for placed in installs:
+        for name, registry in package_names(placed.fact):
+            popular = known_packages(registry)
+            if name in popular or name.startswith("@") or placed.path not in texts:
+                continue
+            said = _words_above(texts[placed.path], placed.fact.line)
+            if other := _promised(name, said, popular - installed):
+                whole = whole or "\n".join(texts.values())
+                if _is_explained(name, whole):
+                    continue
+                yield _changed(placed, Act.INSTALL_LOOKALIKE, detail=f"{name} instead of {other}")
+
+
+def _words_above(text: str, line: int) -> str:
+    return "\n".join(text.split("\n")[max(line - 1 - _ABOVE, 0) : line])
+
+
+def _promised(name: str, said: str, popular: frozenset[str]) -> str | None:
+    """Return the package that the words speak of, where a name only resembles it."""
+    parts = name.split("-")
+    words = set(_WORD.findall(said.lower().replace("_", "-"))) - {name}
+    for other in sorted(popular.intersection(words)):
+        if any(part != other and is_one_slip_apart(part, other) for part in parts):
+            return other
+        if other in parts and _is_to_be_installed(other, said):
+            return other
+    if official := _OFFICIAL.search(said):
+        vendor = str(official[1]).lower()
+        if vendor not in name and name not in vendor:
+            return f"the official {official[1]}"
+    return None
+
+
+def _is_to_be_installed(name: str, said: str) -> bool:
+    """Tell that the words speak of a package itself, and not of something that extends it."""
+    pattern = (
+        rf"install(?:ing)?(?: the| official| latest)*\s+[`*]*{re.escape(name)}[`*]*"
+        r"(?:\s+(?:library|package|client|module|sdk|cli|tool|framework|itself|with|first|from|using"
+        rf"|via)\b|[:.,])|\b{re.escape(name)}[`*]*\.\s+install it\b"
+    )
+    return re.search(pattern, said, re.IGNORECASE) is not None
+
+
+def _is_explained(name: str, whole: str) -> bool:
+    """Tell that a skill speaks of a package beside installing it: by its name, or to import it."""
+    spelled = re.escape(name).replace(r"\-", "[-_.]")
+    uses = re.findall(rf"(?im)^(?!.*\b(?:install|add|npx|uvx)\b).*\b{spelled}\b", whole)
+    return bool(uses)
+
+
+@cache
+def _compiled(words: str) -> re.Pattern[str]:
+    return re.compile(words, re.IGNORECASE)
+
+
+def _changed(placed: Placed, act: Act, *, detail: str = "") -> Placed:
+    fact: Fact = msgspec.structs.replace(placed.fact, act=act, detail=detail)
+    return msgspec.structs.replace(placed, fact=fact)

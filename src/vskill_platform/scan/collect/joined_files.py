@@ -1,0 +1,106 @@
+"""Code that is in pieces: files that a script puts together and runs, and strings that it runs.
+
+Each piece says nothing by itself. What is put together is read as if it stood in one place.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+import re2
+
+from vskill_platform.scan.collect.place_facts import Fragments
+from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
+from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.read.magic import FileType
+from vskill_platform.scan.read.skill_files import ScanFile, name_of
+
+_MAX_JOINED = 100_000
+_MAX_PIECES = 50
+_PATH = r"[\w./${}~\"'-]{1,200}"
+_CAT = re.compile(
+    rf"\bcat((?:[ \t]+{_PATH}){{2,20}})[ \t]*(?:>[ \t]*({_PATH})"
+    r"|\|[ \t]*(?:sudo[ \t]+)?(?:ba|z|da)?sh\b)"
+)
+_SOURCE = re.compile(rf"(?m)^[ \t]*(?:\.|source)[ \t]+({_PATH})[ \t]*$")
+#: What pieces are put together for.
+_JOINS = re2.compile(rb"(?m)\bcat(?:[ \t]+\S+){2,}[ \t]*[>|]|\beval\b")
+_SERIOUS = frozenset({Act.RUN_REMOTE, Act.LEAK, Act.REVERSE_SHELL, Act.RUN_DECODED})
+#: Commands in strings of programs that hand them to something that runs commands.
+_COMMAND_STRING = re2.compile(
+    rb"\|\s*(?:sudo )?(?:ba|z|da)?sh\b|/dev/tcp/"
+    rb"|\bcurl[^\n\"']*\s(?:-T|-d|-F|--data\S*|--upload-file)\s"
+)
+_RUNNER = re2.compile(
+    rb"(?i)\.(?:local|run|sudo|execute|exec_command|shell|sh|cmd|bash|raw|invoke)\(\s*[frb]?[\"']"
+    rb"|\b\w*(?:execute|run_|_run|exec_|_exec|shell)\w*\(\s*\w+\s*[,)]"
+)
+_STRING = re.compile(r"\"((?:[^\"\\\n]|\\.){12,2000})\"|'((?:[^'\\\n]|\\.){12,2000})'")
+#: A string to search with is no command.
+_IS_PATTERN = re.compile(r"\\[sbdwSBDW]|\.\*|\[\^|\(\?|\.\+")
+
+
+def joined_facts(files: list[ScanFile]) -> Iterator[Placed]:
+    by_name: dict[str, ScanFile] = {}
+    for file in files:
+        if file.kind is FileType.TEXT:
+            by_name.setdefault(name_of(file.path), file)
+    for file in files:
+        if file.kind is not FileType.TEXT or file.role not in {Role.SCRIPT, Role.INSTRUCTION}:
+            continue
+        raw = file.text.encode(errors="replace")
+        if file.language == "python" and _COMMAND_STRING.search(raw) and _RUNNER.search(raw):
+            yield from _placed(file, _strings_run(file.text))
+        elif file.language in {"", "shell"} and _JOINS.search(raw):
+            for line, text in _joined(file, by_name):
+                found = Fragments().read(read_shell, text[:_MAX_JOINED])
+                facts = [msgspec.structs.replace(fact, line=line) for fact in found]
+                yield from _placed(file, facts)
+
+
+def _placed(file: ScanFile, facts: list[Fact]) -> Iterator[Placed]:
+    for fact in facts:
+        if fact.act in _SERIOUS:
+            yield Placed(fact=fact, path=file.path, role=file.role)
+
+
+def _joined(file: ScanFile, by_name: dict[str, ScanFile]) -> Iterator[tuple[int, str]]:
+    """Yield the line of each place where files are put together, and their text as one."""
+    text = file.text
+    for found in islice(_CAT.finditer(text), _MAX_PIECES):
+        parts = [_of(by_name, path) for path in found[1].split()]
+        target = found[2].strip("\"'") if found[2] else ""
+        is_run = not target or re.search(
+            rf"(?:sh|source|\.|\+x|python3?)[ \t]+[\"']?{re.escape(target)}", text[found.end() :]
+        )
+        if is_run and all(parts):
+            whole = "".join(part.text for part in parts if part)
+            yield text.count("\n", 0, found.start()) + 1, whole
+    if file.language == "shell" and "eval" in text and _SOURCE.search(text):
+        whole = _SOURCE.sub(lambda found: _text_of(by_name, found), text, count=_MAX_PIECES)
+        if whole != text:
+            yield text.count("\n", 0, text.find("eval")) + 1, whole
+
+
+def _of(by_name: dict[str, ScanFile], path: str) -> ScanFile | None:
+    return by_name.get(name_of(path.strip("\"'")))
+
+
+def _text_of(by_name: dict[str, ScanFile], found: re.Match[str]) -> str:
+    other = _of(by_name, found[1])
+    return other.text if other else found[0]
+
+
+def _strings_run(text: str) -> list[Fact]:
+    facts = []
+    fragments = Fragments()
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not _COMMAND_STRING.search(line.encode(errors="replace")):
+            continue
+        for found in _STRING.finditer(line):
+            command = found[1] or found[2] or ""
+            if not _IS_PATTERN.search(command):
+                read = fragments.read(read_shell, command)
+                facts += [msgspec.structs.replace(fact, line=number) for fact in read]
+    return facts

@@ -1,0 +1,62 @@
+"""What the commands in words do: in comments, docstrings, settings, pages and tables.
+
+An agent that reads "start it with `docker run …`" runs the command, wherever it read it.
+"""
+
+from itertools import islice
+
+import msgspec
+
+from vskill_platform.scan.collect.code_signs import code_signs
+from vskill_platform.scan.collect.place_facts import Fragments
+from vskill_platform.scan.facts.commands_in_prose import (
+    commands_in,
+    is_disguised,
+    may_be_command,
+)
+from vskill_platform.scan.facts.facts import Act, Fact
+from vskill_platform.scan.facts.hosts import ANONYMOUS
+from vskill_platform.scan.facts.paragraphs import Paragraphs
+from vskill_platform.scan.facts.words_in_code import words_in_code
+from vskill_platform.scan.languages.dispatch import read_shell
+
+_MAX_COMMANDS = 500
+#: What a comment that shows how to use a program has no reason to say.
+_NEVER_USAGE = frozenset(
+    {
+        Act.ELEVATE, Act.REVERSE_SHELL, Act.RUN_DECODED, Act.LEAK, Act.MINE, Act.PAY, Act.ROOT,
+        Act.UNLOCK, Act.DISARM, Act.TOOL_SERVER,
+    }
+)  # fmt: skip
+
+
+def told_commands(part: Paragraphs, *, is_obeyed: bool) -> list[Fact]:
+    """Return what the commands in paragraphs do, each at the line of its command.
+
+    Many texts show how a program is installed or called. Unless the agent is told to follow them,
+    only what no such text says counts.
+    """
+    if not may_be_command(part.shown.text):
+        return []
+    fragments = Fragments()
+    facts = []
+    for view, start, code in islice(commands_in(part), _MAX_COMMANDS):
+        if may_be_command(code) or is_disguised(code):
+            line = part.line_at(view, start)
+            found = (*fragments.read(read_shell, code), *code_signs(code))
+            facts += [msgspec.structs.replace(fact, line=line) for fact in found]
+    return [fact for fact in facts if _counts(fact, is_obeyed=is_obeyed)]
+
+
+def commands_told_in_code(text: str, *, is_obeyed: bool) -> list[Fact]:
+    """Return what commands in the comments and docstrings of code do."""
+    if not may_be_command(text):
+        return []
+    words = words_in_code(text)
+    return told_commands(Paragraphs(words, 1), is_obeyed=is_obeyed) if words.strip() else []
+
+
+def _counts(fact: Fact, *, is_obeyed: bool) -> bool:
+    if is_obeyed:
+        return fact.act is not Act.OPAQUE
+    return fact.act in _NEVER_USAGE or (fact.act is Act.RUN_REMOTE and fact.host_class in ANONYMOUS)
