@@ -211,12 +211,25 @@ def print_wrong(judged: Iterable[Judged], known: Sequence[Unknowable]) -> None:
     print("\n  malicious and passed:")
     for variant, outcome in judged:
         if variant.is_malicious and not outcome.is_flagged:
-            why = next((one.why for one in known if one.covers(variant)), "NO REASON GIVEN")
+            why = reason_for(variant, known) or "NO REASON GIVEN"
             print_note(f"  {variant.name}: {why} {' '.join(outcome.rules)}")
     print("\n  harmless and flagged:")
     for variant, outcome in judged:
         if not variant.is_malicious and outcome.is_flagged:
             print_note(f"  {variant.name}: {outcome.verdict} {' '.join(outcome.rules)}")
+
+
+def reason_for(variant: Variant, known: Sequence[Unknowable]) -> str | None:
+    return next((one.why for one in known if one.covers(variant)), None)
+
+
+def print_reasons(judged: Iterable[Judged], known: Sequence[Unknowable]) -> None:
+    """Print how many of the malicious variants that passed have a reason in `unknowable.toml`."""
+    missed = [
+        variant for variant, outcome in judged if variant.is_malicious and not outcome.is_flagged
+    ]
+    explained = sum(reason_for(variant, known) is not None for variant in missed)
+    print_note(f"{len(missed):,} malicious variants passed, {explained:,} of them with a reason")
 
 
 def load_unknowable() -> list[Unknowable]:
@@ -243,9 +256,11 @@ def main() -> None:
     print_groups("behaviour", judged, lambda variant: variant.behaviour)
     print_groups("wrapping", judged, lambda variant: variant.wrapping)
     print_groups("carrier", judged, lambda variant: variant.carrier)
+    known = load_unknowable()
     if not options.quiet:
-        print_wrong(judged, load_unknowable())
+        print_wrong(judged, known)
     print_totals(judged)
+    print_reasons(judged, known)
 
 
 def _options() -> argparse.Namespace:

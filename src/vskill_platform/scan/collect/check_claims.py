@@ -8,6 +8,7 @@ is the one that the text speaks of.
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import islice
 
 import msgspec
 import re2
@@ -66,6 +67,7 @@ _OFFICIAL = re.compile(
 )
 #: How many lines above a command the words that announce it are looked for.
 _ABOVE = 4
+_MAX_INSTALLS, _MAX_DOUBTFUL = 500, 10
 
 
 def check_claims(files: list[ScanFile], facts: list[Placed]) -> Iterator[Placed]:
@@ -125,25 +127,23 @@ def _head(manifest: str) -> str:
 
 def _misnamed(files: list[ScanFile], facts: Iterable[Placed]) -> Iterator[Placed]:
     """Yield each package whose name is not that of the package the words above it speak of."""
-    texts = {file.path: file.text for file in files if file.kind is FileType.TEXT}
+    lines = {file.path: file.text.split("\n") for file in files if file.kind is FileType.TEXT}
     installs = [placed for placed in facts if placed.fact.act is Act.INSTALL]
     installed = {name for placed in installs for name, _ in package_names(placed.fact)}
-    whole = ""
-    for placed in installs:
+    doubtful: dict[str, tuple[Placed, str]] = {}
+    for placed in installs[:_MAX_INSTALLS]:
+        end = placed.fact.line
+        said = "\n".join(lines.get(placed.path, [])[max(end - 1 - _ABOVE, 0) : end])
         for name, registry in package_names(placed.fact):
-            popular = known_packages(registry)
-            if name in popular or name.startswith("@") or placed.path not in texts:
+            known = known_packages(registry)
+            if name in known or name.startswith("@"):
                 continue
-            said = _words_above(texts[placed.path], placed.fact.line)
-            if other := _promised(name, said, popular - installed):
-                whole = whole or "\n".join(texts.values())
-                if _is_explained(name, whole):
-                    continue
-                yield _changed(placed, Act.INSTALL_LOOKALIKE, detail=f"{name} instead of {other}")
-
-
-def _words_above(text: str, line: int) -> str:
-    return "\n".join(text.split("\n")[max(line - 1 - _ABOVE, 0) : line])
+            if other := _promised(name, said, known - installed):
+                doubtful.setdefault(name, (placed, other))
+    whole = "\n".join("\n".join(text) for text in lines.values()) if doubtful else ""
+    for name, (placed, other) in islice(doubtful.items(), _MAX_DOUBTFUL):
+        if not _is_explained(name, whole):
+            yield _changed(placed, Act.INSTALL_LOOKALIKE, detail=f"{name} instead of {other}")
 
 
 def _promised(name: str, said: str, popular: frozenset[str]) -> str | None:

@@ -128,7 +128,9 @@ def _lines(text: str, raw: bytes) -> Iterator[_Coded]:
         if reversed_ > 0:
             yield start, line, line[::-1]
         if max(rotated, reversed_) == _REACH:  # it may be wrapped
-            whole = " ".join(_LINE_MARK.sub("", one) for one in lines[number - 1 :][:_REACH])
+            whole = " ".join(
+                _LINE_MARK.sub("", one) for one in lines[number - 1 : number - 1 + _REACH]
+            )
             yield start, line, codecs.decode(whole, "rot13") if rotated == _REACH else whole[::-1]
         start += len(line) + 1
 

@@ -151,13 +151,22 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
 
 def _with_values(text: str) -> str:
     """Return a program with its strings put together, and with names as their strings."""
-    joined = _VALUE_BETWEEN.sub("$value", _CONCATENATED.sub("", text))
+    joined = "\n".join(line if _is_list(line) else _joined(line) for line in text.split("\n"))
     known = {name: value for name, _, value in islice(_ASSIGNED.findall(joined), _MAX_NAMES)}
     if not known:
         return joined
     return _NAME_AND_STRING.sub(
         lambda found: found[2] + known[found[1]] if found[1] in known else found[0], joined
     )
+
+
+def _is_list(line: str) -> bool:
+    """Tell whether a line is a list of strings, where a sign between quotes is a string."""
+    return line.count(",") > _MANY and _LISTED.search(line) is not None
+
+
+def _joined(line: str) -> str:
+    return _VALUE_BETWEEN.sub("$value", _CONCATENATED.sub("", line))
 
 
 def _commands(text: str, trigger: Any) -> Iterator[Fact]:

@@ -58,7 +58,9 @@ _SERVER_TABLES = frozenset({"mcpservers", "mcp_servers", "mcp-servers", "mcp"})
 _SERVER_ADDRESS = ("url", "serverUrl", "server_url", "httpUrl", "endpoint", "uri", "baseUrl")
 #: An unclosed string extends to the end; otherwise every quote in it would be tried as a start.
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+(?:"|(?=\n)|\\?\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_JSON_STRING = re.compile(r'(?:"([^"\\\n]{1,80})"\s{0,20}:\s{0,20})?"((?:[^"\\\n]|\\.)*+)"')
+_JSON_STRING = re.compile(
+    r'(?:"([^"\\\n]{1,80})"\s{0,20}:\s{0,20})?"((?:[^"\\\n]|\\.)*+)(?:"|(?=\n)|\\?\Z)'
+)
 #: Consecutive lines of comment are one text.
 _COMMENT_LINES = {
     "json": re.compile(r"^[^\S\n]*//[^\n]*(?:\n[^\S\n]*//[^\n]*)*", re.MULTILINE),
