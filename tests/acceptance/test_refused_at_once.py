@@ -20,7 +20,7 @@ def _assert_refused(finished: Finished, message: str) -> None:
     ("url", "message"),
     [
         ("http://git.example/ada/toolbox", "a git URL starts with https://"),
-        ("https://git.example/toolbox", "a git URL names an owner and a repo"),
+        ("https://git.example/toolbox", "a git URL has an owner and a repo"),
         ("https://ada:secret@git.example/ada/toolbox", "no user or password"),
         ("file://ada/toolbox", "a file URL has three slashes"),
         ("nowhere/at/all", "is neither a folder or archive here, nor owner/repo, nor a git URL"),
@@ -63,7 +63,7 @@ def test_a_file_is_not_a_skill(platform: Platform, tmp_path: Path) -> None:
 def test_a_path_outside_of_the_repo_is_refused(platform: Platform, path: str) -> None:
     refused = platform.run("submit", "https://git.example/ada/toolbox", "--path", path)
 
-    _assert_refused(refused, f"'{path}': the path must lie inside of the repo or folder")
+    _assert_refused(refused, f"'{path}': the path must be inside the repo or folder")
 
 
 @pytest.mark.parametrize("options", [(), ("--watch",)])

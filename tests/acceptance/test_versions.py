@@ -46,7 +46,7 @@ def test_versions_are_listed_with_how_far_the_skill_can_be_trusted(
     assert "1.0.1" in shown.out
     assert "latest" in shown.out
     assert "Trust: T2, 35 of 100" in shown.out
-    assert "the scan found nothing that counts (+30)" in shown.out
+    assert "the scan found no problems (+30)" in shown.out
 
 
 def test_a_diff_shows_lines_and_new_capabilities(platform: Platform, published: Path) -> None:

@@ -143,8 +143,8 @@ async def test_trust_is_derived_from_what_is_known_now(
     trust = await trust_of_skill(stored.record)
 
     assert (trust.tier, trust.score) == (TrustTier.SCANNED, 45)
-    assert "the scan found nothing that counts (+30)" in trust.words
-    assert "its commit is known (+10)" in trust.words
+    assert "the scan found no problems (+30)" in trust.words
+    assert "its source commit is known (+10)" in trust.words
     await block(source_subject(git_source(f"file://{repo}")), reason="r", actor="cyd")
     blocked = await get_skill("ada/box/tidy-notes")
     assert blocked

@@ -39,7 +39,7 @@ from vskill_platform.publish.versions.trust_of_skill import trust_of_skill, trus
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.scan.scan_skill import ScanResult, rejudge
+from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.block_store import write_block
 from vskill_platform.stores.held_store import get_held, get_held_files, let_go
@@ -159,7 +159,7 @@ async def test_an_approval_is_about_the_content_that_was_approved(
     trust = await trust_of_skill(stored.record)
 
     assert stored.record.versions == 2
-    assert "no reviewer has approved it" in trust.words
+    assert "not approved by a reviewer" in trust.words
 
 
 @pytest.mark.parametrize("deed", [approve, reject], ids=["approve", "reject"])
@@ -326,7 +326,7 @@ async def test_approval_is_refused_if_the_current_rules_reject_it(
         submission: Submission, snapshot: Snapshot, scanned: ScanResult
     ) -> ScanResult:
         weighed = await apply_registry_rules(submission, snapshot, scanned)
-        return rejudge(weighed, map(made_critical, weighed.findings))
+        return renew_verdict(weighed, map(made_critical, weighed.findings))
 
     monkeypatch.setattr(check_version, "apply_registry_rules", weigh_by_new_rules)
 

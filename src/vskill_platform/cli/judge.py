@@ -21,7 +21,7 @@ from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.scan.judge.ask_judge import Question, ask_judge, prepare_question
 from vskill_platform.scan.judge.combine import combine
 from vskill_platform.scan.judge.endpoint import endpoint_of
-from vskill_platform.scan.scan_skill import rejudge
+from vskill_platform.scan.scan_skill import renew_verdict
 from vskill_platform.settings import Settings
 
 
@@ -74,7 +74,7 @@ async def _try(folder: Path, name: str, settings: Settings) -> _Trial:
     question = await _question(folder, settings)
     judgement = await ask_judge(endpoint, question, now=SystemClock().now())
     findings = combine(scanned.findings, judgement, may_lower=settings.judge_may_lower)
-    result = rejudge(scanned, findings)
+    result = renew_verdict(scanned, findings)
     return _Trial(
         characters=question.prompt.size,
         estimated_tokens=question.prompt.estimated_tokens,

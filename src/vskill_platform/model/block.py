@@ -24,7 +24,7 @@ class BlockKind(StrEnum):
 
 
 class BlockSubject(msgspec.Struct, frozen=True):
-    """What a block is about. Equal subjects have equal ids, so there is one block for each."""
+    """What is blocked. Equal subjects have equal ids, so there is one block for each."""
 
     kind: BlockKind
     value: str
@@ -61,12 +61,12 @@ class Block(Reasoned, Record, frozen=True, kw_only=True):
 def digest_subject(digest: str) -> BlockSubject:
     text = digest.strip().lower().removeprefix("sha256:")
     if not _DIGEST.fullmatch(text):
-        raise InvalidInput(f"{digest!r} is not a digest: 64 hex digits, as the versions show them")
+        raise InvalidInput(f"{digest!r} is not a digest: 64 hex digits, as shown by `versions`")
     return BlockSubject(BlockKind.DIGEST, text)
 
 
 def source_subject(source: Source) -> BlockSubject:
-    """Return the subject for a whole source, or for the folder that its path names."""
+    """Return the subject for a whole source, or for the folder given by its path."""
     return BlockSubject(BlockKind.SOURCE, source.owner_key if source.path else source.url)
 
 
@@ -79,14 +79,14 @@ def name_subject(source: Source, name: str) -> BlockSubject:
 def publisher_subject(publisher: str) -> BlockSubject:
     text = publisher.strip().strip("/").lower()
     if not text or not text.isprintable() or "://" in text:
-        raise InvalidInput(f"{publisher!r} is not a publisher such as git.example/ada or @local")
+        raise InvalidInput(f"{publisher!r} is not a publisher, such as git.example/ada or @local")
     return BlockSubject(BlockKind.PUBLISHER, text)
 
 
 def subjects_of(
     source: Source, *, name: str | None = None, digest: str | None = None
 ) -> tuple[BlockSubject, ...]:
-    """Return every subject under which this would be blocked, as far as known."""
+    """Return every subject that blocks this skill, as far as its name and digest are known."""
     subjects = {
         BlockSubject(BlockKind.SOURCE, source.url): None,
         BlockSubject(BlockKind.SOURCE, source.owner_key): None,

@@ -1,4 +1,4 @@
-"""The decision about a skill: the policy applied to its findings, with reasons in words."""
+"""The decision about a skill: the policy applied to its findings, with reasons as text."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -21,9 +21,9 @@ from vskill_platform.model.verdict import (
 
 #: The rule id of findings about the policy's own limits.
 OVER_LIMIT = "LIM-002"
-#: More findings are counted, not listed.
+#: Further findings are counted but not listed.
 _MAX_NAMED = 3
-#: How many path parts follow the host where groups cannot be nested in another's account.
+#: Path segments after the host if there are no nested groups.
 _OWNER_AND_REPO = 2
 
 
@@ -41,7 +41,7 @@ class Checked(Protocol):
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """The names that a policy may use for a skill."""
+    """The names a policy can match."""
 
     #: Names for suppressions: the slug, or the source.
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     #: The clause of the policy that decided, and the finding behind it.
     clause: str
-    #: All reasons for this outcome, in words.
+    #: All reasons for this outcome, as text.
     reasons: tuple[str, ...] = ()
     #: The deciding findings, most severe first.
     deciding: tuple[Finding, ...] = ()
@@ -64,7 +64,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def subject_of(submission: Submission, *, skill_name: str | None = None) -> Subject:
-    """Return the names that a policy may use for the skill of a submission."""
+    """Return the names a policy can match for the skill of a submission."""
     source = submission.source
     names = {source.url, f"{source.url}/{source.path}"}
     if skill_name:
@@ -81,7 +81,8 @@ def subject_of(submission: Submission, *, skill_name: str | None = None) -> Subj
 def namespaces_of(source: Source) -> tuple[str, ...]:
     """Return the names of a skill's namespace: host, owner and repo, and the start of its slug.
 
-    A group below another user's account may have any name, so there only the full path counts.
+    A group in another user's account can have any name, so for nested groups only the full path
+    is returned.
     """
     if source.kind is not SourceKind.GIT:
         return (source.namespace,)
@@ -94,8 +95,8 @@ def namespaces_of(source: Source) -> tuple[str, ...]:
 def decide(report: Checked, policy: Policy, subject: Subject, *, today: date) -> Decision:
     """Decide: publish, review or reject.
 
-    Without a policy the verdict of judge() decides, and the manifest must be usable. Trust may save
-    a review; it never publishes what would be rejected.
+    Without a policy, verdict_from() decides and the manifest must be valid. Trust can make a review
+    unnecessary; it never publishes a skill that would be rejected.
     """
     here = policy.within(subject.namespaces)
     marked = in_order(suppress(report.findings, policy, names=subject.names, today=today))
@@ -132,7 +133,7 @@ def check_sizes(files: Sequence[SkillFile], limits: Limits) -> tuple[Finding, ..
 def resized(
     findings: Iterable[Finding], files: Sequence[SkillFile], limits: Limits
 ) -> tuple[Finding, ...]:
-    """Replace the findings about earlier limits by those of these limits."""
+    """Replace findings about earlier limits with findings about these limits."""
     rest = (finding for finding in findings if finding.rule != OVER_LIMIT)
     return in_order((*rest, *check_sizes(files, limits)))
 
@@ -187,7 +188,9 @@ def _why_review(finding: Finding, thresholds: Thresholds) -> str:
 
 
 def _trusted(doubts: Sequence[Finding], publisher: str) -> Decision:
-    reasons = [f"{_named(item)} only informs, since {publisher} is trusted" for item in doubts]
+    reasons = [
+        f"{_named(item)} is ignored because {publisher} is a trusted publisher" for item in doubts
+    ]
     decision = _decision(Outcome.PUBLISH, doubts, reasons)
     return msgspec.structs.replace(decision, is_by_trust=True)
 
@@ -195,7 +198,7 @@ def _trusted(doubts: Sequence[Finding], publisher: str) -> Decision:
 def _passed(thresholds: Thresholds, marked: Sequence[Finding]) -> str:
     suppressed = sum(finding.is_suppressed for finding in marked)
     but = f", {suppressed} suppressed" if suppressed else ""
-    return f"nothing reaches review_at = {thresholds.review_at}{but}"
+    return f"no finding reaches review_at = {thresholds.review_at}{but}"
 
 
 def _decision(outcome: Outcome, deciding: Sequence[Finding], reasons: Sequence[str]) -> Decision:

@@ -1,4 +1,4 @@
-"""Failures that kept a check from a result, as opposed to findings."""
+"""Failures that prevented a check from completing, as opposed to findings."""
 
 from collections.abc import Iterable
 
@@ -13,9 +13,9 @@ _TITLES = {
     "RUN-SOURCE": "The source could not be fetched",
     "RUN-TIMEOUT": "The check took too long",
     "RUN-SCANNER": "The scanner failed",
-    "RUN-JUDGE": "The judge gave no answer",
-    "RUN-EXTERNAL": "A third-party scanner gave no result",
-    "RUN-BUDGET": "The judge's daily budget is spent",
+    "RUN-JUDGE": "The judge did not respond",
+    "RUN-EXTERNAL": "A third-party scanner returned no result",
+    "RUN-BUDGET": "The judge's daily budget is used up",
     "RUN-DATABASE": "The database failed",
     "RUN-NAME": "The name is already taken",
     "RUN-STUCK": "The check never finished",
@@ -26,9 +26,9 @@ _TITLES_OF_FORM = {"MAN": "SKILL.md is not valid", "LIM": "The skill exceeds a l
 
 
 def is_failure(finding: Finding) -> bool:
-    """Tell whether it means that a check could not be made or finished, or had no input.
+    """Tell whether a check could not run, did not finish, or had no input.
 
-    An unusable manifest is one of these: the rest of the skill has no meaning without it.
+    An invalid manifest counts as one: without it, the rest of the skill has no meaning.
     """
     if finding.rule in _NOTES:
         return False
@@ -54,14 +54,14 @@ def failure_title(finding: Finding) -> str:
 
 
 def score_of(findings: tuple[Finding, ...]) -> int | None:
-    """Return the score of the findings; None if a failure kept the check from a result."""
+    """Return the score of the findings; None if a failure prevented the check from completing."""
     return None if failures_in(findings) else score(findings)
 
 
 def score_in(report: Report) -> int | None:
-    """Return the score; None if a failure means that there is none.
+    """Return the score; None if there is none because of a failure.
 
-    Older releases wrote 0 for a check that was never made.
+    Older releases stored 0 for a check that never ran.
     """
     was_checked = report.scanner != NO_SCANNER and not failures_in(report.findings)
     return report.score if was_checked else None

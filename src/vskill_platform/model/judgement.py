@@ -13,12 +13,12 @@ class Opinion(StrEnum):
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """One objection of the judge, at a place that exists."""
+    """One objection of the judge, at an existing location."""
 
     claim: str
     file: str
     line: int
-    #: The text at that place.
+    #: The text at that location.
     quote: str
 
 
@@ -28,7 +28,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
     summary: str
     reasons: tuple[Reason, ...]
-    #: Files that the agent would obey or run and that were not shown in full.
+    #: Files that the agent would follow or run and that were not shown in full.
     unseen: tuple[str, ...]
     #: The requested model, and the one that the endpoint reports.
     model: str
@@ -41,5 +41,5 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     tokens_out: int
     #: In the currency of the operator's prices.
     cost: float
-    #: Whether it is a cached answer about the same content, at no cost.
+    #: Whether it is a cached response for the same content, at no cost.
     is_cached: bool = False

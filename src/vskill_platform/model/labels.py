@@ -8,10 +8,10 @@ import unicodedata
 
 from vskill_platform.model.skill import SkillManifest
 
-#: More than a few tags describe nothing.
+#: Further tags are ignored.
 MAX_TAGS = 10
 MAX_TAG_CHARACTERS = 32
-#: Longer lists are not read completely.
+#: Longer lists are truncated.
 _MAX_LIST_CHARACTERS = 2_000
 _TAG_FIELDS = ("tags", "keywords", "category")
 _AGENT_FIELDS = ("agents", "agent")
@@ -19,7 +19,7 @@ _AGENT_FIELDS = ("agents", "agent")
 _COMMAS = re.compile(r"[,;\n]")
 _NOT_IN_A_TAG = re.compile(r"[^\w+#.]+|_+")
 
-#: Names that always mean an agent.
+#: Names that always refer to an agent.
 _AGENTS = {
     "claude-code": r"claude[ -]?code",
     "claude": r"claude(?:\.ai|[ -]desktop)",
@@ -38,7 +38,7 @@ _AGENTS = {
     "trae": r"trae",
     "windsurf": r"windsurf",
 }
-#: Names that are also common words, so they mean an agent only in a list of agents.
+#: Names that are also common words, so they refer to an agent only in a list of agents.
 _AGENTS_IN_LISTS = {
     "aider": "aider",
     "amp": "amp",

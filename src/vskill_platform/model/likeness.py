@@ -1,10 +1,10 @@
 """Similarity of skills: MinHash sketches of their words, small enough to keep for every skill.
 
-A text is the set of its shingles, four words in a row. Of their hashes the smallest are kept
-(MinHash): the overlap of two sketches estimates the overlap of the sets. Marks are derived from a
-sketch so that similar texts almost certainly share one and others do not; a store can look them up
-without reading everything. Nothing here is random or depends on the machine; increase
-LIKENESS_VERSION when the computation changes.
+A text is the set of its shingles, each four consecutive words. Only the smallest of their hashes
+are kept (MinHash): the overlap of two sketches estimates the overlap of the sets. Marks are derived
+from a sketch so that similar texts almost certainly share one and others do not; a store can look
+them up without reading every sketch. The result is deterministic and the same on every machine;
+increase LIKENESS_VERSION when the computation changes.
 """
 
 import hashlib
@@ -20,18 +20,18 @@ SHINGLE_WORDS = 4
 _KEPT = 256
 #: A text with fewer shingles is too short: short instructions are similar by chance.
 MIN_SHINGLES = 40
-#: From here on one text counts as a copy of the other with small changes.
+#: From this similarity on, a text counts as a copy with small changes.
 NEAR_COPY = 0.85
-#: Bins of hashes, and how many of them make a mark. Two texts with a similarity of 0.85 share a
-#: mark with 99 %, with 0.9 it is 99.9 %; with 0.3 it is 2 %. More marks would miss less and make
-#: the index larger.
+#: Number of bins of hashes, and of bins per mark. Two texts with a similarity of 0.85 share a mark
+#: with a probability of 99 %, with 0.9 of 99.9 %, with 0.3 of 2 %. More marks would find more and
+#: enlarge the index.
 _BINS, _ROWS = 40, 5
 _MARKS = _BINS // _ROWS
 #: Spreads the values of a checksum; odd, so that no two hashes collide.
 _SPREAD = 2_654_435_761
 _MASK = 0xFFFF_FFFF
 
-#: Which bin replaces an empty one: the same everywhere, in a different order for each.
+#: The order in which other bins replace an empty one; fixed, but different for each bin.
 _STAND_INS = tuple(
     tuple(byte % _BINS for byte in hashlib.blake2b(bytes([number]), digest_size=64).digest())
     for number in range(_BINS)
@@ -66,10 +66,10 @@ def sketch(words: Sequence[str]) -> Sketch:
 
 
 def similarity(one: Sketch, other: Sketch) -> float:
-    """Estimate the share of all shingles of two texts that is in both."""
+    """Estimate the similarity of two texts: the share of all their shingles that is in both."""
     ours, theirs = set(one.hashes()), set(other.hashes())
     union = sorted(ours | theirs)
-    if max(one.size, other.size) > _KEPT:  # beyond that, we do not know all of both
+    if max(one.size, other.size) > _KEPT:  # then not all hashes of both are known
         union = union[:_KEPT]
     return sum(item in ours and item in theirs for item in union) / len(union) if union else 0.0
 
@@ -83,7 +83,7 @@ def is_near_copy(one: Sketch, other: Sketch) -> bool:
 
 
 def text_marks(text: Sketch) -> tuple[str, ...]:
-    """Return marks of which a near copy of this text almost certainly shares at least one."""
+    """Return marks; a near copy of this text almost certainly shares at least one of them."""
     if text.size < MIN_SHINGLES:
         return ()
     bins = _bins(text)
@@ -94,7 +94,7 @@ def text_marks(text: Sketch) -> tuple[str, ...]:
 
 
 def _bins(text: Sketch) -> list[int]:
-    """Return the smallest hash in each bin; an empty one is filled from another."""
+    """Return the smallest hash in each bin; an empty bin is filled from another."""
     found = {item % _BINS: item for item in reversed(text.hashes())}
     return [found[number] if number in found else _borrow(number, found) for number in range(_BINS)]
 
@@ -105,7 +105,7 @@ def _borrow(number: int, found: dict[int, int]) -> int:
 
 
 def _hash(shingle: str) -> int:
-    # A checksum is enough and costs half of a cryptographic hash: an attacker who wants similar
+    # A checksum is enough, at half the cost of a cryptographic hash: an attacker who wants similar
     # texts can simply copy one.
     return zlib.crc32(shingle.encode(errors="replace")) * _SPREAD & _MASK
 

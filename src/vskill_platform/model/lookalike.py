@@ -1,4 +1,4 @@
-"""Names that people confuse: by similar letters, by their parts, or by one typo."""
+"""Names that are easily confused: similar letters, similar parts, or one typo."""
 
 import hashlib
 import re
@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cache
 
 NAMES_VERSION = 1
-#: Letters of other scripts that cannot be told from these; without those that NFKC normalises, and
+#: Letters of other scripts that look identical to these; without those that NFKC normalises, and
 #: those that only look similar.
 _LETTERS = {
     "a": "\u0430\u03b1\u0251",
@@ -71,7 +71,7 @@ _AFFIXES = frozenset(
         "claude",
     ]
 )
-#: A name must keep this many characters without its affixes, or they are the name.
+#: The minimum length of a name without its affixes; a shorter one keeps them.
 _MIN_STEM = 4
 #: Shorter names resemble each other by chance.
 _MIN_FOR_SLIPS = 5
@@ -83,7 +83,7 @@ class NameLikeness(StrEnum):
 
 
 def compare_names(name: str, other: str) -> NameLikeness | None:
-    """Return how a name resembles another one; None if it does not, or if it is the same."""
+    """Return how a name resembles another one; None if it does not, or if both are the same."""
     if name == other:
         return None
     if skeleton(name) == skeleton(other):
@@ -95,7 +95,7 @@ def compare_names(name: str, other: str) -> NameLikeness | None:
 
 
 def name_marks(name: str) -> tuple[str, ...]:
-    """Return marks of which every similar name shares at least one.
+    """Return marks; every similar name shares at least one of them.
 
     If two words are one typo apart, removing one letter from one or both makes them equal.
     """
@@ -107,7 +107,7 @@ def name_marks(name: str) -> tuple[str, ...]:
 
 
 def skeleton(name: str) -> str:
-    """Return a name as it looks, whatever its letters are."""
+    """Return a name as it looks, in any script."""
     # Before and after each step: a lunate sigma looks like a c, but NFKC makes it a final sigma,
     # and an upper-case letter may look like one that its lower-case form does not.
     plain = unicodedata.normalize("NFKC", name.translate(CONFUSABLES)).translate(CONFUSABLES)

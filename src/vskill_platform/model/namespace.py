@@ -22,7 +22,7 @@ def namespace_of(source: Source) -> str:
 def namespace_of_skill(skill: PublishedSkill) -> str:
     if skill.publisher:
         return _short(skill.publisher)
-    # An older release did not store it; the slug is `@namespace/skill`, or has a repo, too.
+    # Older releases did not store it; the slug is `@namespace/skill`, or also contains a repo.
     parts = skill.slug.split("/")
     return parts[0] if skill.slug.startswith("@") else "/".join(parts[:-2])
 
@@ -32,7 +32,7 @@ def checked_namespace(text: str) -> str:
     name = _short(text.strip().lower())
     if len(name) > _MAX_LENGTH or not _NAMESPACE.fullmatch(name):
         raise InvalidInput(
-            f"{text!r} is no namespace: write `@name` for uploads, `owner` for github.com, or "
+            f"{text!r} is not a namespace: write `@name` for uploads, `owner` for github.com, or "
             "`host/owner`"
         )
     return name
@@ -40,5 +40,5 @@ def checked_namespace(text: str) -> str:
 
 def _short(publisher: str) -> str:
     rest = publisher.removeprefix(_BEST_KNOWN)
-    # Names of uploads start with @; nobody may own one by an odd name elsewhere.
+    # Only namespaces of uploads start with @, so that no host can imitate one.
     return publisher if rest.startswith("@") and rest != publisher else rest

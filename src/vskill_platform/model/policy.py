@@ -51,7 +51,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Level(StrEnum):
-    """The severity from which something happens."""
+    """The severity threshold of an action."""
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -64,7 +64,7 @@ class Level(StrEnum):
         return _STRICTNESS[self] >= _STRICTNESS[Level(severity)]
 
 
-#: How much a level catches: `never` nothing, `info` everything.
+#: How strict a level is: `never` matches nothing, `info` everything.
 _STRICTNESS = {
     Level.NEVER: 0,
     Level.CRITICAL: 1,
@@ -86,7 +86,7 @@ class Levels(msgspec.Struct, frozen=True):
 
 
 class KindThresholds(msgspec.Struct, frozen=True, kw_only=True):
-    """Levels for one kind of finding; missing ones are as for all kinds."""
+    """Thresholds for one kind of finding; missing ones are inherited."""
 
     review_at: Level | None = None
     reject_at: Level | None = None
@@ -95,19 +95,19 @@ class KindThresholds(msgspec.Struct, frozen=True, kw_only=True):
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     review_at: Level = Level.MEDIUM
     reject_at: Level = Level.CRITICAL
-    #: Whether two malicious `high` findings of different rules reject together.
+    #: Whether two malicious `high` findings of different rules cause a rejection.
     two_grave_reject: bool = True
     malicious: KindThresholds = KindThresholds()
     risky: KindThresholds = KindThresholds()
     opaque: KindThresholds = KindThresholds()
     imitation: KindThresholds = KindThresholds()
-    #: Harms only the author, so it does not count unless it has its own levels.
+    #: Harms only the author, so it is ignored unless it has its own thresholds.
     exposure: KindThresholds = KindThresholds()
 
     def levels(self, kind: FindingKind) -> Levels:
-        """Return the levels from which a finding of this kind needs review, and is rejected.
+        """Return the review and reject thresholds for this kind of finding.
 
-        For unreadable content they can only be stricter than without a policy: nobody can vouch for
+        For unreadable content they are at least as strict as the defaults: nobody can vouch for
         content that nobody has seen.
         """
         own = getattr(self, kind, None)
@@ -131,12 +131,12 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
     up_to: Level = Level.MEDIUM
 
     def overlooks(self, finding: Finding) -> bool:
-        """Tell whether a finding only informs. Doubts of the judge always need a review."""
+        """Tell whether the finding is ignored. Objections of the judge always need a review."""
         is_graver = _STRICTNESS[Level(finding.severity)] < _STRICTNESS[self.up_to]
         return finding.kind in self.kinds and not is_graver and not finding.rule.startswith("JUDGE")
 
 
-#: At least one: to accept nothing, close submissions instead.
+#: Zero is not allowed: to accept nothing, disable submissions.
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
@@ -196,7 +196,7 @@ def suppress(
 ) -> tuple[Finding, ...]:
     """Mark findings that the policy suppresses, or did until an expired date.
 
-    No finding is ever dropped; judge() decides what a mark means for the verdict.
+    No finding is dropped; verdict_from() ignores suppressed ones.
     """
     return tuple(
         msgspec.structs.replace(

@@ -25,26 +25,26 @@ from vskill_platform.model.scanner import read_scanner_rules
 from vskill_platform.model.verdict import SUPPRESSIBLE, FindingKind
 
 #: How a value of each type is written, for error messages.
-_WRITTEN = {str: "a text in quotes", date: "a date such as 2026-12-31, without quotes"}
-#: Tables that a namespace may override. Suppressions name their skills themselves, and scanners
-#: check every skill.
+_WRITTEN = {str: "a string in quotes", date: "a date such as 2026-12-31, without quotes"}
+#: Tables that a namespace can override. Suppressions have their own pattern for skills, and
+#: scanners check every skill.
 _OVERRIDABLE = ("thresholds", "trust", "limits", "review")
 _PUBLISHER = re.compile(r"@[\w.-]+|[a-z0-9.:-]+/[^\s/*?]+")
-#: The most that trust may skip: neither evidence of an attack nor unreadable content.
+#: The most that trust can ignore: neither evidence of an attack nor unreadable content.
 _FORGIVABLE = frozenset({FindingKind.RISKY, FindingKind.IMITATION, FindingKind.EXPOSURE})
 
 Table = TypeVar("Table", bound=msgspec.Struct)
 
 
 def read_policy(text: str, *, rules: Mapping[str, FindingKind]) -> Policy:
-    """Parse a policy; an error says what is wrong and what to do instead.
+    """Parse a policy; an error says what is wrong and what to write instead.
 
-    *rules* are all known rules: a suppression of an unknown rule would silently do nothing.
+    *rules* are all known rules: a suppression of an unknown rule would have no effect.
     """
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"it is not TOML: {error}") from error
+        raise ConfigError(f"it is not valid TOML: {error}") from error
     _check_keys(document, _names(Policy), "the policy")
     everywhere = Policy(
         suppressions=tuple(
@@ -64,7 +64,7 @@ def read_policy(text: str, *, rules: Mapping[str, FindingKind]) -> Policy:
 def _tables(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
     tables = document.get(name, [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise ConfigError(f'"{name}" must be tables, each with [[{name}]] above it')
+        raise ConfigError(f'"{name}" must be an array of tables, each starting with [[{name}]]')
     return tables
 
 
@@ -75,7 +75,7 @@ def _namespace(
     _check_keys(table, ("match", *_OVERRIDABLE), place)
     match = table.get("match")
     if not isinstance(match, str) or not match.strip():
-        raise ConfigError(f'{place}: "match" must say for whom, such as "acme/*"')
+        raise ConfigError(f'{place}: "match" is missing; give it a pattern such as "acme/*"')
     merged = {name: _merged(document.get(name, {}), table.get(name, {})) for name in _OVERRIDABLE}
     policy = msgspec.structs.replace(everywhere, **_decisions(merged, f"{place}: "))
     return Namespace(match=match, policy=policy)
@@ -88,7 +88,7 @@ def _merged(general: Any, special: Any) -> Any:
 
 
 def _decisions(document: dict[str, Any], place: str) -> dict[str, Any]:
-    """Read the tables that may be given for all and for a namespace."""
+    """Read the tables that are allowed at the top level and in a namespace."""
     thresholds = _table(document, "thresholds", Thresholds, place)
     trust = _table(document, "trust", Trust, place)
     _check_thresholds(thresholds, f"{place}[thresholds]")
@@ -104,7 +104,7 @@ def _table(document: dict[str, Any], name: str, kind: type[Table], place: str) -
     table = document.get(name, {})
     where = f"{place}[{name}]"
     if not isinstance(table, dict):
-        raise ConfigError(f'{place}"{name}" must be a table, with [{name}] above it')
+        raise ConfigError(f'{place}"{name}" must be a table, starting with [{name}]')
     _check_keys(table, _names(kind), where)
     for key, value in table.items():
         if isinstance(value, dict):
@@ -122,8 +122,8 @@ def _check_thresholds(thresholds: Thresholds, place: str) -> None:
         levels = thresholds.levels(kind)
         if not levels.is_in_order:
             raise ConfigError(
-                f'{place}: {kind} findings would be rejected from "{levels.reject_at}" on, before '
-                f'a person sees them at "{levels.review_at}"; make review_at the same or lower'
+                f'{place}: {kind} findings would be rejected at "{levels.reject_at}" before they '
+                f'reach review at "{levels.review_at}"; set review_at to that level or lower'
             )
 
 
@@ -132,17 +132,17 @@ def _checked_trust(trust: Trust, place: str) -> Trust:
     for publisher in publishers:
         if not _PUBLISHER.fullmatch(publisher):
             raise ConfigError(
-                f'{place}: "{publisher}" is no publisher; name host and owner, such as '
+                f'{place}: "{publisher}" is not a publisher; use host and owner, such as '
                 '"github.com/acme", or the namespace of uploads, such as "@acme"'
             )
     for kind in trust.kinds:
         if kind not in _FORGIVABLE:
             raise ConfigError(
-                f"{place}: trust cannot overlook what is {kind}; it can overlook: "
+                f"{place}: trust cannot ignore {kind} findings, only "
                 f"{', '.join(sorted(_FORGIVABLE))}"
             )
     if trust.up_to in {Level.CRITICAL, Level.NEVER}:
-        raise ConfigError(f'{place}: "up_to" is high, medium, low or info')
+        raise ConfigError(f'{place}: "up_to" must be high, medium, low or info')
     return msgspec.structs.replace(trust, publishers=publishers)
 
 
@@ -161,7 +161,9 @@ def _suppression(
             raise ConfigError(f'{place}: "{field.name}" is missing; give it {_WRITTEN[field.type]}')
     _check_rule(table["rule"], place, rules)
     if table["path"].startswith(("/", "./", "../")):
-        raise ConfigError(f'{place}: "path" is seen from the skill\'s folder, as in scripts/*.sh')
+        raise ConfigError(
+            f'{place}: "path" is relative to the skill\'s folder, for example scripts/*.sh'
+        )
     return Suppression(**table)
 
 
@@ -174,7 +176,7 @@ def _check_keys(table: dict[str, Any], allowed: tuple[str, ...], place: str) -> 
 
 
 def _check_value(value: object, kind: Any, place: str) -> None:
-    # A datetime counts as a date in Python; here it would end at midnight in another time zone.
+    # In Python a datetime is also a date; here it would expire at midnight of another time zone.
     if not isinstance(value, kind) or isinstance(value, datetime):
         raise ConfigError(f"{place} must be {_WRITTEN[kind]}")
     if isinstance(value, str) and not value.strip():
@@ -188,6 +190,6 @@ def _check_rule(rule: str, place: str, rules: Mapping[str, FindingKind]) -> None
         )
     if rules[rule] not in SUPPRESSIBLE:
         raise ConfigError(
-            f"{place}: {rule} cannot be suppressed: it says that something is not as it must be, "
-            "or could not be read, and nobody can vouch for that; remove this suppression"
+            f"{place}: {rule} reports an invalid or unreadable file, which cannot be suppressed; "
+            "remove this suppression"
         )

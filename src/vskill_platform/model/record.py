@@ -1,6 +1,6 @@
 """The base of all stored records: frozen, strict, versioned, with reasons of limited length.
 
-Reasons are kept forever and shown to everybody.
+Reasons are kept forever and are public.
 """
 
 from typing import Literal
@@ -9,11 +9,11 @@ import msgspec
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    #: A record of another schema version is not guessed at; a migration updates it.
+    #: A record with another schema version is rejected; a migration updates it.
     schema: Literal[1] = 1
 
 
-#: Enough for a few sentences of a person, and the text that the platform adds.
+#: Enough for a few sentences, plus the text that the platform adds.
 MAX_REASON = 1000
 _CUT = " …"
 

@@ -22,15 +22,15 @@ __all__ = [
 
 
 class Right(StrEnum):
-    #: No sign-in needed: public pages, the sign-in form, health, static files.
+    #: No sign-in required: public pages, the sign-in form, health, static files.
     ANYONE = "anyone"
-    #: Submit, retry and withdraw own submissions; a setting decides whether that needs an account.
+    #: Submit, retry and withdraw own submissions; a setting decides who may.
     SUBMIT = "submit"
     #: Yank, hide and show skills in own namespaces, for signed-in users who may submit.
     MANAGE = "manage"
-    #: The own account and tokens.
+    #: One's own account and tokens.
     ACCOUNT = "account"
-    #: Reviews, and reports with held files.
+    #: Reviews, and reports with stored files.
     REVIEW = "review"
     #: Pause and resume, requeue, dead letters, dequeue.
     OPERATE = "operate"
@@ -43,15 +43,15 @@ class Right(StrEnum):
 _FOR_ALL = frozenset({Right.ANYONE, Right.ACCOUNT})
 _FOR_PUBLISHERS = _FOR_ALL | {Right.SUBMIT, Right.MANAGE}
 _FOR_REVIEWERS = _FOR_PUBLISHERS | {Right.REVIEW, Right.OPERATE, Right.BLOCK}
-#: The rights of each role, whatever the settings say.
+#: The rights of each role, independent of the settings.
 RIGHTS: dict[Role, frozenset[Right]] = {
     Role.READER: _FOR_ALL,
     Role.PUBLISHER: _FOR_PUBLISHERS,
     Role.REVIEWER: _FOR_REVIEWERS,
     Role.ADMIN: _FOR_REVIEWERS | {Right.ADMINISTER},
 }
-#: The rights of a token, if its user has them. Only with the scope `admin` can it create tokens:
-#: otherwise a leaked token with few rights could create one with many.
+#: The rights of each token scope, if the user has them. Only the scope `admin` allows creating
+#: tokens: otherwise a leaked low-privilege token could create a stronger one.
 SCOPE_RIGHTS: dict[Scope, frozenset[Right]] = {
     Scope.READ: frozenset({Right.ANYONE}),
     Scope.SUBMIT: frozenset({Right.ANYONE, Right.SUBMIT}),
@@ -60,14 +60,14 @@ SCOPE_RIGHTS: dict[Scope, frozenset[Right]] = {
     Scope.OPERATE: frozenset({Right.ANYONE, Right.OPERATE}),
     Scope.ADMIN: frozenset(Right),
 }
-#: The scopes that each role may give a token; the settings decide about submitting.
+#: The scopes that each role can give to a token; whether that includes `submit` is a setting.
 SCOPES_OF: dict[Role, frozenset[Scope]] = {
     Role.READER: frozenset({Scope.READ, Scope.SUBMIT, Scope.MANAGE}),
     Role.PUBLISHER: frozenset({Scope.READ, Scope.SUBMIT, Scope.MANAGE}),
     Role.REVIEWER: frozenset(Scope) - {Scope.ADMIN},
     Role.ADMIN: frozenset(Scope),
 }
-#: With one of these a token sees private skills, as far as its user does.
+#: A token with one of these scopes sees the private skills that its user sees.
 _SEEING = frozenset({Scope.READ, Scope.REVIEW, Scope.ADMIN})
 
 
@@ -88,7 +88,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Return the name for histories and the audit log; an address is shortened."""
+        """Return the name for histories and the audit log; IP addresses are truncated."""
         return self.user.name if self.user else f"anonymous@{_label(self.address)}"
 
     def may(self, right: Right, settings: Settings) -> bool:
@@ -103,18 +103,18 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
         return right in RIGHTS[self.user.role]
 
     def may_act_in(self, namespace: Namespace, settings: Settings) -> bool:
-        """Tell whether they may submit, withdraw, yank and hide in this namespace."""
+        """Tell whether this visitor may submit, withdraw, yank and hide in this namespace."""
         if not namespace.is_owned or self.may(Right.REVIEW, settings):
             return True
         return self.user is not None and namespace.is_owner(self.user.name)
 
     @property
     def sees_all(self) -> bool:
-        """Tell whether they see all private skills."""
+        """Tell whether this visitor sees all private skills."""
         return self.sees_own and self.user is not None and Right.REVIEW in RIGHTS[self.user.role]
 
     def sees_into(self, namespace: Namespace) -> bool:
-        """Tell whether they see private skills of this namespace."""
+        """Tell whether this visitor sees the private skills of this namespace."""
         if self.sees_all:
             return True
         is_insider = self.user is not None and namespace.is_insider(self.user.name)
@@ -122,7 +122,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sees_own(self) -> bool:
-        """Tell whether they see private skills of their own namespaces."""
+        """Tell whether this visitor sees the private skills of their own namespaces."""
         return self.via == "session" or not _SEEING.isdisjoint(self.scopes)
 
 
@@ -139,7 +139,7 @@ def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | N
 
 
 def _label(address: str) -> str:
-    """Remove the part of an address that identifies one household."""
+    """Truncate an address so that it does not identify one household."""
     found = read_address(address)
     if found is None:
         return "nowhere"

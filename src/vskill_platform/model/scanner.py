@@ -1,4 +1,4 @@
-"""Third-party scanners: how one is run or called, how its output is parsed, and its weight."""
+"""Third-party scanners: how they are run or called, how their output is read, and their effect."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -12,7 +12,7 @@ from vskill_platform.settings import Secret
 
 
 class ExternalScanStatus(StrEnum):
-    PENDING = "PENDING"  #: requested, not claimed yet
+    PENDING = "PENDING"  #: requested; the scanner has not confirmed that it started
     RUNNING = "RUNNING"
     PASS = "PASS"  # noqa: S105 - a status
     FAIL = "FAIL"
@@ -21,11 +21,11 @@ class ExternalScanStatus(StrEnum):
 
 
 IN_FLIGHT = frozenset({ExternalScanStatus.PENDING, ExternalScanStatus.RUNNING})
-#: The scanner has a result about the skill.
+#: States with a result.
 ANSWERED = frozenset({ExternalScanStatus.PASS, ExternalScanStatus.FAIL})
 
 
-#: More findings of one scan are not kept.
+#: Further findings of one scan are dropped.
 MAX_FINDINGS = 100
 
 
@@ -34,7 +34,7 @@ class ExternalScanResult(msgspec.Struct, frozen=True, kw_only=True):
 
     status: ExternalScanStatus
     findings: tuple[Finding, ...] = ()
-    #: Why there is no result, or how many findings there are.
+    #: Why there is no result, or the number of findings.
     note: str = ""
 
 
@@ -44,33 +44,33 @@ class OnFail(StrEnum):
 
 
 class ScannerRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the policy says about one scanner; scanners it does not name are not used."""
+    """The policy's setting for one scanner; scanners without one are not used."""
 
     name: str
-    #: Whether it must pass before publication; otherwise it only informs.
+    #: Whether it must pass before publication; otherwise it is informational only.
     required: bool = False
-    #: What follows if a required one fails.
+    #: The outcome if a required scanner fails.
     on_fail: OnFail = OnFail.REVIEW
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """How to parse a program's output."""
+    """How to parse the output of a scanner."""
 
     format: Literal["sarif", "json", "lines"]
-    #: JSON: the path of the findings, and the paths of their parts; dots lead into objects.
+    #: JSON: the path of the findings, and of the fields in each; dots separate nested keys.
     findings: str = ""
     rule: str = ""
     file: str = ""
     line: str = ""
     message: str = ""
     severity_at: str = ""
-    #: The meaning of the scanner's severities.
+    #: Maps the scanner's severities to ours.
     severities: dict[str, Severity] = msgspec.field(default_factory=dict)
     #: For a finding without a severity.
     severity: Severity = Severity.MEDIUM
-    #: Lines: a pattern with the groups `file`, `rule`, and optionally `line` and `message`.
+    #: Text: a pattern with the groups `file` and `rule`, optionally `line` and `message`.
     pattern: str = ""
-    #: Text that complete output must contain.
+    #: Text that complete output contains.
     complete: str = ""
 
 
@@ -79,29 +79,29 @@ class LocalScanner(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     program: str
-    #: Arguments, never for a shell; `{folder}` and `{output}` are replaced.
+    #: Passed as a list, never through a shell; `{folder}` and `{output}` are replaced.
     arguments: tuple[str, ...]
     reading: Reading
     version_arguments: tuple[str, ...] = ("--version",)
-    #: Where its findings are: in its output, or in the file `{output}`.
+    #: Where it writes its findings: standard output, or the file `{output}`.
     output: Literal["stdout", "file"] = "stdout"
     exit_clean: frozenset[int] = frozenset({0})
     exit_found: frozenset[int] = frozenset({1})
-    #: A finding of at least this severity makes it fail.
+    #: A finding of at least this severity fails the scan.
     fail_on: Severity = Severity.HIGH
     deadline: timedelta = timedelta(seconds=30)
     environment: dict[str, str] = msgspec.field(default_factory=dict)
-    #: Files by which a skill could disable the scanner: none with these names is copied, and the
-    #: given content is put at the root.
+    #: Configuration files with which a skill could disable the scanner: files with these names are
+    #: not copied, and these contents are written to the root instead.
     own_files: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class RemoteScanner(msgspec.Struct, frozen=True, kw_only=True):
-    """A service that is sent the archive and calls back."""
+    """A service that receives the archive and reports the result by a callback."""
 
     name: str
     url: str
-    #: Signs our requests and its answers.
+    #: Signs requests and callbacks.
     key: Secret
     deadline: timedelta = timedelta(minutes=20)
 
@@ -119,19 +119,19 @@ class ScannerInUse(msgspec.Struct, frozen=True):
 
 
 def read_scanner_rules(tables: Any) -> tuple[ScannerRule, ...]:
-    """Read the scanner rules of a policy; an error says what is wrong."""
+    """Read the scanners of a policy; an error says what is wrong."""
     try:
         rules = msgspec.convert(tables, tuple[ScannerRule, ...])
     except msgspec.ValidationError as error:
         raise ConfigError(
-            f'"scanners": {error}; each is a table with [[scanners]] above it, a name, and if you '
-            'like required (true or false) and on_fail ("review" or "reject")'
+            f'"scanners": {error}; each is a table starting with [[scanners]], with a name and '
+            'optionally required (true or false) and on_fail ("review" or "reject")'
         ) from error
     names = [rule.name for rule in rules]
     for name in names:
         if names.count(name) > 1:
-            raise ConfigError(f'"scanners": {name} is named twice')
+            raise ConfigError(f'"scanners": {name} is listed twice')
     for rule in rules:
         if rule.on_fail is OnFail.REJECT and not rule.required:
-            raise ConfigError(f'"scanners": {rule.name} can reject only if it is required')
+            raise ConfigError(f'"scanners": {rule.name} can only reject if it is required')
     return rules

@@ -9,7 +9,7 @@ import msgspec
 from vskill_platform.model.record import Reasoned, Record
 
 _SEMVER = re.compile(r"(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})", re.ASCII)
-#: A requested version with more digits is ignored: not every client can read it.
+#: A requested version with more digits is ignored: not every client can parse it.
 _MAX_WISHED = 10**9
 FIRST_VERSION = "1.0.0"
 
@@ -65,10 +65,10 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     #: The agents it supports; empty for all.
     agents: tuple[str, ...] = ()
-    #: Its requirements, in the author's words.
+    #: Its requirements, as written by the author.
     compatibility: str | None = None
     yanked: tuple[Yank, ...] = ()
-    #: None while it is listed. Only a publication after a new check makes it available again.
+    #: None while it is listed. Only a new publication, after a new check, lists it again.
     down: TakenDown | None = None
     #: Whether only namespace members, reviewers and admins see it.
     is_private: bool = False
@@ -84,7 +84,7 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
 
 
 class PublishedSkillSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a list; missing fields of the record have defaults."""
+    """A row of a list; fields missing in the record have defaults."""
 
     slug: str
     name: str
@@ -102,12 +102,12 @@ class SkillFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillVersion(Record, frozen=True, kw_only=True):
-    """One published version of a skill; never changed."""
+    """One published version of a skill; immutable."""
 
     slug: str
     number: int
     version: str
-    #: Identifies the content: the same files give the same digest.
+    #: Identifies the content: the same files have the same digest.
     digest: str
     files: tuple[SkillFile, ...]
     archive_sha256: str
@@ -121,10 +121,10 @@ class SkillVersion(Record, frozen=True, kw_only=True):
 def known_version(
     skill: PublishedSkill, versions: Sequence[SkillVersion], digest: str
 ) -> SkillVersion | None:
-    """Return the existing version with this content, so that it never makes another one.
+    """Return the existing version with this content, so that no second one is created.
 
-    That is the latest version, or a yanked one: it does not come back under a new number. Going
-    back to the content of an older available version makes a new version.
+    This is the latest version, or a yanked one, which does not return under a new number. Going
+    back to the content of an older available version creates a new version.
     """
     for version in reversed(versions):
         is_latest = version.number == skill.offered

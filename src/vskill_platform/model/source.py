@@ -14,7 +14,7 @@ _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 #: Characters in a repo's path. No `%`: a server may read `%2e` as a dot.
 _REPO_PATH = re.compile(r"[\w.~+@/-]+", re.ASCII)
-#: Names that git allows for a branch or tag, without those with a meaning in a refspec.
+#: Names that git allows for a branch or tag, without those with a special meaning in a refspec.
 _REF = re.compile(r"[A-Za-z0-9_][\w.+/@=-]*")
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 #: Hosts that treat `Ada/Notes` and `ada/notes` as the same repo, so we do, too.
@@ -48,12 +48,12 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def key(self) -> str:
-        """Two submissions with the same key are the same."""
+        """Submissions with the same key are the same submission."""
         return f"{self.url}?ref={self.ref}#{self.path}" if self.ref else self.owner_key
 
     @property
     def owner_key(self) -> str:
-        """Two skills with the same owner key are the same: each ref may have the next version."""
+        """Sources with the same owner key are the same skill, on any branch or tag."""
         return f"{self.url}#{self.path}"
 
     @property
@@ -64,7 +64,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def remote_host(self) -> str:
-        """The origin that it is fetched from; empty if that is this machine."""
+        """The origin it is fetched from; empty if that is this machine."""
         is_remote = self.kind is SourceKind.GIT and not self.url.startswith("file:")
         return self.origin if is_remote else ""
 
@@ -78,8 +78,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         parts = urlsplit(self.url)
         _, *names = PurePosixPath(parts.path).parts
         owner, *rest = names[-2:] if parts.scheme == "file" else names
-        # Nested groups are joined with a character that no name contains: otherwise somebody could
-        # create a group with another owner's name and publish in their place.
+        # Nested groups are joined with a character that no name contains: otherwise someone could
+        # create a group with another owner's name and publish in their namespace.
         repo = ",".join(rest)
         return f"{self._host_prefix}{owner}/{repo}".lower().removesuffix(".git")
 
@@ -87,7 +87,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def _host_prefix(self) -> str:
         """Return the host prefix; the default host has none.
 
-        Otherwise the owner of the same name at another host could publish in their place.
+        Without it, an owner of the same name on another host could publish in their namespace.
         """
         parts = urlsplit(self.url)
         if parts.scheme == "file" or parts.hostname == _BEST_KNOWN_HOST:
@@ -102,8 +102,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return self.namespace
         parts = urlsplit(self.url)
         _, *folders, _ = PurePosixPath(parts.path).parts
-        # At a host the first part of the path is the account, whatever groups follow; on this
-        # machine it is the folder that contains the repo.
+        # On a host, the first path segment is the account, with or without groups; on this machine
+        # it is the folder that contains the repo.
         owner = folders[-1] if parts.scheme == "file" else folders[0]
         return f"{parts.netloc or parts.scheme}/{owner}".lower()
 
@@ -116,7 +116,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def git_source(url: str, path: str = "", *, ref: str = "") -> Source:
-    """Validate and normalise a git URL: https, or what the operator also allows."""
+    """Validate and normalise a git URL: https, or another scheme that the operator allows."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -156,9 +156,9 @@ def upload_source(name: str, sha256: str, *, namespace: str = LOCAL_NAMESPACE) -
 
 
 def public_source(url: str) -> str:
-    """Return a source as everybody may see it; "" for files on this machine.
+    """Return the public form of a source; "" for files on this machine.
 
-    Paths on the registry's own machine are only for its operators.
+    Only operators see paths on the registry's own machine.
     """
     return url if url.startswith(("https://", "http://", _UPLOAD)) else ""
 
@@ -172,12 +172,12 @@ def without_local_path(text: str, source: Source) -> str:
 
 
 def inner_path(path: str) -> str:
-    """Normalise a path inside a source; refuse one that leads out of it."""
+    """Normalise a path inside a source; refuse one that leads outside."""
     clean = posixpath.normpath(path) if path else "."
     if clean.startswith(("/", "..")) or "\\" in path or not path.isprintable():
-        raise InvalidInput(f"{path!r}: the path must lie inside of the repo or folder")
+        raise InvalidInput(f"{path!r}: the path must be inside the repo or folder")
     if any(part.startswith("-") for part in clean.split("/")):
-        raise InvalidInput(f"{path!r}: no part of a path may begin with a hyphen")
+        raise InvalidInput(f"{path!r}: no part of a path may start with a hyphen")
     return "" if clean == "." else clean
 
 
@@ -187,7 +187,7 @@ def checked_ref(ref: str) -> str:
         return ""
     is_odd = ".." in ref or "//" in ref or "@{" in ref or ref.endswith((".lock", ".", "/"))
     if len(ref) > _MAX_REF or is_odd or not _REF.fullmatch(ref):
-        raise InvalidInput(f"{ref!r} is not the name of a branch or a tag")
+        raise InvalidInput(f"{ref!r} is not the name of a branch or tag")
     return ref
 
 
@@ -197,7 +197,7 @@ def _repo_path(url: str, parts: SplitResult) -> str:
         part.startswith("-") and part != "-" for part in trail.parts
     )
     if len(trail.parts) < 3 or is_odd:  # noqa: PLR2004 - "/", owner, repo
-        raise InvalidInput(f"{url!r}: a git URL names an owner and a repo, https://host/owner/repo")
+        raise InvalidInput(f"{url!r}: a git URL has an owner and a repo, https://host/owner/repo")
     if parts.scheme == "file":
         return str(trail)
     if not _REPO_PATH.fullmatch(str(trail)):

@@ -26,12 +26,12 @@ class SubmissionState(StrEnum):
 
 _S = SubmissionState
 
-#: States that processing must leave; a submission that stays too long is stuck.
+#: States in progress; a submission that stays in one of them too long is stuck.
 STUCK_STATES = frozenset(
     {_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.VENDOR_APPROVED}
 )
 APPROVED_STATES = frozenset({_S.AUTO_APPROVED, _S.VENDOR_APPROVED})
-#: Events that lead here are decisions about one content. A reviewer's approval leads straight to
+#: Events with this state are decisions about one content. A reviewer's approval leads directly to
 #: PUBLISHED; older releases recorded it as AUTO_APPROVED.
 _DECIDED_STATES = APPROVED_STATES | {_S.PUBLISHED, _S.REJECTED}
 #: The state after an approval by a reviewer.
@@ -42,7 +42,7 @@ STUCK_THRESHOLD = timedelta(minutes=5)
 #: A submission that needs review is due for a reminder after this time.
 REVIEW_REMINDER = timedelta(days=1)
 
-#: Every edge of docs/states.md. A recovered submission goes back to RECEIVED, also from there.
+#: Every edge of docs/states.md. A recovered submission returns to RECEIVED, even from RECEIVED.
 EDGES: dict[SubmissionState, frozenset[SubmissionState]] = {
     _S.RECEIVED: frozenset(
         {_S.TIER1_SCANNING, _S.RECEIVED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED}
@@ -75,9 +75,9 @@ EDGES: dict[SubmissionState, frozenset[SubmissionState]] = {
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """What a submission waits for while it has no message."""
+    """What a submission waits for while it has no queue message."""
 
-    #: The scanners that have not answered yet.
+    #: The scanners that have not responded yet.
     scanners: tuple[str, ...]
     #: After this time it is stuck.
     until: datetime
@@ -87,7 +87,7 @@ class Submission(Record, frozen=True, kw_only=True):
     id: str
     source: Source
     repo_url: str
-    #: From the manifest once it was read; before that the name of the folder or repo.
+    #: From the manifest once it has been read; before that, the name of the folder or repo.
     skill_name: str
     skill_path: str
     state: SubmissionState
@@ -98,20 +98,20 @@ class Submission(Record, frozen=True, kw_only=True):
     events: int = 0
     #: How often a worker claimed it since it was last opened.
     attempts: int = 0
-    #: Attempts that count since it was last queued: those that failed, and those whose worker died
+    #: Attempts since it was last queued that count: failed ones, and those whose worker crashed
     #: during the check.
     tries: int = 0
-    #: The delivery whose attempt is already counted, because its check has started.
+    #: The delivery whose attempt is already counted because its check has started.
     counted: str | None = None
     #: How often recovery requeued it since it was last opened.
     recoveries: int = 0
     #: Recovery skips it until then.
     recover_after: datetime | None = None
-    #: Why it is in its state, for people.
+    #: Why it is in its state, shown to users.
     reason: str = ""
-    #: The published skill, once there is one.
+    #: The published skill, if any.
     slug: str | None = None
-    #: The digest of the checked content, once it was fetched.
+    #: The digest of the checked content, once fetched.
     digest: str | None = None
     #: The git tree id of the checked folder.
     tree_sha: str | None = None
@@ -119,18 +119,18 @@ class Submission(Record, frozen=True, kw_only=True):
     set_id: str | None = None
     #: Seconds spent in each phase of the latest run.
     timings: dict[str, float] = msgspec.field(default_factory=dict)
-    #: Set while it has no message because it waits for remote scanners.
+    #: Set while remote scanners run; cleared by every transition.
     waiting: Waiting | None = None
-    #: How often it has waited since it was last opened.
+    #: How often it waited for remote scanners since it was last opened.
     waits: int = 0
     #: Whether only namespace members may see the result.
     is_private: bool = False
-    #: Whether the last submitter had the right to replace what another ref has published.
+    #: Whether the last submitter was allowed to replace a version published from another ref.
     may_replace_ref: bool = False
 
 
 class StateEvent(Record, frozen=True, kw_only=True):
-    """One event in a submission's history; never changed once written."""
+    """One event in a submission's history; immutable."""
 
     submission_id: str
     number: int
@@ -138,14 +138,14 @@ class StateEvent(Record, frozen=True, kw_only=True):
     to_state: SubmissionState
     #: What triggered it: submit, claim, check, publish, recover …
     trigger: str
-    #: The actor: a node, a cron job, a person.
+    #: The actor: a node, a cron job or a user.
     actor: str
     reason: str
     at: datetime
     #: Seconds per phase of the processing that ended with it, if any.
     timings: dict[str, float] = msgspec.field(default_factory=dict)
     #: The content that an approval, publication or rejection is about; None for other events, and
-    #: for those that an older release wrote.
+    #: for events written by older releases.
     digest: str | None = None
 
     @property
@@ -166,7 +166,7 @@ class StuckSubmission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cause(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
-    """Why a submission moves."""
+    """Why a submission changes its state."""
 
     trigger: str
     actor: str
@@ -176,21 +176,21 @@ class Cause(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_submission(submission: Submission, cause: Cause) -> tuple[Submission, StateEvent]:
-    """Give a new submission the first event of its history."""
+    """Create the first event of a new submission."""
     return _record(submission, None, SubmissionState.RECEIVED, cause, submission.created_at)
 
 
 def move(
     submission: Submission, to: SubmissionState, cause: Cause, *, now: datetime
 ) -> tuple[Submission, StateEvent]:
-    """Move a submission along one of the edges; return it with the event."""
+    """Move a submission along an edge; return it with the event."""
     if to not in EDGES[submission.state]:
         raise InvalidTransition(f"{submission.id} is {submission.state} and cannot become {to}")
     return _record(submission, submission.state, to, cause, now)
 
 
 def reopen(submission: Submission, cause: Cause, *, now: datetime) -> tuple[Submission, StateEvent]:
-    """Start a finished submission again: same record, same id, a fresh retry budget."""
+    """Restart a finished submission: same record, same id, a fresh retry budget."""
     fresh = msgspec.structs.replace(
         submission, attempts=0, tries=0, recoveries=0, recover_after=None, waits=0
     )
@@ -198,7 +198,7 @@ def reopen(submission: Submission, cause: Cause, *, now: datetime) -> tuple[Subm
 
 
 def wait(submission: Submission, waiting: Waiting, *, reason: str, now: datetime) -> Submission:
-    """Let it wait in its state, without a message, until remote scanners have answered."""
+    """Let it wait in its state, without a queue message, until remote scanners have responded."""
     return msgspec.structs.replace(
         submission,
         waiting=waiting,

@@ -1,4 +1,4 @@
-"""The trust score of a skill: computed only here, with its reasons in words."""
+"""The trust score of a skill: computed only here, with its reasons as text."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -7,9 +7,9 @@ import msgspec
 
 from vskill_platform.model.verdict import Verdict
 
-#: A skill that has been published this long has been seen by many.
+#: After this time, many users have seen the skill.
 SETTLED_AFTER = timedelta(days=90)
-#: With less confidence the judge has not agreed.
+#: With less confidence, the judge does not count as approving.
 SURE = 0.5
 
 _CHECKED, _CHECKED_WITH_DOUBTS, _JUDGED, _REVIEWED = 30, 15, 30, 20
@@ -27,11 +27,11 @@ class TrustTier(StrEnum):
 
 
 _MEANINGS = {
-    TrustTier.BLOCKED: "taken down or blocked; not to be installed",
+    TrustTier.BLOCKED: "taken down or blocked; do not install",
     TrustTier.UNVERIFIED: "no check of this content has passed",
     TrustTier.SCANNED: "the content passed the scan, or a reviewer approved it",
-    TrustTier.JUDGED: "the judge agrees, and the content passed the scan or a reviewer approved it",
-    TrustTier.CERTIFIED: "the judge agrees, a reviewer approved it, and its commit is known",
+    TrustTier.JUDGED: "approved by the judge, and by the scan or a reviewer",
+    TrustTier.CERTIFIED: "approved by the judge and a reviewer; the source commit is known",
 }
 
 
@@ -42,7 +42,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     is_down: bool = False
     #: The verdict of tier 1 on exactly this content; None if there is none.
     verdict: Verdict | None = None
-    #: The judge's confidence that it may be published; 0 without such an opinion.
+    #: The judge's confidence that it can be published; 0 if the judge did not say so.
     agreement: float = 0.0
     #: The reviewer who approved exactly this content, if any.
     approved_by: str | None = None
@@ -92,12 +92,12 @@ def _tier(evidence: Evidence) -> TrustTier:
 
 
 def _parts(evidence: Evidence) -> list[tuple[str, int]]:
-    """Return each part of the score, in words and points."""
+    """Return each part of the score, as text and points."""
     scan = {
-        Verdict.PASS: ("the scan found nothing that counts", _CHECKED),
-        Verdict.REVIEW: ("the scan has doubts", _CHECKED_WITH_DOUBTS),
-        Verdict.BLOCK: ("the scan would stop it", 0),
-        None: ("no scan of this content is known", 0),
+        Verdict.PASS: ("the scan found no problems", _CHECKED),
+        Verdict.REVIEW: ("the scan found problems that need review", _CHECKED_WITH_DOUBTS),
+        Verdict.BLOCK: ("it fails the current scan", 0),
+        None: ("this content has not been scanned", 0),
     }
     judged = round(_JUDGED * evidence.agreement)
     is_settled = evidence.published_for >= SETTLED_AFTER
@@ -105,15 +105,15 @@ def _parts(evidence: Evidence) -> list[tuple[str, int]]:
     yanked = (f"{evidence.yanked} of its versions were yanked", 0)
     return [
         scan[evidence.verdict],
-        (f"the judge agrees ({evidence.agreement:.0%} sure)", judged)
+        (f"approved by the judge ({evidence.agreement:.0%} confidence)", judged)
         if evidence.agreement
-        else ("no judge has agreed", 0),
+        else ("not approved by the judge", 0),
         (f"approved by {evidence.approved_by}", _REVIEWED)
         if evidence.is_reviewed
-        else ("no reviewer has approved it", 0),
-        ("its commit is known", _PROVENANCE)
+        else ("not approved by a reviewer", 0),
+        ("its source commit is known", _PROVENANCE)
         if evidence.has_provenance
-        else ("its origin is not a commit that anybody can look up", 0),
+        else ("its source commit is not known", 0),
         (f"published for more than {SETTLED_AFTER.days} days", _SETTLED)
         if is_settled
         else (f"published for {evidence.published_for.days} days", 0),

@@ -9,7 +9,7 @@ from vskill_platform.model.record import Record
 from vskill_platform.model.source import LOCAL_NAMESPACE
 
 _NAME = re.compile(r"[a-z0-9](?:-?[a-z0-9]){1,38}")
-#: Names that histories and the audit log use otherwise, or that own a shared namespace.
+#: Names with another meaning in histories and the audit log, or that own a shared namespace.
 _RESERVED = frozenset({"anonymous", "cron", "local", "nobody", "serve", "system"})
 
 
@@ -38,7 +38,7 @@ class User(Record, frozen=True, kw_only=True):
     role: Role
     created_at: datetime
     is_disabled: bool = False
-    #: Sessions of another epoch are invalid: one write signs a user out everywhere.
+    #: Sessions with another epoch are invalid, so one write signs a user out everywhere.
     epoch: int = 0
 
 
@@ -64,7 +64,7 @@ class Session(Record, frozen=True, kw_only=True):
     expires_at: datetime
     #: Accurate to ten minutes.
     seen_at: datetime
-    #: Where it was started: the address and the browser's name.
+    #: Where it was created: the address and the browser's name.
     address: str = ""
     browser: str = ""
 
@@ -74,7 +74,7 @@ class Namespace(Record, frozen=True, kw_only=True):
 
     name: str
     owners: tuple[str, ...] = ()
-    #: They see its private skills and change nothing.
+    #: They see its private skills but cannot change anything.
     members: tuple[str, ...] = ()
 
     @property
@@ -94,12 +94,12 @@ def own_namespace(user_name: str) -> str:
 
 
 def checked_user_name(text: str) -> str:
-    """Validate a user name; refuse one that could be confused with another."""
+    """Validate a user name; refuse reserved names."""
     name = text.strip().lower()
     if not _NAME.fullmatch(name):
         raise InvalidInput(
-            f"{text!r} cannot be a user's name: 2 to 39 letters a-z, digits and single hyphens"
+            f"{text!r} cannot be a user name: use 2 to 39 letters a-z, digits and single hyphens"
         )
     if name in _RESERVED:
-        raise InvalidInput(f"{name!r} is a name that the platform itself uses; choose another")
+        raise InvalidInput(f"{name!r} is reserved by the platform; choose another name")
     return name

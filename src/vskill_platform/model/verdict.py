@@ -1,4 +1,4 @@
-"""Findings, and the verdict that follows from them."""
+"""Findings, and the verdict derived from them."""
 
 from collections.abc import Iterable
 from datetime import date, datetime
@@ -20,13 +20,13 @@ class Severity(StrEnum):
 
 class FindingKind(StrEnum):
     MALICIOUS = "malicious"  #: evidence of deception or theft
-    RISKY = "risky"  #: dangerous, whatever the intention
+    RISKY = "risky"  #: dangerous, regardless of the intention
     OPAQUE = "opaque"  #: could not be read
     IMITATION = "imitation"  #: similar to another publisher's skill, or published in bulk
     EXPOSURE = "exposure"  #: harms only its author
     QUALITY = "quality"  #: violates the specification; unrelated to security
-    UNVERIFIED = "unverified"  #: no check was completed
-    EXTERNAL = "external"  #: from a third-party scanner; decides nothing by itself
+    UNVERIFIED = "unverified"  #: a check did not complete
+    EXTERNAL = "external"  #: from a third-party scanner; does not affect the verdict by itself
 
 
 class Verdict(StrEnum):
@@ -35,14 +35,14 @@ class Verdict(StrEnum):
     BLOCK = "block"
 
 
-#: A finding of one of these kinds keeps a skill from being published as it is.
+#: A quality finding of one of these severities prevents publication.
 BLOCKING = frozenset({Severity.CRITICAL, Severity.HIGH})
 #: Security kinds, which determine the verdict.
 _DANGEROUS = frozenset(
     {FindingKind.MALICIOUS, FindingKind.RISKY, FindingKind.OPAQUE, FindingKind.IMITATION}
 )
-#: Kinds that a policy may suppress. Unreadable files and violations of the specification stay,
-#: whatever a policy says: a suppression never makes a skill complete.
+#: Kinds that a policy can suppress. Unreadable files and violations of the specification cannot be
+#: suppressed: a suppression never makes a skill complete.
 SUPPRESSIBLE = frozenset(
     {FindingKind.MALICIOUS, FindingKind.RISKY, FindingKind.IMITATION, FindingKind.EXPOSURE}
 )
@@ -54,21 +54,21 @@ _SCORES = {
     Severity.LOW: 10,
     Severity.INFO: 0,
 }
-#: What a second, independent rule adds to the most severe one.
+#: Added to the score of the most severe rule if another rule agrees.
 _SECOND_RULE = 10
 
 
 class FindingSuppression(msgspec.Struct, frozen=True, kw_only=True):
-    """What the operator's policy says about one finding."""
+    """A policy's suppression of one finding."""
 
     reason: str
     expires: date
-    #: Whether it had expired when the skill was checked: then it has no effect.
+    #: Whether it had expired when the skill was checked; then it has no effect.
     is_expired: bool = False
 
     def in_words(self) -> str:
         if self.is_expired:
-            return f"not any more, since {self.expires} has passed; it was: {self.reason}"
+            return f"expired on {self.expires}; reason was: {self.reason}"
         return f"until {self.expires}: {self.reason}"
 
 
@@ -86,34 +86,34 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     severity: Severity
     message: str
-    #: What the author can do about it.
+    #: How the author can fix it.
     fix: str
     file: str | None = None
     line: int | None = None
     kind: FindingKind = FindingKind.QUALITY
     #: Why it matters.
     why: str = ""
-    #: The words or code themselves, and the other locations.
+    #: The matching text or code, and the other locations.
     evidence: tuple[str, ...] = ()
     #: From source to sink; empty for a single location.
     steps: tuple[Step, ...] = ()
     #: Why the severity is lower than the rule's; empty if it is not.
     lowered: str = ""
     references: tuple[str, ...] = ()
-    #: Stable while location and text are the same.
+    #: Stable as long as location and text do not change.
     fingerprint: str = ""
-    #: From the registry's policy, never from the skill itself.
+    #: From the registry's policy, never from the skill.
     suppression: FindingSuppression | None = None
 
     @property
     def is_suppressed(self) -> bool:
-        """Tell whether it is shown but does not count."""
+        """Tell whether it is shown but ignored."""
         mark = self.suppression
         return mark is not None and not mark.is_expired and self.kind in SUPPRESSIBLE
 
     @property
     def is_aside(self) -> bool:
-        """Tell whether it decides nothing: suppressed, or from a third-party scanner."""
+        """Tell whether it does not affect the verdict: suppressed or third-party."""
         return self.is_suppressed or self.kind is FindingKind.EXTERNAL
 
 
@@ -128,23 +128,23 @@ class Report(Record, frozen=True, kw_only=True):
     duration_seconds: float
     #: Which rules were applied.
     ruleset: str = ""
-    #: 0 is clean, 100 is certain; None if a failure kept the check from a result.
+    #: 0 is clean, 100 is certain; None if a failure prevented the check from completing.
     score: int | None = None
     #: The skill's capabilities by kind; not part of the verdict.
     capabilities: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    #: The judgement of tier 2; None if no judge was asked.
+    #: The judgement of tier 2; None if the judge was not asked.
     judgement: Judgement | None = None
     #: The digest of the policy; empty for none.
     policy: str = ""
-    #: What decided, in words: a clause of the policy with its findings, or a reviewer.
+    #: The reason for the decision: a clause of the policy with its findings, or a reviewer.
     decided: str = ""
 
 
-def judge(findings: tuple[Finding, ...]) -> Verdict:
-    """Decide by the most severe finding, not by the sum.
+def verdict_from(findings: tuple[Finding, ...]) -> Verdict:
+    """The most severe finding decides; findings are not summed.
 
-    One critical finding blocks, and so do two high ones of different rules. A single high or medium
-    finding needs review.
+    A critical finding blocks, and so do two high malicious findings of different rules. A single
+    high or medium finding needs review.
     """
     dangerous = [finding for finding in findings if _counts(finding)]
     grave = {
@@ -160,7 +160,7 @@ def judge(findings: tuple[Finding, ...]) -> Verdict:
 
 
 def score(findings: tuple[Finding, ...]) -> int:
-    """Return how bad the most severe finding is, plus a little if another rule agrees."""
+    """Return how severe the worst finding is, plus a little if another rule agrees."""
     by_rule: dict[str, int] = {}
     for finding in findings:
         if _counts(finding):
@@ -168,13 +168,13 @@ def score(findings: tuple[Finding, ...]) -> int:
             by_rule[finding.rule] = max(found, by_rule.get(finding.rule, 0))
     if not by_rule:
         return 0
-    gravest = max(by_rule.values())
+    highest = max(by_rule.values())
     has_second = sum(value >= _SCORES[Severity.MEDIUM] for value in by_rule.values()) > 1
-    return min(gravest + (_SECOND_RULE if has_second else 0), 100)
+    return min(highest + (_SECOND_RULE if has_second else 0), 100)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Sort by severity, with findings that do not count last."""
+    """Sort by severity, with ignored findings last."""
     return tuple(
         sorted(findings, key=lambda item: (item.is_aside, _ORDER[item.severity], item.rule))
     )

@@ -17,7 +17,7 @@ from vskill_platform.model.verdict import Finding, FindingKind, Severity
 from vskill_platform.publish.versions.apply_registry_rules import is_publishable
 from vskill_platform.queue.enter_tier2 import enter_tier2
 from vskill_platform.queue.external_scan import MAX_WAITS, Subject, get_or_begin_scan
-from vskill_platform.scan.scan_skill import ScanResult, rejudge
+from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scan
 from vskill_platform.stores.records import Stored
@@ -65,7 +65,7 @@ async def _weigh(
         if isinstance(one.scanner, LocalScanner) or entered.record.waits < MAX_WAITS:
             raise ScannerFailed(f"{one.name} gave no result: {scan.note}")
     findings += [_given_up(one, scan) for one, scan in lost]
-    result = rejudge(scanned, (*scanned.findings, *findings))
+    result = renew_verdict(scanned, (*scanned.findings, *findings))
     unanswered = [scan for _, scan in required if scan.status in IN_FLIGHT]
     if not unanswered or not is_publishable(entered.record, result):
         return Examined(submission=entered, scanned=result)

@@ -16,7 +16,7 @@ from vskill_platform.scan.judge.ask_judge import ask_judge, prepare_question
 from vskill_platform.scan.judge.combine import combine
 from vskill_platform.scan.judge.endpoint import Endpoint, endpoint_of
 from vskill_platform.scan.judge.prompt import PROMPT_VERSION
-from vskill_platform.scan.scan_skill import ScanResult, rejudge
+from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 from vskill_platform.settings import Settings
 from vskill_platform.stores.db import bound_env, get_now, get_settings
 from vskill_platform.stores.external_scan_store import ExternalScan
@@ -66,7 +66,7 @@ async def judge_submission(examined: Examined, snapshot: Snapshot, stopwatch: St
     else:
         findings = combine(scanned.findings, judgement, may_lower=settings.judge_may_lower)
     stopwatch.lap("judge")
-    return Judged(submission=entered, scanned=rejudge(scanned, findings), judgement=judgement)
+    return Judged(submission=entered, scanned=renew_verdict(scanned, findings), judgement=judgement)
 
 
 async def _ask(endpoint: Endpoint, snapshot: Snapshot) -> Judgement | None:

@@ -17,7 +17,7 @@ from vskill_platform.scan.rules.explain import FORMAL_RULES
 from vskill_platform.scan.rules.registry_rules import load_registry_rules
 from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_many import Scanned
-from vskill_platform.scan.scan_skill import ScanResult, rejudge
+from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 
 #: Limits that a policy may only lower.
 _BUILT_IN = {
@@ -64,8 +64,8 @@ def rule_kinds() -> dict[str, FindingKind]:
 def apply_policy(
     result: ScanResult, policy: Policy, *, names: Collection[str], today: date
 ) -> ScanResult:
-    """Mark findings that the policy suppresses in a skill with one of *names*, and rejudge."""
-    return rejudge(result, suppress(result.findings, policy, names=names, today=today))
+    """Suppress findings as the policy says for a skill with one of *names*; renew the verdict."""
+    return renew_verdict(result, suppress(result.findings, policy, names=names, today=today))
 
 
 def apply_policy_to_each(

@@ -18,8 +18,8 @@ from vskill_platform.model.verdict import (
     Step,
     Verdict,
     in_order,
-    judge,
     score,
+    verdict_from,
 )
 from vskill_platform.scan.collect.check_claims import check_claims
 from vskill_platform.scan.collect.collect_facts import collect_facts
@@ -112,7 +112,7 @@ def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
         (*quality, *check_limits(found), *check_names(found), *map(_finding, matches))
     )
     return ScanResult(
-        verdict=judge(findings),
+        verdict=verdict_from(findings),
         score=score(findings),
         findings=findings,
         capabilities=list_capabilities(facts),
@@ -124,11 +124,11 @@ def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
     )
 
 
-def rejudge(result: ScanResult, findings: Iterable[Finding]) -> ScanResult:
+def renew_verdict(result: ScanResult, findings: Iterable[Finding]) -> ScanResult:
     """Return the result with other findings, and the verdict and score that follow from them."""
     ordered = in_order(findings)
     return msgspec.structs.replace(
-        result, findings=ordered, verdict=judge(ordered), score=score(ordered)
+        result, findings=ordered, verdict=verdict_from(ordered), score=score(ordered)
     )
 
 

@@ -211,7 +211,7 @@ async def test_the_operators_own_git_configuration_has_no_say(
     ["--upload-pack=touch x", "-x", "a b", "a..b", "a:b", "+main", "main^{}", "a\nb", "@{u}", "a*"],
 )
 def test_a_ref_that_git_could_misread_is_refused(ref: str) -> None:
-    with pytest.raises(InvalidInput, match="not the name of a branch or a tag"):
+    with pytest.raises(InvalidInput, match="not the name of a branch or tag"):
         git_source("https://git.example/a/b", ref=ref)
 
 

@@ -39,7 +39,7 @@ from vskill_platform.model.verdict import (
     Report,
     Severity,
     Verdict,
-    judge,
+    verdict_from,
 )
 
 TODAY = NOON.date()
@@ -69,7 +69,7 @@ def a_finding(
 def a_report(*findings: Finding) -> Report:
     return Report(
         submission_id="sub_1",
-        verdict=judge(findings),
+        verdict=verdict_from(findings),
         findings=findings,
         digest="0" * 64,
         scanner="test",
@@ -88,7 +88,7 @@ def with_thresholds(**fields: Any) -> Policy:
 
 def test_without_a_policy_nothing_found_is_published() -> None:
     assert decided().outcome is Outcome.PUBLISH
-    assert decided().clause == "nothing reaches review_at = medium"
+    assert decided().clause == "no finding reaches review_at = medium"
 
 
 def test_a_decision_names_what_decided() -> None:
@@ -171,7 +171,7 @@ def test_with_trust_medium_risks_only_inform() -> None:
     decision = decided(a_finding(), policy=policy)
 
     assert (decision.outcome, decision.is_by_trust) == (Outcome.PUBLISH, True)
-    assert "only informs, since github.com/acme is trusted" in decision.clause
+    assert "is ignored because github.com/acme is a trusted publisher" in decision.clause
     assert not decided(policy=policy).is_by_trust
 
 
@@ -233,7 +233,7 @@ def test_a_suppression_of_the_new_policy_counts_and_one_of_the_old_does_not() ->
     first = decided(a_finding(), policy=Policy(suppressions=(known,)))
 
     assert (first.outcome, first.clause) == (
-        Outcome.PUBLISH, "nothing reaches review_at = medium, 1 suppressed",
+        Outcome.PUBLISH, "no finding reaches review_at = medium, 1 suppressed",
     )  # fmt: skip
 
 
@@ -404,7 +404,7 @@ def test_no_policy_is_what_the_verdict_says(found: list[Finding]) -> None:
     is_broken = any(
         item.kind is FindingKind.QUALITY and item.severity in BLOCKING for item in found
     )
-    expected = Outcome.REJECT if is_broken else _BY_VERDICT[judge(tuple(found))]
+    expected = Outcome.REJECT if is_broken else _BY_VERDICT[verdict_from(tuple(found))]
     if expected is Outcome.PUBLISH and any(item.kind is FindingKind.UNVERIFIED for item in found):
         expected = Outcome.REVIEW
     assert decision.outcome is expected

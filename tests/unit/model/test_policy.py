@@ -16,8 +16,8 @@ from vskill_platform.model.verdict import (
     FindingKind,
     Severity,
     Verdict,
-    judge,
     score,
+    verdict_from,
 )
 
 TODAY = date(2026, 3, 14)
@@ -92,26 +92,26 @@ def test_an_empty_policy_suppresses_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("[[suppressions", "it is not TOML"),
+        ("[[suppressions", "it is not valid TOML"),
         ("supressions = []", 'the policy: "supressions" is unknown .did you mean "suppressions"'),
         ("colour = 1", 'the policy: "colour" is unknown; allowed: suppressions'),
-        ("suppressions = 1", r'"suppressions" must be tables, each with \[\[suppressions\]\]'),
+        ("suppressions = 1", r'"suppressions" must be an array of tables'),
         (toml(ruel='"x"'), 'suppression 1: "ruel" is unknown .did you mean "rule"'),
         (toml(who='"x"'), '"who" is unknown; allowed: rule, path, skill, reason, expires'),
-        (toml(rule=None), 'suppression 1: "rule" is missing; give it a text in quotes'),
+        (toml(rule=None), 'suppression 1: "rule" is missing; give it a string in quotes'),
         (toml(path=None), 'suppression 1: "path" is missing'),
         (toml(reason=None), 'suppression 1: "reason" is missing'),
         (toml(expires=None), 'suppression 1: "expires" is missing; give it a date such as'),
-        (toml(rule="7"), 'suppression 1: "rule" must be a text in quotes'),
+        (toml(rule="7"), 'suppression 1: "rule" must be a string in quotes'),
         (toml(reason='"  "'), 'suppression 1: "reason" is empty'),
         (toml(path='""'), 'suppression 1: "path" is empty'),
-        (toml(path='"/scripts/x.sh"'), '"path" is seen from the skill\'s folder'),
+        (toml(path='"/scripts/x.sh"'), '"path" is relative to the skill\'s folder'),
         (toml(expires='"2026-12-31"'), '"expires" must be a date such as 2026-12-31, without'),
         (toml(expires="2026-12-31T10:00:00Z"), '"expires" must be a date'),
         (toml(rule='"SKR-RUN-999"'), 'there is no rule "SKR-RUN-999"; `vskill-platform scan'),
         (toml(rule='"skr-run-002"'), 'there is no rule "skr-run-002"'),
-        (toml(rule='"MAN-010"'), "MAN-010 cannot be suppressed"),
-        (toml(rule='"SKR-FILE-002"'), "SKR-FILE-002 cannot be suppressed"),
+        (toml(rule='"MAN-010"'), "MAN-010 reports an invalid or unreadable file"),
+        (toml(rule='"SKR-FILE-002"'), "SKR-FILE-002 reports an invalid or unreadable file"),
         (f"{toml()}\n{toml(rule=None)}", 'suppression 2: "rule" is missing'),
     ],
 )  # fmt: skip
@@ -168,17 +168,15 @@ def test_what_was_not_read_or_is_not_in_order_stays_so(kind: FindingKind) -> Non
     marked = suppressed(a_finding(kind=kind), a_suppression())
 
     assert marked.suppression is None
-    assert judge((marked,)) is judge((a_finding(kind=kind),))
+    assert verdict_from((marked,)) is verdict_from((a_finding(kind=kind),))
 
 
 def test_an_expired_suppression_is_said_and_does_nothing() -> None:
     marked = suppressed(a_finding(), a_suppression(expires=date(2026, 3, 13)))
 
     assert marked.suppression
-    assert marked.suppression.in_words() == (
-        "not any more, since 2026-03-13 has passed; it was: known"
-    )
-    assert judge((marked,)) is Verdict.REVIEW
+    assert marked.suppression.in_words() == ("expired on 2026-03-13; reason was: known")
+    assert verdict_from((marked,)) is Verdict.REVIEW
 
 
 def test_of_several_the_one_that_lasts_is_shown() -> None:
@@ -231,7 +229,11 @@ def test_more_suppressions_never_make_a_verdict_worse(
 ) -> None:
     few, many = under(found, some), under(found, some, more)
 
-    assert _GRAVITY[judge(many)] <= _GRAVITY[judge(few)] <= _GRAVITY[judge(tuple(found))]
+    assert (
+        _GRAVITY[verdict_from(many)]
+        <= _GRAVITY[verdict_from(few)]
+        <= _GRAVITY[verdict_from(tuple(found))]
+    )
     assert score(many) <= score(few) <= score(tuple(found))
     assert len(many) == len(found)
 
@@ -243,7 +245,7 @@ def test_an_expired_suppression_equals_none(
     expired = tuple(item for item in more if item.is_expired(TODAY))
     without, with_it = under(found, some), under(found, some, expired)
 
-    assert judge(with_it) is judge(without)
+    assert verdict_from(with_it) is verdict_from(without)
     assert score(with_it) == score(without)
     assert [item.is_suppressed for item in with_it] == [item.is_suppressed for item in without]
 

@@ -22,7 +22,7 @@ from vskill_platform.publish.versions.apply_registry_rules import (
 from vskill_platform.publish.versions.unpack_version import unpacked_version
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.scan.check_skill import check_skill
-from vskill_platform.scan.scan_skill import ScanResult, rejudge
+from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 from vskill_platform.stores.db import bound_env, get_now, get_settings
 from vskill_platform.stores.end_submission import unverified
 from vskill_platform.stores.scan_store import get_report_on
@@ -66,7 +66,7 @@ async def check_version(submission: Submission, snapshot: Snapshot) -> CheckedVe
         return _unverified(submission, snapshot, known, error)
     scanned = await apply_registry_rules(submission, snapshot, scanned)
     others = [item for item in (known.findings if known else ()) if _is_of_others(item.rule)]
-    whole = rejudge(scanned, (*scanned.findings, *others))
+    whole = renew_verdict(scanned, (*scanned.findings, *others))
     decision = decide_about(submission, whole)
     report = msgspec.structs.replace(
         build_report(submission, snapshot, whole, known.judgement if known else None),

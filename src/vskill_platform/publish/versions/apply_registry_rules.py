@@ -11,7 +11,7 @@ from vskill_platform.model.submission import Submission
 from vskill_platform.model.verdict import Finding, Report, Verdict
 from vskill_platform.publish.versions.compare_skill import Newcomer, compare_skill
 from vskill_platform.scan.apply_policy import apply_policy
-from vskill_platform.scan.scan_skill import ScanResult, rejudge
+from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 from vskill_platform.stores.db import bound_env, get_now
 
 
@@ -25,7 +25,7 @@ async def apply_registry_rules(
     subject = subject_of(submission, skill_name=name)
     over = check_sizes(snapshot.files, policy.within(subject.namespaces).limits)
     return apply_policy(
-        rejudge(scanned, (*scanned.findings, *compared, *over)),
+        renew_verdict(scanned, (*scanned.findings, *compared, *over)),
         policy,
         names=subject.names,
         today=get_now().date(),

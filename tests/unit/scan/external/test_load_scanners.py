@@ -160,12 +160,12 @@ name = "semgrep"
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ('scanners = "gitleaks"', "each is a table with"),
+        ('scanners = "gitleaks"', "each is a table starting with"),
         ("[[scanners]]\nrequired = true", "missing required field `name`"),
         ('[[scanners]]\nname = "a"\non_fail = "publish"', "Invalid enum value 'publish'"),
         ('[[scanners]]\nname = "a"\nmust = true', "unknown field `must`"),
-        ('[[scanners]]\nname = "a"\n[[scanners]]\nname = "a"', "a is named twice"),
-        ('[[scanners]]\nname = "a"\non_fail = "reject"', "can reject only if it is required"),
+        ('[[scanners]]\nname = "a"\n[[scanners]]\nname = "a"', "a is listed twice"),
+        ('[[scanners]]\nname = "a"\non_fail = "reject"', "can only reject if it is required"),
     ],
     ids=range(6),
 )

@@ -22,7 +22,7 @@ from vskill_platform.model.scanner import (
     ExternalScanStatus,
     Reading,
 )
-from vskill_platform.model.verdict import FindingKind, Severity, Verdict, judge
+from vskill_platform.model.verdict import FindingKind, Severity, Verdict, verdict_from
 from vskill_platform.scan.external import run_program
 from vskill_platform.scan.external.read_output import Place, as_findings, read_output
 from vskill_platform.scan.external.run_scanner import run_scanner, version_of
@@ -77,7 +77,7 @@ async def test_external_findings_never_block_alone(skill: Path) -> None:
     outcome = await scan(skill, sarif(*found, **rule))
 
     assert outcome.findings[0].severity is Severity.CRITICAL
-    assert judge(outcome.findings) is Verdict.PASS
+    assert verdict_from(outcome.findings) is Verdict.PASS
 
 
 @pytest.mark.parametrize(

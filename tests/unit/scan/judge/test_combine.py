@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.clocks import NOON
 from vskill_platform.model.judgement import Judgement, Opinion, Reason
-from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict, judge
+from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict, verdict_from
 from vskill_platform.scan.judge.combine import combine
 
 REASON = Reason(claim="It sends notes away.", file="SKILL.md", line=3, quote="send it")
@@ -39,7 +39,7 @@ def a_finding(severity: Severity, kind: FindingKind = FindingKind.RISKY) -> Find
 
 
 def verdict_of(*findings: Finding, by: Judgement, may_lower: bool = False) -> Verdict:
-    return judge(combine(findings, by, may_lower=may_lower))
+    return verdict_from(combine(findings, by, may_lower=may_lower))
 
 
 findings_strategy = st.lists(
@@ -93,7 +93,7 @@ def test_files_not_shown_in_full_need_review() -> None:
 def test_a_judge_never_makes_a_verdict_better(
     findings: tuple[Finding, ...], judgement: Judgement
 ) -> None:
-    before, after = judge(findings), verdict_of(*findings, by=judgement)
+    before, after = verdict_from(findings), verdict_of(*findings, by=judgement)
 
     assert ORDER.index(after) >= ORDER.index(before)
 
@@ -112,7 +112,7 @@ def test_more_findings_never_lead_to_publication(
 def test_where_it_may_lower_it_lowers_by_one_step_and_never_what_is_grave(
     findings: tuple[Finding, ...], judgement: Judgement
 ) -> None:
-    before, after = judge(findings), verdict_of(*findings, by=judgement, may_lower=True)
+    before, after = verdict_from(findings), verdict_of(*findings, by=judgement, may_lower=True)
 
     if ORDER.index(after) < ORDER.index(before):
         assert (before, after) == (Verdict.REVIEW, Verdict.PASS)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.tables import ROOT
-from vskill_platform.model.verdict import FindingKind, judge
+from vskill_platform.model.verdict import FindingKind, verdict_from
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.scan.rules.explain import explain
 from vskill_platform.scan.rules.registry_rules import (
@@ -52,4 +52,4 @@ def test_a_finding_stays_the_same_while_what_it_is_about_does() -> None:
 
 
 def test_no_number_of_them_blocks_without_a_person() -> None:
-    assert judge(tuple(registry_finding(rule, "m", about="x") for rule in RULES)) == "review"
+    assert verdict_from(tuple(registry_finding(rule, "m", about="x") for rule in RULES)) == "review"

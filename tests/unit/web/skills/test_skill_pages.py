@@ -67,7 +67,7 @@ async def test_the_page_shows_the_instructions_and_how_to_install(
     assert "tar -xzf tidy-1.0.0.tar.gz -C ~/.claude/skills/tidy" in page.text
     assert skill.digest in page.text
     assert "https://github.com/ada/notes" in page.text
-    assert "Its commit is known" in page.text
+    assert "Its source commit is known" in page.text
 
 
 async def test_commands_name_the_public_address_if_there_is_one(
