@@ -217,7 +217,7 @@ def test_a_ref_that_git_could_misread_is_refused(ref: str) -> None:
 
 @pytest.mark.parametrize("path", ["--output=x", "skills/-x"])
 def test_a_path_that_git_could_misread_is_refused(path: str) -> None:
-    with pytest.raises(InvalidInput, match="begin with a hyphen"):
+    with pytest.raises(InvalidInput, match="start with a hyphen"):
         git_source("https://git.example/a/b", path)
 
 
