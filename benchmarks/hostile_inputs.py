@@ -219,7 +219,7 @@ def _zip_bomb(folder: Path) -> Path:
 
 
 def _tar(members: Callable[[], Iterator[bytes]]) -> Callable[[Path], Path]:
-    """Write a tar archive of raw blocks, squeezed a little, as whoever means harm writes them."""
+    """Write a tar archive of raw blocks, squeezed a little, as an attacker would."""
 
     def make(folder: Path) -> Path:
         path = folder.with_suffix(".tar.gz")
@@ -279,7 +279,7 @@ def _pax_chain() -> Iterator[bytes]:
 
 
 def _endless_name() -> Iterator[bytes]:
-    """A name of 10 GiB: whoever reads it before looking at its size has it all in memory."""
+    """A name of 10 GiB: a reader that does not check the size first has it all in memory."""
     yield _header("././@LongLink", 0o77777777777, tarfile.GNUTYPE_LONGNAME)
     block = b"n" * MIB
     yield from (block for _ in range(10 * 1024))

@@ -19,7 +19,7 @@ IMAGES = ROOT / "docs/images"
 PROGRAM = Path(sys.executable).with_name("vskill-platform")
 SIZE: ViewportSize = {"width": 1280, "height": 860}
 _PATIENCE_SECONDS = 60
-#: Two skills that are not published: one is stopped, one waits for a person.
+#: Two skills that are not published: one failed checks, one needs review.
 _MANIFEST = (
     "---\nname: {name}\ndescription: Sets up {name}. Use at the first start.\n---\nRun run.sh.\n"
 )

@@ -26,7 +26,7 @@ _HTTP_CLIENTS = {
 }
 #: What is imported only when it is needed is named in a text.
 _NAMED_LATER = re.compile(r'"(vskill_platform[\w.]*):(\w+)"')
-#: Calls that send text to a terminal as it is, whoever wrote it.
+#: Calls that print text to a terminal unescaped.
 _PRINTERS = {"click.echo", "click.secho", "print", "sys.stdout.write", "sys.stderr.write"}
 #: Ways off the event loop; everybody else uses those that base/off_loop.py describes.
 _WAYS_OFF_LOOP = {

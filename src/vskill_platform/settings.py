@@ -378,7 +378,7 @@ def _read_secret(name: str, environ: Mapping[str, str]) -> Secret:
         name += FILE_SUFFIX
         text = read_secret_file(name, environ[name])
     if not (text.isascii() and text.isprintable()) or " " in text:
-        raise ConfigError(f"{name} holds a character that has no place in a key")
+        raise ConfigError(f"{name} contains a character that is not allowed in a key")
     return Secret(text)
 
 

@@ -24,7 +24,7 @@ from vskill_platform.stores.submission_store import (
 
 
 def ago(**by: float) -> ManualClock:
-    """Return a clock that stands still in the past."""
+    """Return a stopped clock in the past."""
     return ManualClock(datetime.now(UTC) - timedelta(**by))
 
 

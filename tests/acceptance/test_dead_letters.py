@@ -1,4 +1,4 @@
-"""A source that never answers: retried, given up, and what an operator does about it."""
+"""A source that never answers: retried, then a dead letter that an operator handles."""
 
 from collections.abc import Iterator
 from pathlib import Path

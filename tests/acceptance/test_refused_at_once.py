@@ -54,7 +54,7 @@ def test_a_file_is_not_a_skill(platform: Platform, tmp_path: Path) -> None:
 
     _assert_refused(
         refused,
-        f"'{manifest}' is a file; submit the folder that holds SKILL.md, or an archive of it "
+        f"'{manifest}' is a file; submit the folder that contains SKILL.md, or an archive of it "
         "(.zip, .tar.gz, .tgz)",
     )
 

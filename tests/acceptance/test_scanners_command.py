@@ -1,4 +1,4 @@
-"""Scanners of other makers as an operator uses them: listed, tried, required by a policy."""
+"""Third-party scanners as an operator uses them: listed, tried, required by a policy."""
 
 import json
 from pathlib import Path

@@ -22,7 +22,7 @@ _numbers = itertools.count(1)
 
 
 def own_words(name: str) -> str:
-    """Write a manifest that is like no other: copies of each other would wait for a person."""
+    """Write a manifest unlike any other: copies of each other would need review."""
     chance = random.Random(name)
     words = ["".join(chance.choices("abdegiklmnoprstu", k=6)) for _ in range(120)]
     text = "\n".join(" ".join(words[at : at + 8]).capitalize() + "." for at in range(0, 120, 8))

@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def one_waits(process: Process, folder: Path) -> Journey:
-    """Let Ada submit a skill that then waits for a person.
+    """Let Ada submit a skill that needs review.
 
     No fixture: the processes that check skills end with the task that started them.
     """

@@ -35,7 +35,7 @@ async def remind_reviews() -> str:
         return "no review is overdue"
     last = await get_reminder(_TOPIC)
     if last and last.record.day == today:
-        return f"{len(late)} wait, somebody was reminded today"
+        return f"{len(late)} waiting, a reminder was sent today"
     oldest = late[0]
     log.warning("reviews overdue", count=len(late), oldest=oldest.id,
                 waits=format_duration(oldest.waits_for))  # fmt: skip

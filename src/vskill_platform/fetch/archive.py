@@ -78,7 +78,7 @@ def unpack(archive: Path, folder: Path, *, max_ratio: int | None = None) -> None
             path = _checked(member.name, names)
             room -= _write(member, folder / path, room)
     except FileExistsError as error:
-        raise SourceRefused("the archive holds two files of the same name") from error
+        raise SourceRefused("the archive contains two files of the same name") from error
     except NotADirectoryError as error:
         raise SourceRefused("the archive uses a file as a folder") from error
     except OSError as error:

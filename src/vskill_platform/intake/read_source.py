@@ -81,8 +81,8 @@ def _read_place(text: str, place: Path, path: str, settings: Settings) -> Source
     if not place.is_dir():
         if not is_archive(place):
             raise InvalidInput(
-                f"{text!r} is a file; submit the folder that holds SKILL.md, or an archive of it "
-                "(.zip, .tar.gz, .tgz)"
+                f"{text!r} is a file; submit the folder that contains SKILL.md, or an archive of "
+                "it (.zip, .tar.gz, .tgz)"
             )
         return LocalFiles(place, inner_path(path))
     inside = inner_path(path)

@@ -90,7 +90,7 @@ def _failed(one: ScannerInUse, scan: ExternalScan) -> Finding:
         rule="EXT-001",
         severity=Severity.CRITICAL if is_rejected else Severity.MEDIUM,
         kind=FindingKind.OPAQUE,  # neither a policy nor the judge may lower it
-        message=f"The scanner {one.name} must pass and does not: {scan.note or 'it says no'}.",
+        message=f"The scanner {one.name} is required and did not pass: {scan.note or 'it failed'}.",
         fix="Look at what it found, and change that or tell the reviewer why it is harmless.",
         why="The operator asks that this scanner passes every skill before it is published.",
     )
@@ -103,5 +103,5 @@ def _given_up(one: ScannerInUse, scan: ExternalScan) -> Finding:
         kind=FindingKind.OPAQUE,
         message=f"The scanner {one.name} must pass but gave no result, {MAX_WAITS} times: "
         f"{scan.note or scan.status}.",
-        fix="Wait for a person's decision.",
+        fix="Wait for a review.",
     )

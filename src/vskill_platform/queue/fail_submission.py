@@ -54,8 +54,8 @@ class ErrorClass(StrEnum):
 _CLASSES: tuple[tuple[type[Exception], ErrorClass, str], ...] = (
     (DeadlineExceeded, ErrorClass.TIMEOUT, "Make the repo or the skill smaller, or try later."),
     (SourceError, ErrorClass.SOURCE, "Correct the source, then submit it again."),
-    (JudgeFailed, ErrorClass.JUDGE, "Wait for a person; the operator can have it judged again."),
-    (ScannerFailed, ErrorClass.EXTERNAL, "Wait for a person; the operator can mend the scanner."),
+    (JudgeFailed, ErrorClass.JUDGE, "Wait for a review; the operator can have it judged again."),
+    (ScannerFailed, ErrorClass.EXTERNAL, "Wait for a review; the operator can fix the scanner."),
     (ScanError, ErrorClass.SCANNER, "Submit it again; if that does not help, tell the operator."),
     (WorkerDied, ErrorClass.SCANNER, "Tell the operator, who can revive it from the dead letters."),
     (SlugTaken, ErrorClass.NAME, "Choose another `name` in SKILL.md, then submit it again."),

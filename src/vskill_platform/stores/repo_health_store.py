@@ -57,7 +57,7 @@ async def get_repo_health(slug: str) -> RepoHealth:
     if last is None or not last.was_looked:
         return RepoHealth(status=RepoStatus.UNKNOWN, checked_at=now, was_looked=False)
     if now - last.checked_at > REPO_HEALTH_TTL:
-        note = f"nobody has looked since {last.checked_at:%Y-%m-%d %H:%M} UTC"
+        note = f"not checked since {last.checked_at:%Y-%m-%d %H:%M} UTC"
         return msgspec.structs.replace(last, status=RepoStatus.UNKNOWN, note=note)
     return last
 

@@ -1,4 +1,4 @@
-"""What is private is not there for whoever may not see it."""
+"""Private skills do not exist for visitors without access."""
 
 import msgspec
 import pytest

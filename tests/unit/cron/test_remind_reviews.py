@@ -1,4 +1,4 @@
-"""What waits for a person is brought to mind: after a while, once a day, and never silently."""
+"""Reminders of overdue reviews: once a day, and never silently dropped."""
 
 import json
 import sys
@@ -55,7 +55,7 @@ async def test_once_a_day_the_log_says_what_waits(
     third = await remind_reviews()
 
     assert first == third == "reminded of 1, in the log only"
-    assert second == "1 wait, somebody was reminded today"
+    assert second == "1 waiting, a reminder was sent today"
     assert [(item["event"], item["count"], item["oldest"]) for item in logs] == [
         ("reviews overdue", 1, one_waits)
     ] * 2

@@ -16,7 +16,7 @@ from vskill_platform.stores.submission_store import get_history, get_submission,
 
 
 async def a_dead_letter(env: WorkerEnv, clock: ManualClock) -> tuple[int, str]:
-    """Let a submission fail until it is given up; return the letter's and the submission's id."""
+    """Let a submission fail until it is a dead letter; return both ids."""
     source = folder_source("/skills/tidy-notes")
     submission = (await submit(source, submitter="ada")).submission
     while batch := await env.engine.queue.receive(1, lease=env.settings.lease):

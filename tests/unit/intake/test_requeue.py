@@ -1,4 +1,4 @@
-"""Trying again, and bringing back what stands still."""
+"""Retrying finished submissions and requeueing stuck ones."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A reason that is kept for ever has a length, whoever gives it and wherever it is kept."""
+"""Stored reasons have a maximum length, in every record."""
 
 import pytest
 

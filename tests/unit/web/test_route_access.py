@@ -49,7 +49,7 @@ def routes_of(app: Litestar) -> Iterator[str]:
 
 
 async def credentials_of(who: str, user: User | None) -> dict[str, str]:
-    """Return the headers of a request; a session is begun anew, since a request may end it."""
+    """Return the headers of a request; with a new session, since a request may end it."""
     if user is None:
         secret = new_secret()
         return {"Cookie": f"{VISIT_COOKIE}={secret}", "X-CSRF-Token": csrf_token_for(secret)}

@@ -58,5 +58,5 @@ def read_blocked_source(text: str, path: str = "", *, default_host: str) -> Sour
         return git_source(f"https://{default_host}/{text}", path)
     raise InvalidInput(
         f"{text!r} is no source: write owner/repo, https://host/owner/repo, @space/name for what "
-        "was handed in, or the absolute path of a folder; one skill of a repo is its name in it"
+        "was uploaded, or the absolute path of a folder; one skill of a repo is its name in it"
     )

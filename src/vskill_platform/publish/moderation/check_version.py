@@ -50,7 +50,7 @@ async def opened_version(version: SkillVersion, submission: Submission) -> Async
         raise RecordMalformed(f"the archive of {name} is missing")
     async with unpacked_version(content, submission, commit_sha=version.commit_sha) as snapshot:
         if snapshot.digest != version.digest:
-            raise RecordMalformed(f"the archive of {name} does not hold what was published")
+            raise RecordMalformed(f"the archive of {name} does not contain the published files")
         yield snapshot
 
 

@@ -248,7 +248,7 @@ def _limits(limits: Limits) -> list[str]:
 def _scanner_sentence(rule: ScannerRule) -> str:
     if not rule.required:
         return f"The scanner {rule.name} only informs."
-    then = "is rejected" if rule.on_fail is OnFail.REJECT else "waits for a person"
+    then = "is rejected" if rule.on_fail is OnFail.REJECT else "needs review"
     return f"The scanner {rule.name} must pass before publication; a skill that it fails {then}."
 
 

@@ -16,7 +16,7 @@ _HELD = "held"
 
 
 class ConcurrencyQuota:
-    """Counted in memory, per node; whoever exceeds it is refused and does not wait."""
+    """Counted in memory, per node; requests above it are refused at once."""
 
     def __init__(self, *, in_all: int, each: int, what: str, retry_after: timedelta) -> None:
         self.in_all = in_all

@@ -138,8 +138,8 @@ async def _with_findings(gone: Gone) -> Gone:
     report = await get_report(gone.submission.id) if gone.submission else None
     if report is None:
         return gone
-    gravest = in_order(results_in(report.findings))[:_MAX_FINDINGS]
-    findings = tuple(ShownFinding(without_secrets(item), (), "") for item in gravest)
+    worst = in_order(results_in(report.findings))[:_MAX_FINDINGS]
+    findings = tuple(ShownFinding(without_secrets(item), (), "") for item in worst)
     return msgspec.structs.replace(gone, report=report, findings=findings)
 
 

@@ -1,4 +1,4 @@
-"""Reports of hostile skills: complete, valid, and harmless to whoever looks at them."""
+"""Reports of hostile skills: complete, valid, and harmless to their readers."""
 
 import io
 import json

