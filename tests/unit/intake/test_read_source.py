@@ -106,7 +106,7 @@ def test_anything_else_is_refused_with_advice(text: str, complaint: str) -> None
 def test_what_a_folder_cannot_have_is_refused(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path)
 
-    with pytest.raises(InvalidInput, match="submit the folder that holds"):
+    with pytest.raises(InvalidInput, match="submit the folder that contains"):
         read(folder / "SKILL.md")
     with pytest.raises(InvalidInput, match="there is no folder 'x'"):
         read(folder, path="x")
