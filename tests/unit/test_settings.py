@@ -146,7 +146,7 @@ def test_a_file_without_a_secret_stops_the_start(tmp_path: Path) -> None:
 def test_a_secret_that_is_set_twice_or_cannot_be_sent_is_named_and_not_shown() -> None:
     with pytest.raises(ConfigError, match="both set"):
         load_settings({**JUDGE, "VSKILL_JUDGE_KEY": "k", "VSKILL_JUDGE_KEY_FILE": "f"})
-    with pytest.raises(ConfigError, match="VSKILL_JUDGE_KEY holds") as refused:
+    with pytest.raises(ConfigError, match="VSKILL_JUDGE_KEY contains") as refused:
         load_settings({**JUDGE, "VSKILL_JUDGE_KEY": "se\ncret"})
 
     assert "cret" not in str(refused.value).replace("secret", "")

@@ -110,7 +110,7 @@ def test_what_a_folder_cannot_have_is_refused(tmp_path: Path) -> None:
         read(folder / "SKILL.md")
     with pytest.raises(InvalidInput, match="there is no folder 'x'"):
         read(folder, path="x")
-    with pytest.raises(InvalidInput, match="inside of the repo"):
+    with pytest.raises(InvalidInput, match="inside the repo"):
         read(folder, path="../x")
     with pytest.raises(InvalidInput, match="only a git repo has a branch or tag 'main'"):
         read(folder, ref="main")
