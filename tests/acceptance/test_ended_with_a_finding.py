@@ -116,9 +116,9 @@ def test_a_file_of_thirty_mebibytes_is_named_with_the_limit(statuses: dict[str, 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("huge", "the files have more than 67,108,864 bytes in all"),
-        ("path that leads out", "'outside' is a symbolic link; name the folder itself"),
-        ("link", "passwd is a symbolic link; put a copy in its place"),
+        ("huge", "the files are larger than 67,108,864 bytes in total"),
+        ("path that leads out", "'outside' is a symbolic link; submit the folder it points to"),
+        ("link", "passwd is a symbolic link; replace it with a copy"),
         ("no such path", "there is no folder 'skills/gone' in it"),
     ],
 )

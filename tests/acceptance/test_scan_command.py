@@ -213,7 +213,7 @@ def test_a_hostile_archive_is_not_verified_and_writes_nothing(
     done = platform.run("scan", "evil.zip", "tidy-notes", "broken.tgz", "--format", "jsonl")
 
     assert list(verdicts(done).values()) == ["error", "pass", "error"]
-    assert "leads out of the archive" in done.out
+    assert "points outside the archive" in done.out
     assert done.code == 3
     assert not list(tmp_path.rglob("escaped*"))
 

@@ -1,4 +1,4 @@
-"""Unpack untrusted archives: only regular files and folders, or nothing at all."""
+"""Unpack untrusted archives: regular files and folders only, anything else is refused."""
 
 import stat
 import tarfile
@@ -16,17 +16,17 @@ from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 
-#: The largest compression ratio of a foreign archive; text rarely shrinks to a tenth.
+#: Maximum compression ratio of an untrusted archive. Text rarely compresses better than 10:1.
 MAX_RATIO = 100
-#: Below this size any ratio is fine: a small file of zeros is no bomb.
+#: Below this size any ratio is accepted: a small file of zeros is not a bomb.
 _HARMLESS_BYTES = 1024 * 1024
 _CHUNK = 64 * 1024
-#: Long names and other metadata of a member; no archive needs more.
+#: Maximum size of a member's metadata, such as a long name.
 _MAX_HEADER_BYTES = 64 * 1024
 _SUFFIXES = (".zip", ".tar.gz", ".tgz")
-#: Accepted zip compressions. Others are rare, and their memory use has no limit.
+#: Supported zip compression. Other methods are rare and need unbounded memory to unpack.
 _ZIP_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-#: Errors of the readers if an archive is malformed.
+#: Raised by the archive readers for malformed input.
 _UNREADABLE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError,
     ValueError, LookupError, OverflowError,
@@ -45,7 +45,7 @@ def is_archive(path: Path) -> bool:
 
 
 def stem_of(path: Path) -> str:
-    """Return an archive's name without its suffix."""
+    """Return an archive's name without its extension."""
     ending = next((end for end in _SUFFIXES if path.name.lower().endswith(end)), "")
     return path.name[: len(path.name) - len(ending)]
 
@@ -57,15 +57,15 @@ _Header = bounded_headers(
 
 
 def unpack(archive: Path, folder: Path, *, max_ratio: int | None = None) -> None:
-    """Write the files of *archive* to the new *folder*; refuse links, escapes and bombs.
+    """Unpack *archive* into the new *folder*; refuse links, path traversal, duplicates and bombs.
 
     *max_ratio* limits the compression ratio; archives that we packed ourselves need no limit.
-    Reading a hostile archive may take any time and memory: call it where that is limited.
+    A hostile archive can use a lot of time and memory: call this in a process with limits.
     """
     folder.mkdir(mode=0o700)
     size = archive.stat().st_size
     if size > MAX_TOTAL_BYTES:
-        raise SourceRefused(f"the archive has more than {MAX_TOTAL_BYTES:,} bytes")
+        raise SourceRefused(f"the archive is larger than {MAX_TOTAL_BYTES:,} bytes")
     read = _zip_members if archive.name.lower().endswith(".zip") else _tar_members
     room = MAX_TOTAL_BYTES
     if max_ratio is not None:
@@ -74,11 +74,11 @@ def unpack(archive: Path, folder: Path, *, max_ratio: int | None = None) -> None
     try:
         for number, member in enumerate(read(archive)):
             if number >= MAX_FILES:
-                raise SourceRefused(f"there are more than {MAX_FILES:,} files in the archive")
+                raise SourceRefused(f"the archive contains more than {MAX_FILES:,} files")
             path = _checked(member.name, names)
             room -= _write(member, folder / path, room)
     except FileExistsError as error:
-        raise SourceRefused("the archive contains two files of the same name") from error
+        raise SourceRefused("the archive contains two files with the same name") from error
     except NotADirectoryError as error:
         raise SourceRefused("the archive uses a file as a folder") from error
     except OSError as error:
@@ -90,7 +90,7 @@ def unpack(archive: Path, folder: Path, *, max_ratio: int | None = None) -> None
 
 
 def root_of(folder: Path) -> Path:
-    """Return the single folder in an archive, or its root if there is more."""
+    """Return the only top-level folder of an unpacked archive, or *folder* if there is more."""
     entries = list(folder.iterdir())
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else folder
 
@@ -102,7 +102,7 @@ def _zip_members(archive: Path) -> Iterator[_Member]:
             if info.flag_bits & 1:
                 raise SourceRefused(f"{info.filename!r} is encrypted")
             if info.compress_type not in _ZIP_METHODS:
-                raise SourceRefused(f"{info.filename!r} uses an unsupported compression")
+                raise SourceRefused(f"{info.filename!r} uses an unsupported compression method")
             if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
                 raise SourceRefused(f"{info.filename!r} is a link or a special file")
             if info.is_dir():
@@ -126,10 +126,10 @@ def _tar_members(archive: Path) -> Iterator[_Member]:
 
 
 def _checked(name: str, names: Names) -> PurePosixPath:
-    """Accept a member's name only if it means the same on every system and stays inside."""
+    """Return a member's path; refuse unsafe, non-portable or absolute names."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
-        raise SourceRefused(f"{name!r} leads out of the archive")
+        raise SourceRefused(f"{name!r} points outside the archive")
     if path.parts:
         names.add(str(path))
     return path

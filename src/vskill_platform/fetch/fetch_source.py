@@ -1,4 +1,4 @@
-"""Fetch a source into a snapshot in a private folder that is removed afterwards."""
+"""Fetch a source into a private, temporary snapshot."""
 
 import os
 from collections.abc import AsyncIterator
@@ -25,12 +25,12 @@ from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.stores.db import bound_env, get_settings
 from vskill_platform.stores.upload_store import get_upload
 
-#: Up to this size, packing now is cheaper than packing later.
+#: Sources up to this size are packed while they are copied: cheaper than another thread call.
 PACKED_ON_THE_WAY = 64 * 1024
 
 
 class _Origin(msgspec.Struct, frozen=True):
-    """Where the files of the snapshot are."""
+    """The folder that a snapshot is taken from."""
 
     folder: Path
     commit_sha: str | None = None
@@ -39,7 +39,7 @@ class _Origin(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def fetched_in_turn(source: Source, *, group: str) -> AsyncIterator[Snapshot]:
-    """Fetch a skill if the limits for its host and for *group* allow it now; otherwise raise."""
+    """Fetch a skill; raise if the concurrency limit of its host or *group* is reached."""
     async with AsyncExitStack() as files:
         with bound_env().fetch_limits.turn(source.remote_host, group):
             snapshot = await files.enter_async_context(fetched(source))
@@ -48,7 +48,7 @@ async def fetched_in_turn(source: Source, *, group: str) -> AsyncIterator[Snapsh
 
 @asynccontextmanager
 async def fetched(source: Source) -> AsyncIterator[Snapshot]:
-    """Fetch a skill once, into one folder that only we can read."""
+    """Fetch a skill into a folder that only this process can read."""
     reach = reach_of(get_settings())
     if source.kind is SourceKind.FOLDER:
         async with planned_workspace() as planned:
@@ -64,13 +64,13 @@ async def fetched(source: Source) -> AsyncIterator[Snapshot]:
 
 
 def _copy_folder(source: Source, reach: Reach, planned: Workspace) -> Snapshot:
-    """Do all of it in one thread: any file system call may block."""
+    """Do all file access in one thread call, because any of it may block."""
     root = find_local(Path(source.url), reach)
     if root is None:
         raise SourceRefused(why_not_local(Path(source.url)))
     origin = _Origin(inside(root, source.path) if source.path else root)
     if not origin.folder.is_dir():
-        raise SourceRefused("it is not a folder, or not there any more")
+        raise SourceRefused("the folder no longer exists or is not a folder")
     listing = list_folder(origin.folder)
     return _take(origin, listing, source, planned.place(listing))
 
@@ -80,7 +80,7 @@ def _copy_tree(source: Source, origin: _Origin, folder: Path) -> Snapshot:
 
 
 def _take(origin: _Origin, listing: Listing, source: Source, folder: Path) -> Snapshot:
-    """Copy the files, and pack them if they are small: most small skills are published."""
+    """Copy the files and, if they are small, pack them: most small skills get published."""
     is_small = listing.size <= PACKED_ON_THE_WAY
     copies = copy_files(listing, folder, keep=is_small)
     return Snapshot(
@@ -114,13 +114,13 @@ async def _fetch_upload(source: Source, workspace: Path) -> _Origin:
 
 
 def inside(root: Path, path: str) -> Path:
-    """Return the folder at *path*; links on the way must not lead out of *root*."""
+    """Return the folder at *path*; refuse a symbolic link that points outside *root*."""
     real = Path(os.path.realpath(root))
     if not real.is_dir():
-        raise SourceRefused("it is not a folder, or not there any more")
+        raise SourceRefused("the folder no longer exists or is not a folder")
     origin = (real / path).resolve()
     if not origin.is_relative_to(real):
-        raise SourceRefused(f"{path!r} leads out of the repo or folder")
+        raise SourceRefused(f"{path!r} points outside the repo or folder")
     if not origin.is_dir():
         raise SourceRefused(f"there is no folder {path!r} in it")
     return origin

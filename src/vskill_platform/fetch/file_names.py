@@ -1,24 +1,24 @@
-"""Check that file names mean the same on every system: printable, limited, and unique."""
+"""Check that file names are portable: printable, bounded in length and unique."""
 
 import unicodedata
 
 from vskill_platform.errors import SourceRefused
 
-#: Longer paths cannot be unpacked on every system.
+#: Some systems cannot unpack longer paths.
 MAX_PATH_CHARACTERS = 240
 MAX_DEPTH = 20
-#: Names that some systems read as `.git`, whose configuration would run commands there.
+#: Names that some systems resolve to `.git`, where a configuration could run commands.
 _ALIASES_OF_GIT = frozenset({".git", "git~1"})
 
 
 class Names:
-    """The paths of one tree, files and folders; refuses one that conflicts with another."""
+    """The file and folder paths of one tree."""
 
     def __init__(self) -> None:
         self._seen: dict[str, str] = {}
 
     def add(self, path: str) -> None:
-        """Add a path and its parent folders; refuse one that equals another on some system."""
+        """Add a path and its parents; refuse one that some systems cannot tell from another."""
         check_name(path)
         parts = path.split("/")
         if len(parts) - 1 > MAX_DEPTH:
@@ -38,9 +38,9 @@ def check_name(path: str) -> None:
             f"{path[:40]!r}… has a path of more than {MAX_PATH_CHARACTERS} characters"
         )
     if {"", ".", ".."} & set(path.split("/")):
-        raise SourceRefused(f"{path!r} leads elsewhere")
+        raise SourceRefused(f"{path!r} contains an empty, '.' or '..' path segment")
     if any(_is_git(part) for part in path.split("/")):
-        raise SourceRefused(f"{path!r} is part of a .git folder; leave that out")
+        raise SourceRefused(f"{path!r} is part of a .git folder; remove it")
 
 
 def _is_git(part: str) -> bool:
@@ -48,7 +48,7 @@ def _is_git(part: str) -> bool:
 
 
 def _folded(path: str) -> str:
-    """Normalise names that file systems without case or composition treat as the same."""
+    """Normalize a path as file systems do that ignore case or Unicode composition."""
     if path.isascii():
         return path.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFKD", path).casefold())

@@ -1,7 +1,7 @@
-"""Run git with a fixed configuration, with limits, and without prompts.
+"""Run git with a restricted configuration.
 
-No repo is ever checked out, so its attributes, filters, links and hooks have no effect. The
-settings here enforce that, and that the proxy is git's only way out.
+Nothing is checked out, so attributes, filters, links and hooks of a repo have no effect, and the
+proxy is git's only network access.
 """
 
 import os
@@ -23,7 +23,7 @@ from vskill_platform.errors import (
     SourceUnavailable,
 )
 
-#: Messages of git after which a retry may help.
+#: Messages of git for errors that may be temporary.
 _PASSING = (
     "Could not resolve host",
     "Connection refused",
@@ -55,7 +55,7 @@ _FINAL = (
 _REDIRECT = re.compile(r"returned error: 3\d\d\b|RPC failed; HTTP 3\d\d\b")
 _LOCATION = re.compile(r"<= Recv header: location: (\S+)", re.IGNORECASE)
 _QUOTED_CHARACTERS = 300
-#: Limit for git's output; a longer list of names is of no use.
+#: Maximum output of a git command; larger listings are refused.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _LIMITS = Limits(memory_bytes=1024 * 1024 * 1024, file_bytes=512 * 1024 * 1024)
 _CHUNK = 64 * 1024
@@ -70,14 +70,14 @@ _CONFIGURATION = {
     "core.protectNTFS": "true",
     "core.protectHFS": "true",
     "core.askPass": "",
-    #: Larger blobs are streamed: a small pack that unpacks to gigabytes must not fill the memory.
+    #: Larger blobs are streamed: a small pack that expands to gigabytes must not fill memory.
     "core.bigFileThreshold": "1m",
     "core.packedGitWindowSize": "16m",
     "core.packedGitLimit": "64m",
     "core.deltaBaseCacheLimit": "16m",
     "credential.helper": "",
     "http.emptyAuth": "false",
-    #: A redirect leads to a repo whose namespace, owner and blocks were not checked.
+    #: The namespace, owner and blocks of the redirect's target have not been checked.
     "http.followRedirects": "false",
     "http.sslVerify": "true",
     "http.lowSpeedLimit": "100",
@@ -85,23 +85,23 @@ _CONFIGURATION = {
     "submodule.recurse": "false",
     "fetch.recurseSubmodules": "false",
     "fetch.fsckObjects": "true",
-    #: Nothing is negotiated: we have no objects, and name what we want.
+    #: No negotiation is needed: the local repo is empty and every request names its objects.
     "fetch.negotiationAlgorithm": "noop",
     "transfer.fsckObjects": "true",
     "transfer.bundleURI": "false",
-    #: Received objects stay in one pack, never in a file for each.
+    #: Keep received objects in one pack instead of one file per object.
     "transfer.unpackLimit": "1",
     "gc.auto": "0",
     "maintenance.auto": "false",
     "pack.threads": "1",
     "advice.detachedHead": "false",
 }
-#: Harmless errors in many genuine repos.
+#: Harmless fsck errors common in older repos.
 _FORGIVEN = ("zeroPaddedFilemode", "badTimezone", "missingSpaceBeforeDate", "badDateOverflow")
 
 
 class Git:
-    """One private git folder with its own configuration, and nothing of the operator's."""
+    """A private git folder with its own configuration and repo, isolated from the operator's."""
 
     def __init__(self, home: Path, *, protocols: tuple[str, ...], proxy: str, safe: str) -> None:
         self._home, self._protocols = home, protocols
@@ -117,17 +117,17 @@ class Git:
         (home / "gitconfig").write_text(text)
 
     async def run(self, *arguments: str, stdin: bytes = b"", output: Path | None = None) -> bytes:
-        """Run a local command; *output* receives what it prints."""
+        """Run a command without network access; *output* is a file for its output."""
         return await self._run(arguments, stdin=stdin, output=output, protocols=("none",))
 
     async def ask(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """Run a command that talks to the repo's host."""
+        """Run a command that connects to the repo's host."""
         return await self._run(arguments, stdin=stdin, protocols=self._protocols)
 
     async def find_redirect(self, url: str) -> str:
-        """Return the URL that a host redirects *url* to, or an empty string.
+        """Return the address that the host redirects *url* to, or an empty string.
 
-        Git does not print it, so this asks again with a trace of the response headers.
+        Git does not report it, so this repeats the request and traces the response headers.
         """
         trace = self._home / "trace"
         tracing = {"GIT_TRACE_CURL": str(trace), "GIT_TRACE_CURL_NO_DATA": "1"}
@@ -172,7 +172,7 @@ class Git:
         return printed
 
     def _environment(self, protocols: tuple[str, ...]) -> dict[str, str]:
-        """Hide the operator's own configuration from git, and disable prompts."""
+        """Hide the operator's git configuration and disable prompts."""
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(self._home),
@@ -192,16 +192,16 @@ class Git:
 
 
 def _explain_failure(complaint: str) -> SourceError | OutOfResources:
-    """Tell a full disk, which may have swallowed git's message, from a bad repo."""
+    """Tell a full local disk, which may have truncated the error output too, from a bad repo."""
     if says_no_space(complaint) or not (complaint.strip() or has_room()):
-        return OutOfResources("git has no room for temporary files")
+        return OutOfResources("no disk space left for git's temporary files")
     return explain(complaint)
 
 
 def explain(complaint: str) -> SourceRefused | SourceUnavailable:
-    """Decide from git's message whether a retry may help."""
+    """Classify git's error output: refused, or unavailable and worth a retry."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
-    said = " ".join(lines)[:_QUOTED_CHARACTERS] or "it gave no reason"
+    said = " ".join(lines)[:_QUOTED_CHARACTERS] or "git gave no reason"
     shown = "".join(char if char.isprintable() else "?" for char in said)
     if _REDIRECT.search(complaint):
         return SourceMoved(f"git could not fetch the repo: {shown}")
@@ -212,7 +212,7 @@ def explain(complaint: str) -> SourceRefused | SourceUnavailable:
 
 
 def _first_of(complaint: Path) -> str:
-    """Return the beginning of a message: the host may have made git repeat any amount of text."""
+    """Return the start of the error output: a host can make git print any amount of text."""
     with complaint.open("rb") as reading:
         return reading.read(_CHUNK).decode(errors="replace")
 
@@ -223,7 +223,7 @@ async def _read(process: Process) -> bytes:
     while chunk := await process.stdout.read(_CHUNK):
         printed += chunk
         if len(printed) > MAX_OUTPUT_BYTES:
-            raise SourceRefused("the repo has more branches, files or folders than can be listed")
+            raise SourceRefused("the repo has too many branches, files or folders to list")
     return bytes(printed)
 
 

@@ -1,4 +1,4 @@
-"""Tell public IP addresses from those of private networks."""
+"""Resolve host names and tell public IP addresses from private ones."""
 
 import asyncio
 import ipaddress
@@ -6,25 +6,25 @@ import socket
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-#: Exceptions from `is_global`, which differs between Python versions.
+#: Not public, although `is_global` of some Python versions says so.
 _NOT_PUBLIC = (
-    ipaddress.ip_network("168.63.129.16/32"),  # on one large cloud, the machine's own host
-    ipaddress.ip_network("192.0.0.0/24"),  # the metadata service of another cloud
+    ipaddress.ip_network("168.63.129.16/32"),  # Azure: the host of the virtual machine
+    ipaddress.ip_network("192.0.0.0/24"),  # contains Oracle Cloud's metadata service
     ipaddress.ip_network("192.88.99.0/24"),
     ipaddress.ip_network("2001::/23"),  # protocol assignments: Teredo, ORCHID, benchmarks
     ipaddress.ip_network("2001:db8::/32"),
-    ipaddress.ip_network("2002::/16"),  # 6to4: a relay leads on to an IPv4 address
+    ipaddress.ip_network("2002::/16"),  # 6to4: relays to an IPv4 address
     ipaddress.ip_network("3fff::/20"),
 )
-#: The only IPv6 addresses in public use. Everything else is local, or leads through a translator to
-#: an unchecked IPv4 address.
+#: The only IPv6 range allocated for the internet. Any other address is local, or is translated to
+#: an IPv4 address that has not been checked.
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
-#: The middle of an address with an IPv4 address in its last 32 bits (ISATAP).
+#: The interface id prefix of an ISATAP address, which ends with an IPv4 address.
 _ISATAP = frozenset({0x00005EFE, 0x02005EFE})
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether *address* is public."""
+    """Return whether *address* is on the public internet."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
             return is_public(address.ipv4_mapped)
@@ -38,7 +38,7 @@ def is_public(address: Address) -> bool:
 
 
 def is_literal(host: str) -> bool:
-    """Tell whether *host* is an IP address, not a name."""
+    """Return whether *host* is an IP address, not a name."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -47,6 +47,6 @@ def is_literal(host: str) -> bool:
 
 
 async def resolve(host: str, port: int) -> list[Address]:
-    """Return every address that a name resolves to now."""
+    """Return all addresses that the system resolver returns for a name."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(ipaddress.ip_address(place[0]) for *_, place in found))

@@ -1,4 +1,4 @@
-"""Pack a snapshot into an archive, reproducibly: the same files give the same bytes."""
+"""Pack a snapshot into a reproducible archive: the same files give the same bytes."""
 
 import hashlib
 import tarfile
@@ -12,11 +12,11 @@ from vskill_platform.engines.ports import MAX_VALUE_BYTES
 from vskill_platform.errors import SourceRefused
 from vskill_platform.model.skill import SkillFile
 
-#: The header of a gzip file without name, date and system.
+#: A gzip header without a file name, date or operating system.
 _GZIP_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 _LEVEL = 6
-#: Up to this size half of the usual window gives the same result with half the memory. Changing any
-#: of this changes the bytes of all future archives.
+#: For input up to this size, half the usual window gives the same output with half the memory.
+#: Changing any of these parameters changes the bytes of all new archives.
 _SMALL = 16 * 1024
 _CHUNK = 256 * 1024
 
@@ -27,12 +27,12 @@ class Packed(msgspec.Struct, frozen=True):
 
 
 def pack(folder: Path, files: Sequence[SkillFile]) -> Packed:
-    """Pack the files as a plain gzipped tar archive, in order, without dates or owners."""
+    """Pack the files into a gzipped tar archive, in the given order, without dates or owners."""
     return _pack(files, (_content(folder, file) for file in files))
 
 
 def pack_contents(files: Sequence[SkillFile], contents: Sequence[bytes]) -> Packed:
-    """Make the same archive of contents that are already in memory."""
+    """Build the same archive from files that are already in memory."""
     return _pack(files, ((content,) for content in contents))
 
 
@@ -46,12 +46,12 @@ def _pack(files: Sequence[SkillFile], contents: Iterable[Iterable[bytes]]) -> Pa
     end = checksum.to_bytes(4, "little") + (size & 0xFFFF_FFFF).to_bytes(4, "little")
     content = b"".join([*parts, squeezer.flush(), end])
     if len(content) > MAX_VALUE_BYTES:
-        raise SourceRefused(f"packed, the skill has more than {MAX_VALUE_BYTES:,} bytes")
+        raise SourceRefused(f"the packed skill is larger than {MAX_VALUE_BYTES:,} bytes")
     return Packed(content, hashlib.sha256(content).hexdigest())
 
 
 def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Join small pieces to large ones: each write waits for the interpreter's lock."""
+    """Join small pieces into large ones: each piece costs a wait for the GIL."""
     waiting: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -64,7 +64,7 @@ def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _tar(files: Sequence[SkillFile], contents: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
-    """Yield what `tarfile` would write, in half the time for small files."""
+    """Yield the bytes that `tarfile` would write, in half its time for small files."""
     written = 0
     for file, content in zip(files, contents, strict=True):
         entry = tarfile.TarInfo(file.path)
@@ -81,12 +81,12 @@ def _tar(files: Sequence[SkillFile], contents: Iterable[Iterable[bytes]]) -> Ite
 
 
 def _content(folder: Path, file: SkillFile) -> Iterator[bytes]:
-    """Yield exactly as much as the snapshot has; less is an error."""
+    """Yield a file up to its size in the snapshot; raise if it is shorter now."""
     left = file.size
     with (folder / file.path).open("rb", buffering=0) as reader:
         while left:
             chunk = reader.read(min(left, _CHUNK))
             if not chunk:
-                raise OSError(f"{file.path} has become shorter since it was read")
+                raise OSError(f"{file.path} was truncated after it was read")
             left -= len(chunk)
             yield chunk

@@ -1,8 +1,8 @@
-"""Private folders for fetched sources, and removing those of processes that were killed.
+"""Create private folders for fetched sources, and remove those of killed processes.
 
-Each process has one folder in a temporary folder, with all of its workspaces in it, and holds a
-lock on it as long as it lives. A folder that can be locked has no owner any more: this needs no
-clock, which may jump, and no process ids, which differ between containers.
+Each process has one folder per temporary folder, which contains all of its workspaces, and holds a
+lock on it until it exits. A folder that can be locked is abandoned. Unlike a timestamp this does
+not depend on the clock, and unlike a process id it works across containers.
 """
 
 import atexit
@@ -18,44 +18,43 @@ from pathlib import Path
 from threading import Lock
 
 PREFIX = "vskill-work-"
-#: Where files lie in memory, on systems that have such a place. A disk's file system may take long
-#: to make a new file when many were deleted just before (ext4 looks at each of them): there, making
-#: and removing a small skill's files costs more than checking them.
+#: The in-memory file system, where there is one. On ext4 creating a file is slow after many
+#: deletions, so that creating and removing a small skill's files on disk takes longer than
+#: scanning them.
 IN_MEMORY = Path("/dev/shm")  # noqa: S108 - the folders made in it are private
-#: Where temporary files go as long as nobody has said anything else. Who has, with TMPDIR, decides
-#: about these files too.
+#: The default temporary folders. If TMPDIR selects another one, everything goes there.
 _USUAL = ("/tmp", "/var/tmp", "/usr/tmp")  # noqa: S108 - only compared with
-#: More than this goes to the disk, and so does everything when memory is short of this room: the
-#: place belongs to others too, and a container's is small.
+#: Anything larger goes to disk, and so does everything if less memory than this is free: other
+#: programs share the in-memory file system, and in a container it is small.
 SMALL_BYTES = 1024 * 1024
 ROOM_BYTES = 48 * 1024 * 1024
 
-#: This process's folder in each temporary folder, with the descriptor of its lock.
+#: This process's folder in each temporary folder it uses, with the file descriptor of its lock.
 _process_folders: dict[Path, tuple[Path, int]] = {}
 _making = Lock()
 
 
 def new_place(*, in_memory: bool = False) -> Path:
-    """Return the path of a private folder to be created."""
+    """Return the path for a new private folder."""
     parent = IN_MEMORY if in_memory else Path(tempfile.gettempdir())
     return _process_folder(parent) / secrets.token_hex(8)
 
 
 def new_workspace() -> Path:
-    """Create a folder that only we can read; the caller removes it."""
+    """Create a folder that only this user can read; the caller removes it."""
     folder = new_place()
     folder.mkdir(mode=0o700)
     return folder
 
 
 def fits_into_memory(size: int) -> bool:
-    """Tell whether this system has a memory file system with enough space."""
+    """Return whether *size* bytes fit into the in-memory file system, if there is one."""
     return size <= SMALL_BYTES and tempfile.gettempdir() in _USUAL and _has_room(IN_MEMORY)
 
 
 @contextmanager
 def make_workspace() -> Iterator[Path]:
-    """Create a folder that only we can read, and remove it with its content afterwards."""
+    """Create a folder that only this user can read, and remove it with its contents."""
     folder = new_workspace()
     try:
         yield folder
@@ -64,7 +63,7 @@ def make_workspace() -> Iterator[Path]:
 
 
 def sweep_workspaces() -> int:
-    """Remove the folders of dead processes; return how many."""
+    """Remove the folders of processes that no longer run; return how many."""
     abandoned = 0
     for parent in {Path(tempfile.gettempdir()), IN_MEMORY}:
         for folder in parent.glob(f"{PREFIX}*"):
@@ -76,7 +75,7 @@ def sweep_workspaces() -> int:
 def _remove_if_abandoned(folder: Path) -> bool:
     try:
         lock = _lock(folder)
-    except OSError:  # without locks the owner is unknown
+    except OSError:  # without locks an owner cannot be ruled out
         return False
     if lock is None:
         return False
@@ -90,7 +89,7 @@ def _process_folder(parent: Path) -> Path:
         folder, lock = _process_folders.get(parent, (None, -1))
         if folder and folder.is_dir():
             return folder
-        if folder:  # somebody removed it
+        if folder:  # something else removed it
             os.close(lock)
         folder, lock = _make_process_folder(parent)
         _process_folders[parent] = folder, lock
@@ -102,16 +101,16 @@ def _make_process_folder(parent: Path) -> tuple[Path, int]:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         try:
             lock = _lock(folder)
-        except OSError:  # a file system without locks: nobody can consider it abandoned either
+        except OSError:  # no locks on this file system: no sweep removes it either
             lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         if lock is not None:
             atexit.register(_remove, folder, os.getpid())
             return folder, lock
-        # Another process found it before it was locked, and considered it abandoned.
+        # Another process saw it before it was locked, and removed it as abandoned.
 
 
 def _lock(folder: Path) -> int | None:
-    """Lock a folder while the descriptor is open; None if it has an owner, or is gone."""
+    """Lock a folder while the descriptor is open; None if it has an owner or no longer exists."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -130,23 +129,23 @@ def _lock(folder: Path) -> int | None:
 
 
 def _remove(folder: Path, owner: int) -> None:
-    if os.getpid() == owner:  # not in a process that was forked from it
+    if os.getpid() == owner:  # not in a forked child
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _has_room(folder: Path) -> bool:
     try:
         found = os.statvfs(folder)
-    except OSError:  # this system has none
+    except OSError:  # this system has no such folder
         return False
     is_roomy = found.f_bavail * found.f_frsize >= ROOM_BYTES
     return is_roomy and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _is_ours(folder: Path) -> bool:
-    """Tell whether we created it: in a shared temporary folder anybody can use the prefix."""
+    """Return whether this user owns it: in a shared folder anyone can use the prefix."""
     try:
         found = folder.lstat()
-    except FileNotFoundError:  # its owner, or another sweep, was faster
+    except FileNotFoundError:  # removed by its owner or another sweep
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()

@@ -1,4 +1,4 @@
-"""Check a repo remotely: whether it exists, its age, and the tree ids of its folders."""
+"""Check a repo remotely: whether it exists, its last commit and the tree ids of its folders."""
 
 import re
 from collections.abc import Collection
@@ -13,8 +13,8 @@ from vskill_platform.fetch.repo import Repo, open_repo
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.source import Source
 
-#: How git reports that a host knows no such repo. Many hosts answer 401, so that nobody learns
-#: which private repos exist. A 403 is not one of these: hosts use it for rate limits.
+#: Git's messages for a missing repo. Many hosts answer 401, to not reveal which private repos
+#: exist. A 403 is not included: hosts also use it for rate limits.
 _MISSING = re.compile(
     r"repository '[^']*' not found|[Rr]epository not found|returned error: (?:401|404|410)\b"
     r"|could not read Username"
@@ -23,20 +23,20 @@ _MISSING = re.compile(
 
 class RepoAnswer(StrEnum):
     THERE = "there"
-    MISSING = "missing"  #: the host says that there is no such repo
-    NONE = "none"  #: unknown: the host, the network or we had a problem
+    MISSING = "missing"  #: the host says that the repo does not exist
+    NONE = "none"  #: unknown: the probe failed
 
 
 class RepoProbe(msgspec.Struct, frozen=True, kw_only=True):
     answer: RepoAnswer
     committed_at: datetime | None = None
-    #: The tree id of each folder; None if it does not exist.
+    #: Git's tree id of each folder; None if the folder does not exist.
     trees: dict[str, str | None] = msgspec.field(default_factory=dict)
     note: str = ""
 
 
 async def probe_repo(source: Source, paths: Collection[str], reach: Reach) -> RepoProbe:
-    """Check the newest commit of a repo without fetching any file; never raises."""
+    """Inspect the latest commit of a repo without fetching files; does not raise."""
     try:
         return await _look(source, paths, reach)
     except SourceRefused as error:
@@ -44,7 +44,7 @@ async def probe_repo(source: Source, paths: Collection[str], reach: Reach) -> Re
             return _nothing(error, source)
     except SourceError as error:
         return _nothing(error, source)
-    # The branch or tag may be gone while the repo is not.
+    # The branch or tag may be gone although the repo exists.
     try:
         return await _look(msgspec.structs.replace(source, ref=""), (), reach)
     except SourceError as error:
@@ -52,7 +52,7 @@ async def probe_repo(source: Source, paths: Collection[str], reach: Reach) -> Re
 
 
 def is_missing(error: SourceError, source: Source) -> bool:
-    """Tell whether a host said that the repo does not exist; a disk may just be unplugged."""
+    """Return whether a host reported the repo as missing; a local one may only be unmounted."""
     return source.url.startswith(("https://", "http://")) and bool(_MISSING.search(str(error)))
 
 
@@ -73,7 +73,7 @@ async def _tree(repo: Repo, path: str) -> str | None:
 
 
 def _moment(seconds: int) -> datetime | None:
-    """Parse the date in a commit, which may be any number."""
+    """Parse a commit's timestamp, which its author can set to any number."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,8 +1,8 @@
-"""The network access of git: a loopback proxy for one fetch that checks every destination.
+"""A loopback proxy for one fetch: git's only network access, which checks every destination.
 
-Git connects to every host through it, by name. It refuses every host but that of the submitted URL,
-resolves the name, checks all addresses, and connects to one of exactly those addresses, so DNS
-rebinding has no effect. TLS stays between git and the host. docs/decisions/0008 has the reasons.
+Git sends it every connection by host name. It refuses all hosts except that of the submitted URL,
+resolves the name, checks all addresses and connects to one of the checked addresses, so DNS
+rebinding has no effect. TLS stays end to end between git and the host. See docs/decisions/0008.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from vskill_platform.fetch.reach import Reach
 
 log = get_logger(__name__)
 
-#: Limit for the bytes of one fetch; a skill's own files have tighter limits.
+#: Maximum transfer of one fetch; the limit for a skill's own files is lower.
 MAX_FETCH_BYTES = 256 * 1024 * 1024
 _CHUNK = 64 * 1024
 _BROKEN = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
@@ -34,7 +34,7 @@ class _Request(msgspec.Struct, frozen=True):
     scheme: str
     host: str
     port: int
-    #: The start of the request to the host.
+    #: The first bytes to send to the host.
     head: bytes
 
     @property
@@ -43,9 +43,9 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class _Patience:
-    """Limits how long a host may leave a request unanswered.
+    """The read timeout of a host.
 
-    Time that git spends on received data does not count.
+    It does not run while git processes what it has received.
     """
 
     def __init__(self, host: str, seconds: float) -> None:
@@ -67,7 +67,7 @@ class _Patience:
         self._was_asked.clear()
 
     async def run_out(self) -> None:
-        """Return when a request has been unanswered for too long."""
+        """Return when the host has not answered a request in time."""
         while True:
             await self._was_asked.wait()
             asked_at = self._asked_at
@@ -80,22 +80,22 @@ class _Patience:
 class GuardedProxy:
     def __init__(self, reach: Reach, origin: str) -> None:
         self._reach = reach
-        #: Scheme, host and port of the only host of this fetch.
+        #: Scheme, host and port of the only allowed host.
         self._origin = origin
         self._room = MAX_FETCH_BYTES
         self._connections: set[asyncio.Task[None]] = set()
         self.url = ""
-        #: The first thing that we refused; git itself only sees a closed connection.
+        #: The first refused request; git only sees a 403.
         self.problem: SourceError | None = None
 
     def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer a connection in a task that we own, so that it ends with us."""
+        """Handle a connection in a tracked task, so that it ends with the proxy."""
         task = asyncio.create_task(self._serve(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 
     async def hang_up(self) -> None:
-        """Close every open connection."""
+        """Close all open connections."""
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
@@ -152,7 +152,7 @@ class GuardedProxy:
             )
         private = [address for address in found if not ip_addresses.is_public(address)]
         if private:
-            # Not shown to the submitter: nobody learns about our network or its names.
+            # Not in the error for the submitter: it would reveal details of the internal network.
             log.warning("address refused", host=request.host, addresses=[str(a) for a in private])
             if not ip_addresses.is_literal(request.host):
                 raise _not_found(request.host)
@@ -193,22 +193,22 @@ class GuardedProxy:
             note()
             self._room -= len(chunk)
             if self._room < 0:
-                raise SourceRefused(f"the repo sent more than {MAX_FETCH_BYTES:,} bytes")
+                raise SourceRefused(f"the repo's host sent more than {MAX_FETCH_BYTES:,} bytes")
             writer.write(chunk)
             await writer.drain()
 
 
 def _not_found(host: str) -> SourceUnavailable:
-    """Return the same refusal for an unknown name and for one in a private network.
+    """Return the error for an unknown name, and for one that resolves to a private address.
 
-    They must not differ, not even in retries: the difference would reveal which names exist.
+    Both get the same error and the same retries; a difference would reveal internal names.
     """
     return SourceUnavailable(f"no public host {host} can be found")
 
 
 @asynccontextmanager
 async def open_proxy(reach: Reach, origin: str) -> AsyncIterator[GuardedProxy]:
-    """Open a proxy to *origin* and nothing else."""
+    """Start a proxy that only connects to *origin*."""
     proxy = GuardedProxy(reach, origin)
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -220,19 +220,19 @@ async def open_proxy(reach: Reach, origin: str) -> AsyncIterator[GuardedProxy]:
 
 
 def _read_request(head: bytes) -> _Request:
-    """Read `CONNECT host:port`, or a whole http URL; a proxy accepts nothing else."""
+    """Parse `CONNECT host:port` or a request with an absolute http URL."""
     line, _, fields = head.decode("latin-1").partition("\r\n")
     try:
         method, target, version = line.split(" ")
         parts = urlsplit(f"//{target}" if method == "CONNECT" else target)
         host, port = (parts.hostname or "").lower(), parts.port
     except ValueError:
-        raise SourceRefused("git was led to an address that cannot be read") from None
+        raise SourceRefused("the host redirected git to an invalid address") from None
     if method == "CONNECT":
         return _Request("https", host, port or 443, b"")
     if parts.scheme != "http" or not host:
-        raise SourceRefused(f"git was led to {parts.scheme}://, which is not allowed")
-    # One request per connection: the next one may be for another host, which must be checked.
+        raise SourceRefused(f"the host redirected git to {parts.scheme}://, which is not allowed")
+    # One request per connection: the next may be for another host, which must be checked.
     kept = [
         field
         for field in fields.split("\r\n")

@@ -1,4 +1,4 @@
-"""What may be fetched: the public internet, and what the operator also allows."""
+"""Which sources may be fetched: the public internet, and what the operator allows in addition."""
 
 import os
 from functools import lru_cache
@@ -14,11 +14,11 @@ from vskill_platform.settings import Settings, allowed_folders, allowed_origins,
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
     #: Scheme, host and port of hosts that may have private addresses or use plain http.
     private_hosts: frozenset[str] = frozenset()
-    #: Folders on this machine, with subfolders, that may be read in place.
+    #: Local folders that may be read, including their subfolders.
     local_folders: tuple[Path, ...] = ()
-    #: The deadline of one fetch, from the first connection to the last file.
+    #: Timeout of a whole fetch, from the first connection to the last file.
     seconds: float = 300.0
-    #: The timeout for connecting to a host and for its first response.
+    #: Timeout for a host to accept a connection or answer a request.
     host_seconds: float = 10.0
 
 
@@ -33,9 +33,9 @@ def reach_of(settings: Settings) -> Reach:
 
 
 def why_out_of_reach(source: Source, reach: Reach) -> str | None:
-    """Return why a source must not be fetched, before anything is; None if it may be tried.
+    """Return why a source may not be fetched, or None. Does no network access.
 
-    The addresses of a host are checked later, when connecting.
+    Addresses are checked when the proxy connects, not here.
     """
     if source.kind is SourceKind.UPLOAD:
         return None
@@ -47,21 +47,21 @@ def why_out_of_reach(source: Source, reach: Reach) -> str | None:
         return None if is_local(folder, reach) else why_not_local(folder)
     if scheme == "http" and source.origin not in reach.private_hosts:
         return (
-            f"{source.url}: a git URL starts with https://; plain http is only for hosts that the "
-            f"operator named in {variable('private_hosts')}"
+            f"{source.url}: a git URL starts with https://; plain http is only for hosts that "
+            f"the operator lists in {variable('private_hosts')}"
         )
     return None
 
 
 def is_local(folder: Path, reach: Reach) -> bool:
-    """Tell whether a folder is where the operator allows it, links resolved."""
+    """Return whether a folder is allowed by the operator, after resolving links."""
     return find_local(folder, reach) is not None
 
 
 def find_local(folder: Path, reach: Reach) -> Path | None:
-    """Return the real path of a folder, links resolved; None if it is not allowed."""
+    """Return the real path of a folder, with links resolved; None if it is not allowed."""
     real = os.path.realpath(folder)
-    # Parents of a real path are real, too: links need resolving only where names differ.
+    # Allowed folders need to be resolved only if the plain comparison fails.
     is_allowed = any(_is_in(real, str(allowed)) for allowed in reach.local_folders) or any(
         _is_in(real, os.path.realpath(allowed)) for allowed in reach.local_folders
     )
@@ -74,6 +74,5 @@ def _is_in(path: str, folder: str) -> bool:
 
 def why_not_local(folder: Path) -> str:
     return (
-        f"{folder} does not lie in a folder of this machine that the operator named in "
-        f"{variable('local_folders')}"
+        f"{folder} is not in a local folder that the operator lists in {variable('local_folders')}"
     )

@@ -1,7 +1,7 @@
-"""One commit of a repo: all trees, and files on demand.
+"""Fetch one commit of a repo: first its trees, then only the needed files.
 
-Shallow, because history is not part of a skill. Sparse, because a skill may be one folder of a very
-large repo: the trees come first, are checked, and then only the wanted files are fetched.
+The fetch is shallow, because history is not part of a skill, and sparse, because a skill can be one
+folder of a very large repo: the trees are checked before any file is fetched.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class Repo:
         self.commit_sha = ""
 
     async def fetch_commit(self, ref: str, *, with_files: bool) -> None:
-        """Fetch the commit; if a host knows the repo only as `name.git`, use that."""
+        """Fetch the commit; retry as `name.git` if the host knows the repo only under that name."""
         await self._git.run("init", "--quiet", "--bare", "--template=")
         try:
             await self._fetch_ref(ref, with_files=with_files)
@@ -59,7 +59,7 @@ class Repo:
                 raise await self._explain_move() from error
 
     async def _explain_move(self) -> SourceMoved:
-        """Say where the repo moved to, unless that would reveal a link of a private host."""
+        """Report the repo's new address, unless that would reveal a private host's links."""
         target = await self._git.find_redirect(self._url)
         moved = _read_target(target)
         is_public = git_source(self._url).origin not in self._private_hosts
@@ -82,15 +82,15 @@ class Repo:
         sha = await self._git.run("rev-parse", "--verify", f"{_FETCHED}^{{commit}}")
         self.commit_sha = sha.decode().strip()
         if _SHA.fullmatch(ref) and not name.endswith(f"/{ref}") and self.commit_sha != ref:
-            raise SourceUnavailable(f"{name} moved on from {ref} while it was being fetched")
+            raise SourceUnavailable(f"{name} no longer points to {ref}")
 
     async def commit_time(self) -> int:
-        """Return the commit's own date, in seconds since 1970."""
+        """Return the commit's own timestamp, in seconds since 1970."""
         said = await self._git.run("show", "--no-patch", "--format=%ct", self.commit_sha)
         return int(said.decode().strip() or 0)
 
     async def tree_sha(self, path: str) -> str:
-        """Return the tree id of a folder; refuse anything else."""
+        """Return git's tree id of a folder; refuse anything else."""
         if not path:
             sha = await self._git.run("rev-parse", "--verify", f"{self.commit_sha}^{{tree}}")
             return sha.decode().strip()
@@ -99,11 +99,11 @@ class Repo:
             if entry.path == path and entry.mode == _TREE:
                 return entry.sha
             if entry.path == path and entry.mode == _LINK:
-                raise SourceRefused(f"{path!r} is a symbolic link; name the folder itself")
+                raise SourceRefused(f"{path!r} is a symbolic link; submit the folder it points to")
         raise SourceRefused(f"there is no folder {path!r} in it")
 
     async def list_entries(self, tree: str) -> list[Entry]:
-        """Return everything below a tree, with paths relative to it."""
+        """Return all entries below a tree, with paths relative to it."""
         listed = await self._git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree)
         return _read_entries(listed)
 
@@ -115,9 +115,9 @@ class Repo:
         keep_links: bool = False,
         max_bytes: int | None = None,
     ) -> None:
-        """Fetch the files among *entries* and write them to the new *folder*, unchanged.
+        """Fetch the files among *entries* and write them unchanged to the new *folder*.
 
-        Links are omitted, or with *keep_links* written as links, for callers that check them.
+        Links are omitted, or with *keep_links* written as links, for callers that inspect them.
         """
         files = [
             entry for entry in entries if entry.is_file or (keep_links and entry.mode == _LINK)
@@ -137,8 +137,8 @@ class Repo:
     async def _find_ref(self, ref: str) -> str:
         """Return the full name of a branch or tag.
 
-        A bare commit is accepted only if a branch or tag points to it: many hosts serve, in the
-        name of a repo, commits that anybody pushed to a fork of it.
+        A bare commit is accepted only if a branch or tag points to it: many hosts also serve, as
+        part of a repo, commits that anyone pushed to a fork of it.
         """
         wanted = ("refs/heads/*", "refs/tags/*") if _SHA.fullmatch(ref) else ()
         named = (f"refs/heads/{ref}", f"refs/tags/{ref}")
@@ -152,7 +152,7 @@ class Repo:
                 return name
         for name, sha in found.items():
             if sha == ref:
-                return name.removesuffix("^{}")  # marks the commit of an annotated tag
+                return name.removesuffix("^{}")  # `^{}` marks the commit an annotated tag points to
         raise SourceRefused(f"the repo has no branch or tag {ref!r}")
 
 
@@ -160,7 +160,7 @@ class Repo:
 async def open_repo(
     source: Source, workspace: Path, reach: Reach, *, with_files: bool = False
 ) -> AsyncIterator[Repo]:
-    """Fetch one commit of a repo; everything done with it shares the deadline of one fetch."""
+    """Fetch one commit of a repo; the fetch timeout includes the caller's work with it."""
     if reason := why_out_of_reach(source, reach):
         raise SourceRefused(reason)
     scheme = urlsplit(source.url).scheme
@@ -186,7 +186,7 @@ async def open_repo(
 
 
 def _read_target(url: str) -> Source | None:
-    """Return the repo that a redirect leads to; None if it is not the URL of a repo."""
+    """Return the repo that a redirect points to; None if it is not a repo address."""
     try:
         return git_source(url.partition("?")[0].removesuffix("/info/refs"))
     except InvalidInput:
@@ -194,21 +194,21 @@ def _read_target(url: str) -> Source | None:
 
 
 def check_entries(entries: Sequence[Entry]) -> None:
-    """Refuse a tree that cannot be a skill before any of its files is fetched."""
+    """Refuse a tree that cannot be a skill, before its files are fetched."""
     if len(entries) > snapshot.MAX_FILES:
         raise SourceRefused(f"there are more than {snapshot.MAX_FILES:,} files and folders")
     names = Names()
     for entry in entries:
         names.add(entry.path)
         if entry.mode == _LINK:
-            raise SourceRefused(f"{entry.path} is a symbolic link; put a copy in its place")
+            raise SourceRefused(f"{entry.path} is a symbolic link; replace it with a copy")
         if entry.mode == _MODULE:
-            raise SourceRefused(f"{entry.path} is a submodule; put its files in its place")
+            raise SourceRefused(f"{entry.path} is a submodule; replace it with its files")
 
 
 @asynccontextmanager
 async def _blaming(proxy: GuardedProxy) -> AsyncIterator[None]:
-    """If git fails because the proxy refused something, report that instead."""
+    """If the proxy refused a request, raise its error instead of git's."""
     try:
         yield
     except (SourceRefused, SourceUnavailable) as error:
@@ -231,12 +231,13 @@ def _check_sizes(files: Sequence[Entry], listed: str, max_bytes: int) -> None:
     for line in listed.splitlines():
         sha, kind, *size = line.split(" ")
         if kind != "blob":
-            raise SourceUnavailable("the repo's host did not send all files")
+            raise SourceUnavailable("the repo's host sent incomplete data")
         sizes[sha] = int(size[0])
     if sum(sizes[entry.sha] for entry in files) > max_bytes:
         largest = max(files, key=lambda entry: sizes[entry.sha])
         raise SourceRefused(
-            f"the files have more than {max_bytes:,} bytes in all; the largest is {largest.path!r}"
+            f"the files are larger than {max_bytes:,} bytes in total; "
+            f"the largest is {largest.path!r}"
         )
 
 
@@ -258,7 +259,7 @@ def _write_files(content: Path, files: Sequence[Entry], folder: Path) -> None:
                     links.append((target, blob))
                 else:
                     _write_file(target, blob, is_executable=entry.mode == _EXECUTABLE)
-    for target, blob in links:  # last, so that nothing can be written through one
+    for target, blob in links:  # last, so that no file is written through a link
         target.symlink_to(os.fsdecode(blob))
     content.unlink()
 

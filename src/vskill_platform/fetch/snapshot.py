@@ -1,4 +1,4 @@
-"""A private copy of a skill's files, read once: the checked files are the published files."""
+"""Copy a skill's files once, so that exactly the scanned files are published."""
 
 import hashlib
 import os
@@ -14,8 +14,8 @@ from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.pack import Packed
 from vskill_platform.model.skill import SkillFile
 
-# These limit the cost of a hostile source. They are above the limits for publishing, so that an
-# author who slightly exceeds those gets a finding, not a refusal.
+# Limits for hostile sources. They are higher than the limits for publishing, so that an author who
+# slightly exceeds those gets a finding instead of a refusal.
 MAX_FILES = 5_000
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
@@ -23,34 +23,34 @@ _PAGE = 4096
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """The files in a folder, without those of version control."""
+    """The files of a folder, without `.git`."""
 
     folder: str
-    #: The paths of all files, relative to it.
+    #: The paths of all files, relative to the folder.
     files: list[str]
-    #: Their total size now.
+    #: Their total size in bytes when they were listed.
     size: int
 
 
 class Copies(msgspec.Struct, frozen=True):
-    #: The manifest: each file with its size and sha256, in the order of their paths.
+    #: The manifest: each file with its size and sha256, ordered by path.
     files: tuple[SkillFile, ...]
-    #: The contents, file by file, if requested.
+    #: The content of each file, if requested.
     contents: tuple[bytes, ...]
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
-    #: The name of the original folder; None if it has no meaning.
+    #: The name of the source folder; None if it is not meaningful.
     folder_name: str | None
-    #: The manifest: each file with its size and sha256, in the order of their paths.
+    #: The manifest: each file with its size and sha256, ordered by path.
     files: tuple[SkillFile, ...]
-    #: Identifies the content: the same paths, bytes and modes give the same digest.
+    #: Content digest: the same paths, bytes and modes give the same digest.
     digest: str
     commit_sha: str | None = None
-    #: The git tree id of the folder, known before any file is fetched.
+    #: Git's tree id of the folder; known before any file is fetched.
     tree_sha: str | None = None
-    #: The archive of its files, if they were small enough to pack on the way.
+    #: The archive of its files, if they were small enough to pack while copying.
     packed: Packed | None = None
 
 
@@ -91,7 +91,7 @@ def copy_files(listing: Listing, folder: Path, *, keep: bool = False) -> Copies:
 
 
 def digest_of(files: Sequence[SkillFile]) -> str:
-    """Return the digest of a skill's content: the same for the same paths, bytes and modes."""
+    """Return the content digest: the same paths, bytes and modes give the same digest."""
     lines = (
         f"{file.sha256} {'x' if file.is_executable else '-'} {file.path}\n"
         for file in sorted(files, key=lambda file: file.path)
@@ -100,7 +100,7 @@ def digest_of(files: Sequence[SkillFile]) -> str:
 
 
 def list_files(origin: Path) -> list[Path]:
-    """Return the paths of all files below *origin*, without those of version control."""
+    """Return the paths of all files below *origin*, without `.git`."""
     return [origin / relative for relative in list_folder(origin).files]
 
 
@@ -118,7 +118,7 @@ def list_folder(origin: Path) -> Listing:
                 relative = f"{inside}{entry.name}"
                 names.add(relative)
                 if entry.is_symlink():
-                    raise SourceRefused(f"{relative} is a symbolic link; put a copy in its place")
+                    raise SourceRefused(f"{relative} is a symbolic link; replace it with a copy")
                 if entry.is_dir(follow_symlinks=False):
                     todo.append(f"{relative}/")
                 else:
@@ -132,23 +132,23 @@ def list_folder(origin: Path) -> Listing:
 def _copy(
     origin: str, target: str, relative: str, room: int, kept: list[bytes] | None
 ) -> SkillFile:
-    """Copy one file; O_NOFOLLOW, because a link may have replaced it since the listing.
+    """Copy one file. O_NOFOLLOW, because a link may have replaced it since it was listed.
 
-    With few system calls: at each of them, this thread waits for the interpreter's lock.
+    System calls are kept to a minimum: after each, the thread waits for the GIL.
     """
     digest, size = hashlib.sha256(), 0
     with _opened(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as reader:
         found = os.fstat(reader)
         if not stat.S_ISREG(found.st_mode):
-            raise SourceRefused(f"{relative} is not a plain file")
-        # One byte more than its size: a small file is read in one call, to its end.
+            raise SourceRefused(f"{relative} is not a regular file")
+        # One byte more than its size, so that a small file is read to its end in one call.
         at_once = min(max(found.st_size + 1, _PAGE), _CHUNK)
         with _opened(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as writer:
             while chunk := os.read(reader, at_once):
                 size += len(chunk)
                 if size > room:
                     raise SourceRefused(
-                        f"the files have more than {MAX_TOTAL_BYTES:,} bytes in all"
+                        f"the files are larger than {MAX_TOTAL_BYTES:,} bytes in total"
                     )
                 digest.update(chunk)
                 _write(writer, chunk)
@@ -175,5 +175,5 @@ def _opened(path: str, flags: int) -> Iterator[int]:
 
 def _write(descriptor: int, chunk: bytes) -> None:
     written = os.write(descriptor, chunk)
-    while written < len(chunk):  # a full disk or a signal may cut it off
+    while written < len(chunk):  # a full disk or a signal can cause a short write
         written += os.write(descriptor, chunk[written:])

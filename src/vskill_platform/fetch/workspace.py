@@ -1,4 +1,4 @@
-"""Private folders for fetched sources, removed when they are no longer needed."""
+"""Provide temporary private folders for fetched sources."""
 
 import os
 import shutil
@@ -10,26 +10,26 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.fetch.private_folder import fits_into_memory, new_place, new_workspace
 from vskill_platform.fetch.snapshot import Listing
 
-#: Removing this few files in memory is faster than waking a thread to do it.
+#: Removing this few files from memory takes less time than starting a thread for it.
 FEW_FILES = 20
 
 
 class Workspace:
-    """A folder that is created by the thread that fills it, where that suits its size."""
+    """A temporary folder, in memory or on disk depending on its size."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None
         self._few: list[str] | None = None
 
     def place(self, listing: Listing) -> Path:
-        """Return the folder for a listing; the copying thread creates it."""
+        """Choose the path for the listed files; the caller creates the folder."""
         in_memory = fits_into_memory(listing.size)
         self.folder = new_place(in_memory=in_memory)
         self._few = listing.files if in_memory and len(listing.files) <= FEW_FILES else None
         return self.folder
 
     async def remove(self) -> None:
-        """Remove the folder with its content; on a disk this may take a while."""
+        """Remove the folder with its contents, in a thread unless that is certainly fast."""
         if self.folder is None:
             return
         if self._few is None or not _remove_few(self.folder, self._few):
@@ -37,17 +37,17 @@ class Workspace:
 
 
 def _remove_few(folder: Path, files: list[str]) -> bool:
-    """Remove known files, then their folders; tell whether nothing is left."""
+    """Remove the known files and their folders; return whether nothing is left."""
     parents = [f"{folder}/{parent}" for parent in _folders_of(files)]
-    if any(map(os.path.islink, parents)):  # the path leads elsewhere
+    if any(map(os.path.islink, parents)):  # never remove files elsewhere through a link
         return False
     try:
         for file in files:
-            os.unlink(f"{folder}/{file}")  # noqa: PTH108 - the same, without an object for each
+            os.unlink(f"{folder}/{file}")  # noqa: PTH108 - faster than an object for each
         for parent in parents:
             os.rmdir(parent)  # noqa: PTH106
         folder.rmdir()
-    except OSError:  # it contains more files, or fewer than listed
+    except OSError:  # it contains other files, or not all listed ones
         return False
     return True
 
@@ -70,7 +70,7 @@ async def planned_workspace() -> AsyncIterator[Workspace]:
 
 @asynccontextmanager
 async def open_workspace() -> AsyncIterator[Path]:
-    """Create a folder that only we can read, for content of unknown size."""
+    """Create a private folder for contents of unknown size."""
     async with planned_workspace() as workspace:
         workspace.folder = new_workspace()
         yield workspace.folder

@@ -122,7 +122,7 @@ async def test_a_path_that_leads_out_through_a_link_is_refused(tmp_path: Path) -
     folder = a_skill_folder(tmp_path / "repo")
     (folder / "out").symlink_to(tmp_path)
 
-    with pytest.raises(SourceRefused, match="leads out"):
+    with pytest.raises(SourceRefused, match="points outside"):
         async with fetched(folder_source(str(folder), "out")):
             pass
 
@@ -131,7 +131,7 @@ async def test_a_special_file_is_refused(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path)
     os.mkfifo(folder / "pipe")
 
-    with pytest.raises(SourceRefused, match="pipe is not a plain file"):
+    with pytest.raises(SourceRefused, match="pipe is not a regular file"):
         async with fetched(folder_source(str(folder))):
             pass
 
@@ -187,7 +187,7 @@ async def test_a_folder_that_the_operator_did_not_allow_is_refused(
         folder_source(str(tmp_path / "allowed" / "link")),
         git_source(a_repo(folder)),
     ):
-        with pytest.raises(SourceRefused, match=r"does not lie in a folder .* VSKILL_LOCAL"):
+        with pytest.raises(SourceRefused, match=r"is not in a local folder .* VSKILL_LOCAL"):
             async with fetched(source):
                 pass
 
@@ -198,7 +198,7 @@ async def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceRefused, match="there is no folder 'nowhere'"):
         async with fetched(folder_source(str(folder), "nowhere")):
             pass
-    with pytest.raises(SourceRefused, match="it is not a folder, or not there any more"):
+    with pytest.raises(SourceRefused, match="the folder no longer exists or is not a folder"):
         async with fetched(folder_source(str(tmp_path / "gone"))):
             pass
 
@@ -207,7 +207,7 @@ async def test_what_is_missing_is_named(tmp_path: Path) -> None:
     ("limit", "value", "complaint"),
     [
         ("MAX_FILES", 2, "more than 2 files"),
-        ("MAX_TOTAL_BYTES", 100, "more than 100 bytes"),
+        ("MAX_TOTAL_BYTES", 100, "larger than 100 bytes"),
         ("MAX_DEPTH", 0, "more than 0 deep"),
         ("MAX_PATH_CHARACTERS", 9, "more than 9 characters"),
     ],
@@ -251,7 +251,7 @@ async def test_nothing_is_left_of_a_folder_that_was_refused(tmp_path: Path) -> N
     folder = a_skill_folder(tmp_path)
     os.mkfifo(folder / "z-pipe")
 
-    with pytest.raises(SourceRefused, match="z-pipe is not a plain file"):
+    with pytest.raises(SourceRefused, match="z-pipe is not a regular file"):
         async with fetched(folder_source(str(folder))):
             pass
 
@@ -269,7 +269,7 @@ async def test_a_folder_beside_the_allowed_one_is_refused(
     folder = a_skill_folder(tmp_path / name)
     worker_env_storage.set(allowed_in(bound, tmp_path / "skills"))
 
-    with pytest.raises(SourceRefused, match="does not lie in a folder"):
+    with pytest.raises(SourceRefused, match="is not in a local folder"):
         async with fetched(folder_source(str(folder))):
             pass
 
@@ -286,7 +286,7 @@ async def test_links_to_and_from_the_allowed_folder_are_followed_before_it_is_de
     for folder in (inside, tmp_path / "skills" / inside.name):
         async with fetched(folder_source(str(folder))) as snapshot:
             assert [file.path for file in snapshot.files] == ["SKILL.md"]
-    with pytest.raises(SourceRefused, match="does not lie in a folder"):
+    with pytest.raises(SourceRefused, match="is not in a local folder"):
         async with fetched(folder_source(str(tmp_path / "skills" / "way-out"))):
             pass
 

@@ -65,7 +65,7 @@ def test_what_no_record_can_hold_is_refused(
     monkeypatch.setattr(module, "MAX_VALUE_BYTES", 10)
     snapshot = take_snapshot(a_skill_folder(tmp_path), tmp_path / "copy", folder_name=None)
 
-    with pytest.raises(SourceRefused, match="packed, the skill has more than 10 bytes"):
+    with pytest.raises(SourceRefused, match="the packed skill is larger than 10 bytes"):
         pack(snapshot.folder, snapshot.files)
 
 
@@ -114,5 +114,5 @@ def test_a_file_that_was_cut_off_meanwhile_is_an_error(tmp_path: Path) -> None:
     snapshot = take_snapshot(a_skill_folder(tmp_path), tmp_path / "copy", folder_name=None)
     (snapshot.folder / "SKILL.md").write_text("short")
 
-    with pytest.raises(OSError, match=r"SKILL\.md has become shorter"):
+    with pytest.raises(OSError, match=r"SKILL\.md was truncated"):
         pack(snapshot.folder, snapshot.files)
