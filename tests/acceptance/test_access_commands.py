@@ -77,7 +77,7 @@ def test_a_token_is_printed_once_listed_and_revoked(platform: Platform) -> None:
     assert (listed["label"], listed["scopes"]) == ("the build", ["submit"])
     assert made.out.strip() not in platform.run("audit", "--json").out
     assert (beyond.code, revoked.code, again.code) == (1, 0, 1)
-    assert "ada is publisher: no token for admin" in beyond.err
+    assert "the role publisher does not allow the scope admin" in beyond.err
 
 
 def test_a_namespace_gets_owners_and_members(platform: Platform) -> None:

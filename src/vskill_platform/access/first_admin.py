@@ -1,4 +1,4 @@
-"""The first admin: a one-time link in a file that only the operator can read."""
+"""Create the one-time link for the first admin, in a file that only the server's user can read."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from vskill_platform.settings import Settings
 
 
 async def invite_first_admin(settings: Settings) -> str | None:
-    """Create a link if there is no admin, and store it in a file that only its owner can read."""
+    """If there is no admin, create a link and store it in a file with owner-only permissions."""
     if await has_admin():
         await forget_link(settings)
         return None
@@ -22,19 +22,19 @@ async def invite_first_admin(settings: Settings) -> str | None:
 
 
 async def forget_link(settings: Settings) -> None:
-    """Remove the file once its link has been used."""
+    """Remove the file after its link was used."""
     if path := link_file(settings):
         await work_in_thread(path.unlink, missing_ok=True)
 
 
 def link_file(settings: Settings) -> Path | None:
-    """Return the path of the link file: next to the database, if that is a file."""
+    """Return the path of the link's file: next to the database, if that is a file."""
     database = database_file(settings.database_url)
     return database.with_name(f"{database.name}.admin-link") if database else None
 
 
 def _write(path: Path, url: str) -> None:
-    """Write a file that nobody else could read at any time."""
+    """Create the file with owner-only permissions from the start."""
     path.unlink(missing_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Namespaces: their owners and members, and what these may do."""
+"""Manage the owners and members of namespaces, and check their permissions."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from vskill_platform.stores.namespace_store import get_namespace, write_namespac
 
 
 async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
-    """Add an owner; once a namespace has one, nobody else may submit to it."""
+    """Add an owner; with its first owner, a namespace is closed to everyone else."""
     user = await find_user(user_name)
 
     def change(found: Namespace) -> Namespace:
@@ -27,7 +27,7 @@ async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
 
 
 async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
-    """Remove an owner; everybody may submit to a namespace without owners."""
+    """Remove an owner; a namespace without owners is open to everyone again."""
 
     def change(found: Namespace) -> Namespace:
         if user_name not in found.owners:
@@ -38,7 +38,7 @@ async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespa
 
 
 async def add_member(namespace: str, user_name: str, *, actor: str) -> Namespace:
-    """Let a user see private skills in a namespace."""
+    """Add a member, who can see the private skills of the namespace."""
     user = await find_user(user_name)
 
     def change(found: Namespace) -> Namespace:
@@ -57,14 +57,14 @@ async def remove_member(namespace: str, user_name: str, *, actor: str) -> Namesp
 
 
 async def may_act_in(visitor: Visitor, namespace: str) -> bool:
-    """Tell whether a user may submit, withdraw, yank and hide in a namespace."""
+    """Return whether the visitor may submit, withdraw, yank and change visibility in it."""
     found = await get_namespace(namespace)
     return visitor.may_act_in(found.record, get_settings())
 
 
 async def check_may_act_in(visitor: Visitor, namespace: str) -> None:
     if not await may_act_in(visitor, namespace):
-        raise NotAllowed(f"{namespace} belongs to others; its owners can do this")
+        raise NotAllowed(f"{namespace} has other owners; ask one of them")
 
 
 async def _change(
@@ -101,9 +101,9 @@ def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 async def may_manage(visitor: Visitor, skill: PublishedSkill) -> bool:
-    """Tell whether a user may manage a skill: as namespace owner, or with the right to block.
+    """Return whether the visitor may manage a skill: as a namespace owner or a reviewer.
 
-    In a namespace without owners, its submitters have no more rights than anybody else.
+    In a namespace without owners, submitting a skill gives no permission to manage it.
     """
     settings = get_settings()
     if visitor.may(Right.BLOCK, settings):

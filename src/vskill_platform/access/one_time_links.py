@@ -1,4 +1,4 @@
-"""One-time links: for the first admin, and for users who have to choose a password."""
+"""Create and redeem one-time links: for a new admin, and for users who set a password."""
 
 from datetime import datetime, timedelta
 
@@ -24,7 +24,7 @@ from vskill_platform.stores.user_store import get_user, write_user
 
 #: How long a link is valid.
 GOOD_FOR = timedelta(hours=24)
-_GONE = "This link was used already, or it is older than 24 hours. Ask for a new one."
+_GONE = "This link was already used or is older than 24 hours. Ask for a new one."
 
 
 async def invite_admin(*, actor: str, is_first: bool = False) -> str:
@@ -33,7 +33,7 @@ async def invite_admin(*, actor: str, is_first: bool = False) -> str:
 
 
 async def invite_user(name: str, *, actor: str) -> str:
-    """Create a link to choose a password; earlier links of the user become invalid."""
+    """Create a link to set a user's password; it revokes earlier ones."""
     user = await find_user(name)
     welcome = Welcome(user=user.name, expires_at=_end(), by=actor)
     audit = write_audit("user invite", user.name, actor=actor, reason="")
@@ -46,7 +46,7 @@ async def look_at_welcome(key: str) -> Welcome:
 
 
 async def accept_welcome(key: str, *, name: str, password: str) -> User:
-    """Use a link: create an admin or set a user's password, in one commit."""
+    """Redeem a link: create an admin or set a user's password, in one commit."""
     stored = await _find(key)
     welcome = stored.record
     operations, user = (
@@ -56,7 +56,7 @@ async def accept_welcome(key: str, *, name: str, password: str) -> User:
     )
     used = [delete_welcome(digest_of(key), stored), *await delete_welcomes_for(welcome.user)]
     if await commit([*used, *operations]) is None:
-        await _find(key)  # raises if it was already used
+        await _find(key)  # raises if the link was used in the meantime
         raise InvalidInput(f"the name {user.name!r} is taken; choose another")
     return user
 
@@ -65,7 +65,7 @@ async def _new_admin(name: str, password: str, welcome: Welcome) -> tuple[list[O
     checked = checked_user_name(name)
     if await get_user(checked):
         raise InvalidInput(f"the name {checked!r} is taken; choose another")
-    reason = "first admin" if welcome.is_first else f"by a link of {welcome.by}"
+    reason = "first admin" if welcome.is_first else f"link created by {welcome.by}"
     return await prepare_user(checked, Role.ADMIN, actor=checked, password=password, reason=reason)
 
 
@@ -75,7 +75,7 @@ async def _new_password(name: str, password: str) -> tuple[list[Operation], User
         raise NotAllowed("This account is disabled.")
     user = msgspec.structs.replace(stored.record, epoch=stored.record.epoch + 1)
     audit = write_audit(
-        "user set-password", name, actor=name, reason="by a link", outcome="signed out everywhere"
+        "user set-password", name, actor=name, reason="by link", outcome="signed out everywhere"
     )
     operations = [
         write_user(user, expected=stored.revision),
@@ -103,7 +103,7 @@ def welcome_url(settings: Settings, key: str) -> str:
 
 
 def base_url(settings: Settings) -> str:
-    """Return the base URL of this registry, without a trailing slash."""
+    """Return the registry's URL for browsers, without a trailing slash."""
     if settings.public_url:
         return settings.public_url.rstrip("/")
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)  # noqa: S104 - not listened on

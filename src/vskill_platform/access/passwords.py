@@ -1,4 +1,4 @@
-"""Password rules, hashing with argon2id, and checks that take equally long for unknown users."""
+"""Validate, hash (argon2id) and verify passwords, in equal time for unknown users."""
 
 import asyncio
 import re
@@ -14,25 +14,25 @@ from vskill_platform.errors import InvalidInput
 
 MIN_LENGTH = 12
 _SHORTEST_NAME = 3
-#: A longer one is no safer, and takes time to hash.
+#: A longer password is not safer and takes longer to hash.
 MAX_LENGTH = 1000
 #: The second recommendation of RFC 9106: three passes over 64 MiB.
 _HASHER = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=4)
-#: Checked for unknown users, so that this takes equally long. No password matches: its salt and
-#: hash are random.
+#: Verified instead if the user is unknown, so that it takes equally long. No password matches it:
+#: salt and digest are random.
 DUMMY_DIGEST = (
     "$argon2id$v=19$m=65536,t=3,p=4"
     "$uQX6fCuAXfxEaZMnb+LTZw$Qm5vYm9keSBoYXMgdGhpcyBwYXNzd29yZCwgc28gZG8"
 )
-#: Each check needs 64 MiB for a moment.
+#: Each hash uses 64 MiB of memory.
 _AT_ONCE = 2
 _THREADS = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="password")
-#: Further checks wait a few seconds at most.
+#: Further requests wait for a few seconds, beyond that they are refused.
 _TURNS = BoundedTurns(at_once=_AT_ONCE, waiting=20, busy="too many people are signing in")
 
 
 def check_password(password: str, *, name: str) -> None:
-    """Refuse passwords that are guessed first; length makes a password strong."""
+    """Refuse weak passwords; the main requirement is length."""
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise InvalidInput(f"a password must have {MIN_LENGTH} to {MAX_LENGTH} characters")
     if len(set(password)) < MIN_LENGTH // 3:
@@ -47,7 +47,7 @@ def check_password(password: str, *, name: str) -> None:
 
 
 def _pieces(name: str) -> Iterator[str]:
-    """Return the words of a user's name that an attacker would try."""
+    """Yield the parts of a user name that an attacker would try."""
     for piece in (name, *re.split(r"[^a-z0-9]+", name)):
         if len(piece) >= _SHORTEST_NAME:
             yield piece
@@ -60,19 +60,19 @@ async def digest_password(password: str) -> str:
 
 
 async def verify_password(digest: str | None, password: str) -> bool:
-    """Tell whether the password is correct; without a hash it takes equally long to say no."""
+    """Return whether the password matches; without a digest, False after the same time."""
     async with _TURNS.turn():
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(_THREADS, _verify, digest, password)
 
 
 def is_outdated(digest: str) -> bool:
-    """Tell whether a hash was made with other cost parameters than the current ones."""
+    """Return whether it was hashed with other parameters than the current ones."""
     return _HASHER.check_needs_rehash(digest)
 
 
 def _verify(digest: str | None, password: str) -> bool:
-    # No valid password is longer, so checking the beginning is enough.
+    # No stored password is longer, so a longer input can be cut off.
     try:
         _HASHER.verify(digest or DUMMY_DIGEST, password[: MAX_LENGTH + 1])
     except VerifyMismatchError:

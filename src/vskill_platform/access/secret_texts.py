@@ -1,8 +1,7 @@
-"""Secrets that are shown once and stored only as digests.
+"""Generate secrets that are shown once and stored only as digests.
 
-They are long and random, so a plain digest is enough: they cannot be guessed. A token also has a
-prefix and a checksum, so that secret scanners recognise it, and so that a mistyped one needs no
-query.
+They are long and random, so a plain digest is enough. A token has a prefix and a checksum, so that
+secret scanners recognize it and a mistyped one is rejected without a database query.
 """
 
 import hashlib
@@ -10,25 +9,25 @@ import secrets
 import string
 import zlib
 
-TOKEN_PREFIX = "vsk_"  # noqa: S105 - what every token begins with
+TOKEN_PREFIX = "vsk_"  # noqa: S105 - the prefix of every token
 _LETTERS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _RANDOM_LENGTH = 34
 _CHECKSUM_LENGTH = 6
 
 
 def new_secret() -> str:
-    """Return the secret of a session or link: 256 bits that fit into a cookie and a URL."""
+    """Return a 256-bit secret for a session or link, safe in cookies and URLs."""
     return secrets.token_urlsafe(32)
 
 
 def new_token_text() -> str:
-    """Return a token: 202 bits and a checksum of six letters."""
+    """Return a token: 202 random bits and a checksum of six letters."""
     body = "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM_LENGTH))
     return f"{TOKEN_PREFIX}{body}{_checksum(body)}"
 
 
 def is_token_text(text: str) -> bool:
-    """Tell whether it could be one of our tokens, without a query."""
+    """Return whether the text is a well-formed token, by its prefix and checksum."""
     body = text.removeprefix(TOKEN_PREFIX)
     if body == text or len(body) != _RANDOM_LENGTH + _CHECKSUM_LENGTH or not body.isascii():
         return False

@@ -1,4 +1,4 @@
-"""Browser sessions: start, find by secret, end one or all."""
+"""Start, look up, list and end browser sessions."""
 
 from datetime import timedelta
 
@@ -18,20 +18,20 @@ from vskill_platform.stores.session_store import (
 )
 from vskill_platform.stores.user_store import get_user
 
-#: The accuracy of a session's last use.
+#: Resolution of a session's "last used" time.
 _SEEN_EVERY = timedelta(minutes=10)
 _MAX_BROWSER_LENGTH = 200
 
 
 class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
-    #: The content of the cookie.
+    #: The value of the cookie.
     secret: str
     session: Session
     user: User
 
 
 async def begin_session(user: User, *, address: str = "", browser: str = "") -> OpenSession:
-    """Start a session with a new secret; whatever cookie the browser had is not reused."""
+    """Start a session with a new secret, which prevents session fixation."""
     now = get_now()
     secret = new_secret()
     session = Session(
@@ -50,7 +50,7 @@ async def begin_session(user: User, *, address: str = "", browser: str = "") -> 
 
 
 async def find_session(secret: str) -> OpenSession | None:
-    """Return the valid session with this secret, and record its use."""
+    """Return the session with this secret if it is valid, and update when it was last used."""
     digest = digest_of(secret)
     stored = await get_session(digest)
     if stored is None:
@@ -62,22 +62,22 @@ async def find_session(secret: str) -> OpenSession | None:
     now = get_now()
     if abs(now - session.seen_at) >= _SEEN_EVERY:
         session = msgspec.structs.replace(session, seen_at=now)
-        # If another write was faster, it was used or has ended: both are fine.
+        # If this fails, another request has updated or ended it; either is fine.
         await commit([write_session(digest, session, expected=stored.revision)])
     return OpenSession(secret=secret, session=session, user=user.record)
 
 
 async def end_session(user_name: str, session_id: str) -> None:
-    """End one session of a user; a missing one has already ended."""
+    """End one session of a user; raise NotFound if it no longer exists."""
     digest = await get_session_digest(user_name, session_id)
     stored = await get_session(digest) if digest else None
     if digest is None or stored is None:
-        raise NotFound("that session has ended already")
+        raise NotFound("that session has already ended")
     await commit(delete_session(digest, stored.record))
 
 
 async def list_open_sessions(user: User) -> list[Session]:
-    """Return the valid sessions of a user, last used first."""
+    """Return a user's valid sessions, most recently used first."""
     found = await list_sessions(user.name)
     good = [session for session in found if session.epoch == user.epoch]
     return sorted(good, key=lambda session: session.seen_at, reverse=True)

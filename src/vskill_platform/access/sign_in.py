@@ -1,4 +1,4 @@
-"""Sign in with name and password; unknown users are refused in the same way."""
+"""Sign in with name and password; unknown and known users get the same refusal."""
 
 import asyncio
 from contextlib import suppress
@@ -20,9 +20,10 @@ WRONG = "The name or the password is wrong."
 
 
 async def sign_in(name: str, password: str, *, address: str = "", browser: str = "") -> OpenSession:
-    """Start a session for a user with this name and password.
+    """Start a session for the user with this name and password.
 
-    Unknown users, disabled users and users without a password get the same answer in the same time.
+    Unknown users, disabled users and users without a password get the same refusal as a wrong
+    password, after the same time.
     """
     user = await check_credentials(name, password)
     if user is None:
@@ -33,7 +34,7 @@ async def sign_in(name: str, password: str, *, address: str = "", browser: str =
 
 
 async def check_credentials(name: str, password: str) -> User | None:
-    """Return the user with this name and password, or None; both take equally long."""
+    """Return the user with this name and password, or None after the same time."""
     name = name.strip().lower()
     user, kept = await asyncio.gather(get_user(name), get_password(name))
     is_right = await verify_password(kept.record.digest if kept else None, password)
@@ -44,7 +45,7 @@ async def check_credentials(name: str, password: str) -> User | None:
 
 
 async def _renew(name: str, kept: Stored[Password], password: str) -> None:
-    """Rehash the password if the cost parameters have changed; only now it is known."""
+    """Hash the password again if the parameters have changed."""
     if not is_outdated(kept.record.digest):
         return
     with suppress(Busy):  # the next sign-in will do it

@@ -1,4 +1,8 @@
-"""API tokens: created once, shown once, found by digest, revoked at any time."""
+"""Create, look up and revoke API tokens.
+
+Expiry is enforced by the engine: stores/token_store.py sets `expires_at`, and the engine hides
+expired records.
+"""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -26,17 +30,17 @@ from vskill_platform.stores.token_store import (
 from vskill_platform.stores.user_store import get_user
 
 DEFAULT_LIFETIME = timedelta(days=90)
-#: A token that nobody renews is one that nobody remembers.
+#: Longer-lived tokens tend to be forgotten.
 MAX_LIFETIME = timedelta(days=366)
 MAX_LABEL_LENGTH = 100
-#: Limit per user; nobody keeps track of more.
+#: Maximum per user.
 MAX_TOKENS = 50
-#: The accuracy of a token's last use.
+#: Resolution of a token's "last used" time.
 _USED_EVERY = timedelta(minutes=1)
 
 
 class NewToken(msgspec.Struct, frozen=True, kw_only=True):
-    #: The token itself, shown only now.
+    #: The token itself, which is shown only once.
     text: str
     record: ApiToken
 
@@ -54,7 +58,7 @@ async def add_token(
     actor: str,
     lifetime: timedelta = DEFAULT_LIFETIME,
 ) -> NewToken:
-    """Create a token for a user, limited to the rights of the user's role."""
+    """Create a token for a user, limited to the scopes of the user's role."""
     user = await find_user(user_name)
     token = _draft(user, label, scopes, lifetime)
     text = new_token_text()
@@ -64,9 +68,9 @@ async def add_token(
     )
 
     async def plan() -> PlannedChange[NewToken]:
-        mark = await get_tokens_mark(user.name)  # before they are counted
+        mark = await get_tokens_mark(user.name)  # before counting, to detect concurrent ones
         if len(await list_tokens(user.name)) >= MAX_TOKENS:
-            raise NotAllowed(f"{user.name} has {MAX_TOKENS} tokens; revoke one that is not used")
+            raise NotAllowed(f"{user.name} has {MAX_TOKENS} tokens, the maximum; revoke one first")
         counted = write_tokens_mark(token, expected=mark)
         operations = [counted, *write_new_token(digest_of(text), token), audit]
         return PlannedChange(operations=operations, result=NewToken(text=text, record=token))
@@ -78,14 +82,15 @@ def _draft(user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta)
     wanted = sorted(set(scopes), key=list(Scope).index)
     label = label.strip()
     if not label or len(label) > MAX_LABEL_LENGTH or not label.isprintable():
-        raise InvalidInput(f"name the token, in up to {MAX_LABEL_LENGTH} characters")
+        raise InvalidInput(f"a token's name must have 1 to {MAX_LABEL_LENGTH} printable characters")
     if not wanted:
         raise InvalidInput("choose at least one scope")
     if not timedelta(0) < lifetime <= MAX_LIFETIME:
         raise InvalidInput(f"a token is valid for {MAX_LIFETIME.days} days at most")
     beyond = [scope for scope in wanted if scope not in SCOPES_OF[user.role]]
     if beyond:
-        raise NotAllowed(f"{user.name} is {user.role}: no token for {', '.join(beyond)}")
+        scopes = ", ".join(beyond)
+        raise NotAllowed(f"the role {user.role} does not allow the scope {scopes}")
     now = get_now()
     return ApiToken(
         id=f"tok_{digest_of(new_token_text())[:12]}",
@@ -98,7 +103,7 @@ def _draft(user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta)
 
 
 async def find_open_token(text: str) -> OpenToken | None:
-    """Return a valid token and its user, and record its use."""
+    """Return the token and its user if both are valid, and update when it was last used."""
     if not is_token_text(text):
         return None
     digest = digest_of(text)
@@ -109,7 +114,7 @@ async def find_open_token(text: str) -> OpenToken | None:
     token, now = stored.record, get_now()
     if token.last_used_at is None or abs(now - token.last_used_at) >= _USED_EVERY:
         token = msgspec.structs.replace(token, last_used_at=now)
-        # If another write was faster, it was used or revoked: both are fine.
+        # If this fails, another request has used or revoked it; either is fine.
         await commit([write_token(digest, token, expected=stored.revision)])
     return OpenToken(record=token, user=user.record)
 
@@ -117,10 +122,10 @@ async def find_open_token(text: str) -> OpenToken | None:
 async def revoke_token(
     token_id: str, *, actor: str, of: str | None = None, reason: str = ""
 ) -> ApiToken:
-    """Revoke a token from the next request on; *of* must be its owner."""
+    """Revoke a token, effective immediately; *of* must be its owner."""
     token = await find_token(token_id)
     if token is None or of not in {None, token.user}:
-        raise NotFound(f"there is no token {token_id!r}; it may have been revoked, or has expired")
+        raise NotFound(f"there is no token {token_id!r}; it may have been revoked or has expired")
     subject = f"{token.user} {token.id}"
     audit = write_audit("token revoke", subject, actor=actor, reason=reason or token.label)
     deletions = await delete_token(token)

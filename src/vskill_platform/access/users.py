@@ -1,4 +1,4 @@
-"""Users: invite, disable, enable, roles and passwords; every change is in the audit log."""
+"""Add, disable and enable users, and change roles and passwords; all changes are audited."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ async def find_user(name: str) -> User:
 
 
 async def add_user(name: str, role: Role, *, actor: str, password: str | None = None) -> User:
-    """Add a user; without a password nobody can sign in until one is set."""
+    """Add a user, who without a password cannot sign in until one is set."""
     operations, user = await prepare_user(name, role, actor=actor, password=password)
     if await commit(operations) is None:
         raise InvalidInput(f"the user {user.name!r} already exists")
@@ -46,7 +46,7 @@ async def add_user(name: str, role: Role, *, actor: str, password: str | None = 
 async def prepare_user(
     name: str, role: Role, *, actor: str, password: str | None = None, reason: str = ""
 ) -> tuple[list[Operation], User]:
-    """Return the operations that create a user; the commit fails if the name is taken."""
+    """Return the operations that add a user; the commit fails if the name is taken."""
     user = User(name=checked_user_name(name), role=role, created_at=get_now())
     operations = [
         write_user(user, expected=ABSENT),
@@ -64,7 +64,7 @@ async def prepare_password(name: str, password: str) -> Operation:
 
 
 async def set_role(name: str, role: Role, *, actor: str, reason: str = "") -> User:
-    """Change a user's role from the next request on, for tokens, too."""
+    """Change a user's role, effective from the next request, also for tokens."""
     return await _change(
         name,
         lambda user: msgspec.structs.replace(user, role=role),
@@ -82,7 +82,7 @@ async def disable_user(name: str, *, actor: str, reason: str = "") -> User:
         lambda user: msgspec.structs.replace(
             user, is_disabled=True, epoch=user.epoch + (not user.is_disabled)
         ),
-        audit=("user disable", "is disabled, signed out everywhere"),
+        audit=("user disable", "disabled, signed out everywhere"),
         actor=actor,
         reason=reason,
         more=await delete_welcomes_for(user.name),
@@ -90,7 +90,7 @@ async def disable_user(name: str, *, actor: str, reason: str = "") -> User:
 
 
 async def enable_user(name: str, *, actor: str, reason: str = "") -> User:
-    """Enable a user; tokens work again, sessions have to be started again."""
+    """Enable a user; tokens work again, but the user has to sign in again."""
     return await _change(
         name,
         lambda user: msgspec.structs.replace(user, is_disabled=False),
@@ -101,7 +101,7 @@ async def enable_user(name: str, *, actor: str, reason: str = "") -> User:
 
 
 async def set_password(name: str, password: str, *, actor: str, reason: str = "") -> User:
-    """Set a user's password; existing sessions and reset links end."""
+    """Set a user's password; it ends the user's sessions and revokes password links."""
     user = await find_user(name)
     return await _change(
         user.name,
@@ -117,14 +117,14 @@ async def set_password(name: str, password: str, *, actor: str, reason: str = ""
 
 
 async def change_own_password(user: User, old: str, new: str) -> User:
-    """Let a user change the password with the current one; every session ends."""
+    """Change a user's own password, given the current one; it ends all sessions."""
     if await check_credentials(user.name, old) is None:
         raise InvalidInput("the current password is wrong")
     return await set_password(user.name, new, actor=user.name, reason="own choice")
 
 
 async def sign_out_everywhere(name: str, *, actor: str) -> User:
-    """End every session of a user, and every reset link, in one write."""
+    """End all sessions of a user and revoke the user's password links, in one commit."""
     user = await find_user(name)
     return await _change(
         user.name,
@@ -137,7 +137,7 @@ async def sign_out_everywhere(name: str, *, actor: str) -> User:
 
 
 async def has_admin() -> bool:
-    """Tell whether there is an enabled admin."""
+    """Return whether there is an admin that is not disabled."""
     return any(user.role is Role.ADMIN and not user.is_disabled for user in await list_users())
 
 
@@ -176,13 +176,13 @@ async def _change(
 
 
 async def _keep_an_admin(stored: Stored[User], changed: User) -> list[Operation]:
-    """Refuse to remove the last admin, also if two are removed at once."""
+    """Refuse to remove the last admin, even if two are removed concurrently."""
     was, will_be = (
         user.role is Role.ADMIN and not user.is_disabled for user in (stored.record, changed)
     )
     if not was or will_be:
         return []
-    mark = await get_admins_mark()  # first, so that a concurrent change is noticed
+    mark = await get_admins_mark()  # before the check, to detect a concurrent removal
     others = [user for user in await list_users() if user.name != changed.name]
     if not any(user.role is Role.ADMIN and not user.is_disabled for user in others):
         raise NotAllowed(f"{changed.name} is the last admin; make another user an admin first")

@@ -1,4 +1,8 @@
-"""What a visitor may see. For others, private skills and their blocks do not exist."""
+"""Check what a visitor may see; a private skill is reported as not found.
+
+This checks single skills, submissions and blocks. Lists and searches are filtered by the search
+index, in catalogue/match.py.
+"""
 
 from collections.abc import Sequence
 
@@ -27,7 +31,7 @@ async def sees_submission(visitor: Visitor, submission: Submission) -> bool:
 async def find_visible_skill(visitor: Visitor, slug: str) -> Stored[PublishedSkill]:
     """Return a skill, taken down or not; old slugs work, too.
 
-    Everything that shows versions, files, diffs, archives or reports of a skill calls this first.
+    Call this before showing versions, files, diffs, archives or reports of a skill.
     """
     stored = await get_skill(await resolve_slug(slug))
     if stored is None or not await sees_skill(visitor, stored.record):
@@ -43,7 +47,7 @@ async def find_visible_submission(visitor: Visitor, submission_id: str) -> Store
 
 
 async def list_seen_namespaces(visitor: Visitor) -> frozenset[str]:
-    """Return the namespaces whose private skills are shown to a visitor who does not see all."""
+    """Return the namespaces whose private skills a visitor sees who does not see all."""
     if visitor.user is None or not visitor.sees_own:
         return frozenset()
     return frozenset(await list_namespaces_of(visitor.user.name))
@@ -58,12 +62,12 @@ _MAX_LOOKED_AT = 50
 
 
 async def list_visible_blocks(visitor: Visitor) -> list[Block]:
-    """Return blocks about something the visitor sees, or about nothing known here."""
+    """Return the blocks of visible submissions, and blocks that match no submission."""
     blocks = await list_blocks()
     if visitor.sees_all:
         return blocks
     concerned = await _concerned(blocks)
-    # One of each is enough for nearly all of them.
+    # Checking one submission of each block is usually enough.
     first = await _seen(visitor, {item: ids[:1] for item, ids in concerned.items()})
     rest = {item: ids[1:_MAX_LOOKED_AT] for item, ids in concerned.items() if item not in first}
     seen = first | await _seen(visitor, rest)
@@ -73,20 +77,20 @@ async def list_visible_blocks(visitor: Visitor) -> list[Block]:
 
 
 async def _concerned(blocks: Sequence[Block]) -> dict[str, list[str]]:
-    """Return the submissions that each block is about, by the id of its subject."""
+    """Return the submissions that each block concerns, by the id of its subject."""
     found = await list_all_hits()
     for block in blocks:
         subject = block.subject
         if found.get(subject.id) or subject.kind not in {BlockKind.SOURCE, BlockKind.NAME}:
             continue
-        # It has ended nothing; submissions from there may have ended before.
+        # The block has ended no submission, but earlier ones may have this source.
         url, _, _ = subject.value.partition("#")
         found[subject.id] = await list_owners_of(url, limit=_MAX_LOOKED_AT)
     return found
 
 
 async def _seen(visitor: Visitor, concerned: dict[str, list[str]]) -> set[str]:
-    """Return those with at least one submission that the visitor sees."""
+    """Return the subjects with at least one submission that the visitor sees."""
     everything = {submission_id for ids in concerned.values() for submission_id in ids}
     submissions: dict[str, Submission] = await read_submissions(sorted(everything))
     visible = {

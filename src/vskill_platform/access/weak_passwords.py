@@ -1,19 +1,19 @@
-"""Weak passwords: common words, keyboard runs and repetition, in any spelling."""
+"""Detect weak passwords: common words, keyboard runs and repetition, in any spelling."""
 
 import re
 import unicodedata
 from itertools import pairwise
 
-#: Keyboard rows and other sequences.
+#: Alphabet, digits, and rows and columns of keyboards; used in both directions.
 _ROWS = (
     "abcdefghijklmnopqrstuvwxyz", "01234567890",
     "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "yxcvbnm", "azertyuiop", "qsdfghjklm",
     "1qaz", "2wsx", "3edc", "4rfv", "5tgb", "6yhn", "7ujm",
 )  # fmt: skip
 _NEIGHBOURS = frozenset(pair for row in _ROWS for way in (row, row[::-1]) for pair in pairwise(way))
-#: Two neighbours occur in many words.
+#: Many words contain two neighbouring characters.
 _SHORTEST_RUN = 3
-#: Words of leaked-password lists; each of them is one guess.
+#: Common words in lists of leaked passwords; each counts as one guess.
 _COMMON_WORDS = """
 and are bad big black blue boy car cat code cool day dog for free fun game girl god good green hot
 house key king lady life little lucky man mine money music new night nothing old one own queen red
@@ -38,25 +38,25 @@ vskill wednesday welcome whatever william windows winter wizard wordpass work yo
 _COMMON = frozenset(_COMMON_WORDS.split())
 _LONGEST_WORD = max(map(len, _COMMON))
 _SHORTEST_WORD = 3
-#: Digits and signs that replace letters; a 1 can be read in two ways.
+#: Digits and symbols used for letters, such as 0 for o; a 1 can be an l or an i.
 _SPELLINGS = tuple(
     str.maketrans("@4830!517$29()|+", f"aabeo{one}s{other}tszgcdit")
     for one, other in (("i", "i"), ("l", "l"), ("i", "l"))
 )
-#: Separators between words or after the last one.
+#: Separators between or after words, which attackers also try.
 _BETWEEN = frozenset(" -_.,:;+*#!?/")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def repeats_a_piece(password: str, *, shorter_than: int) -> bool:
-    """Tell whether it is one short piece repeated, the last one perhaps cut."""
+    """Return whether it repeats one short piece; the last repetition may be partial."""
     text = password.lower()
     longest = min(shorter_than - 1, len(text) // 2)
     return any(text[length:] == text[:-length] for length in range(1, longest + 1))
 
 
 def count_guesses(password: str, *, names: frozenset[str] = frozenset()) -> int:
-    """Count the guesses left if each common word, key run and year is one guess.
+    """Count the guesses if each common word, keyboard run and year is one guess.
 
     *names* are words that an attacker who knows the account would try.
     """
@@ -73,13 +73,13 @@ def count_guesses(password: str, *, names: frozenset[str] = frozenset()) -> int:
 
 
 def _plain(password: str) -> str:
-    """Return it in lower case, without accents, with wide and styled letters normalised."""
+    """Return it in lower case, without accents and with compatibility characters normalized."""
     parts = unicodedata.normalize("NFKD", password.casefold())
     return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def _length_of_word(readings: tuple[str, ...], start: int, names: frozenset[str]) -> int:
-    """Return the length of the longest word that begins there in any spelling; 0 if none."""
+    """Return the length of the longest word at *start*, in any spelling; 0 if there is none."""
     if _YEAR.match(readings[0], start):
         return 4
     longest = max(_LONGEST_WORD, *map(len, names)) if names else _LONGEST_WORD
@@ -92,7 +92,7 @@ def _length_of_word(readings: tuple[str, ...], start: int, names: frozenset[str]
 
 
 def _length_of_run(text: str, start: int) -> int:
-    """Return the length of a run of neighbouring keys, or of one key; 0 if it is too short."""
+    """Return the length of a run of neighbouring or equal keys; 0 if it is too short."""
     end = start + 1
     while end < len(text) and _goes_on(text[end - 1], text[end]):
         end += 1

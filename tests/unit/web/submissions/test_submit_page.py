@@ -158,7 +158,7 @@ async def test_what_did_not_work_is_said_in_the_form_as_it_was_filled_in(
     assert "<b>x</b>" in problem_in(odd)
     assert "<b>x</b>" not in odd.text
     assert 'value="v1"' in odd.text
-    assert "belongs to others" in problem_in(not_theirs)
+    assert "has other owners" in problem_in(not_theirs)
     assert busy.headers["retry-after"] == "5"
 
 
