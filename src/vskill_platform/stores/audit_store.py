@@ -1,4 +1,4 @@
-"""The audit log: action, actor, target and reason, written in the same commit, never changed."""
+"""The audit log: action, actor, target and reason, written in the commit of the action."""
 
 import secrets
 from datetime import datetime

@@ -23,7 +23,7 @@ _HIT = "block-hit:"
 
 @lru_cache(maxsize=1024)
 def _key(subject: BlockSubject) -> str:
-    """Return the key of a block; the pipeline asks for the same ones three times."""
+    """Return the key of a block; cached, because the pipeline needs each several times."""
     return _BLOCK + subject.id
 
 
@@ -47,18 +47,18 @@ async def find_block(
 
 
 async def get_blocks(subjects: Iterable[BlockSubject]) -> list[Stored[Block]]:
-    """Return which of these are blocked. An unreadable record is an error, not a no."""
+    """Return the blocks of these subjects. An unreadable record is an error, not "not blocked"."""
     found = await get_all([_key(subject) for subject in subjects], Block)
     return [block for block in found if block]
 
 
 def expect_block(stored: Stored[Block]) -> Operation:
-    """Make a commit fail if this block was removed: nobody would reopen what it ends."""
+    """Make a commit fail if this block was removed: its submissions would never be reopened."""
     return Expect(_key(stored.record.subject), stored.revision)
 
 
 def expect_unblocked(source: Source, *, name: str, digest: str) -> list[Operation]:
-    """Make a commit fail if a block was added since the last look at the list."""
+    """Make a commit fail if a block was added since the last check."""
     subjects = subjects_of(source, name=name, digest=digest)
     return [Expect(_key(subject), ABSENT) for subject in subjects]
 

@@ -1,4 +1,4 @@
-"""The one compare-and-set loop: read, plan, commit; read again if another writer was faster."""
+"""The compare-and-set loop: read, plan, commit, and retry if another writer was faster."""
 
 import asyncio
 import random
@@ -15,7 +15,7 @@ from vskill_platform.stores.db import commit
 log = get_logger(__name__)
 
 #: Every lost attempt means that another writer won, so even hundreds of writers finish. A writer
-#: that loses this often has met a fault.
+#: that loses this often points to a bug.
 MAX_ATTEMPTS = 200
 #: Seconds. The pause before the next attempt is random, and its bound doubles up to the maximum,
 #: so that writers that collided do not collide again.
@@ -45,4 +45,4 @@ async def change(subject: str, plan: Callable[[], Awaitable[PlannedChange[Result
         bound = min(_FIRST_PAUSE * 2 ** min(attempt, 10), _MAX_PAUSE)
         await asyncio.sleep(random.uniform(0, bound))  # noqa: S311 - not a secret
     log.error("write conflict: all attempts failed", subject=subject, attempts=MAX_ATTEMPTS)
-    raise Overtaken(f"too many others are changing {subject} at the same time; try again")
+    raise Overtaken(f"too many concurrent changes to {subject}; try again")

@@ -1,4 +1,4 @@
-"""The last run of each cron job, which lets only one node run it; and sent reminders."""
+"""The last run and cursor of each cron job, so that one node runs it; and sent reminders."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -33,7 +33,7 @@ class CronRun(Record, frozen=True, kw_only=True):
     #: The result in words, or the error.
     outcome: str = ""
     is_failure: bool = False
-    #: When somebody requested the next run; None if it is only scheduled.
+    #: When the next run was requested; None if it is only scheduled.
     asked_at: datetime | None = None
 
 
@@ -62,7 +62,7 @@ async def get_cron_runs() -> list[CronRun]:
 async def put_cron_run(
     run: CronRun, *, expected: int = ABSENT, also: Sequence[Operation] = ()
 ) -> int | None:
-    """Store a run unless another node was faster; return its revision."""
+    """Store a run and return its revision; None if another node was faster."""
     return await commit([Put(_CRON + run.job, encode(run), expected=expected, due=NEVER), *also])
 
 

@@ -1,6 +1,6 @@
-"""Access to the bound worker env: every store reaches the database through it.
+"""Access to the database of the current worker env, for all stores.
 
-Outside a worker env it raises. There is no default to fall back to.
+Outside a worker env it raises; there is no default database.
 """
 
 from collections.abc import Sequence

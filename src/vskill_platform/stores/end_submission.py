@@ -17,7 +17,7 @@ from vskill_platform.stores.submission_store import write_submission
 
 
 def why_blocked(block: Block) -> str:
-    """Say in one sentence why a skill is blocked; everybody may read it."""
+    """Return the public, one-sentence reason why a skill is blocked."""
     return f"blocked ({block.subject.in_public_words()}): {block.reason}"
 
 
@@ -46,7 +46,7 @@ async def block_submission(
 ) -> tuple[Submission, list[Operation]]:
     """Move it to BLOCKED; *report* is a new result, otherwise the last one is kept.
 
-    Verdict and score stay those of the check: a block is not the result of a check.
+    Verdict and score are kept: a block is not a scan result.
     """
     now = get_now()
     cause = Cause(trigger="block", actor=actor, reason=why_blocked(block))
@@ -67,7 +67,7 @@ def _finding(block: Block) -> Finding:
         severity=Severity.CRITICAL,
         kind=FindingKind.UNVERIFIED,
         message=f"It is {why_blocked(block)}.",
-        fix="Ask the operator of this registry; only they can take it off the blocklist.",
+        fix="Ask the operator of this registry to remove it from the blocklist.",
     )
 
 

@@ -37,14 +37,14 @@ async def begin_external_scan(
     """Start a scan of this content, replacing any earlier one.
 
     Only for the holder of the submission's message: an earlier scan then belongs to a dead worker
-    or to other content, and its answer is no longer accepted. With *claimed_by* it is running.
+    or to other content, and its result is no longer accepted. With *claimed_by* it is running.
     """
     stored = await get_external_scan(subject, provider)
     begun = await _put_new(
         stored, subject, provider, digest=digest, lease=lease, claimed_by=claimed_by
     )
     if begun is None:
-        raise Overtaken(f"the scan of {subject} by {provider} was changed by somebody else")
+        raise Overtaken(f"the scan of {subject} by {provider} was changed concurrently")
     return begun
 
 

@@ -1,7 +1,7 @@
 """Scans by third-party scanners: one record per subject and provider, with a lease.
 
-The subject is a submission: before publication nobody owns a slug, and the clean files of one
-submission must not vouch for another one that wants the same slug.
+The subject is a submission, not a slug: before publication nobody owns a slug, and the clean result
+of one submission must not apply to another one with the same slug.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ class ExternalScan(Record, frozen=True, kw_only=True):
     scan_id: str = ""
     claimed_by: str | None = None
     completed_at: datetime | None = None
-    #: The scanned content, so that a clean version cannot vouch for another.
+    #: The scanned content, so that a clean result does not apply to another version.
     digest: str | None = None
     findings: tuple[Finding, ...] = ()
     #: Why there is no result, in words.
@@ -62,10 +62,10 @@ class ExternalScan(Record, frozen=True, kw_only=True):
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
-    """A received message that must never be accepted twice."""
+    """A received message that must not be accepted twice."""
 
     signature: str
-    #: After that it would be refused for its age.
+    #: After this time it is refused because of its age.
     until: datetime
 
 
@@ -107,7 +107,7 @@ def write_external_scan(scan: ExternalScan, *, expected: int) -> Operation:
 
 
 async def put_external_scan(scan: ExternalScan, *, expected: int = ABSENT) -> bool:
-    """Store a scan unless another writer was faster; tell whether it was stored."""
+    """Store a scan unless another writer was faster; return whether it was stored."""
     return await commit([write_external_scan(scan, expected=expected)]) is not None
 
 

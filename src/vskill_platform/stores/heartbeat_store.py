@@ -8,7 +8,7 @@ from vskill_platform.stores.db import commit
 from vskill_platform.stores.records import decode, encode, list_all_keys, read_each
 
 _HEARTBEAT = "heartbeat:"
-#: A worker without a heartbeat for this long is gone.
+#: A worker without a heartbeat for this long is considered dead.
 HEARTBEAT_TTL = timedelta(seconds=45)
 
 

@@ -1,4 +1,4 @@
-"""The checked files of submissions that need review, kept until the decision."""
+"""Files held for review, kept until the decision."""
 
 from datetime import datetime
 
@@ -24,7 +24,7 @@ _HELD = "held:"
 
 
 class HeldSkill(Record, frozen=True, kw_only=True):
-    """The checked skill of a submission that needs review; never shared."""
+    """A scanned skill that is held for review."""
 
     submission_id: str
     files: tuple[SkillFile, ...]

@@ -1,7 +1,7 @@
 """Cached judgements, and the tokens used per day.
 
-Tokens are reserved from the day's budget before a question is sent, and settled afterwards. So no
-race exceeds the budget, and a worker that dies with a question open has counted too much, never too
+Tokens are reserved from the day's budget before a request is sent, and settled afterwards. So no
+race exceeds the budget, and a worker that dies during a request has counted too much, never too
 little.
 """
 
@@ -24,7 +24,7 @@ log = get_logger(__name__)
 
 _SAID = "judge-said:"
 _DAY = "judge-day:"
-#: Models behind a name change, so a judgement expires after this time.
+#: The model behind a name can change, so a judgement expires after this time.
 SAID_TTL = timedelta(days=30)
 #: How long the usage of a day is kept.
 _DAY_TTL = timedelta(days=400)

@@ -99,7 +99,7 @@ async def _get(slug: str) -> Stored[SkillLikeness] | None:
 
 
 async def _keys_with(marks: tuple[str, ...]) -> list[str]:
-    """Return the keys of all with one of *marks*; of many, those at either end."""
+    """Return the keys of the records with one of *marks*: the lowest and highest ranks of each."""
     if not marks:
         return []
     kv = get_kv()

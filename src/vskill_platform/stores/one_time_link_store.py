@@ -1,4 +1,4 @@
-"""One-time links (invitations, password resets, first admin), each under the digest of its key."""
+"""One-time links, stored under the digest of their secret, so a database leak exposes none."""
 
 from datetime import datetime
 
@@ -36,7 +36,7 @@ def write_welcome(digest: str, welcome: Welcome) -> Operation:
 
 
 def delete_welcome(digest: str, stored: Stored[Welcome]) -> Operation:
-    """Use the link; the commit fails if it was already used."""
+    """Mark the link as used by deleting it; the commit fails if it was already used."""
     return Delete(_WELCOME + digest, expected=stored.revision)
 
 

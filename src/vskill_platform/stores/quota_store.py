@@ -1,4 +1,4 @@
-"""Submissions and bytes accepted per day (UTC)."""
+"""Submissions and bytes accepted per publisher and day (UTC)."""
 
 import hashlib
 from datetime import UTC, date, datetime, time, timedelta

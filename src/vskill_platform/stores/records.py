@@ -23,10 +23,10 @@ Result = TypeVar("Result")
 encode = msgspec.json.Encoder().encode
 #: Errors of a decoder for malformed bytes.
 MALFORMED = (msgspec.DecodeError, UnicodeDecodeError)
-#: A store in trouble must not flood its own log.
+#: Limits the log output of a damaged database.
 _MAX_LOGGED = 100
 _KEYS_A_PAGE = 10_000
-#: In bytes: hashing less is faster than the way to a thread and back.
+#: In bytes: hashing less is faster than a thread call.
 _HASHED_HERE = 64 * 1024
 
 
@@ -65,7 +65,7 @@ async def get_archive_at(key: str, sha256: str) -> bytes | None:
     if found != sha256:
         log.error("stored archive was changed", key=key, expected=sha256, found=found)
         raise RecordMalformed(
-            f"the stored archive {key} is not what was checked: its SHA-256 is {found}, not "
+            f"the stored archive {key} differs from the scanned files: its SHA-256 is {found}, not "
             f"{sha256}. The database was changed or damaged; restore it from a backup"
         )
     return entry.value

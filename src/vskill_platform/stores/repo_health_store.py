@@ -11,7 +11,7 @@ from vskill_platform.stores.db import commit, get_kv, get_now
 from vskill_platform.stores.records import encode, get_record, list_all_keys
 
 _REPO_HEALTH = "repo-health:"
-#: An older result has no meaning.
+#: An older result is ignored.
 REPO_HEALTH_TTL = timedelta(hours=24)
 #: The next check, before the last result expires.
 _CHECK_AGAIN = timedelta(hours=20)
@@ -21,9 +21,9 @@ _TRY_AGAIN = timedelta(hours=1)
 _MISS_AGAIN = timedelta(hours=8)
 #: How long a missing repo is remembered without further checks.
 _KEPT_FOR = timedelta(days=60)
-#: Without a commit for this long a repo counts as unmaintained.
+#: Without a commit for this long a repo is considered unmaintained.
 STALE_AFTER = timedelta(days=365)
-#: How often, and over which time, a host must say that a repo does not exist.
+#: How often, and over how long, a host must report a repo as missing until it counts as gone.
 MISSES_UNTIL_GONE = 3
 GONE_AFTER = timedelta(days=2)
 
@@ -41,10 +41,10 @@ class RepoHealth(Record, frozen=True, kw_only=True):
     last_commit_at: datetime | None = None
     #: Whether the skill's folder has changed since it was last checked.
     has_moved: bool = False
-    #: Since when, and how often in a row, the host says that it does not exist.
+    #: Since when, and how often in a row, the host reports it as missing.
     missing_since: datetime | None = None
     misses: int = 0
-    #: Why nothing is known, in words.
+    #: Why the result is unknown, in words.
     note: str = ""
     #: False while the first check was requested but not made.
     was_looked: bool = True
@@ -63,9 +63,9 @@ async def get_repo_health(slug: str) -> RepoHealth:
 
 
 async def view_repo_health(slug: str) -> RepoHealth:
-    """Return what is known, at once; if nothing, request a check by the cron job.
+    """Return the known result at once; if there is none, request a check by the cron job.
 
-    No visitor waits for a host, and no check is lost with the page that requested it.
+    So no page waits for a host, and the check happens even if the visitor leaves.
     """
     health = await get_repo_health(slug)
     if health.status is RepoStatus.UNKNOWN:
@@ -98,7 +98,7 @@ async def put_repo_health(slug: str, health: RepoHealth, *, is_final: bool = Fal
 
 
 async def _ask_for_look(slug: str) -> None:
-    """Make the record due, unless that was just done: many may open the same page."""
+    """Make the record due, unless that was just done: many visitors may open the same page."""
     now = get_now()
     stored = await get_record(_REPO_HEALTH + slug, RepoHealth)
     if stored is None:

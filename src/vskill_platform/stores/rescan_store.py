@@ -19,7 +19,7 @@ from vskill_platform.stores.records import (
 _RESCAN = "rescan:"
 _DONE = "rescan-done"
 _ASKED = "rescan-asked"
-#: A result is used soon, or computed again.
+#: How long a result is kept; a missing one is computed again.
 KEPT_FOR = timedelta(days=90)
 _ORDER = {outcome: place for place, outcome in enumerate(Outcome)}
 
@@ -32,7 +32,7 @@ class Rescan(Record, frozen=True, kw_only=True):
     standard: str
     old: Outcome
     new: Outcome
-    #: What decided, in words, and the deciding finding; None if none was needed.
+    #: The reason for the decision, and the deciding finding; None if there is none.
     clause: str
     finding: Finding | None
     checked_at: datetime

@@ -1,7 +1,7 @@
 """Reports: the latest of each submission, and those of published versions.
 
-A submission continues when its source changes. Findings in an update that failed say nothing about
-the published version, so that keeps its own report.
+A submission continues when its source changes. The findings in an update that failed do not apply
+to the published version, which keeps its own report.
 """
 
 from collections.abc import Collection, Sequence
@@ -92,7 +92,7 @@ def write_report_of_published(report: Report) -> list[Operation]:
 
 
 async def has_published_report(submission_id: str) -> bool:
-    """Tell whether this submission ever published anything."""
+    """Return whether a version was ever published from this submission."""
     return bool((await get_kv().list_keys(f"{_PUBLISHED}{submission_id}:", limit=1)).keys)
 
 

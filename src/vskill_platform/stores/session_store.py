@@ -1,4 +1,4 @@
-"""Sessions, each under the digest of its secret: a copy of the database opens none."""
+"""Sessions, stored under the digest of their secret, so a database leak exposes none."""
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.user import Session

@@ -105,7 +105,7 @@ async def read_skills(slugs: Sequence[str]) -> dict[str, PublishedSkill]:
     """Return the records of these skills, taken down or not, read at once."""
     keys = [_SKILL + slug for slug in slugs]
     found = await read_found(keys, lambda key, value: decode(key, value, PublishedSkill))
-    # By its key: a damaged record must not stand for another.
+    # By key, so that a damaged record cannot replace another.
     return {key[len(_SKILL) :]: skill for key, skill in found.items()}
 
 
@@ -246,7 +246,7 @@ async def move_parts(stored: Stored[PublishedSkill], slug: str) -> list[Operatio
         Put(_ALIAS + old, encode(slug), due=NEVER),
     ]
     for alias in await _aliases_of(old):
-        is_back = alias == _ALIAS + slug  # it gets back a name that it had before
+        is_back = alias == _ALIAS + slug  # the skill gets an earlier slug back
         operations.append(Delete(alias) if is_back else Put(alias, encode(slug), due=NEVER))
     for version in await get_versions(old):
         renamed = msgspec.structs.replace(version, slug=slug)

@@ -24,7 +24,7 @@ class SubmissionSet(Record, frozen=True, kw_only=True):
 
 
 def set_id_of(source: str) -> str:
-    """Return the id of the set of a source: submitting it again means the same set."""
+    """Return the id of the set of a source; submitting it again gives the same set."""
     return f"set_{hashlib.sha256(source.encode()).hexdigest()[:20]}"
 
 

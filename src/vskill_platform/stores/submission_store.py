@@ -44,7 +44,7 @@ _MOST_REVIEWS = 1_000_000
 #: How many stuck submissions a page or a health check reads.
 MAX_LISTED_STUCK = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: Only records that are never due come later.
+#: Later than any deadline, but before NEVER.
 _LONG_AFTER = NEVER - timedelta(days=1)
 
 
@@ -194,7 +194,7 @@ async def list_pending_ids(
 ) -> list[str]:
     """Return the ids of unfinished submissions that are wanted, up to *limit*.
 
-    The cost depends on the pending ones, and only a window of records is held at a time.
+    The cost depends on the number of pending ones; records are read in batches.
     """
 
     def keep(key: str, value: bytes) -> str | None:
@@ -230,7 +230,7 @@ async def count_waiting_reviews(*, limit: int) -> tuple[int, datetime | None]:
 async def _find_reviews(limit: int) -> tuple[list[str], list[Submission]]:
     """Return the keys with the mark, and those that may have been written without it.
 
-    A record without a deadline may be of another release: an index saves work but hides nothing.
+    Records without a deadline may come from a release that did not write the mark.
     """
     (marked,) = await get_kv().find_marked([_NEEDS_REVIEW], limit=limit)
     page = await get_kv().list_keys(_SUBMISSION, due_before=_EPOCH, limit=limit)
@@ -245,7 +245,7 @@ def _decode_review(key: str, value: bytes) -> Submission | None:
 async def get_submission_index(*, after: str | None = None, limit: int = 50) -> SubmissionPage:
     """Return a page of submissions, newest first.
 
-    There is no index record that could drift: the keys themselves are in order.
+    The keys sort by creation time, so no separate index is needed.
     """
     page = await get_kv().list_keys(_SUBMISSION, after=after, limit=limit, newest_first=True)
     return SubmissionPage(await read_each(page.keys, _decode_submission), page.cursor)
@@ -263,7 +263,7 @@ async def get_history(submission_id: str) -> list[StateEvent]:
 
 
 async def get_histories(submission_ids: Sequence[str]) -> dict[str, list[StateEvent]]:
-    """Return the history of each submission, read at once: a record has its length."""
+    """Return the history of each submission, read at once."""
     histories: dict[str, list[StateEvent]] = {found: [] for found in submission_ids}
     submissions = await read_submissions(list(histories))
     events = [
@@ -279,7 +279,7 @@ async def get_histories(submission_ids: Sequence[str]) -> dict[str, list[StateEv
 def write_new_submission(
     submission: Submission, event: StateEvent, *, group: str
 ) -> list[Operation]:
-    """Store and queue a submission that owns its source, in one commit."""
+    """Return the operations that store and queue a submission with its source: all or none."""
     return [
         *write_beginning(submission, event),
         *write_submission(submission, [], expected=ABSENT),
@@ -319,7 +319,7 @@ def write_submission(
 async def delete_submission(stored: Stored[Submission]) -> list[Operation]:
     """Return the operations that remove a submission, its history and its source's ownership.
 
-    Anybody can submit the source again; if the submission moves in the meantime, nothing is
+    The source can then be submitted again. If the submission changes in the meantime, nothing is
     removed.
     """
     submission = stored.record

@@ -1,4 +1,4 @@
-"""API tokens, each under the digest of its secret: a copy of the database contains none."""
+"""API tokens, stored under the digest of their secret, so a database leak does not expose them."""
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.user import ApiToken
@@ -25,7 +25,7 @@ async def get_tokens_mark(user_name: str) -> int:
 
 
 def write_tokens_mark(token: ApiToken, *, expected: int) -> Operation:
-    """Make a commit fail if another token of this user was created meanwhile: they are counted."""
+    """Make a commit fail if this user got another token meanwhile, to enforce the maximum."""
     return Put(_TOKENS_MARK + token.user, encode(token.id), expected=expected, due=NEVER)
 
 

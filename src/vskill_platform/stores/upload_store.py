@@ -13,12 +13,12 @@ HELD_FILES = "held-files:"
 #: Prefix for the SHA-256 of an upload and the id of a submission that holds the same bytes.
 HELD_UPLOAD = "held-upload:"
 _HOLDERS = 8
-#: Published files stay as a version's archive; others can be uploaded again.
+#: Published files are kept in the version's archive; others can be uploaded again.
 KEPT_FOR = timedelta(days=7)
 
 
 async def get_upload(sha256: str) -> bytes | None:
-    """Return an upload; its bytes are stored once, perhaps for a version or a review."""
+    """Return an upload, which may be stored as a version's archive or held for review."""
     upload = await get_archive_at(_UPLOAD + sha256, sha256)
     if upload is None:
         upload = await get_archive(sha256)
@@ -39,5 +39,5 @@ def write_upload(sha256: str, content: bytes, *, now: datetime) -> Operation:
 
 
 def drop_upload(sha256: str) -> Operation:
-    """Return the operations for a commit that stores the same bytes under another key."""
+    """Return the operation that deletes an upload when its bytes are stored under another key."""
     return Delete(_UPLOAD + sha256)

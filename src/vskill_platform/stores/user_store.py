@@ -49,8 +49,8 @@ async def get_admins_mark() -> int:
 def write_admins_mark(taken: str, *, expected: int) -> Operation:
     """Record the removal of an admin; the commit fails if another was removed meanwhile.
 
-    Two admins who remove each other write two user records: without a record that both write,
-    neither would notice that the other one was the last.
+    Two admins who remove each other change two different user records. Without a record that both
+    changes write, neither would detect that no admin is left.
     """
     return Put(_ADMINS, encode(taken), expected=expected, due=NEVER)
 

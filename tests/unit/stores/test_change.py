@@ -106,7 +106,7 @@ async def test_a_change_that_loses_every_attempt_is_an_error_that_says_so(
 
     found = await get_kv().get(_KEY)
     assert str(error.value) == (
-        "too many others are changing the counter at the same time; try again"
+        "too many concurrent changes to the counter; try again"
     )
     assert calls == 3
     assert found is not None
