@@ -1,4 +1,8 @@
-"""The search index of a node: search, lists and counts, with their age."""
+"""The search index of a node: search, lists and counts, with how current they are.
+
+The folder and class are called catalogue because "index" alone could also mean a database index or
+a web page.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -44,15 +48,15 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 
 Result = TypeVar("Result")
-#: How many counts, and how many whole results, are cached until something changes.
+#: Cache sizes: counts per query, and whole results. Entries are valid until the data changes.
 _COUNTS, _ANSWERS = 4_096, 256
-#: How many searches one thread takes at once: the way there and back costs as much as a search. Not
-#: more, because each waits for the slowest. Each thread finds the next ones waiting.
+#: How many searches share a thread call, which costs as much as a search. More would make each wait
+#: for the slowest of them.
 _TOGETHER = 4
 
 
 class Catalogue:
-    """Every query raises NotReady while the index is built for the first time."""
+    """The search index; queries raise NotReady while it is built for the first time."""
 
     def __init__(self, follower: IndexFollower, now: Callable[[], datetime]) -> None:
         self._follower = follower
@@ -66,7 +70,7 @@ class Catalogue:
 
     @property
     def revision(self) -> int:
-        """The revision up to which the change feed was read; results include it."""
+        """The last revision that the index contains."""
         return self._follower.revision
 
     @property
@@ -75,7 +79,7 @@ class Catalogue:
 
     @property
     def age(self) -> timedelta | None:
-        """How long ago the results were known to be current; None before the first time."""
+        """How long ago the index was known to be current; None before the first time."""
         return self._follower.freshness.age
 
     @property
@@ -87,7 +91,7 @@ class Catalogue:
         changed, written = index.skills_changed, index.skills_written
         if remembered := self._answers.get(query, written):
             return remembered
-        # The count does not depend on order and page.
+        # The total does not depend on the order or the page.
         question = msgspec.structs.replace(
             query, sort=SkillSort.RELEVANCE, offset=0, limit=0, with_facets=False
         )
@@ -105,7 +109,7 @@ class Catalogue:
     async def suggest(
         self, text: str, *, limit: int = 8, visible: Visible = PUBLIC
     ) -> list[Suggestion]:
-        """Return suggestions for a partly typed *text*: names that begin with it first."""
+        """Return search suggestions for *text*: names that start with it come first."""
         if not text.strip():
             return []
         found = await self.search_skills(SkillQuery(text=text, limit=limit, visible=visible))
@@ -117,7 +121,7 @@ class Catalogue:
     async def list_taken_down(
         self, *, offset: int = 0, limit: int = 25, visible: Visible = PUBLIC
     ) -> DownSkills:
-        """Return the skills that were taken down, latest first."""
+        """Return the skills that were taken down, most recent first."""
         return await self._ask(partial(list_down, offset=offset, limit=limit, visible=visible))
 
     async def list_submissions(self, query: SubmissionQuery) -> SubmissionResults:
@@ -141,16 +145,16 @@ class Catalogue:
         until: datetime | None = None,
         visible: Visible = PUBLIC,
     ) -> list[ActivityBucket]:
-        """Return what happened in each hour or day from *since* until now or *until*."""
+        """Return the activity per hour or day from *since* until *until*, by default now."""
         query = ActivityQuery(
             since=since, until=until or self._now(), bucket=bucket, visible=visible
         )
         return await self._ask(partial(list_activity, query=query))
 
     async def wait_until(self, revision: int, *, within: timedelta = timedelta(seconds=5)) -> bool:
-        """Wait until *revision* is in the results; False if that took too long.
+        """Wait until the index contains *revision*; False if it took longer than *within*.
 
-        A commit returns its revision, so that a writer can read its own writes.
+        A commit returns its revision, so a writer can wait to read its own changes.
         """
         try:
             async with asyncio.timeout(within.total_seconds()):
@@ -176,14 +180,14 @@ class Catalogue:
 
 @asynccontextmanager
 async def open_catalogue(env: WorkerEnv) -> AsyncIterator[Catalogue]:
-    """Open this node's index at once; it is built or updated, and followed, in the background.
+    """Open this node's search index at once; a background task builds and follows it.
 
     While it is built for the first time it raises NotReady.
     """
     follower = IndexFollower(env)
     try:
-        # If following fails unexpectedly, the process ends, too: a registry that lists the skills
-        # of last week is worse than one that is down.
+        # An unexpected error in the follower also ends the caller: a registry that lists outdated
+        # skills is worse than one that is down.
         async with asyncio.TaskGroup() as tasks:
             following = tasks.create_task(run_with_worker_env(env, follower.run))
             yield Catalogue(follower, env.clock.now)
@@ -191,6 +195,6 @@ async def open_catalogue(env: WorkerEnv) -> AsyncIterator[Catalogue]:
     except BaseExceptionGroup as errors:
         if len(errors.exceptions) > 1:
             raise
-        raise errors.exceptions[0] from None  # unwrapped: callers know nothing of the task group
+        raise errors.exceptions[0] from None  # callers expect the error itself, not a group
     finally:
         await follower.close()

@@ -1,7 +1,7 @@
-"""Build the search index from all records, and verify it against them.
+"""Fill the search index from all records, and check it against them.
 
-Everything is read page by page, and existing rows are overwritten. So an interrupted build is
-simply repeated, and building a complete index again repairs it while it keeps answering.
+Records are read page by page and existing rows are overwritten. So an interrupted fill is simply
+repeated, and filling a complete index repairs it while it keeps answering queries.
 """
 
 import asyncio
@@ -19,21 +19,21 @@ from vskill_platform.stores.skill_store import iterate_slugs
 from vskill_platform.stores.submission_store import iterate_events, iterate_submission_ids
 
 Name = TypeVar("Name")
-#: How many records are read and written together: few enough to hold, many enough to be fast.
+#: Batch size for reading and writing records: a trade-off between memory and speed.
 AT_ONCE = 2_000
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """A page of record names, with the index entries in the same range."""
+    """A page of record names, compared with the same range of the search index."""
 
     names: list[str]
     missing: list[str]
-    #: Entries in the index without a record.
+    #: Names in the search index without a record.
     ghosts: list[str]
 
 
 async def fill(index: IndexFile) -> None:
-    """Read everything. Commits from before the start are in the index at the end."""
+    """Index all records; everything committed before the call is in the index afterwards."""
     if not index.progress.is_built:
         await index.gather()
     await _write_all(index, _all_submissions(index))
@@ -46,7 +46,7 @@ async def fill(index: IndexFile) -> None:
 async def _write_all(
     index: IndexFile, pieces: AsyncIterator[SkillChanges | SubmissionChanges]
 ) -> None:
-    """Write in pieces; while one is written, the next is read."""
+    """Write batch by batch; while one is written, the next is read."""
     writing: asyncio.Task[None] | None = None
     try:
         async for piece in pieces:
@@ -89,7 +89,7 @@ async def compare(
     pages: AsyncIterator[list[str]],
     known_between: Callable[[str, str | None], Awaitable[set[str]]],
 ) -> AsyncIterator[Compared]:
-    """Yield all names page by page, with missing and extra index entries."""
+    """Yield all names page by page, with those missing from the index and those only there."""
     after = ""
     async for names in pages:
         if names:
@@ -107,8 +107,8 @@ def _slices(items: Sequence[Name]) -> Iterator[Sequence[Name]]:
 
 log = get_logger(__name__)
 
-#: How many skills each check reads again, suspect or not: trust changes with time, without a change
-#: in the feed.
+#: How many skills are read again in each check, even if they look right: the trust score grows with
+#: time, without a change in the feed.
 READ_AGAIN = 500
 _MAX_NAMED = 10
 
@@ -116,7 +116,7 @@ CatchUp = Callable[[], Awaitable[None]]
 
 
 async def check(index: IndexFile, catch_up: CatchUp, *, again_after: str) -> AsyncIterator[str]:
-    """Check in small steps, between which the feed is followed; yield where to continue."""
+    """Check in small steps, between which the feed is followed; yield the next *again_after*."""
     async for page in compare(iterate_slugs(), index.slugs_between):
         if page.missing or page.ghosts:
             await catch_up()
@@ -129,13 +129,13 @@ async def check(index: IndexFile, catch_up: CatchUp, *, again_after: str) -> Asy
         yield again_after
     slugs = await index.some_slugs(after=again_after, limit=READ_AGAIN)
     changes = await read_skill_changes(slugs)
-    # A deletion is about to arrive in the feed; if it does not, the next check repairs and logs it.
+    # The feed will report deletions; if it does not, the next check finds and logs them.
     await index.write(skills=msgspec.structs.replace(changes, gone=()))
     yield slugs[-1] if slugs else ""
 
 
 async def _repair_skills(index: IndexFile, suspects: set[str]) -> None:
-    """Write what is still wrong after every change was read: until then it may just be new."""
+    """Repair what still differs after all changes were read; before that it may just be new."""
     changes = await read_skill_changes(suspects)
     wanted = {facts.skill.slug for facts in changes.listed} | {skill.slug for skill in changes.down}
     known = await index.slugs_between("", None)

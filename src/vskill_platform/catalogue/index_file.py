@@ -1,4 +1,4 @@
-"""The search index on disk: connections, writes, and the position in the change feed."""
+"""The search index on disk: its connections, writes and progress in the change feed."""
 
 import os
 import zlib
@@ -25,21 +25,20 @@ Result = TypeVar("Result")
 Work = Callable[[apsw.Connection], Result]
 
 _SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")
-#: Increase when the rows change and the schema does not.
+#: Increased when the rows change but the schema does not.
 _FORMAT = 5
-#: A file that another release wrote is not read but rebuilt.
+#: Identifies the release: a file written by another release is rebuilt.
 FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFFFFFF
-#: Marks the file as ours.
+#: Identifies the file type.
 _APPLICATION_ID = 0x76736B63  # "vskc"
-#: SQLite works without the interpreter lock, so each processor can run a query, and a long one must
-#: not block all others.
+#: SQLite releases the GIL, so readers run in parallel, and a slow query must not block the others.
 READERS = min(max(os.cpu_count() or 2, 2), 4)
-#: In kilobytes, for all readers together, and for the writer. The file is not memory-mapped: that
-#: would be slightly faster, but a failing disk or a truncated file would crash the process.
+#: Cache sizes in kilobytes: of all readers together, of the writer, and of the writer during a
+#: fill. The file is not memory-mapped: a disk error or a truncated file would kill the process.
 _READING_CACHE, CACHE, FILLING_CACHE = 96_000, 24_000, 64_000
-#: How large the log may stay after a busy time.
+#: Maximum size of the write-ahead log after a checkpoint.
 _LOG_BYTES = 64 * 1024 * 1024
-#: SQLite's errors for a file that must be replaced.
+#: SQLite errors that require a new file.
 _DAMAGES = (
     apsw.CorruptError,
     apsw.NotADBError,
@@ -54,7 +53,7 @@ class Damaged(EngineError):
 
 
 class Connections:
-    """An open file."""
+    """The connections to an open index file."""
 
     def __init__(
         self, path: Path, writing: apsw.Connection, reading: Sequence[apsw.Connection]
@@ -64,14 +63,14 @@ class Connections:
         self._readers = ConnectionThreads(reading, name="catalogue-reader")
 
     async def write(self, work: Work[Result]) -> Result:
-        """Run *work* in one transaction: all of it is written or nothing."""
+        """Run *work* in one transaction: all or nothing."""
         return await self._writer.run(partial(self._write, work))
 
     async def read(self, work: Work[Result]) -> Result:
         return await self._readers.run(partial(self._read, work))
 
     def close(self) -> None:
-        """Finish what was started, and close the file."""
+        """Finish running work and close the file."""
         self._readers.close()
         self._writer.close()
 
@@ -85,7 +84,7 @@ class Connections:
 
 
 async def open_connections(path: Path) -> Connections:
-    """Open or create the file; raises Damaged if it is foreign or broken."""
+    """Open or create the file; raises Damaged if it is corrupt or not an index file."""
     writing, *reading = await work_in_thread(_open_all, path)
     return Connections(path, writing, reading)
 
@@ -112,7 +111,7 @@ def _errors_translated(path: Path) -> Iterator[None]:
 
 
 def _open(path: Path) -> apsw.Connection:
-    # NORMAL: a power cut may lose the last changes, which are read again, but damages nothing.
+    # NORMAL: a power cut may lose the last changes, which are then read again.
     return connect(path, synchronous="NORMAL", cache_kib=CACHE, log_bytes=_LOG_BYTES)
 
 
@@ -133,13 +132,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    #: The revision up to which the change feed was read.
+    #: The last revision read from the change feed.
     revision: int = 0
-    #: When that was known to be everything, in microseconds; 0 for never.
+    #: When that was known to be the latest revision, in microseconds; 0 for never.
     current_at: int = 0
-    #: Identifies the commits up to that revision, so that a restored database is noticed.
+    #: The feed's checkpoint at that revision, to detect a restored database.
     checkpoint: str = ""
-    #: Whether every record was read once.
+    #: Whether all records were read at least once.
     is_built: bool = False
 
 
@@ -147,9 +146,9 @@ class IndexFile:
     def __init__(self, connections: Connections, progress: Progress) -> None:
         self.connections = connections
         self.progress = progress
-        #: Increases when search results may change.
+        #: Increases when a write may change which skills a query finds.
         self.skills_changed = 0
-        #: Increases when anything about a skill is written.
+        #: Increases when any skill is written.
         self.skills_written = 0
 
     async def write(
@@ -159,7 +158,7 @@ class IndexFile:
         skills: SkillChanges | None = None,
         submissions: SubmissionChanges | None = None,
     ) -> None:
-        """Write all of it in one transaction, with the new position in the feed."""
+        """Write changes and progress in one transaction."""
 
         def work(connection: apsw.Connection) -> bool:
             is_changed = write_skills(connection, skills) if skills else False
@@ -180,7 +179,7 @@ class IndexFile:
         await self.connections.write(lambda connection: connection.execute(WRITE["delete_events"]))
 
     async def gather(self) -> None:
-        """Prepare for a build."""
+        """Tune the index for filling."""
 
         def work(connection: apsw.Connection) -> None:
             connection.execute(f"PRAGMA cache_size = -{FILLING_CACHE}")
@@ -189,7 +188,7 @@ class IndexFile:
         await self.connections.write(work)
 
     async def join(self) -> None:
-        """Optimise the full-text indexes for searching."""
+        """Merge the full-text indexes after filling, and tune them for searching."""
 
         def work(connection: apsw.Connection) -> None:
             connection.execute(WRITE["join"])
@@ -221,7 +220,7 @@ class IndexFile:
 
 
 async def open_index_file(path: Path) -> IndexFile:
-    """Open the file at *path* or a new one; raises Damaged if it cannot be used."""
+    """Open or create the index file at *path*; raises Damaged if it cannot be used."""
     connections = await open_connections(path)
     revision, current_at, checkpoint, is_built = await connections.read(
         lambda connection: one_row(connection, "read_state")

@@ -1,7 +1,7 @@
-"""Keep the search index current: open, build, follow the change feed, repair.
+"""Keep the search index current: open, fill, follow the change feed, repair.
 
-No error ends it: a damaged file is rebuilt, a database that does not answer is retried, and
-meanwhile queries get the results there are.
+No error here is final: a damaged file is rebuilt, a database that does not answer is retried, and
+meanwhile queries are answered from the existing index.
 """
 
 import asyncio
@@ -31,16 +31,16 @@ from vskill_platform.runtime.env import WorkerEnv
 
 log = get_logger(__name__)
 
-#: Without news it checks again after this time, to know that there were none.
+#: Poll interval if no change is signalled.
 LOOK_EVERY_SECONDS = 1.0
-#: How long to wait after an error.
+#: Pause before a retry after an error.
 RETRY_SECONDS = 1.0
-#: A disk that fails all the time must not keep a processor busy.
+#: Pause before a rebuild, so that a failing disk does not cause a busy loop.
 _AFTER_DAMAGE_SECONDS = 0.05
 CHECK_EVERY = timedelta(minutes=10)
 #: Results that were current longer ago than this are shown with a warning.
 DEGRADED_AFTER = timedelta(seconds=10)
-#: How often progress without news is stored.
+#: How often progress is stored if nothing has changed.
 _WRITE_PROGRESS_EVERY = timedelta(minutes=1)
 
 
@@ -51,7 +51,7 @@ class IndexFollower:
         self._now = env.clock.now
         self._lock: IndexLock | None = None
         self._index: IndexFile | None = None
-        #: The revision up to which the feed was read; the index may have stored less.
+        #: The last revision read from the change feed; the stored one may be lower.
         self.revision = 0
         self._checkpoint = ""
         self._current_at: datetime | None = None
@@ -81,7 +81,7 @@ class IndexFollower:
         return self._opened
 
     def report_damage(self, error: Damaged) -> None:
-        """Report that the file could not be read: it is rebuilt."""
+        """Report that the file could not be read, so that it is rebuilt."""
         log.warning("search index is rebuilt", reason=str(error))
         self._is_damaged = True
 
@@ -90,7 +90,7 @@ class IndexFollower:
             await self._moved.wait(self._moved.ticket())
 
     async def run(self) -> None:
-        """Keep the search index current."""
+        """Keep the search index current until cancelled."""
         while True:
             try:
                 await self._open()
@@ -99,12 +99,12 @@ class IndexFollower:
                 self.report_damage(error)
                 await self._throw_away()
             except HistoryChanged as error:
-                # Its content may be lost or withdrawn: none of it is shown again.
+                # Its contents may no longer exist or be withdrawn, so none of it is shown again.
                 log.warning("search index is rebuilt", reason=str(error))
                 await self._throw_away()
             except FeedTrimmed as error:
                 log.warning("search index is refilled", reason=str(error))
-                # If this process ends before it is done, the next one starts over.
+                # If this process ends before it is done, the next one starts from the beginning.
                 self.revision, self._must_fill = 0, True
             except EngineError as error:
                 if str(error) != self._problem:
@@ -124,7 +124,7 @@ class IndexFollower:
     @property
     def _opened(self) -> IndexFile:
         if self._index is None:
-            raise NotReady("the catalogue is not open")
+            raise NotReady("the search index is not open")
         return self._index
 
     async def _open(self) -> None:
@@ -145,18 +145,18 @@ class IndexFollower:
             self._moved.ring()
 
     async def _check_history(self, progress: Progress) -> None:
-        """Raise HistoryChanged before a query is answered from another database's content."""
+        """Raise HistoryChanged before a query is answered with data of another database."""
         try:
             await self._engine.read_changes(after=progress.revision, checkpoint=progress.checkpoint)
         except HistoryChanged:
             raise
-        except EngineError as error:  # meanwhile the results are old, and say so
+        except EngineError as error:  # meanwhile results are marked as out of date
             log.warning("search index not verified", error=str(error))
 
     async def _throw_away(self) -> None:
         index, self._index, self._checking, self._is_damaged = self._index, None, None, False
         if index:
-            await work_in_thread(index.close)  # a running query is still answered
+            await work_in_thread(index.close)  # finishes running queries
         if self._lock:
             self._lock.clear()
         await asyncio.sleep(_AFTER_DAMAGE_SECONDS)
@@ -167,7 +167,7 @@ class IndexFollower:
         while True:
             has_news = await self._read_on()
             if self._is_damaged:
-                raise Damaged("a question could not be answered")
+                raise Damaged("a query failed")
             if self._is_check_due():
                 await self._check_on()
             elif not has_news:
@@ -190,7 +190,7 @@ class IndexFollower:
         log.info("search index built", revision=self.revision)
 
     async def _read_on(self) -> bool:
-        """Read and write one page of changes; tell whether there were any."""
+        """Read and index one page of changes; return whether there were any."""
         looked_at = self._now()
         page = await self._engine.read_changes(after=self.revision, checkpoint=self._checkpoint)
         if page.changes:
@@ -234,7 +234,7 @@ class IndexFollower:
         return abs(self._now() - self._checked_at) >= CHECK_EVERY
 
     async def _check_on(self) -> None:
-        """Do one more step of the verification."""
+        """Run the next step of the check against the records."""
         self._checking = self._checking or check(
             self._opened, self._catch_up, again_after=self._again_after
         )
@@ -244,7 +244,7 @@ class IndexFollower:
             self._checking, self._checked_at = None, self._now()
 
     async def _catch_up(self) -> None:
-        """Read the changes up to now; later ones must wait, or it would never end."""
+        """Read the changes up to the current revision; later ones are left, so that this ends."""
         newest = await self._engine.revision()
         while self.revision < newest:
             await self._read_on()

@@ -1,4 +1,4 @@
-"""Lists and counts of submissions, their activity over time, and other counts."""
+"""List and count submissions, their activity over time, and the totals of the search index."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -30,11 +30,11 @@ _ROWS = msgspec.json.Decoder(list[SubmissionRow])
 _COUNTS = msgspec.json.Decoder(list[tuple[SubmissionState, int]])
 _encode = msgspec.json.Encoder().encode
 _MAX_OFFSET = 2**31
-#: A list with more than one in this many submissions is read in order, row by row until there are
-#: enough; a smaller one is filtered first and then sorted.
+#: A list with more than one in this many submissions is read in sort order until the page is full;
+#: a smaller one is filtered first and then sorted.
 _DENSE = 20
 
-#: Each filter as SQL; the braces take the sign that keeps SQLite from using its index.
+#: Each filter as SQL; the braces take the `+` that keeps SQLite from using an index.
 _FILTERS = {
     "states": "{0}state IN (SELECT value FROM json_each(:states))",
     "submitter": "{0}submitter = :submitter",
@@ -57,7 +57,7 @@ _FREELY, _WITHOUT_INDEX = "", "+"
 def list_submissions(connection: apsw.Connection, query: SubmissionQuery) -> SubmissionResults:
     bindings = _bindings(query)
     words = question_words(query.text)
-    if query.text.strip() and not words:  # only punctuation: no submission matches
+    if query.text.strip() and not words:  # punctuation only, which matches nothing
         return SubmissionResults(rows=[], total=0)
     by_state = count_by_state(connection, query.visible)
     total = _total(connection, query, bindings, by_state)
@@ -80,7 +80,7 @@ def list_submissions(connection: apsw.Connection, query: SubmissionQuery) -> Sub
 
 
 def count_by_state(connection: apsw.Connection, visible: Visible) -> dict[SubmissionState, int]:
-    """Return the count of each state; every state is included."""
+    """Return the number of submissions in each state, including zeros."""
     counts = dict.fromkeys(SubmissionState, 0)
     for query in ("count_by_state", "count_private_by_state"):
         if query == "count_private_by_state" and (visible.is_all or not visible.namespaces):
@@ -104,7 +104,7 @@ def _total(
     bindings: dict[str, Any],
     by_state: dict[SubmissionState, int],
 ) -> int:
-    """Count; counts by state alone are maintained with each write."""
+    """Count the matches; totals by state alone are maintained by triggers."""
     if not set(bindings) & set(_FILTERS) - {"states"}:
         return sum(by_state[state] for state in set(query.states) or by_state)
     where = _where(bindings, query.visible, sign=_FREELY)
@@ -117,7 +117,7 @@ def _where(bindings: dict[str, Any], visible: Visible, *, sign: str) -> str:
 
 
 def _bindings(query: SubmissionQuery) -> dict[str, Any]:
-    """Return the values of the requested filters."""
+    """Return the values of the active filters."""
     values: dict[str, Any] = {
         "states": _encode(query.states).decode() if query.states else "",
         "submitter": query.submitter,
@@ -135,7 +135,7 @@ _NUMBERS = msgspec.json.Decoder(tuple[int, int, int])
 
 
 def count_all(connection: apsw.Connection, visible: Visible, known: Counts | None) -> Counts:
-    """Count everything; skills only if they have changed since the last count."""
+    """Count everything; skills are counted again only if they have changed."""
     by_state = count_by_state(connection, visible)
     if known:
         return msgspec.structs.replace(known, by_state=by_state)
@@ -163,7 +163,7 @@ def list_down(connection: apsw.Connection, offset: int, limit: int, visible: Vis
     )
 
 
-#: More cannot be told apart in a chart.
+#: Maximum number of buckets of a chart.
 MAX_BUCKETS = 5_000
 _SIZES = {Bucket.HOUR: timedelta(hours=1), Bucket.DAY: timedelta(days=1)}
 _ACTIVITY_COUNTS = msgspec.json.Decoder(list[tuple[int, SubmissionState, int]])
@@ -178,11 +178,11 @@ class ActivityQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_activity(connection: apsw.Connection, query: ActivityQuery) -> list[ActivityBucket]:
-    """Return every bucket from that of *since* to that of *until*."""
+    """Return all buckets from the one with *since* to the one with *until*."""
     size = _SIZES[query.bucket] // timedelta(microseconds=1)
     first, last = to_micros(query.since) // size, to_micros(query.until) // size
     if last - first >= MAX_BUCKETS:
-        raise InvalidInput(f"that are more than {MAX_BUCKETS:,} {query.bucket}s")
+        raise InvalidInput(f"the time range has more than {MAX_BUCKETS:,} {query.bucket}s")
     bindings = {
         "size": size,
         "since": first * size,

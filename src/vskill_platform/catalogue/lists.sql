@@ -1,4 +1,4 @@
--- Lists and counts of submissions. The filters of a list are put together in list_submissions.py.
+-- Lists and counts of submissions. list_submissions.py adds the filters.
 
 -- name: count_by_state
 SELECT json_group_array(json_array(state, count)) FROM (
@@ -13,7 +13,7 @@ SELECT json_group_array(json_array(state, count)) FROM (
 )
 
 -- name: activity
--- What public submissions did, or all of them.
+-- The activity of visible submissions.
 SELECT json_group_array(json_array(bucket, state, count)) FROM (
   SELECT at / :size AS bucket, state, count(*) AS count FROM event
   WHERE at >= :since AND at < :until AND state != '' AND (
@@ -26,7 +26,7 @@ SELECT json_group_array(json_array(bucket, state, count)) FROM (
 )
 
 -- name: scan_times
--- Nearest rank: the median of one is that one.
+-- Nearest-rank percentiles.
 SELECT json_group_array(json_array(bucket, median, p95)) FROM (
   SELECT bucket,
     max(CASE WHEN place = (count + 1) / 2 THEN scan_seconds END) AS median,

@@ -1,9 +1,9 @@
-"""Translate a query into full-text expressions, one for each degree of match.
+"""Translate a query into full-text expressions, including filters and visibility.
 
-Besides its words every skill has marks in the index: for each filter value, for its whole name, for
-each word of its name and labels, and for their prefixes. A mark begins with a character that no
-word has. So a filter, however rare or common its value, costs no more than one more word; and a
-partly typed word is searched among names and labels, not among all words of all descriptions.
+Besides its words every skill has marks in the full-text index: for each value of a filter, for its
+whole name, for each word of its name and labels, and for their prefixes. A mark starts with a
+character that no word contains. So a filter costs as much as one more word, however common its
+value, and an unfinished word is looked up among names and labels, not among all descriptions.
 """
 
 import hashlib
@@ -21,12 +21,13 @@ from vskill_platform.catalogue.words import (
 )
 
 _FILTER, _WHOLE, _NAMED, _LABELLED = "§", "‡", "¤", "†"
-#: The same for prefixes: the index would have to collect these each time from all matching words.
+#: The same for prefixes; without these marks the index would merge all words with the prefix for
+#: each query.
 _WHOLE_START, _NAMED_START, _LABELLED_START, _DESCRIBED_START = "¶", "¦", "¬", "¯"
-#: How many letters such a mark has. One or two letters of a label would match nearly every skill;
-#: and nine letters are quickly collected from all descriptions.
+#: The lengths of prefixes with a mark. One or two letters of a label would match nearly every
+#: skill, and the words with a prefix of nine letters are few enough to merge.
 _OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 13), range(3, 13), range(3, 9)
-#: Every skill has this one: it matches an empty query.
+#: Every skill has this mark; it is the query without words or filters.
 ANY = f"{_FILTER}any"
 PRIVATE = f"{_FILTER}private"
 #: An expression that matches no skill.
@@ -34,7 +35,7 @@ NOTHING = f'"{_FILTER}nothing"'
 
 
 class Way(StrEnum):
-    """How to search; each way only if the one before finds nothing."""
+    """The search modes, tried in order until one matches anything."""
 
     WORDS = "words"
     ANYWHERE = "anywhere"
@@ -48,26 +49,26 @@ class Facet(StrEnum):
     AGENT = "agent"
 
 
-#: The agent of skills that name none: they work with all.
+#: The value for skills that name no agent and work with all.
 ANY_AGENT = ""
 
 
 class Expressions(msgspec.Struct, frozen=True, kw_only=True):
-    """The expressions for each way and degree."""
+    """The full-text expressions of a query, by search mode and match quality."""
 
-    #: Every word matches, and the last may be a prefix in a name or a label.
+    #: All words; the last may be a prefix of a word in a name or label.
     words: str
-    #: The last word may be a prefix of any word.
+    #: All words; the last may be a prefix of any word.
     anywhere: str = NOTHING
-    #: Names that contain each part of the query.
+    #: Names that contain every part of the query.
     parts: str = NOTHING
-    #: Of the matches, the best come first: the name is exactly this.
+    #: Match quality, best first: the name is exactly the query.
     exact: str = NOTHING
-    #: The name begins with this.
+    #: The name starts with the query.
     begins: str = NOTHING
-    #: The name has all of the words.
+    #: The name contains all words.
     named: str = NOTHING
-    #: The name and the labels have all of the words.
+    #: The name and labels contain all words.
     labelled: str = NOTHING
 
     def by(self, way: Way) -> str:
@@ -75,13 +76,13 @@ class Expressions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mark(facet: Facet, value: str) -> str:
-    """Return the mark of a filter value; a digest, because a value may be any text."""
+    """Return the mark of a filter's value; a digest, because a value can be any text."""
     digest = hashlib.blake2b(value.encode(errors="replace"), digest_size=12).hexdigest()
     return f"{_FILTER}{facet}{digest}"
 
 
 def name_marks(words: list[str]) -> list[str]:
-    """Return the marks of a name: the whole, its words, and their prefixes."""
+    """Return the marks of a name: the whole name, its words and their prefixes."""
     whole = as_one_word(words)
     return [
         _WHOLE + whole,
@@ -92,7 +93,7 @@ def name_marks(words: list[str]) -> list[str]:
 
 
 def label_marks(words: list[str]) -> list[str]:
-    """Return the prefix marks of name, tags, namespace and repo."""
+    """Return the marks of name, tags, namespace and repo: their words and prefixes."""
     return [
         *(_LABELLED + word for word in with_singulars(words)),
         *_starts(words, _LABELLED_START, _OF_LABELS),
@@ -104,7 +105,7 @@ def description_marks(words: list[str]) -> list[str]:
 
 
 def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expressions:
-    """Return the expressions; *without* one filter, to count the matches of its other values."""
+    """Return the expressions of a query; *without* one filter, to count its other values."""
     words = question_words(query.text)
     limits = [
         _any_of([mark(facet, value) for value in values])
@@ -118,13 +119,13 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
         return f"({within}) NOT ({hidden})" if hidden else within
 
     if not words:
-        # A query without a single word is still one, and nothing matches it.
+        # A text without any word matches nothing; no text matches everything.
         asked = _quoted(ANY) if not query.text.strip() else NOTHING
         return Expressions(words=limited(asked))
     whole = as_one_word(words)
     last = words[-1]
     named = _quoted(_NAMED_START + last[: _OF_NAMES[-1]])
-    # Names are among the labels.
+    # Labels include the name.
     is_label = len(last) in _OF_LABELS or len(last) > _OF_LABELS[-1]
     labelled = _quoted(_LABELLED_START + last[: _OF_LABELS[-1]]) if is_label else named
     parts = [_quoted(part) for part in question_parts(words)]
@@ -140,20 +141,21 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
 
 
 def beginnings(words: list[str]) -> str:
-    """Return an expression for all of these words or prefixes."""
+    """Return an expression that matches all of these prefixes."""
     return " AND ".join(_beginning(word) for word in words)
 
 
 def _all_of(words: list[str], mark: str, begun: str) -> str:
-    """Search all words with this mark; the last may match *begun*."""
+    """Match all words with this mark; the last one may match *begun* instead."""
     *before, last = (_quoted(mark + singular(word)) for word in words)
     return " AND ".join([*before, f"({last} OR {begun})"])
 
 
 def _anywhere(words: list[str]) -> str:
-    """Search the last word as a prefix among all words, if it is long enough.
+    """Match all words, the last one as a prefix of any word.
 
-    Collecting the matches of one or two letters is slow: next to other words it is skipped.
+    Merging all words with a prefix of one or two letters is slow: next to other words such a prefix
+    is ignored.
     """
     *before, last = words
     known = [_quoted(singular(word)) for word in before]
@@ -168,7 +170,7 @@ def without_filters(query: SkillQuery) -> SkillQuery:
 
 
 def filters_of(query: SkillQuery) -> list[tuple[Facet, tuple[str, ...]]]:
-    """Return the filters of a query, each with its values, of which one must match."""
+    """Return the active filters, each with its accepted values."""
     chosen = [
         (Facet.NAMESPACE, (query.namespace,)),
         (Facet.TIER, (query.tier,)),
@@ -196,7 +198,7 @@ def _starts(words: list[str], start: str, lengths: range) -> list[str]:
 
 
 def _begins(word: str, mark: str, start: str, lengths: range) -> str:
-    """Search a prefix by its mark, or else by all words that begin with it."""
+    """Match a prefix by its mark, if it has one, or else by all words that start with it."""
     return _quoted(start + word) if len(word) in lengths else _beginning(mark + word)
 
 
@@ -205,5 +207,5 @@ def _beginning(word: str) -> str:
 
 
 def _quoted(word: str) -> str:
-    # Neither a word nor a mark contains a quote: words_of() removes them.
+    # Words and marks contain no quotes: words_of() removes them.
     return f'"{word}"'

@@ -8,12 +8,12 @@ import msgspec
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.trust import TrustTier
 
-#: Nobody reads further; to get everything, read page by page.
+#: Maximum page size.
 MAX_LIMIT = 200
 
 
 class SkillSort(StrEnum):
-    #: The best match first; without a text the most trusted, most installed, newest.
+    #: Best match first; without a text by trust, installs and age.
     RELEVANCE = "relevance"
     NEWEST = "newest"
     UPDATED = "updated"
@@ -31,7 +31,7 @@ class SubmissionSort(StrEnum):
 
 
 class Visible(msgspec.Struct, frozen=True, kw_only=True):
-    """Which private skills the visitor may see; public ones are visible to everybody."""
+    """Which private skills the visitor may see, in addition to public ones."""
 
     #: For reviewers and admins.
     is_all: bool = False
@@ -44,18 +44,18 @@ EVERYTHING = Visible(is_all=True)
 
 
 class SkillQuery(msgspec.Struct, frozen=True, kw_only=True):
-    #: The typed text; any text is valid.
+    #: The search text; any input is valid.
     text: str = ""
     namespace: str = ""
     tier: str = ""
     tag: str = ""
-    #: An agent that it must support: it names this one, or none at all.
+    #: An agent that it must work with: skills that name this agent, or none.
     agent: str = ""
     sort: SkillSort = SkillSort.RELEVANCE
     offset: int = 0
     limit: int = 25
     visible: Visible = PUBLIC
-    #: Facets cost time, so they are only computed on request.
+    #: Facets are slow, so they are optional.
     with_facets: bool = False
 
 
@@ -63,10 +63,10 @@ class SkillHit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     slug: str
     name: str
     description: str
-    #: The namespace as in slugs: `ada`, `git.example/ada`, `@ada`.
+    #: The publisher, as in slugs: `ada`, `git.example/ada`, `@ada`.
     namespace: str
     publisher: str
-    #: The latest version; empty if every version is yanked.
+    #: The latest version; empty if all versions are yanked.
     version: str
     repo_url: str
     tier: TrustTier
@@ -84,18 +84,18 @@ class SkillHit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SkillResults(msgspec.Struct, frozen=True, kw_only=True):
-    """A result. Equal queries may get the same object, so it must not be changed."""
+    """A page of results. It is cached and shared, so do not modify it."""
 
     hits: list[SkillHit]
-    #: The count on all pages together; always exact.
+    #: The exact total of all pages.
     total: int
-    #: For `namespace`, `tier`, `tag` and `agent` the values with their counts, most frequent first;
-    #: None if they were not requested.
+    #: The values of `namespace`, `tier`, `tag` and `agent` with the number of skills of each, most
+    #: frequent first; None if not requested.
     facets: dict[str, list[tuple[str, int]]] | None = None
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
-    """One suggestion below the search field."""
+    """A suggestion below the search field."""
 
     slug: str
     name: str
@@ -141,16 +141,16 @@ class SubmissionRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     repo_url: str
     path: str
     state: SubmissionState
-    #: Why it is in its state, for people.
+    #: The reason for its state, in words.
     reason: str
-    #: From the latest report: 0 is clean, 100 is certain; None if there is none.
+    #: The score of the latest report, from 0 (clean) to 100; None without a report.
     score: int | None
     submitter: str
     namespace: str
     created_at: datetime
     updated_at: datetime
     attempts: int
-    #: The published skill, once there is one.
+    #: The slug of the published skill, if there is one.
     slug: str | None
     set_id: str | None
     is_private: bool
@@ -162,7 +162,7 @@ class SubmissionResults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    #: Every state is included, also with 0.
+    #: All states, including zeros.
     by_state: dict[SubmissionState, int]
     #: Skills that are listed.
     published: int
@@ -179,26 +179,26 @@ class Bucket(StrEnum):
 
 
 class ActivityBucket(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened in one hour or day (UTC); empty buckets are included."""
+    """The activity of one hour or day, in UTC; empty buckets are included."""
 
     start: datetime
-    #: How many submissions arrived or were reopened.
+    #: Submissions received or reopened.
     received: int
-    #: How many finished or need review, by their new state.
+    #: Submissions that were finished or sent to review, by their new state.
     ended: dict[SubmissionState, int]
-    #: Seconds of scanning for those that finished; None if nothing was scanned.
+    #: Scan time of the finished ones, in seconds; None if nothing was scanned.
     scan_median: float | None
     scan_p95: float | None
 
 
 class Freshness(msgspec.Struct, frozen=True, kw_only=True):
-    """How current the results are."""
+    """How current the search index is."""
 
-    #: The revision up to which the change feed was read.
+    #: The last revision read from the change feed.
     revision: int
-    #: How long ago that was known to be everything; None before the first time.
+    #: How long ago that was known to be the latest; None before the first time.
     age: timedelta | None
     #: Whether pages should say that they may be out of date.
     is_degraded: bool
-    #: The last error, in words; empty if there is none.
+    #: The last problem, in words; empty if there is none.
     problem: str = ""

@@ -1,4 +1,7 @@
-"""The rank of a skill: the order of search results that match equally well."""
+"""Compute the rank of a skill: the tie-break of results that match equally well.
+
+Match quality is ordered in search.sql (best_fitting).
+"""
 
 import hashlib
 import math
@@ -8,19 +11,19 @@ from vskill_platform.catalogue.query import SkillHit
 from vskill_platform.model.trust import TrustTier
 
 _TIERS = {tier: number for number, tier in enumerate(TrustTier)}
-#: Points: of a trust tier, of twice as many installs, and of a year. One tier up outweighs sixteen
+#: Points for a trust tier, for twice as many installs, and for a year. One tier outweighs sixteen
 #: times the installs, or two years.
 _TIER_POINTS, _DOUBLING_POINTS, _YEAR_POINTS = 8, 2, 4
-#: Fewer installs than this do not change the rank: a few downloads say nothing about a skill, and
-#: a list must not reorder itself while somebody downloads what is on its first page.
+#: Fewer installs than this do not change the rank: a few downloads carry no information, and a
+#: list must not change its order while its skills are downloaded.
 _INSTALLS_THAT_COUNT = 16
 _FIRST_YEAR = datetime(2020, 1, 1, tzinfo=UTC)
 _YEAR_SECONDS = 365.25 * 86400
-#: The resolution of points: a day and a half.
+#: Resolution of a point, which is about a day and a half.
 _LEVELS_A_POINT = 64
 _MAX_LEVEL = 2**15 - 1
-#: The lower bits of a rank distinguish skills of the same level, in the same way on every node.
-#: Few, because the index stores each id for each of its words.
+#: The lower bits of a rank distinguish skills of the same level, equally on every node. They are
+#: few, because the full-text index stores the id for each word.
 SLUG_BITS = 25
 
 

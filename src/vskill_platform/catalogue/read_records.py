@@ -1,4 +1,4 @@
-"""Read records for the search index: which keys matter, and their current content."""
+"""Read the records that the search index needs: map changed keys to skills and submissions."""
 
 from collections.abc import Collection, Iterable
 
@@ -27,12 +27,12 @@ from vskill_platform.stores.submission_store import (
 
 
 class Concerned(msgspec.Struct, frozen=True):
-    """What changed keys are about."""
+    """The skills, submissions and events that changed keys belong to."""
 
     slugs: set[str] = msgspec.field(default_factory=set)
     submission_ids: set[str] = msgspec.field(default_factory=set)
     events: set[tuple[str, int]] = msgspec.field(default_factory=set)
-    #: Submissions with new data, which may change the trust in a skill.
+    #: Submissions with new scan results, which may change the trust score of a skill.
     evidence: set[str] = msgspec.field(default_factory=set)
 
     def __bool__(self) -> bool:
@@ -40,7 +40,7 @@ class Concerned(msgspec.Struct, frozen=True):
 
 
 def sort_out(keys: Iterable[str]) -> Concerned:
-    """Sort keys by what they are about; most do not concern the index."""
+    """Map changed keys to what they belong to; most keys are not indexed."""
     found = Concerned()
     for key in keys:
         if (slug := slug_of_key(key) or slug_of_installs_key(key)) is not None:
@@ -57,9 +57,9 @@ def sort_out(keys: Iterable[str]) -> Concerned:
 
 
 async def read_skill_changes(slugs: Collection[str]) -> SkillChanges:
-    """Read these skills and everything related to them, at once."""
+    """Read these skills with their installs, reports and other evidence, all at once."""
     found = await read_skills(list(slugs))
-    # A damaged record must not stand for another.
+    # By key, so that a damaged record cannot replace another.
     skills = [msgspec.structs.replace(skill, slug=slug) for slug, skill in found.items()]
     listed = [skill for skill in skills if skill.down is None]
     numbers = {skill.slug: skill.offered for skill in listed}

@@ -1,17 +1,17 @@
--- Everything here is made from records and can be made again. Moments are whole microseconds since
+-- The search index is derived from records and can be rebuilt. Times are whole microseconds since
 -- 1970, UTC.
 
 CREATE TABLE state (
   id         INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
-  revision   INTEGER NOT NULL,  -- how far the change feed was read
-  current_at INTEGER NOT NULL,  -- when that was known to be all there is
-  checkpoint TEXT    NOT NULL,  -- stands for the commits that were read, in the feed's words
-  is_built   INTEGER NOT NULL   -- 0 until every record was read once
+  revision   INTEGER NOT NULL,  -- the last revision read from the change feed
+  current_at INTEGER NOT NULL,  -- when that was known to be the latest
+  checkpoint TEXT    NOT NULL,  -- the feed's checkpoint at that revision
+  is_built   INTEGER NOT NULL   -- 0 until all records were read once
 ) STRICT;
 INSERT INTO state VALUES (1, 0, 0, '', 0);
 
--- The id is the rank: whatever is listed by id has the best first, and the first page of a million
--- fits costs no more than that of a hundred.
+-- The id is the rank, so a list by id has the best skills first, and the first page costs the same
+-- for a million matches as for a hundred.
 CREATE TABLE skill (
   id            INTEGER NOT NULL PRIMARY KEY,
   slug          TEXT    NOT NULL UNIQUE,
@@ -25,7 +25,7 @@ CREATE TABLE skill (
   is_private    INTEGER NOT NULL,
   names_agents  INTEGER NOT NULL,
   submission_id TEXT    NOT NULL,
-  found_by      BLOB    NOT NULL  -- a digest of what the index was given
+  found_by      BLOB    NOT NULL  -- digest of its full-text entries
 ) STRICT;
 CREATE INDEX skill_submission ON skill (submission_id);
 CREATE INDEX skill_newest ON skill (published_at DESC, id);
@@ -34,7 +34,7 @@ CREATE INDEX skill_name ON skill (name_key, id);
 CREATE INDEX skill_trust ON skill (trust_score DESC, id);
 CREATE INDEX skill_installs ON skill (installs DESC, id);
 
--- What a list shows of it, as JSON: apart, so that sorting and counting read narrow rows.
+-- The data for lists, as JSON; in its own table, so that sorting and counting read narrow rows.
 CREATE TABLE skill_hit (
   id  INTEGER NOT NULL PRIMARY KEY,
   hit TEXT    NOT NULL
@@ -54,8 +54,8 @@ CREATE TABLE skill_agent (
   PRIMARY KEY (id, agent)
 ) STRICT, WITHOUT ROWID;
 
--- How many skills have each value of each filter, counted as they come and go: the first page, on
--- which nothing is asked for yet, must not cost what there is. The agent '' is that of all agents.
+-- The number of skills for each value of each filter, maintained by triggers, so that the first page
+-- without filters counts no skills. The agent '' stands for skills that work with all agents.
 CREATE TABLE facet_count (
   facet      TEXT    NOT NULL,
   value      TEXT    NOT NULL,
@@ -94,7 +94,7 @@ CREATE TRIGGER skill_agent_went AFTER DELETE ON skill_agent BEGIN
   WHERE facet = 'agent' AND value = OLD.agent AND is_private = OLD.is_private;
 END;
 
--- They are given words with spaces between (words.py) and marks (match.py), and nothing else.
+-- The full-text indexes contain only words separated by spaces (words.py) and marks (match.py).
 CREATE VIRTUAL TABLE skill_text USING fts5 (
   words, content = '', contentless_delete = 1, tokenize = 'ascii', detail = none
 );
@@ -111,14 +111,14 @@ CREATE TABLE skill_down (
 ) STRICT;
 CREATE INDEX skill_down_latest ON skill_down (at DESC, slug);
 
--- The id has the newest first.
+-- The id sorts newest first.
 CREATE TABLE submission (
   id            INTEGER NOT NULL PRIMARY KEY,
   submission_id TEXT    NOT NULL UNIQUE,
-  key           INTEGER NOT NULL,  -- stands for the id in events
+  key           INTEGER NOT NULL,  -- the id in events
   state         TEXT    NOT NULL,
   name_key      TEXT    NOT NULL,
-  score         INTEGER NOT NULL,  -- -1: there is no report
+  score         INTEGER NOT NULL,  -- -1 without a report
   submitter     TEXT    NOT NULL,
   set_id        TEXT    NOT NULL,
   namespace     TEXT    NOT NULL,
@@ -138,7 +138,7 @@ CREATE VIRTUAL TABLE submission_text USING fts5 (
   words, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '2 3', detail = none
 );
 
--- Counted as they come and go: asking how many there are must not cost what there is.
+-- Maintained by triggers, so that a count does not read all rows.
 CREATE TABLE submission_count (
   state      TEXT    NOT NULL,
   is_private INTEGER NOT NULL,

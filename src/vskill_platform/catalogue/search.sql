@@ -1,7 +1,7 @@
 -- name: find
--- For each question the way, how many there are, and a page of them. A way is taken if anything is found
--- by it, also what the filters then leave out: else facets would not add up. What is known already is
--- not counted again. All of it is one step: a thread waits for the interpreter lock after each.
+-- For each query: the search mode, the total and a page. A mode is used if it matches anything even
+-- without the filters; otherwise facets would not add up. Cached totals are not counted again. The
+-- result is one row, because a thread waits for the GIL after each.
 WITH asked (key, question) AS (SELECT key, value FROM json_each(:questions)),
 by_words AS MATERIALIZED (
   SELECT key, question, CASE
@@ -53,10 +53,9 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY page.id), '') || ']' FROM 
 ) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: best_fitting
--- First who is called so, then whose name begins so, then whose name has all of the words, then whose
--- name and labels have them, then the others; among those of one degree the rank decides. Of each no
--- more are read than could be shown. To stop at the first degree that fills the page would be slower:
--- it takes more tables in between than it saves.
+-- Order: exact name, name prefix, all words in the name, all words in name and labels, other matches;
+-- within each, by rank. Each part reads at most as many rows as can be shown. Stopping at the first
+-- part that fills the page is slower: the intermediate tables cost more than they save.
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, page.id), '') || ']' FROM (
   SELECT id, min(degree) AS degree FROM (
     SELECT * FROM (SELECT rowid AS id, 0 AS degree FROM skill_text
@@ -77,7 +76,7 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, page.id), '') || '
 ) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: sorted
--- For answers with few skills in them: all are looked at.
+-- For few matches: reads and sorts all of them.
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY sort_key, page.id), '') || ']' FROM (
   SELECT skill.id,
     CASE :sort
@@ -91,8 +90,8 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY sort_key, page.id), '') ||
   WHERE skill_text MATCH :every ORDER BY sort_key, skill.id LIMIT :limit OFFSET :offset
 ) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
 
--- For answers that hold a good part of all skills: in the wanted order, for each it is asked whether
--- it fits, until there are enough. Which order, search_skills.py says.
+-- For many matches: reads skills in sort order and checks each, until the page is full.
+-- search_skills.py sets the order.
 
 -- name: walk_one_by_one
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
@@ -118,7 +117,7 @@ WHERE facet = :facet AND value IN (SELECT value FROM json_each(:any_of))
   AND (is_private = 0 OR :is_all)
 
 -- name: facet_of_all
--- What facet_tier and the others say where nothing is asked for, without looking at any skill.
+-- The facets without words or filters, from the maintained counts.
 SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FROM (
   SELECT value, sum(count) + iif(:facet = 'agent', (
       SELECT coalesce(sum(count), 0) FROM facet_count
@@ -150,7 +149,7 @@ SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FRO
 )
 
 -- name: facet_agent
--- Who names no agent works with all: they count for each that anybody names.
+-- Skills that name no agent work with all, so they count for every agent.
 WITH fitting (id) AS MATERIALIZED (
   SELECT rowid FROM skill_text WHERE skill_text MATCH :every
 ),

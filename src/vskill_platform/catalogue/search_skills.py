@@ -1,4 +1,4 @@
-"""Search skills: pages of hits, the total, and the facet counts."""
+"""Search skills: pages of results, the total, and the facet counts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ _MAX_OFFSET = 2**31
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """Cached counts of a query: valid until a skill is added, removed or reworded."""
+    """Cached counts of a query, valid until a skill is added, removed or reindexed."""
 
     way: Way
     total: int
@@ -43,7 +43,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 class Question(msgspec.Struct, frozen=True):
     query: SkillQuery
-    #: Counts that need not be computed again.
+    #: Cached counts.
     known: Known | None = None
 
 
@@ -64,7 +64,7 @@ _FOUND = msgspec.json.Decoder(list[Found])
 def find_pages(
     connection: apsw.Connection, questions: Sequence[Question], page: Page
 ) -> list[Found]:
-    """Return a page for each query."""
+    """Return the same page of each query's results."""
     bindings = {
         "questions": _encode([_asked(question) for question in questions]).decode(),
         "limit": page.limit,
@@ -81,7 +81,7 @@ def page_of(query: SkillQuery) -> Page:
 
 
 def _asked(question: Question) -> dict[str, Any]:
-    """Return the query's bindings."""
+    """Return a query as parameters for the SQL query."""
     query, known = question.query, question.known
     asked = msgspec.structs.asdict(expressions_of(query))
     if known:
@@ -92,9 +92,9 @@ def _asked(question: Question) -> dict[str, Any]:
     return {**asked, **others}
 
 
-#: More values than this help nobody to choose.
+#: Maximum facet values.
 MAX_FACET_VALUES = 50
-#: The column of each order, and the index it is read by.
+#: The column, order and index of each sort.
 _ORDERS = {
     SkillSort.NEWEST: ("published_at", "published_at DESC", "skill_newest"),
     SkillSort.UPDATED: ("updated_at", "updated_at DESC", "skill_updated"),
@@ -102,8 +102,8 @@ _ORDERS = {
     SkillSort.TRUST: ("trust_score", "trust_score DESC", "skill_trust"),
     SkillSort.INSTALLS: ("installs", "installs DESC", "skill_installs"),
 }
-#: Two ways to test whether a skill matches, and the cost of a test in matches. One by one is faster
-#: as long as no words are searched; otherwise the prefix matches are collected each time.
+#: The queries that check skills in sort order, with their cost relative to one match. Checking one
+#: by one is faster without words; with words, each check would merge the prefix of the last one.
 _ONE_BY_ONE, _ALL_AT_ONCE = ("walk_one_by_one", 12.0), ("walk_all_at_once", 0.5)
 _encode = msgspec.json.Encoder().encode
 _HITS = msgspec.json.Decoder(list[SkillHit])
@@ -111,7 +111,7 @@ _FACETS = msgspec.json.Decoder(list[tuple[str, int]])
 
 
 def is_quick(query: SkillQuery) -> bool:
-    """Tell whether it can be answered together with others without delaying them."""
+    """Return whether a query is fast enough to run in a batch with others."""
     is_plain = query.sort is SkillSort.RELEVANCE and not query.with_facets
     return is_plain and not filters_of(query)
 
@@ -119,7 +119,7 @@ def is_quick(query: SkillQuery) -> bool:
 def search_some(
     connection: apsw.Connection, questions: Sequence[Question]
 ) -> list[tuple[SkillResults, Known]]:
-    """Return a page for each query, and the counts to cache."""
+    """Return a page for each query, and its counts for the cache."""
     questions = [_with_known(connection, question) for question in questions]
     found: dict[SkillQuery, Found] = {}
     best_first = [asked for asked in questions if asked.query.sort is SkillSort.RELEVANCE]
@@ -154,7 +154,7 @@ def _search(
 
 
 def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
-    """Return a page in another order than by best match."""
+    """Return a page in another order than relevance."""
     query, known = question.query, question.known
     if known is None:
         (counted,) = find_pages(connection, [question], Page(limit=0, offset=0))
@@ -174,7 +174,7 @@ def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
 
 
 def _sorted_by(query: SkillQuery, known: Known, skills: int) -> str:
-    """Return the faster query: test all matches, or read in order until there are enough."""
+    """Return the faster query: sort all matches, or check skills in order until a page is full."""
     queries, page = _queries(known.way), page_of(query)
     walked = (page.offset + page.limit) * skills / known.total
     walk, cost = _ALL_AT_ONCE if query.text.strip() else _ONE_BY_ONE
@@ -205,12 +205,12 @@ def _count_values(
 
 
 def _asks_for_nothing(query: SkillQuery) -> bool:
-    """Tell whether the result is everything public, or everything."""
+    """Return whether the query matches all public skills, or all skills."""
     return not query.text.strip() and not filters_of(query) and _sees_simply(query.visible)
 
 
 def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | None:
-    """Return the count if at most one value of one filter is requested."""
+    """Return the total from the maintained counts, for a query with at most one filter."""
     filters = filters_of(query)
     if query.text.strip() or len(filters) > 1 or not _sees_simply(query.visible):
         return None
@@ -227,7 +227,7 @@ def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | No
 
 
 def _sees_simply(visible: Visible) -> bool:
-    """Tell whether everything public, or everything, is visible."""
+    """Return whether the visitor sees exactly the public skills, or all."""
     return visible.is_all or not visible.namespaces
 
 

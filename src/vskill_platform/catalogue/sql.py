@@ -1,4 +1,4 @@
-"""The named SQL queries of the search index, and code shared by its writers."""
+"""Load the named SQL queries of the search index, with helpers to run them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +17,10 @@ _PACKAGE = "vskill_platform.catalogue"
 WRITE = load_queries(_PACKAGE, "write.sql")
 SEARCH = load_queries(_PACKAGE, "search.sql")
 LISTS = load_queries(_PACKAGE, "lists.sql")
-#: The same queries, on parts of names instead of words.
+#: The same queries for parts of names instead of words.
 SEARCH_PARTS = {name: query.replace("skill_text", "skill_part") for name, query in SEARCH.items()}
 
-#: Python's errors for a record that cannot become a row.
+#: Errors raised for a record that cannot be converted to a row.
 _UNFIT = (ArithmeticError, LookupError, TypeError, ValueError)
 
 
@@ -30,7 +30,7 @@ class Attempt(msgspec.Struct):
 
 @contextmanager
 def left_out_if_unfit(**which: Any) -> Iterator[Attempt]:
-    """Write one record; if it cannot become a row, log that: only this record is missing."""
+    """Write one record; if it cannot be converted to a row, log and skip only this one."""
     attempt = Attempt()
     try:
         yield attempt
@@ -48,8 +48,8 @@ def one_row(connection: apsw.Connection, query: str, **bindings: Any) -> Any:
 def one_value(connection: apsw.Connection, query: str, bindings: dict[str, Any]) -> Any:
     """Return the single value of an aggregate query.
 
-    A single step: between two steps a thread must get the interpreter lock back, and waits for it
-    longer than SQLite takes for the result.
+    One row means one step: after each step the thread waits for the GIL, often longer than SQLite
+    takes for the query.
     """
     (value,) = next(connection.execute(query, bindings))
     return value

@@ -1,4 +1,4 @@
-"""A cache of results that is valid until the data behind them changes."""
+"""A cache whose entries are valid until the data they came from changes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -9,7 +9,7 @@ Answer = TypeVar("Answer")
 
 
 class VersionedCache(Generic[Question, Answer]):
-    """For one event loop. Read the version before the query, not after."""
+    """A cache for one event loop. Read the version before the query runs, not after."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -23,7 +23,7 @@ class VersionedCache(Generic[Question, Answer]):
         return self._answers.get(question)
 
     def keep(self, question: Question, answer: Answer, version: int) -> None:
-        """Cache a result, unless the data has changed since the query."""
+        """Cache an answer, unless the data has changed since *version*."""
         if version != self._version:
             return
         self._answers[question] = answer

@@ -1,38 +1,37 @@
-"""Split text into words: the same rule for indexing and searching.
+"""Split text into words, in the same way for the index and for queries.
 
-The index sees only the output of this module, words separated by spaces. So no text can have
-another meaning to it.
+The full-text index gets only these words, separated by spaces, so no input can be index syntax.
 """
 
 import re
 import unicodedata
 from functools import lru_cache
 
-#: A longer word is cut, in the index as in a query.
+#: Longer words are truncated, in the index and in queries.
 MAX_WORD = 48
-#: Only this much of a query is read.
+#: The rest of a longer query is ignored.
 MAX_QUESTION_CHARACTERS = 300
 MAX_QUESTION_WORDS = 12
 
 _WORD = re.compile(r"[^\W_]+")
-#: Writing systems without spaces between words: each character is a word.
+#: Scripts without spaces between words: each character counts as a word.
 _SPACELESS = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-#: Joins the words of a name that is searched as a whole; it is part of no word.
+#: Joins the words of a name into one; no word contains it.
 JOINT = "\u2010"
-#: The shortest part of a name that is searched inside words.
+#: The minimum length of a match inside a word.
 _PART = 3
-#: English words that look like a plural but are not, and plurals that end in more than an s.
+#: Endings of English words that are not plurals, and plurals that end with more than an s.
 _NO_PLURAL = ("ss", "us", "is")
 _ES_PLURAL = ("sses", "shes", "ches", "xes", "zes")
 _SHORTEST_PLURAL = 4
-#: Most texts consist of the same words.
+#: Cache size; most texts use the same words.
 _REMEMBERED = 20_000
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of *text* in order, without case, accents and punctuation."""
+    """Return the words of *text* in order, in lower case, without accents and punctuation."""
     if not text.isascii():
         text = _plain(text)
     return [word[:MAX_WORD] for word in _WORD.findall(text.lower())]
@@ -45,7 +44,7 @@ def question_words(text: str) -> list[str]:
 
 @lru_cache(_REMEMBERED)
 def singular(word: str) -> str:
-    """Return a plural's singular, and any other word unchanged."""
+    """Return the singular of a plural, and any other word unchanged."""
     if len(word) < _SHORTEST_PLURAL or word[-1] != "s" or word.endswith(_NO_PLURAL):
         return word
     if word.endswith("ies"):
@@ -54,24 +53,24 @@ def singular(word: str) -> str:
 
 
 def with_singulars(words: list[str]) -> list[str]:
-    """Add the singular of each plural, so that one finds the other."""
+    """Add the singular of each plural, so that either finds the other."""
     singulars = (singular(word) for word in words)
     return words + [one for word, one in zip(words, singulars, strict=True) if one != word]
 
 
 def as_one_word(words: list[str]) -> str:
-    """Return a name as one word, so that a whole name or its prefix can be searched."""
+    """Return a name as one word, for matches of the whole name or its prefix."""
     return JOINT.join(words)
 
 
 def name_parts(words: list[str]) -> list[str]:
-    """Return the parts that find a name: every three and every four of its characters."""
+    """Return all substrings of three and four characters of a name."""
     whole = as_one_word(words)
     return [*_parts(whole, _PART), *_parts(whole, _PART + 1)]
 
 
 def question_parts(words: list[str]) -> list[str]:
-    """Return the parts of a query, longer ones if possible: fewer names have each."""
+    """Return the substrings of a query, of four characters if possible: they are more selective."""
     whole = as_one_word(words)
     return _parts(whole, _PART + 1) or _parts(whole, _PART)
 

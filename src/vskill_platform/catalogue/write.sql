@@ -121,8 +121,8 @@ DELETE FROM event WHERE submission_key = :submission_key AND number = :number
 DELETE FROM event
 
 -- name: gather
--- While a catalogue is filled for the first time its indexes only gather: large parts are written as
--- they come, and joined once at the end.
+-- During the first fill the full-text indexes do not merge: large segments are written, and merged
+-- once at the end.
 INSERT INTO skill_text (skill_text, rank)
 VALUES ('automerge', 0), ('crisismerge', 2000), ('hashsize', 16777216);
 INSERT INTO skill_part (skill_part, rank)

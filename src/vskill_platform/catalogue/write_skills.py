@@ -1,4 +1,4 @@
-"""Write skills to the search index: rows and search texts, only where they changed."""
+"""Write changed skills to the search index: rows and full-text entries."""
 
 import hashlib
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _MAX_COUNT = 2**53
 
 
 class SkillFacts(msgspec.Struct, frozen=True):
-    """A skill with all related records."""
+    """A skill with its data from other records."""
 
     skill: PublishedSkill
     trust: TrustScore
@@ -40,7 +40,7 @@ class SkillFacts(msgspec.Struct, frozen=True):
 
 
 class SkillText(msgspec.Struct, frozen=True):
-    """The search texts of a skill: one for each full-text index."""
+    """The text of a skill for each of the full-text indexes."""
 
     words: str
     parts: str
@@ -51,16 +51,16 @@ class SkillText(msgspec.Struct, frozen=True):
 
 
 class SkillRow(msgspec.Struct, frozen=True):
-    """A row ready to be written: an invalid record has failed by now."""
+    """A row ready to be written; a malformed record has raised before."""
 
     hit: SkillHit
     #: The preferred id: lower is better.
     rank: int
     text: SkillText
     digest: bytes
-    #: The columns of its table without the id.
+    #: All columns except the id.
     columns: dict[str, Any]
-    #: What a list shows, as JSON.
+    #: The data for lists, as JSON.
     shown: str
 
 
@@ -131,7 +131,7 @@ def _text(hit: SkillHit, name: list[str]) -> SkillText:
 
 
 def _joined(words: list[str]) -> str:
-    """Return each word once: position and frequency are not used."""
+    """Join distinct words; position and frequency are not indexed."""
     return " ".join(dict.fromkeys(words))
 
 
@@ -143,15 +143,15 @@ class SkillChanges(msgspec.Struct, frozen=True, kw_only=True):
 
     listed: Sequence[SkillFacts] = ()
     down: Sequence[DownSkill] = ()
-    #: Deleted slugs.
+    #: Slugs that no longer exist.
     gone: Sequence[str] = ()
 
 
 class _Moved(msgspec.Struct):
-    """What the full-text indexes must remove and add.
+    """Pending changes of the full-text indexes.
 
-    They are updated at the end, all at once: each statement in between that SQLite may have to undo
-    makes them write a segment of its own.
+    They are written at the end, all at once: any statement in between that SQLite may have to roll
+    back would make the indexes flush a segment.
     """
 
     forget: list[int] = msgspec.field(default_factory=list)
@@ -159,7 +159,7 @@ class _Moved(msgspec.Struct):
 
 
 def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
-    """Write the changes; tell whether results or counts may change."""
+    """Write changes; return whether the matches or totals of a query may have changed."""
     moved = _Moved()
     for slug in changes.gone:
         connection.execute(WRITE["delete_down"], {"slug": slug})
@@ -203,7 +203,7 @@ def _put(connection: apsw.Connection, row: SkillRow, moved: _Moved) -> None:
 
 
 def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
-    # Ordered by id: an index writes a segment whenever an id is not higher than the last.
+    # Ordered by id: the index flushes a segment when an id is not higher than the last.
     forget = [{"id": row_id} for row_id in sorted(moved.forget)]
     learn = [
         {"id": row_id, **msgspec.structs.asdict(text)}
@@ -215,7 +215,7 @@ def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
 
 
 def _free_id(connection: apsw.Connection, rank: int, slug: str) -> int:
-    """Return the preferred id, or the next free one."""
+    """Return the preferred id, or the next free one if another skill has it."""
     while (taken := one_row(connection, "slug_at", id=rank)) and taken[0] != slug:
         rank += 1
     return rank

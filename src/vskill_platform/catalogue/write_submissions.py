@@ -21,9 +21,9 @@ from vskill_platform.model.submission import (
 )
 
 _encode = msgspec.json.Encoder().encode
-#: A list shows the beginning of a reason; its page shows all of it.
+#: Lists show a truncated reason; the submission's page shows all of it.
 MAX_REASON = 600
-#: The time is in the upper bits of an id, the rest distinguishes those of one millisecond.
+#: The upper bits of an id are the time, the lower ones distinguish ids of the same millisecond.
 _LAST_MOMENT, _ID_BITS = (1 << 42) - 1, 21
 #: Final states, and the one that waits for a review.
 ENDS = TERMINAL_STATES | {SubmissionState.NEEDS_REVIEW}
@@ -41,9 +41,9 @@ class SubmissionFacts(msgspec.Struct, frozen=True):
 class SubmissionChanges(msgspec.Struct, frozen=True, kw_only=True):
     submissions: Sequence[SubmissionFacts] = ()
     events: Sequence[StateEvent] = ()
-    #: Ids of deleted submissions.
+    #: Ids of submissions that no longer exist.
     gone: Sequence[str] = ()
-    #: Deleted events, with their submissions.
+    #: Submission and number of events that no longer exist.
     gone_events: Sequence[tuple[str, int]] = ()
 
 
@@ -53,7 +53,7 @@ class _Ready(msgspec.Struct, frozen=True):
     wished_id: int
     words: str
     digest: bytes
-    #: The columns of its table without the id.
+    #: All columns except the id.
     columns: dict[str, Any]
 
 
@@ -97,7 +97,7 @@ def _make_ready(facts: SubmissionFacts) -> _Ready:
 
 
 def _put(connection: apsw.Connection, ready: _Ready) -> tuple[int, bool, bool]:
-    """Write one; return its id, whether it was known, and whether its search text changed."""
+    """Write one; return its id, whether it existed, and whether its words have changed."""
     submission_id = ready.columns["submission_id"]
     known = one_row(connection, "find_submission", submission_id=submission_id)
     row_id = known[0] if known else _free_id(connection, ready.wished_id)
@@ -139,14 +139,14 @@ def _words(submission: Submission) -> str:
 
 
 def _wished_id(submission: Submission) -> int:
-    """Return an id that sorts the newest first, the same on every node."""
+    """Return an id that sorts newest first and is the same on every node."""
     milliseconds = to_micros(submission.created_at) // 1000
     moment = min(max(milliseconds, 0), _LAST_MOMENT)
     return (_LAST_MOMENT - moment) << _ID_BITS | _key(submission.id) >> (63 - _ID_BITS)
 
 
 def _key(submission_id: str) -> int:
-    """Return a number for an id: events are many, and it takes a quarter of the space."""
+    """Return a number for an id, to save space in the many event rows."""
     digest = hashlib.blake2b(submission_id.encode(errors="replace"), digest_size=8).digest()
     return int.from_bytes(digest) >> 1
 
