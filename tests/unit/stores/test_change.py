@@ -105,9 +105,7 @@ async def test_a_change_that_loses_every_attempt_is_an_error_that_says_so(
         await change("the counter", plan)
 
     found = await get_kv().get(_KEY)
-    assert str(error.value) == (
-        "too many concurrent changes to the counter; try again"
-    )
+    assert str(error.value) == "too many concurrent changes to the counter; try again"
     assert calls == 3
     assert found is not None
     assert found.value == b"0"
