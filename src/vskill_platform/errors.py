@@ -31,7 +31,7 @@ VskillError
 ├── WorkerDied             its workers died with it, also alone       final
 ├── Overtaken              somebody else was faster                   retried
 └── EngineError            the store or the queue failed              retried
-    ├── NotReady           the catalogue is being built               503
+    ├── NotReady           the search index is being built            503
     ├── FeedTrimmed        the change feed no longer reaches back     rebuild
     ├── HistoryChanged     the database was restored or replaced      rebuild
     └── RecordMalformed    a record is not what its key says          final

@@ -18,7 +18,7 @@ from vskill_platform.engines.ports import (
     RETRY_PENALTY,
     Acknowledge,
     Bury,
-    Busy,
+    BusyResources,
     Engine,
     Extend,
     Release,
@@ -153,7 +153,9 @@ async def test_what_needs_something_busy_is_passed_over_and_keeps_its_place(
     await engine.commit(of("ben", "b1", resource="git.example"))
     await engine.commit(of("ben", "b2"))
 
-    around = await engine.queue.receive(9, lease=LEASE, busy=Busy(resources=("slow.example",)))
+    around = await engine.queue.receive(
+        9, lease=LEASE, busy=BusyResources(resources=("slow.example",))
+    )
 
     assert [delivery.body for delivery in around] == [b"b1", b"b2"]
     assert await receive_in_turn(engine, 2) == ["a1", "a2"]
@@ -165,7 +167,7 @@ async def test_of_a_busy_group_only_messages_without_a_resource_are_delivered(
     await engine.commit(of("ada", "fetched", resource="git.example"))
     await engine.commit(of("ada", "uploaded"))
 
-    around = await engine.queue.receive(9, lease=LEASE, busy=Busy(groups=("ada",)))
+    around = await engine.queue.receive(9, lease=LEASE, busy=BusyResources(groups=("ada",)))
 
     assert [delivery.body for delivery in around] == [b"uploaded"]
 
@@ -177,7 +179,9 @@ async def test_another_group_is_found_behind_thousands_that_need_something_busy(
     await engine.commit(flood)
     await engine.commit(of("ben", "b1", resource="git.example"))
 
-    (found,) = await engine.queue.receive(9, lease=LEASE, busy=Busy(resources=("slow.example",)))
+    (found,) = await engine.queue.receive(
+        9, lease=LEASE, busy=BusyResources(resources=("slow.example",))
+    )
 
     assert found.body == b"b1"
 

@@ -10,7 +10,7 @@ from tests.pipeline.conftest import Process
 from vskill_platform.model.policy import (
     Level,
     Limits,
-    Namespace,
+    NamespacePolicy,
     Policy,
     Thresholds,
     Trust,
@@ -40,11 +40,11 @@ def risky(tmp_path: Path) -> Source:
         (Policy(thresholds=Thresholds(review_at=Level.HIGH)), SubmissionState.PUBLISHED),
         (TRUSTING, SubmissionState.PUBLISHED),
         (
-            Policy(namespaces=(Namespace(match="@local", policy=STRICT),)),
+            Policy(namespaces=(NamespacePolicy(match="@local", policy=STRICT),)),
             SubmissionState.TIER1_FAILED,
         ),
         (
-            Policy(namespaces=(Namespace(match="acme/*", policy=STRICT),)),
+            Policy(namespaces=(NamespacePolicy(match="acme/*", policy=STRICT),)),
             SubmissionState.NEEDS_REVIEW,
         ),
         (Policy(limits=Limits(max_files=1)), SubmissionState.TIER1_FAILED),

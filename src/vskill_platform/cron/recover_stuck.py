@@ -1,4 +1,7 @@
-"""Cron job: find stuck submissions, and requeue or reject them."""
+"""Cron job: find stuck submissions, and requeue or reject them.
+
+intake/requeue.py does the same on an operator's request.
+"""
 
 from datetime import datetime, timedelta
 

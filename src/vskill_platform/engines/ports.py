@@ -71,7 +71,7 @@ class QueueStats(msgspec.Struct, frozen=True):
     paused_until: datetime | None
 
 
-class Busy(msgspec.Struct, frozen=True):
+class BusyResources(msgspec.Struct, frozen=True):
     """Groups or resources whose messages `receive` skips."""
 
     groups: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Busy(msgspec.Struct, frozen=True):
     all_resources: bool = False
 
 
-NOTHING_BUSY = Busy()
+NOTHING_BUSY = BusyResources()
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -250,7 +250,7 @@ class MessageQueue(Protocol):
         *,
         lease: timedelta,
         wait: timedelta = timedelta(0),
-        busy: Busy = NOTHING_BUSY,
+        busy: BusyResources = NOTHING_BUSY,
     ) -> list[Delivery]:
         """Lease up to *limit* ready messages; wait up to *wait* for the first.
 

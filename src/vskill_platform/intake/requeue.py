@@ -1,4 +1,7 @@
-"""Retry finished submissions and requeue stuck ones."""
+"""Retry finished submissions and requeue stuck ones, on request.
+
+cron/recover_stuck.py requeues stuck ones automatically.
+"""
 
 from collections.abc import Sequence
 

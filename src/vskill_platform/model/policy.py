@@ -155,7 +155,7 @@ class ReviewRules(msgspec.Struct, frozen=True, kw_only=True):
     own: bool = False
 
 
-class Namespace(msgspec.Struct, frozen=True, kw_only=True):
+class NamespacePolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Different settings for some skills."""
 
     #: A glob over `owner/repo`, `host/owner/repo` or `@namespace`.
@@ -173,7 +173,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     review: ReviewRules = ReviewRules()
     #: The first match applies.
-    namespaces: tuple[Namespace, ...] = ()
+    namespaces: tuple[NamespacePolicy, ...] = ()
 
     def within(self, namespaces: Collection[str]) -> "Policy":
         """Return the policy for a skill whose namespace has these names."""

@@ -14,7 +14,7 @@ from vskill_platform.model.policy import (
     KindThresholds,
     Level,
     Limits,
-    Namespace,
+    NamespacePolicy,
     Policy,
     ReviewRules,
     Suppression,
@@ -70,7 +70,7 @@ def _tables(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 def _namespace(
     table: dict[str, Any], place: str, document: dict[str, Any], everywhere: Policy
-) -> Namespace:
+) -> NamespacePolicy:
     """Read the settings of a namespace, on top of those for all."""
     _check_keys(table, ("match", *_OVERRIDABLE), place)
     match = table.get("match")
@@ -78,7 +78,7 @@ def _namespace(
         raise ConfigError(f'{place}: "match" is missing; give it a pattern such as "acme/*"')
     merged = {name: _merged(document.get(name, {}), table.get(name, {})) for name in _OVERRIDABLE}
     policy = msgspec.structs.replace(everywhere, **_decisions(merged, f"{place}: "))
-    return Namespace(match=match, policy=policy)
+    return NamespacePolicy(match=match, policy=policy)
 
 
 def _merged(general: Any, special: Any) -> Any:

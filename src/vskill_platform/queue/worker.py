@@ -8,7 +8,7 @@ import asyncio
 from datetime import datetime, timedelta
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import NOTHING_BUSY, Busy, Delivery, Release
+from vskill_platform.engines.ports import NOTHING_BUSY, BusyResources, Delivery, Release
 from vskill_platform.errors import EngineError
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
@@ -84,7 +84,7 @@ class Worker:
             {*self._in_flight, stopping}, return_when=asyncio.FIRST_COMPLETED, timeout=seconds
         )
 
-    async def _receive(self, free: int, busy: Busy, *, drain: bool) -> list[Delivery]:
+    async def _receive(self, free: int, busy: BusyResources, *, drain: bool) -> list[Delivery]:
         """Receive messages that can start now; the others stay in the queue."""
         settings = self._env.settings
         can_wait = busy == NOTHING_BUSY and not drain

@@ -13,7 +13,7 @@ from datetime import timedelta
 
 import msgspec
 
-from vskill_platform.engines.ports import Busy
+from vskill_platform.engines.ports import BusyResources
 from vskill_platform.errors import HostUnresponsive, NoRoom, SourceRefused, SourceUnavailable
 from vskill_platform.settings import Settings
 
@@ -55,9 +55,9 @@ class FetchLimits:
         self._failing: dict[str, _Failing] = {}
         self._freed = asyncio.Event()
 
-    def busy(self) -> Busy:
+    def busy(self) -> BusyResources:
         """Return the groups and hosts for which no further fetch may start now."""
-        return Busy(
+        return BusyResources(
             groups=tuple(g for g, count in self._groups.items() if count >= self._per_group),
             resources=tuple(h for h, count in self._hosts.items() if count >= self._limit_of(h)),
             all_resources=self._hosts.total() >= self._in_all,

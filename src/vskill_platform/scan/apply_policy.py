@@ -1,4 +1,7 @@
-"""Load the operator's policy and apply its suppressions and limits to scan results."""
+"""Load the operator's policy and apply its suppressions and limits to scan results.
+
+It does not decide whether a skill is published: that is model/decision.py.
+"""
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date

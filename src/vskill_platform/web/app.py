@@ -53,7 +53,7 @@ def create_app(
 ) -> Litestar:
     """Build the application; every request runs with *env* bound.
 
-    Without a catalogue, lists and searches answer "not ready"; without a broadcast, pages poll.
+    Without a search index, lists and searches answer "not ready"; without a broadcast, pages poll.
     """
     limits = RateLimits()
     static = create_static_files_router("/static", [_STATIC], opt={RIGHT: Right.ANYONE})

@@ -23,7 +23,7 @@ from vskill_platform.model.policy import (
     KindThresholds,
     Level,
     Limits,
-    Namespace,
+    NamespacePolicy,
     Policy,
     Suppression,
     Thresholds,
@@ -210,7 +210,7 @@ def test_another_publisher_is_not_trusted() -> None:
 )
 def test_a_namespace_has_its_own_decisions(match: str, outcome: Outcome) -> None:
     strict = with_thresholds(reject_at=Level.MEDIUM)
-    policy = Policy(namespaces=(Namespace(match=match, policy=strict),))
+    policy = Policy(namespaces=(NamespacePolicy(match=match, policy=strict),))
 
     assert decided(a_finding(), policy=policy).outcome is outcome
 
@@ -219,8 +219,8 @@ def test_the_first_namespace_that_matches_holds() -> None:
     strict = with_thresholds(reject_at=Level.MEDIUM)
     policy = Policy(
         namespaces=(
-            Namespace(match="acme/tools", policy=Policy()),
-            Namespace(match="acme/*", policy=strict),
+            NamespacePolicy(match="acme/tools", policy=Policy()),
+            NamespacePolicy(match="acme/*", policy=strict),
         )
     )
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from vskill_platform.engines.ports import NOTHING_BUSY, Busy
+from vskill_platform.engines.ports import NOTHING_BUSY, BusyResources
 from vskill_platform.errors import HostUnresponsive, NoRoom, SourceRefused, SourceUnavailable
 from vskill_platform.runtime.fetch_limits import (
     FIRST_BACKOFF_SECONDS,
@@ -43,7 +43,7 @@ async def test_a_host_is_busy_when_enough_is_fetched_from_it() -> None:
         with limits.turn(OTHER, "cyd"):
             pass
 
-    assert busy == Busy(resources=(HOST,))
+    assert busy == BusyResources(resources=(HOST,))
     assert limits.busy() == NOTHING_BUSY
 
 
@@ -55,7 +55,7 @@ async def test_a_group_is_busy_whatever_hosts_it_names() -> None:
         with pytest.raises(NoRoom), limits.turn("https://third.example:443", "ada"):
             pass
 
-    assert busy == Busy(groups=("ada",))
+    assert busy == BusyResources(groups=("ada",))
 
 
 async def test_all_fetches_together_leave_room_for_what_needs_none() -> None:
@@ -125,7 +125,7 @@ async def test_after_the_break_one_fetch_tries_and_an_answer_opens_the_host_agai
     with limits.turn(HOST, "ada"):
         busy_while_trying = limits.busy()
 
-    assert busy_while_trying == Busy(resources=(HOST,))
+    assert busy_while_trying == BusyResources(resources=(HOST,))
     with limits.turn(HOST, "ada"), limits.turn(HOST, "ben"):
         pass
 

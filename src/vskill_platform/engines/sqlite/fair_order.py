@@ -16,7 +16,7 @@ from vskill_platform.engines.ports import (
     LOOK_AHEAD,
     NOTHING_BUSY,
     RETRY_PENALTY,
-    Busy,
+    BusyResources,
     Delivery,
     Send,
 )
@@ -40,7 +40,7 @@ def send(at: Transaction, message: Send) -> None:
         at.run("write_last_rank", group=message.group, is_retry=0, rank=rank)
 
 
-def hand_out(at: Transaction, limit: int, *, lease_end: int, busy: Busy) -> list[Delivery]:
+def hand_out(at: Transaction, limit: int, *, lease_end: int, busy: BusyResources) -> list[Delivery]:
     """Lease the first waiting messages that need nothing busy."""
     _put_due_in_line(at)
     if busy != NOTHING_BUSY:

@@ -12,7 +12,7 @@ from vskill_platform.engines.checks import check_key, check_limit
 from vskill_platform.engines.ports import (
     MAX_POSITION,
     NOTHING_BUSY,
-    Busy,
+    BusyResources,
     DeadLetter,
     Delivery,
     QueueStats,
@@ -46,7 +46,7 @@ class SqliteMessageQueue:
         *,
         lease: timedelta,
         wait: timedelta = timedelta(0),
-        busy: Busy = NOTHING_BUSY,
+        busy: BusyResources = NOTHING_BUSY,
     ) -> list[Delivery]:
         check_limit(limit)
         time = asyncio.get_running_loop().time  # not the clock, which may jump while we wait
@@ -150,7 +150,7 @@ def _pause(transaction: Transaction, since: int, until: int) -> None:
 
 
 def _lease(
-    transaction: Transaction, limit: int, lease: timedelta, busy: Busy
+    transaction: Transaction, limit: int, lease: timedelta, busy: BusyResources
 ) -> tuple[list[Delivery], int | None]:
     """Lease ready messages; if there are none, return when there will be."""
     now = transaction.now

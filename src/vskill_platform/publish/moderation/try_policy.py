@@ -19,7 +19,7 @@ from vskill_platform.model.policy import (
     KindThresholds,
     Level,
     Limits,
-    Namespace,
+    NamespacePolicy,
     Policy,
     Suppression,
     Thresholds,
@@ -189,7 +189,7 @@ def _decisions(found: Policy) -> list[str]:
     ]
 
 
-def _namespace(namespace: Namespace, everywhere: Policy) -> list[str]:
+def _namespace(namespace: NamespacePolicy, everywhere: Policy) -> list[str]:
     first = namespace.match.partition("/")[0]
     is_plain = not first.startswith("@") and not any(mark in first for mark in (".", ":", "**"))
     where = " (on github.com)" if is_plain else ""

@@ -1,4 +1,7 @@
-"""Match rules against facts: a rule matches where all facts it needs are close enough."""
+"""Match rules against facts: a rule matches where all facts it needs are close enough.
+
+The role of a file lowers a severity here. The judge can lower one too, in scan/judge/combine.py.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict

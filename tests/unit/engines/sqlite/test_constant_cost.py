@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.engines.sqlite.counted_steps import counted_steps
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import MAX_POSITION, Busy, Engine, Release, Send
+from vskill_platform.engines.ports import MAX_POSITION, BusyResources, Engine, Release, Send
 from vskill_platform.engines.sqlite import engine as sqlite_engine
 
 LEASE = timedelta(minutes=1)
@@ -22,7 +22,7 @@ async def receive(engine: Engine) -> None:
 
 
 async def receive_around(engine: Engine) -> None:
-    busy = Busy(resources=("slow.example",))
+    busy = BusyResources(resources=("slow.example",))
     assert await engine.queue.receive(1, lease=LEASE, busy=busy) == []
 
 
