@@ -89,8 +89,7 @@ def _draft(user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta)
         raise InvalidInput(f"a token is valid for {MAX_LIFETIME.days} days at most")
     beyond = [scope for scope in wanted if scope not in SCOPES_OF[user.role]]
     if beyond:
-        scopes = ", ".join(beyond)
-        raise NotAllowed(f"the role {user.role} does not allow the scope {scopes}")
+        raise NotAllowed(f"the role {user.role} does not allow the scope {', '.join(beyond)}")
     now = get_now()
     return ApiToken(
         id=f"tok_{digest_of(new_token_text())[:12]}",
