@@ -47,7 +47,7 @@ async def find_visible_submission(visitor: Visitor, submission_id: str) -> Store
 
 
 async def list_seen_namespaces(visitor: Visitor) -> frozenset[str]:
-    """Return the namespaces whose private skills a visitor sees who does not see all."""
+    """Return the namespaces whose private skills a visitor without full access sees."""
     if visitor.user is None or not visitor.sees_own:
         return frozenset()
     return frozenset(await list_namespaces_of(visitor.user.name))

@@ -54,7 +54,7 @@ async def test_a_second_visit_finds_nothing(browser: AsyncClient, bound: WorkerE
     page = await browser.get(path)
 
     assert page.status_code == 404
-    assert "used already" in page.text
+    assert "already used" in page.text
 
 
 async def test_a_mistake_can_be_corrected(browser: AsyncClient, bound: WorkerEnv) -> None:
