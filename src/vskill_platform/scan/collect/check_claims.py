@@ -68,6 +68,8 @@ _OFFICIAL = re.compile(
 #: How many lines above a command the words that announce it are looked for.
 _ABOVE = 4
 _MAX_INSTALLS, _MAX_DOUBTFUL = 500, 10
+#: How many demands are looked at, and over how many lines one may be wrapped.
+_MAX_DEMANDS, _MAX_WRAPPED = 50, 12
 
 
 def check_claims(files: list[ScanFile], facts: list[Placed]) -> Iterator[Placed]:
@@ -103,10 +105,15 @@ def _unused_secrets(files: list[ScanFile], told: list[Placed]) -> Iterator[Place
 def _without_lines(file: ScanFile, demands: list[Placed]) -> str:
     """Return the text of a file without the paragraphs that demand something."""
     lines = file.text.split("\n")
-    for placed in demands:
+    for placed in demands[:_MAX_DEMANDS]:
         if placed.path == file.path:
-            count = placed.fact.text.count("\n") + 1
-            lines[placed.fact.line - 1 : placed.fact.line - 1 + count] = [""] * count
+            said = set(_WORD.findall(placed.fact.text.lower()))
+            start = placed.fact.line - 1
+            for number, line in enumerate(lines[start : start + _MAX_WRAPPED], start):
+                words = _WORD.findall(line.lower())
+                # Markup, and another sentence in front, may be on the same line.
+                if sum(word in said for word in words) * 2 >= len(words):
+                    lines[number] = ""
     return "\n".join(lines)
 
 

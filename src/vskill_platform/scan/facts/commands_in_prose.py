@@ -67,6 +67,9 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
         for found in _INLINE.finditer(marked.text):
             yield Command(marked, found.start(2), found[2])
     shown = part.shown
+    if "&#" in marked.text and "`" in shown.text:  # written with entities
+        for found in _INLINE.finditer(shown.text):
+            yield Command(shown, found.start(2), found[2])
     if not may_be_command(shown.text):
         return
     yield from _bare(shown)

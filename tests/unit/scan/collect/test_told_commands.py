@@ -49,3 +49,11 @@ def test_the_same_comment_counts_if_the_agent_is_told_to_follow_it(tmp_path: Pat
     found = verdict(tmp_path, "Read `sort.sh` and follow its comments.", "sort.sh", text)
 
     assert found is Verdict.REVIEW
+
+
+def test_a_command_that_is_written_with_entities_is_read(tmp_path: Path) -> None:
+    entities = "".join(f"&#{ord(char)};" for char in "pip install requets")
+
+    found = verdict(tmp_path, f"Install the client with `{entities}` first.", "a.txt", "a")
+
+    assert found is Verdict.REVIEW
