@@ -89,7 +89,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     #: How many skills are checked at the same time, each in its own process.
     scan_processes: int = msgspec.field(default_factory=lambda: os.cpu_count() or 1)
     max_retries: int = 3
-    #: Before the n-th retry a message waits n times this long.
+    #: Before the n-th retry, a message waits n times this long.
     retry_delay: timedelta = timedelta(seconds=10)
 
     # The deadlines nest: a slow judge must not fail the message, nor a slow message lose its lease,
@@ -108,7 +108,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     notify_command: str = ""
 
     # How long records are kept; 0s means forever.
-    #: Submissions that failed, were rejected or withdrawn and never published anything.
+    #: Submissions that failed, or were rejected or withdrawn, and never published anything.
     keep_failed: timedelta = timedelta(days=90)
     keep_dead_letters: timedelta = timedelta(days=90)
     keep_audit: timedelta = timedelta(0)
@@ -127,11 +127,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     fetches_per_submitter: int = 4
     anonymous_pending: int = 200
 
-    # The judge of tier 2. Without a URL there is none.
+    # The judge of tier 2; disabled without a URL.
     judge_url: str = ""
     judge_model: str = ""
     judge_key: Secret = msgspec.field(default_factory=Secret)
-    #: More fields of the request, as a JSON object.
+    #: Additional fields of the request, as a JSON object.
     judge_options: str = '{"temperature": 0, "max_tokens": 2000}'
     judge_max_chars: Annotated[int, msgspec.Meta(ge=1000)] = 120_000
     #: The price of a million tokens.
@@ -143,7 +143,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_settings(environ: Mapping[str, str]) -> Settings:
-    """Build the settings; a wrong value stops the start and names its variable."""
+    """Build the settings; the error about an invalid value names its variable."""
     names = {variable(field.name): field for field in msgspec.structs.fields(Settings)}
     files = {name + FILE_SUFFIX for name, field in names.items() if field.type is Secret}
     _refuse_misspelt(environ, set(names) | files)
@@ -190,11 +190,11 @@ def check_judge(settings: Settings) -> None:
                 raise ConfigError(f"{variable(name)} is set, but {variable('judge_url')} is not")
         return
     if not settings.judge_model:
-        raise ConfigError(f"{variable('judge_model')} must name the model to ask")
+        raise ConfigError(f"{variable('judge_model')} must be set to the name of a model")
     if not _is_plain_url(settings.judge_url):
         raise ConfigError(
             f"{variable('judge_url')} must be like https://host/v1, without a user, password, "
-            f"query or fragment; the key belongs into {variable('judge_key')}"
+            f"query or fragment; set the key in {variable('judge_key')}"
         )
     judge_options(settings)
 
@@ -220,8 +220,8 @@ def notify_arguments(settings: Settings) -> list[str]:
         arguments = msgspec.json.decode(settings.notify_command, type=list[str])
     except msgspec.DecodeError as error:
         raise ConfigError(
-            f'{name} must be a JSON list such as ["/usr/local/bin/tell", "reviews"], not a line '
-            f"for a shell: {error}"
+            f'{name} must be a JSON list such as ["/usr/local/bin/tell", "reviews"], not a shell '
+            f"command: {error}"
         ) from error
     if not arguments or not arguments[0] or any("\0" in argument for argument in arguments):
         raise ConfigError(f"{name} must name a program")
@@ -234,7 +234,7 @@ def check_places(settings: Settings) -> None:
     allowed_folders(settings)
     if not _HOST.fullmatch(settings.default_host) or "://" in settings.default_host:
         raise ConfigError(
-            f"{variable('default_host')}={settings.default_host}: name a host, such as git.example"
+            f"{variable('default_host')}={settings.default_host}: use a host such as git.example"
         )
 
 
@@ -253,7 +253,7 @@ def is_for_this_machine(settings: Settings) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a name or an address is this machine's own."""
+    """Tell whether a name or an address is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -273,8 +273,8 @@ def check_access(settings: Settings) -> None:
     for text in listed(settings.allowed_hosts):
         if not _HOST_NAME.fullmatch(text.lower()):
             raise ConfigError(
-                f"{variable('allowed_hosts')}: {text!r} is not a name such as skills.example, "
-                "without a scheme and a port"
+                f"{variable('allowed_hosts')}: {text!r} is not a host name such as skills.example, "
+                "without scheme and port"
             )
     for text in listed(settings.trusted_proxies):
         try:
@@ -283,7 +283,7 @@ def check_access(settings: Settings) -> None:
             raise ConfigError(f"{variable('trusted_proxies')}: {error}") from error
     for name in ("session_lifetime", "host_timeout"):
         if getattr(settings, name) <= timedelta(0):
-            raise ConfigError(f"{variable(name)} must be longer than nothing")
+            raise ConfigError(f"{variable(name)} must be longer than 0s")
 
 
 def check_retention(settings: Settings) -> None:
@@ -291,7 +291,7 @@ def check_retention(settings: Settings) -> None:
     for name in ("keep_failed", "keep_dead_letters", "keep_audit"):
         if timedelta(0) < (kept := getattr(settings, name)) < timedelta(days=1):
             raise ConfigError(
-                f"{variable(name)} ({format_duration(kept)}) must be at least 1d, or 0s for ever"
+                f"{variable(name)} ({format_duration(kept)}) must be at least 1d, or 0s (no limit)"
             )
 
 
@@ -386,7 +386,7 @@ def read_secret_file(name: str, path: str) -> str:
     try:
         text = Path(path).read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = getattr(error, "strerror", None) or "it is not a text file"
         raise ConfigError(f"{name}={path}: the file cannot be read: {reason}") from error
     if not text:
         raise ConfigError(f"{name}={path}: the file is empty")

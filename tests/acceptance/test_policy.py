@@ -33,7 +33,7 @@ def test_a_policy_is_said_in_words(platform: Platform, tmp_path: Path) -> None:
 
     assert (done.code, done.err) == (0, "")
     assert "policy.toml is valid." in done.out
-    assert "SKR-RUN-001 in run.sh of skills that match ada/tools/* is shown but does not count" in (
+    assert "SKR-RUN-001 in run.sh of skills that match ada/tools/* is suppressed until" in (
         done.out
     )
     assert "Reason: our own build host" in done.out
@@ -59,7 +59,7 @@ def test_a_policy_with_a_scanner_that_is_not_defined_cannot_be_used(
 def test_an_empty_policy_can_be_used(platform: Platform, tmp_path: Path) -> None:
     a_policy(tmp_path, "")
 
-    assert "It suppresses nothing." in platform.run("policy", "check", "policy.toml").out
+    assert "There are no suppressions." in platform.run("policy", "check", "policy.toml").out
 
 
 @pytest.mark.parametrize(
@@ -138,12 +138,12 @@ def test_every_decision_is_said_in_words(platform: Platform, tmp_path: Path) -> 
     none = platform.run("policy", "show")
 
     for sentence in (
-        "Findings: medium and above needs review, medium and above is rejected.",
-        "Trusted: git.example/acme. Of theirs, findings that are risky up to medium only inform",
+        "Findings: medium and above require review; medium and above cause a rejection.",
+        "Trusted publishers: git.example/acme. Their risky findings up to medium do not require a",
         "At most 5 files in a skill.",
         "A reviewer may not approve their own submissions.",
-        "For acme/* (on github.com) other rules apply:",
-        "  Findings: info and above needs review, medium and above is rejected.",
+        "Different rules for acme/* (on github.com):",
+        "  Findings: info and above require review; medium and above cause a rejection.",
     ):
         assert sentence in checked.out
         assert sentence in shown.out

@@ -83,7 +83,7 @@ async def test_a_dead_letter_that_is_not_there_is_named(platform: Platform, comm
 
     refused = platform.run("dead-letters", command, "7")
 
-    _assert_refused(refused, "there is no dead letter 7; `dead-letters list` shows all")
+    _assert_refused(refused, "there is no dead letter 7; run `dead-letters list` to list all")
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_a_policy_that_names_a_scanner_which_is_not_defined_stops_the_start(
 def test_a_policy_says_in_words_what_it_asks_of_scanners(platform: Platform, probe: str) -> None:
     done = platform.run("policy", "check", "policy.toml")
 
-    assert "The scanner probe must pass before publication; a skill that it fails waits for" in (
+    assert "The scanner probe must pass before publication; a skill that fails it needs" in (
         done.out
     )
-    assert "The scanner clamscan only informs." in done.out
+    assert "The scanner clamscan is informational only." in done.out

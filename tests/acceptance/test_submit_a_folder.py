@@ -135,5 +135,5 @@ async def test_a_name_that_is_taken_is_rejected_and_its_owner_named(
 
     shown = platform.run("status", submission_id)
     assert "REJECTED" in shown.out
-    assert "@local/tidy-notes is published from another source already" in shown.out
+    assert "@local/tidy-notes is already published from another source" in shown.out
     assert "fix: Choose another `name` in SKILL.md" in shown.out

@@ -89,7 +89,7 @@ async def test_a_copy_that_sends_a_token_needs_review_and_shows_the_difference(
     assert "A copy of ada/tidy-notes-repo/tidy-notes" in finding.message
     assert "published by file/ada since 2026-03-14" in finding.message
     assert "hosts: api.tidy-notes.dev" in finding.message
-    assert "What differs: changed SKILL.md." in finding.message
+    assert "Differences: changed SKILL.md." in finding.message
     assert any("$GITHUB_TOKEN" in line for line in finding.evidence)
     assert copy.submission.slug is None
 
@@ -104,7 +104,7 @@ async def test_a_plain_copy_needs_review(publish: Publish) -> None:
     assert (copy.submission.state, copy.rules) == (S.NEEDS_REVIEW, ["SKR-REG-001"])
     assert copy.report.verdict is Verdict.REVIEW
     message = copy.finding("SKR-REG-001").message
-    assert "What differs: added new.md; changed SKILL.md; left out old.md." in message
+    assert "Differences: added new.md; changed SKILL.md; removed old.md." in message
 
 
 async def test_the_same_files_cannot_do_more_whatever_newer_rules_say(
@@ -120,7 +120,7 @@ async def test_the_same_files_cannot_do_more_whatever_newer_rules_say(
     copy = await publish("ben", "tidy-notes", body)
 
     assert copy.rules == ["SKR-REG-001"]
-    assert "nothing, all files are the same" in copy.finding("SKR-REG-001").message
+    assert "none, all files are the same" in copy.finding("SKR-REG-001").message
 
 
 async def test_a_copy_under_a_name_that_is_mistaken_is_grave(publish: Publish) -> None:

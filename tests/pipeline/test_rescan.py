@@ -439,7 +439,7 @@ async def test_a_doubt_that_the_reviewer_had_not_seen_is_asked_about(
     assert (changed.old, changed.new, changed.is_worse) == (Outcome.REVIEW, Outcome.REVIEW, True)
     assert changed.finding
     assert changed.finding.rule == "SKR-RUN-999"
-    assert changed.clause.startswith("cyd approved it without: ")
+    assert changed.clause.startswith("new since cyd approved it: ")
 
 
 async def test_a_rescan_that_is_asked_for_after_the_clock_went_back_is_done(

@@ -138,7 +138,11 @@ def test_a_file_without_a_secret_stops_the_start(tmp_path: Path) -> None:
     empty.write_text("\n")
     binary.write_bytes(b"\xff\xfe")
 
-    for file, why in ((missing, "No such file"), (empty, "is empty"), (binary, "is no text")):
+    for file, why in (
+        (missing, "No such file"),
+        (empty, "is empty"),
+        (binary, "is not a text file"),
+    ):
         with pytest.raises(ConfigError, match=rf"VSKILL_JUDGE_KEY_FILE=.*{why}"):
             load_settings({**JUDGE, "VSKILL_JUDGE_KEY_FILE": str(file)})
 

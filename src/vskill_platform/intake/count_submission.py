@@ -22,8 +22,8 @@ async def count_submission(source: Source) -> list[Operation]:
     used = stored.record.used
     if used >= limit:
         raise NotAllowed(
-            f"{source.publisher} has submitted {used} skills today, and the policy allows "
-            f"{limit}; try again tomorrow (UTC)"
+            f"{source.publisher} has submitted {used} skills today; the policy allows "
+            f"{limit} per day. Try again tomorrow (UTC)"
         )
     counted = msgspec.structs.replace(stored.record, used=used + 1)
     return [write_quota(counted, expected=stored.revision)]

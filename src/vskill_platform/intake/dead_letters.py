@@ -1,4 +1,4 @@
-"""Revive or drop a dead letter."""
+"""Requeue or drop a dead letter."""
 
 from vskill_platform.engines.ports import DeadLetter, Drop, Operation, Revive
 from vskill_platform.errors import NotFound
@@ -13,13 +13,13 @@ from vskill_platform.stores.submission_store import (
 
 
 async def revive_dead_letter(message_id: int, *, actor: str) -> Submission | None:
-    """Queue a dead letter again and reopen its submission, both or none."""
+    """Requeue a dead letter and reopen its submission, both or neither."""
     letter = await _dead_letter(message_id)
     operations: list[Operation] = [Revive(message_id)]
     stored = await get_submission(read_message(letter.body).submission_id)
     submission = stored.record if stored else None
     if stored and stored.record.state not in STUCK_STATES:
-        cause = Cause(trigger="revive", actor=actor, reason="revived from the dead letters")
+        cause = Cause(trigger="revive", actor=actor, reason="requeued from the dead letters")
         submission, event = reopen(stored.record, cause, now=get_now())
         operations += write_submission(submission, [event], expected=stored.revision)
     subject = submission.id if submission else str(message_id)
@@ -48,4 +48,4 @@ async def _act(message_id: int, operations: list[Operation]) -> None:
 
 
 def _not_found(message_id: int) -> NotFound:
-    return NotFound(f"there is no dead letter {message_id}; `dead-letters list` shows all")
+    return NotFound(f"there is no dead letter {message_id}; run `dead-letters list` to list all")

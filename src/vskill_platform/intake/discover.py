@@ -32,7 +32,7 @@ _MAX_FOLDERS = 50_000
 
 
 class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
-    #: From the manifest, or the folder's name if that cannot be read.
+    #: From the manifest, or the folder's name if the manifest cannot be read.
     name: str
     #: The skill's folder inside the source, "" for its root.
     path: str
@@ -158,7 +158,7 @@ def _walk(root: Path) -> list[_SkillFolder]:
     found: list[_SkillFolder] = []
     for number, (folder, inner, files) in enumerate(os.walk(root)):
         if number > _MAX_FOLDERS:
-            raise SourceRefused(f"there are more than {_MAX_FOLDERS:,} folders in it")
+            raise SourceRefused(f"it has more than {_MAX_FOLDERS:,} folders")
         inner[:] = sorted(name for name in inner if name != ".git")
         path = Path(folder).relative_to(root).as_posix()
         is_link = Path(folder, MANIFEST).is_symlink()
@@ -170,7 +170,7 @@ def _walk(root: Path) -> list[_SkillFolder]:
 
 def _check_count(count: int) -> None:
     if count > MAX_SKILLS:
-        raise SourceRefused(f"there are more than {MAX_SKILLS:,} skills in it; name a folder")
+        raise SourceRefused(f"it has more than {MAX_SKILLS:,} skills; submit one of its folders")
 
 
 async def _read_manifests(
@@ -179,7 +179,7 @@ async def _read_manifests(
     try:
         return await run_for_visitor(_read_each, root, tuple(places), root_name)
     except BROKE_DOWN as error:
-        raise SourceRefused("the manifests take too much time or memory to read") from error
+        raise SourceRefused("reading the manifests takes too much time or memory") from error
 
 
 def _read_each(
@@ -233,7 +233,7 @@ def _check(files: Sequence[tuple[str, bytes]]) -> None:
     if not files:
         raise SourceRefused("no file was uploaded")
     if len(files) > MAX_FILES:
-        raise SourceRefused(f"there are more than {MAX_FILES:,} files in it")
+        raise SourceRefused(f"it has more than {MAX_FILES:,} files")
     if sum(len(content) for _, content in files) > MAX_TOTAL_BYTES:
         raise SourceRefused(f"the files have more than {MAX_TOTAL_BYTES:,} bytes")
     names = Names()
@@ -241,10 +241,10 @@ def _check(files: Sequence[tuple[str, bytes]]) -> None:
     for path in paths:
         names.add(path)
     if len(set(paths)) < len(paths):
-        raise SourceRefused("a file is in it twice")
+        raise SourceRefused("it contains the same file twice")
     folders = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
     if folders & set(paths):
-        raise SourceRefused("a name is a file and a folder at once")
+        raise SourceRefused("it contains a file and a folder with the same name")
 
 
 def _write(folder: Path, files: Sequence[tuple[str, bytes]]) -> None:

@@ -35,7 +35,7 @@ def read_source(
     if "://" in text:
         return _within_reach(git_source(text, path, ref=ref), settings)
     if not text.isprintable():
-        raise InvalidInput(f"{text!r} has characters in its name that cannot be stored")
+        raise InvalidInput(f"{text!r} contains characters that cannot be stored")
     place = Path(text).expanduser()
     if not place.exists() and _OWNER_AND_REPO.fullmatch(text):
         url = f"https://{settings.default_host}/{text}"
@@ -46,7 +46,7 @@ def read_source(
             "https://host/owner/repo"
         )
     if ref:
-        raise InvalidInput(f"only a git repo has a branch or tag {ref!r}; {text!r} is a local path")
+        raise InvalidInput(f"{text!r} is a local path, so it has no branch or tag {ref!r}")
     return _read_place(text, place, path, settings)
 
 
@@ -57,7 +57,7 @@ def read_remote_source(text: str, *, settings: Settings, path: str = "", ref: st
     """
     text = text.strip()
     if not text:
-        raise InvalidInput("name a git repo, such as https://host/owner/repo")
+        raise InvalidInput("give a git repo, such as https://host/owner/repo")
     if "://" not in text:
         if not _OWNER_AND_REPO.fullmatch(text):
             raise InvalidInput(f"{text!r} is neither owner/repo nor https://host/owner/repo")
@@ -68,12 +68,12 @@ def read_remote_source(text: str, *, settings: Settings, path: str = "", ref: st
         path = path or _skill_folder(page["path"] or "")
     source = git_source(text, path, ref=ref)
     if not source.url.startswith(("https://", "http://")):
-        raise InvalidInput(f"{text!r}: only a repo that is reached over https can be submitted")
+        raise InvalidInput(f"{text!r}: only repos with an https URL can be submitted")
     return _within_reach(source, settings)
 
 
 def _skill_folder(path: str) -> str:
-    """Return the folder that a page of the repo shows, also if it shows the manifest in it."""
+    """Return the folder shown by a page of the repo, also if the page shows its manifest."""
     return path.rstrip("/").removesuffix(MANIFEST).rstrip("/")
 
 

@@ -48,7 +48,7 @@ async def retry(submission_id: str, *, actor: str, may_replace_ref: bool = False
     counted = await count_submission(submission.source)
     allowed = msgspec.structs.replace(submission, may_replace_ref=may_replace_ref)
     stored = Stored(allowed, stored.revision)
-    return await _start(stored, "retry", actor=actor, reason="tried again", also=counted)
+    return await _start(stored, "retry", actor=actor, reason="retried", also=counted)
 
 
 async def requeue(submission_id: str, *, actor: str) -> Submission:
@@ -56,8 +56,8 @@ async def requeue(submission_id: str, *, actor: str) -> Submission:
     stored = await _find(submission_id)
     if stored.record.state not in STUCK_STATES:
         raise InvalidTransition(f"it is not stuck: it is {stored.record.state}")
-    audit = write_audit("requeue", submission_id, actor=actor, reason="it stood still")
-    return await _start(stored, "requeue", actor=actor, reason="queued again", also=[audit])
+    audit = write_audit("requeue", submission_id, actor=actor, reason="it was stuck")
+    return await _start(stored, "requeue", actor=actor, reason="requeued", also=[audit])
 
 
 async def requeue_all_stuck(*, actor: str) -> tuple[list[Submission], list[str]]:
@@ -69,7 +69,7 @@ async def requeue_all_stuck(*, actor: str) -> tuple[list[Submission], list[str]]
 async def requeue_each(
     submission_ids: Sequence[str], *, actor: str
 ) -> tuple[list[Submission], list[str]]:
-    """Requeue some submissions independently; return as for all."""
+    """Requeue several; one failure does not affect the others."""
 
     async def one(submission_id: str) -> Submission:
         return await requeue(submission_id, actor=actor)
@@ -101,11 +101,11 @@ async def _check_files(submission: Submission) -> None:
 
 def _why_not(submission: Submission) -> str:
     if submission.state is SubmissionState.BLOCKED:
-        return "it is blocked; only an operator can remove it from the blocklist"
+        return "it is blocked; only an operator can unblock it"
     if submission.state is SubmissionState.PUBLISHED:
-        return "it is published; submit its source again to have new content checked"
+        return "it is published; to check new content, submit its source again"
     if submission.state is SubmissionState.NEEDS_REVIEW:
-        return "it needs review; a reviewer can have it checked again"
+        return "it needs review; a reviewer can run the checks again"
     return f"it is already in progress: {submission.state}"
 
 

@@ -40,7 +40,7 @@ from vskill_platform.stores.upload_store import write_upload
 
 class SubmitKind(StrEnum):
     CREATED = "created"
-    #: It is already in progress, or needs review.
+    #: Already in progress or in review.
     PENDING = "pending"
     #: It is published with the same content: nothing is scanned.
     ALREADY_VERIFIED = "already_verified"
@@ -50,7 +50,7 @@ class SubmitKind(StrEnum):
     BLOCKED = "blocked"
 
 
-#: Final states while the content is the same, and the answer for each.
+#: Result for unchanged content, by state.
 _ANSWERS = {
     SubmissionState.PUBLISHED: SubmitKind.ALREADY_VERIFIED,
     SubmissionState.NEEDS_REVIEW: SubmitKind.PENDING,

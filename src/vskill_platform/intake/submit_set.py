@@ -17,7 +17,7 @@ from vskill_platform.stores.submission_set_store import (
     set_id_of,
 )
 
-#: Each may hold a packed skill in memory.
+#: Each may have a packed skill in memory.
 _AT_ONCE = 4
 
 

@@ -63,12 +63,12 @@ async def take_callback(scan_id: str, body: bytes, *, moment: str, signature: st
     until = check_callback(body, moment=moment, signature=signature, key=scanner.key, now=get_now())
     callback = _decode(body)
     if callback.scan != scan_id:
-        raise InvalidInput("the answer names a different scan than its URL")
+        raise InvalidInput("the callback names a different scan than its URL")
     scan = await _scan(scan_id)
     if scan.status not in IN_FLIGHT:
         return False
     if callback.digest != scan.digest:
-        raise InvalidInput("the answer is about different content than was sent")
+        raise InvalidInput("the callback is about different content than was sent")
     heard = Heard(signature=f"{scan_id} {moment} {signature}", until=until)
     return await end_external_scan(scan, _answer(scanner.name, callback), heard=heard)
 
@@ -85,7 +85,7 @@ async def _scan(scan_id: str) -> ExternalScan:
     subject, provider = split_scan_id(scan_id) or ("", "")
     stored = await get_external_scan(subject, provider)
     if stored is None or stored.record.scan_id != scan_id:
-        raise NotFound("there is no such scan, or a later one has taken its place")
+        raise NotFound("there is no such scan, or a newer one has replaced it")
     return stored.record
 
 
@@ -93,7 +93,7 @@ def _decode(body: bytes) -> Callback:
     try:
         return msgspec.json.decode(body, type=Callback)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidInput(f"the answer cannot be read: {error}") from error
+        raise InvalidInput(f"the callback cannot be parsed: {error}") from error
 
 
 def _answer(name: str, callback: Callback) -> ExternalScanResult:

@@ -78,7 +78,7 @@ async def unpacked(content: bytes, *, filename: str) -> AsyncIterator[Unpacked]:
         try:
             said = await run_for_visitor(_unpack, archive, workspace / "files")
         except BROKE_DOWN as error:
-            raise SourceRefused("the archive takes too much time or memory to unpack") from error
+            raise SourceRefused("unpacking the archive takes too much time or memory") from error
         root = root_of(workspace / "files")
         own_name = root.name if root != workspace / "files" else said
         yield Unpacked(root=root, name=own_name or stem_of(name))

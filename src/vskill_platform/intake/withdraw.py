@@ -42,7 +42,7 @@ async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission
         write_audit("withdraw", submission_id, actor=actor, reason=reason),
     ]
     if await commit(operations) is None:
-        raise Overtaken("its state has just changed; look at it again before you withdraw it")
+        raise Overtaken("its state has just changed; check it again before you withdraw it")
     return withdrawn
 
 
@@ -53,7 +53,7 @@ async def _report(stored: Stored[Submission], cause: Cause) -> Report:
         severity=Severity.INFO,
         kind=FindingKind.UNVERIFIED,
         message=f"It was withdrawn by {cause.actor}: {cause.reason}",
-        fix="Submit it again whenever you like.",
+        fix="You can submit it again at any time.",
     )
     known = await get_report(stored.record.id)
     if known is None:

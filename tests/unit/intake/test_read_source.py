@@ -88,7 +88,7 @@ def test_an_archive_is_packed(tmp_path: Path) -> None:
         ("nowhere/at/all", "neither a folder or archive here"),
         ("-x/y", "neither a folder or archive here"),
         ("--upload-pack=x/y", "neither a folder or archive here"),
-        ("a\nb/c", "characters in its name"),
+        ("a\nb/c", "contains characters that cannot be stored"),
         ("ext::sh -c id", "neither a folder or archive here"),
         ("git@git.example:ada/notes", "neither a folder or archive here"),
         ("ssh://git.example/ada/notes", "starts with https"),
@@ -112,7 +112,7 @@ def test_what_a_folder_cannot_have_is_refused(tmp_path: Path) -> None:
         read(folder, path="x")
     with pytest.raises(InvalidInput, match="inside the repo"):
         read(folder, path="../x")
-    with pytest.raises(InvalidInput, match="only a git repo has a branch or tag 'main'"):
+    with pytest.raises(InvalidInput, match="is a local path, so it has no branch or tag 'main'"):
         read(folder, ref="main")
 
 

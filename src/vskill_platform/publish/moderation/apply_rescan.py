@@ -38,7 +38,7 @@ _ENDS = {
 
 
 async def apply_rescan(rescan: Rescan, consequence: Consequence, *, actor: str) -> bool:
-    """Apply the result if the skill has not changed since; tell whether it was applied.
+    """Apply the consequence if the skill is unchanged; return whether it was applied.
 
     The files are checked once more, so that the stored result is current. It is one commit: of two
     operators only one succeeds, and a crash leaves all of it or nothing.

@@ -53,7 +53,7 @@ class Blocked(msgspec.Struct, frozen=True, kw_only=True):
     is_new: bool
     #: Slugs that are no longer listed.
     taken_down: tuple[str, ...] = ()
-    #: Submissions that ended with it.
+    #: Submissions that it ended.
     ended: tuple[str, ...] = ()
 
     def in_words(self) -> str:
@@ -80,7 +80,7 @@ class Unblocked(msgspec.Struct, frozen=True, kw_only=True):
     block: Block
     #: Submissions that are queued for a new check.
     reopened: tuple[str, ...] = ()
-    #: Submissions that another block still holds.
+    #: Submissions that another block still prevents.
     still_blocked: tuple[str, ...] = ()
 
 
@@ -153,7 +153,7 @@ async def _end_one(submission_id: str, subject: BlockSubject, *, actor: str) -> 
 
     try:
         return await change(submission_id, plan)
-    except Overtaken:  # its own last commit expects that there is no block
+    except Overtaken:  # the worker's final commit requires that there is no block
         log.warning(
             "block left to the pipeline", submission=submission_id, block=subject.in_words()
         )
@@ -166,7 +166,9 @@ async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocke
     async def plan() -> PlannedChange[Unblocked]:
         known = await get_block(subject)
         if known is None:
-            raise NotFound(f"{subject.in_words()} is not on the blocklist; `block list` shows it")
+            raise NotFound(
+                f"{subject.in_words()} is not on the blocklist; run `block list` to list it"
+            )
         operations: list[Operation] = [delete_block(known)]
         reopened, held = [], []
         for submission_id in await list_hits(subject):
@@ -209,7 +211,7 @@ async def _other_block(subject: BlockSubject, submission: Submission) -> BlockSu
 
 
 async def _find_listed(subject: BlockSubject) -> list[Stored[PublishedSkill]]:
-    """Return the listed skills that it concerns, as they are now."""
+    """Return the current records of the listed skills that it affects."""
     found = []
     for slug in await find_slugs(lambda mark: _may_concern(subject, mark)):
         stored = await get_skill(slug)

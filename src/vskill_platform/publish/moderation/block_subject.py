@@ -57,6 +57,6 @@ def read_blocked_source(text: str, path: str = "", *, default_host: str) -> Sour
     if _OWNER_AND_REPO.fullmatch(text):
         return git_source(f"https://{default_host}/{text}", path)
     raise InvalidInput(
-        f"{text!r} is no source: write owner/repo, https://host/owner/repo, @space/name for what "
-        "was uploaded, or the absolute path of a folder; one skill of a repo is its name in it"
+        f"{text!r} is not a source. Use owner/repo, https://host/owner/repo, @namespace/name for "
+        "an upload, or an absolute folder path. To block one skill of a repo, also give its name."
     )

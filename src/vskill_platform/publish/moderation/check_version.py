@@ -55,7 +55,7 @@ async def opened_version(version: SkillVersion, submission: Submission) -> Async
 
 
 async def check_version(submission: Submission, snapshot: Snapshot) -> CheckedVersion:
-    """Check it as the pipeline does, with the stored results of the judge and other scanners.
+    """Check it like the pipeline, with the stored results of the judge and third-party scanners.
 
     If the scanner fails, the version is not verified and needs a review.
     """
@@ -79,7 +79,7 @@ def _unverified(
     submission: Submission, snapshot: Snapshot, known: Report | None, error: ScanError
 ) -> CheckedVersion:
     finding = unverified(
-        rule="RUN-SCANNER", message=f"Not verified: {error}.", fix="Have a reviewer look at it."
+        rule="RUN-SCANNER", message=f"Not verified: {error}.", fix="Ask a reviewer to decide."
     )
     decision = Decision(outcome=Outcome.REVIEW, clause=str(error), deciding=(finding,))
     report = Report(
@@ -97,7 +97,7 @@ def _unverified(
 
 
 async def _check_patiently(snapshot: Snapshot) -> ScanResult:
-    """Retry after a failure, as the pipeline does: it need not be caused by the skill."""
+    """Retry after a failure, like the pipeline: the skill need not be the cause."""
     for _ in range(_TRIES - 1):
         try:
             return await _check_in_time(snapshot)

@@ -64,6 +64,6 @@ async def _find(submission: Submission) -> _Archive:
 
 def _not_kept(submission: Submission) -> NotFound:
     return NotFound(
-        f"the files of {submission.id} that were checked are no longer stored; run the checks "
+        f"the checked files of {submission.id} are no longer stored; run the checks "
         f"again: vskill-platform reviews recheck {submission.id}"
     )

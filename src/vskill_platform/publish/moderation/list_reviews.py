@@ -1,4 +1,4 @@
-"""List submissions that need review, longest waiting first, and show one with its data."""
+"""List submissions that need review, oldest first, and load the details of one."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -71,7 +71,7 @@ async def get_case(submission_id: str) -> Case:
     """Return the data of a submission that needs or needed review."""
     stored = await get_submission(submission_id)
     if stored is None:
-        raise NotFound(f"there is no submission {submission_id!r}; `reviews` shows what waits")
+        raise NotFound(f"there is no submission {submission_id!r}; run `reviews` to list them")
     submission, report = stored.record, await get_report(submission_id)
     slug = await resolve_slug(
         submission.slug or f"{submission.source.namespace}/{submission.skill_name}"

@@ -1,4 +1,4 @@
-"""Rescan published skills with the current rules and policy, and report what would change.
+"""Rescan published skills with the current rules and policy; report changed verdicts.
 
 Nothing is taken down here. The result for each skill is stored with the rules and policy, so an
 interrupted run continues, and running it twice does nothing twice; unless somebody requests a full
@@ -183,7 +183,9 @@ async def _rescan(skill: PublishedSkill, request_id: str) -> Rescan | None:
         decision = (await check_version(submission.record, snapshot)).decision
     unseen = [item for item in decision.deciding if not _was_seen(item, approved)]
     is_unseen = bool(reviewer and unseen and decision.outcome is Outcome.REVIEW)
-    clause = f"{reviewer} approved it without: {decision.clause}" if is_unseen else decision.clause
+    clause = (
+        f"new since {reviewer} approved it: {decision.clause}" if is_unseen else decision.clause
+    )
     first = unseen if is_unseen else decision.deciding
     rescan = Rescan(
         slug=skill.slug,

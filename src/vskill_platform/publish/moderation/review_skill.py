@@ -44,7 +44,8 @@ class Ruling(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
     submission_id: str
     reviewer: str
     reason: str
-    #: The digest of the reviewed content, "" if there was none; None only where nothing is decided.
+    #: The digest of the reviewed content, "" if there was none.
+    #: None: no digest given (allowed for recheck only).
     seen: str | None = None
 
 
@@ -95,13 +96,13 @@ async def reject(said: Ruling) -> Submission:
 
 
 async def recheck(said: Ruling) -> Submission:
-    """Run the whole pipeline again with the current content of its source."""
+    """Run the whole pipeline again with the current content of the source."""
     stored = await _waiting(said)
     again, event = reopen(stored.record, _cause(said, said.reason), now=get_now())
     operations = write_submission(again, [event], expected=stored.revision)
     operations += [
         queue_submission(again),
-        _audit("reviews recheck", said, outcome="queued again"),
+        _audit("reviews recheck", said, outcome="requeued"),
     ]
     return await _commit(again, operations)
 
@@ -111,7 +112,7 @@ async def _waiting(said: Ruling) -> Stored[Submission]:
         raise InvalidInput("a decision needs a reason; give it with --reason")
     stored = await get_submission(said.submission_id)
     if stored is None:
-        raise NotFound(f"there is no submission {said.submission_id!r}; `reviews` shows what waits")
+        raise NotFound(f"there is no submission {said.submission_id!r}; run `reviews` to list them")
     if stored.record.state is not SubmissionState.NEEDS_REVIEW:
         raise decided_already(stored.record)
     return stored
@@ -127,14 +128,14 @@ async def _seen(said: Ruling) -> Stored[Submission]:
         raise InvalidInput("a decision must name the digest of the content that was reviewed")
     if said.seen != (stored.record.digest or ""):
         raise ChangedSinceSeen(
-            f"the content of {said.submission_id} has changed since you looked at it. "
-            "Nothing was decided; look at it again"
+            f"the content of {said.submission_id} has changed since you viewed it. "
+            "No decision was made; review it again"
         )
     return stored
 
 
 async def _check_who(submission: Submission, reviewer: str) -> None:
-    """Refuse a decision about one's own submission, unless the policy allows it."""
+    """Reject approval of one's own submission unless the policy allows it."""
     if bound_env().policy.within(namespaces_of(submission.source)).review.own:
         return
     history = await get_history(submission.id)
@@ -155,21 +156,21 @@ async def _check_again(
         raise await _refused(submission, checked.decision.clause)
     manifest = checked.scanned.manifest
     if manifest is None:
-        raise await _refused(submission, "its manifest cannot be used")
+        raise await _refused(submission, "its manifest is not valid")
     if block := await find_block(submission.source, name=manifest.name, digest=snapshot.digest):
         raise await _refused(submission, why_blocked(block.record))
     return checked.scanned, manifest, checked.report
 
 
 async def _commit(submission: Submission, operations: list[Operation]) -> Submission:
-    """Commit all of it or nothing; the second of two reviewers is told the first decision."""
+    """Commit all or nothing; the second reviewer gets the first one's decision."""
     if await commit(operations) is not None:
         return submission
     stored = await get_submission(submission.id)
     if stored and stored.record.state is not SubmissionState.NEEDS_REVIEW:
         raise decided_already(stored.record)
     raise InvalidTransition(
-        "something that it depends on has just changed, and nothing was done; try again"
+        "something it depends on has just changed, and no decision was made; try again"
     )
 
 
@@ -197,7 +198,7 @@ def _objection(said: Ruling) -> Finding:
         severity=Severity.HIGH,
         kind=FindingKind.QUALITY,
         message=f"A reviewer rejected it: {said.reason}",
-        fix="Change what the reviewer names, then submit it again.",
+        fix="Change what the reviewer asks for, then submit it again.",
     )
 
 

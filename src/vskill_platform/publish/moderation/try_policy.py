@@ -1,4 +1,4 @@
-"""A policy in words, and a dry run of it on the stored reports, without a new scan."""
+"""Describe a policy as text, and evaluate it on the stored reports without a new scan."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -162,10 +162,10 @@ def _decide(one: _Known, policy: Policy, subject: Subject) -> Decision:
 
 
 _LIMITS = {
-    "submissions_per_day": "skills that a publisher may submit per day",
-    "max_files": "files in a skill",
-    "max_file_bytes": "bytes in a file",
-    "max_total_bytes": "bytes in a skill",
+    "submissions_per_day": "submissions per publisher and day",
+    "max_files": "files per skill",
+    "max_file_bytes": "bytes per file",
+    "max_total_bytes": "bytes per skill",
 }
 
 
@@ -175,7 +175,7 @@ def describe_policy(found: Policy, today: date) -> list[str]:
     lines += [_scanner_sentence(rule) for rule in found.scanners]
     for namespace in found.namespaces:
         lines += ["", *_namespace(namespace, found)]
-    lines += [] if found.suppressions else ["It suppresses nothing."]
+    lines += [] if found.suppressions else ["There are no suppressions."]
     return lines + [line for item in found.suppressions for line in ("", *_sentences(item, today))]
 
 
@@ -196,9 +196,9 @@ def _namespace(namespace: NamespacePolicy, everywhere: Policy) -> list[str]:
     usual = set(_decisions(everywhere))
     other = [line for line in _decisions(namespace.policy) if line not in usual]
     head = (
-        f"For {namespace.match}{where} other rules apply:"
+        f"Different rules for {namespace.match}{where}:"
         if other
-        else (f"For {namespace.match}{where} nothing differs.")
+        else (f"No different rules for {namespace.match}{where}.")
     )
     return [head, *(f"  {line}" for line in other)]
 
@@ -206,34 +206,43 @@ def _namespace(namespace: NamespacePolicy, everywhere: Policy) -> list[str]:
 def _thresholds(thresholds: Thresholds) -> list[str]:
     lines = [f"Findings: {_levels(thresholds.review_at, thresholds.reject_at)}."]
     if thresholds.two_grave_reject:
-        lines.append("Two malicious findings of different rules that are high reject together.")
+        lines.append("Two high-severity malicious findings from different rules cause a rejection.")
     else:
-        lines.append("Two malicious findings that are high do not reject together.")
+        lines.append("Two high-severity malicious findings do not cause a rejection.")
     for kind in FindingKind:
         own = getattr(thresholds, kind, None)
         if isinstance(own, KindThresholds) and own != KindThresholds():
             levels = thresholds.levels(kind)
             lines.append(
-                f"Findings that are {kind}: {_levels(levels.review_at, levels.reject_at)}."
+                f"{kind.capitalize()} findings: {_levels(levels.review_at, levels.reject_at)}."
             )
     return lines
 
 
 def _levels(review_at: Level, reject_at: Level) -> str:
     review = (
-        "none needs review" if review_at is Level.NEVER else (f"{review_at} and above needs review")
+        "no finding requires review"
+        if review_at is Level.NEVER
+        else f"{review_at} and above require review"
     )
-    reject = "none rejects" if reject_at is Level.NEVER else f"{reject_at} and above is rejected"
-    return f"{review}, {reject}"
+    reject = (
+        "no finding causes a rejection"
+        if reject_at is Level.NEVER
+        else f"{reject_at} and above cause a rejection"
+    )
+    return f"{review}; {reject}"
 
 
 def _trust(trust: Trust) -> str:
     if not trust.publishers:
-        return "Nobody is trusted."
-    kinds = " or ".join(trust.kinds) or "nothing"
+        return "There are no trusted publishers."
+    kinds = " or ".join(trust.kinds)
+    ignored = (
+        f"Their {kinds} findings up to {trust.up_to} do not require a review. " if kinds else ""
+    )
     return (
-        f"Trusted: {', '.join(trust.publishers)}. Of theirs, findings that are {kinds} up to "
-        f"{trust.up_to} only inform; every skill is still checked."
+        f"Trusted publishers: {', '.join(trust.publishers)}. "
+        f"{ignored}All their skills are still checked."
     )
 
 
@@ -247,19 +256,19 @@ def _limits(limits: Limits) -> list[str]:
 
 def _scanner_sentence(rule: ScannerRule) -> str:
     if not rule.required:
-        return f"The scanner {rule.name} only informs."
+        return f"The scanner {rule.name} is informational only."
     then = "is rejected" if rule.on_fail is OnFail.REJECT else "needs review"
-    return f"The scanner {rule.name} must pass before publication; a skill that it fails {then}."
+    return f"The scanner {rule.name} must pass before publication; a skill that fails it {then}."
 
 
 def _sentences(item: Suppression, today: date) -> list[str]:
     where = f"{item.rule} in {item.path} of {_whose(item)}"
     if item.is_expired(today):
-        head = f"EXPIRED: {where} counts again, since {item.expires} has passed."
+        head = f"EXPIRED: the suppression of {where} expired on {item.expires}."
     else:
         days = (item.expires - today).days
         left = "today is the last day" if not days else f"{days} more days"
-        head = f"{where} is shown but does not count, until {item.expires} ({left})."
+        head = f"{where} is suppressed until {item.expires} ({left})."
     return [head, f"  Reason: {item.reason}"]
 
 

@@ -66,7 +66,7 @@ async def _change(
             version=latest.version if latest else "",
             digest=latest.digest if latest else "",
         )
-        said = f"latest is {changed.version}" if latest else "there is nothing to install"
+        said = f"latest is {changed.version}" if latest else "no version is available"
         audit = write_audit(action, f"{slug} {version}", actor=actor, reason=reason, outcome=said)
         return PlannedChange(
             operations=[write_skill(changed, expected=stored.revision), audit],

@@ -113,12 +113,14 @@ def _copy_findings(
         f"of {original.slug} ({same:.0%} of the instructions are the same), "
         f"published by {original.publisher} since {original.since:%Y-%m-%d}"
     )
-    differs = f"What differs: {difference.in_words()}."
+    differs = f"Differences: {difference.in_words()}."
     gained = new_capabilities(original.likeness.capabilities, newcomer.likeness.capabilities)
     found: dict[str, str] = {}
     # The same files have the same capabilities, though newer rules may find more.
     if gained and (difference.added or difference.changed):
-        found["SKR-REG-003"] = f"A copy {copied}, that can do more: {_listed(gained)}. {differs}"
+        found["SKR-REG-003"] = (
+            f"A copy {copied}, with added capabilities: {_listed(gained)}. {differs}"
+        )
     if likeness := compare_names(newcomer.name, original.name):
         name = f"whose name {likeness}, {newcomer.name} for {original.name}"
         found["SKR-REG-002"] = f"A copy {copied}, {name}. {differs}"
@@ -135,7 +137,7 @@ def _name_findings(newcomer: Newcomer, named: Sequence[SkillLikeness]) -> list[F
     findings = []
     for rule, likeness, how in (
         ("SKR-REG-004", NameLikeness.HOMOGLYPH, "looks the same as that of"),
-        ("SKR-REG-005", NameLikeness.SLIP, "differs by little from that of"),
+        ("SKR-REG-005", NameLikeness.SLIP, "is almost the same as that of"),
     ):
         alike = [item for item in named if compare_names(newcomer.name, item.name) is likeness]
         if alike:

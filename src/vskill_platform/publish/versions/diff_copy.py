@@ -34,11 +34,11 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
             for word, paths in (
                 ("added", self.added),
                 ("changed", self.changed),
-                ("left out", self.removed),
+                ("removed", self.removed),
             )
             if paths
         ]
-        return "; ".join(parts) or "nothing, all files are the same"
+        return "; ".join(parts) or "none, all files are the same"
 
 
 async def diff_copy(slug: str, snapshot: Snapshot) -> Difference:

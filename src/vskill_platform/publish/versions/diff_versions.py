@@ -27,7 +27,7 @@ MAX_COMPARED_LINES = 50_000
 _MAX_CPU_SECONDS = 5
 #: Anybody may request a diff, so it has its own process, apart from those for uploads.
 _TURNS = BoundedTurns(at_once=1, waiting=8, busy="other versions are being compared")
-_BEYOND = "not compared: so much has changed that only the first files are"
+_BEYOND = "not compared: too many changes, so only the first files are compared"
 _ROOM_CHARACTERS = 8 * 1024 * 1024
 
 
@@ -38,7 +38,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     new: SkillFile | None
     #: A unified diff without its header; empty if there is none to show.
     lines: tuple[str, ...] = ()
-    #: Why there are no lines.
+    #: Why there is no diff.
     note: str = ""
 
     @property
@@ -72,7 +72,7 @@ _recent: LruCache[tuple[str, str], dict[str, _Compared]] = LruCache(
 
 
 async def diff_versions(old: SkillVersion, new: SkillVersion) -> VersionDiff:
-    """Compare two versions of one skill by their archives."""
+    """Compare two versions of a skill by their archives."""
     ours, theirs = _by_path(new), _by_path(old)
     paths = sorted(
         path for path in ours.keys() | theirs.keys() if _differ(ours.get(path), theirs.get(path))
@@ -184,16 +184,16 @@ def _compare_files(
 def _lines(raw: bytes | None) -> list[str] | str:
     """Return the lines of a text, with a marker if the last has no line end."""
     if raw is None:
-        return "too large to show its lines"
+        return "too large to compare"
     try:
         *lines, rest = raw.decode().split("\n")
     except UnicodeDecodeError:
-        return "not a text"
+        return "not a text file"
     if b"\0" in raw:
-        return "not a text"
+        return "not a text file"
     if rest:
         lines.append(f"{rest}\n{NO_NEWLINE}")
-    return lines if len(lines) <= MAX_LINES else "too many lines to show them"
+    return lines if len(lines) <= MAX_LINES else "too many lines to compare"
 
 
 def _changed_lines(old: list[str], new: list[str]) -> Iterator[str]:

@@ -51,7 +51,7 @@ async def _latest(skill: PublishedSkill) -> SkillVersion:
     if skill.offered is None:
         raise NotFound(
             f"every version of {skill.slug} is yanked; to install one anyway, "
-            "name its exact version"
+            "give its exact version"
         )
     latest = await get_version(skill.slug, skill.offered)
     if latest is None:

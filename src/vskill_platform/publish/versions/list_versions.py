@@ -70,7 +70,7 @@ async def diff_of_skill(slug: str, old: str | None, new: str | None) -> VersionD
         return await diff_versions(by_version[old], after)
     earlier = [item for item in versions if item.number < after.number]
     if not earlier:
-        raise NotFound(f"{skill.slug} {after.version} is the first: there is none before it")
+        raise NotFound(f"{skill.slug} {after.version} is the first version")
     return await diff_versions(earlier[-1], after)
 
 

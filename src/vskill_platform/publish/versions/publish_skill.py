@@ -57,7 +57,7 @@ def publish(
 ) -> tuple[Submission, list[Operation]]:
     """Return the published submission, and all operations of its last commit.
 
-    *steps* are the states that it moves through, each with its cause; PUBLISHED is the last.
+    *steps* are the states it passes through, each with its cause; PUBLISHED is the last.
     """
     submission = msgspec.structs.replace(
         current.record, slug=publication.slug, is_private=publication.is_private
@@ -218,11 +218,11 @@ async def _find_target(submission: Submission, name: str) -> _Target:
     if own and own.record.name == name:
         return _Target(own.record.slug, own)
     slug, taken = await find_skill(wished)
-    if own and slug == own.record.slug:  # a name that it had before
+    if own and slug == own.record.slug:  # a former name
         return _Target(wished, own)
     if taken and taken.record.source_key != owner:
         # The source is not named: it may be a local folder or private, and everybody reads this.
-        raise SlugTaken(f"{slug} is published from another source already")
+        raise SlugTaken(f"{slug} is already published from another source")
     return _Target(slug, taken or own)
 
 

@@ -20,7 +20,7 @@ _recent: LruCache[tuple[str, str], bytes] = LruCache(room=_ROOM_BYTES, weigh=len
 
 
 async def read_file(version: SkillVersion, path: str) -> bytes:
-    """Return one file as it was checked; a path that the version does not have is not found."""
+    """Return one file as it was checked; raise NotFound if the version does not have it."""
     files = await read_files(version, [path])
     if path not in files:
         raise NotFound(f"{version.slug} {version.version} has no file {path!r}")
@@ -49,7 +49,7 @@ async def read_files(version: SkillVersion, paths: Iterable[str]) -> dict[str, b
 
 
 def unpack_some(archive: bytes, paths: frozenset[str]) -> dict[str, bytes]:
-    """Read files of an archive that we packed ourselves, within the limits of a skill."""
+    """Read files of an archive that the platform packed, within the limits of a skill."""
     found: dict[str, bytes] = {}
     with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as files:
         for member in files:

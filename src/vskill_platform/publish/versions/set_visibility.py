@@ -1,7 +1,7 @@
-"""Making a skill private or public, together with all submissions of its source.
+"""Make a skill private or public, together with all submissions of its source.
 
-Each ref of a repo has its own submission with name, source and findings: one that stayed public
-would reveal a private skill.
+Each ref of a repo has its own submission with name, source and findings: a public one would reveal
+a private skill.
 """
 
 import msgspec
@@ -20,7 +20,7 @@ from vskill_platform.stores.skill_store import expect_skill, get_skill, resolve_
 from vskill_platform.stores.source_submissions import list_submissions_of
 from vskill_platform.stores.submission_store import write_submission
 
-#: Submissions are changed in batches; a source with more batches than this has met a fault.
+#: Submissions are changed in batches; more batches than this indicate a bug.
 _MAX_BATCHES = 100
 
 
@@ -41,7 +41,7 @@ async def set_visibility(
         return PlannedChange(operations=operations, result=None if operations else stored.record)
 
     for _ in range(_MAX_BATCHES):
-        # Until nothing is left to change: a submission that arrived meanwhile is found now.
+        # Until nothing is left to change: submissions may arrive in the meantime.
         if unchanged := await change(slug, plan):
             return unchanged
     raise Overtaken(f"{slug} keeps getting new submissions; try again")
@@ -58,7 +58,7 @@ async def _change(
         return [expect_skill(stored), *aligned] if aligned else []
     if is_private:
         await _check_somebody_sees(stored.record)
-    outcome = f"is {'private' if is_private else 'public'}"
+    outcome = f"is now {'private' if is_private else 'public'}"
     return [
         write_skill(changed, expected=stored.revision),
         *aligned,
@@ -91,7 +91,7 @@ async def sync_visibility(
 ) -> list[Operation]:
     """Return the operations that hide or show all submissions of a skill's source.
 
-    *but* is the id of one that the caller writes itself.
+    *but* is the id of one that the caller writes.
     """
     operations: list[Operation] = []
     for stored in await list_submissions_of(home.url, home.path):

@@ -16,7 +16,7 @@ from vskill_platform.model.submission import Submission
 async def unpacked_version(
     archive: bytes, submission: Submission, *, commit_sha: str | None
 ) -> AsyncIterator[Snapshot]:
-    """Unpack the files as they were fetched; the caller checks that they are the right ones.
+    """Unpack the files as they were fetched; the caller must compare the digest.
 
     The digest is computed from the unpacked files, never taken from a record.
     """

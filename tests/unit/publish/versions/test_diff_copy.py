@@ -31,7 +31,7 @@ async def test_the_same_files_differ_by_nothing(bound: WorkerEnv, tmp_path: Path
 
     found = await difference(a_skill_folder(tmp_path / "ben"), tmp_path)
 
-    assert (found.in_words(), found.lines) == ("nothing, all files are the same", ())
+    assert (found.in_words(), found.lines) == ("none, all files are the same", ())
 
 
 async def test_many_files_are_counted(bound: WorkerEnv, tmp_path: Path) -> None:

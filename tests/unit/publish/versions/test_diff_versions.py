@@ -91,8 +91,8 @@ async def test_what_is_no_text_or_too_large_says_so(bound: WorkerEnv, tmp_path: 
     assert {path: change.note for path, change in found.items()} == {
         "nul.txt": "not a text",
         "picture.png": "not a text",
-        "large.txt": "too large to show its lines",
-        "long.txt": "too many lines to show them",
+        "large.txt": "too large to compare",
+        "long.txt": "too many lines to compare",
     }
 
 

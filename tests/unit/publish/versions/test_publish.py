@@ -95,7 +95,7 @@ async def test_a_slug_belongs_to_the_source_that_had_it_first(
 ) -> None:
     await publish(a_skill_folder(tmp_path / "ada"), bound)
 
-    with pytest.raises(SlugTaken, match="is published from another source already"):
+    with pytest.raises(SlugTaken, match="is already published from another source"):
         await publish(a_skill_folder(tmp_path / "ben"), bound)
 
 
