@@ -26,7 +26,7 @@ def _subject_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the four options that name what a block is about."""
     options = (
         click.option("--digest", help="Exactly this content, from any source."),
-        click.option("--source", help="A git URL, owner/repo, folder, or @space/name."),
+        click.option("--source", help="A git URL, owner/repo, folder, or @namespace/name."),
         click.option("--path", default="", help="Only this folder of the source."),
         click.option("--name", help="Only the skill of this name in the source."),
         click.option("--publisher", help="All skills of a publisher: git.example/ada, @local."),

@@ -89,5 +89,5 @@ def test_what_is_no_source_is_answered_with_what_to_write(typed: str) -> None:
     with pytest.raises(InvalidInput, match="owner/repo") as told:
         read_blocked_source(typed, default_host=HOST)
 
-    assert "@space/name" in str(told.value)
+    assert "@namespace/name" in str(told.value)
     assert repr(typed) in str(told.value)

@@ -250,7 +250,7 @@ async def test_a_block_by_the_slug_that_pages_show_is_about_that_skill(
     )
     assert "No published skill has this content as its latest version" in content.json()["message"]
     assert odd.status_code == 400
-    assert "@space/name" in odd.json()["detail"]
+    assert "@namespace/name" in odd.json()["detail"]
 
 
 async def test_what_failed_and_was_blocked_afterwards_is_told_by_name_and_by_slug(

@@ -216,7 +216,7 @@ async def test_something_is_blocked_and_unblocked_with_a_reason(
     assert nothing[0] == "done"
     assert "Blocked: source upload:@local/none. No published skill is affected" in nothing[1]
     assert odd[0] == "problem"
-    assert "@space/name" in odd[1]
+    assert "@namespace/name" in odd[1]
     assert sorted((who, what) for who, what, _ in await audited()) == [
         ("rae", "block add"),
         ("rae", "block add"),
