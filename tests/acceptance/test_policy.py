@@ -37,7 +37,7 @@ def test_a_policy_is_said_in_words(platform: Platform, tmp_path: Path) -> None:
         done.out
     )
     assert "Reason: our own build host" in done.out
-    assert "EXPIRED: SKR-RUN-001 in run.sh of every skill counts again" in done.out
+    assert "EXPIRED: the suppression of SKR-RUN-001 in run.sh of every skill expired on" in done.out
 
 
 def test_a_policy_with_a_scanner_that_is_not_defined_cannot_be_used(

@@ -85,7 +85,7 @@ JUDGE = {"VSKILL_JUDGE_URL": "https://judge.example/v1", "VSKILL_JUDGE_MODEL": "
     [
         ({"VSKILL_JUDGE_MODEL": "m-1"}, "VSKILL_JUDGE_MODEL is set, but VSKILL_JUDGE_URL is not"),
         ({"VSKILL_JUDGE_KEY": "k"}, "VSKILL_JUDGE_KEY is set, but VSKILL_JUDGE_URL is not"),
-        ({"VSKILL_JUDGE_URL": "https://judge.example"}, "VSKILL_JUDGE_MODEL must name"),
+        ({"VSKILL_JUDGE_URL": "https://judge.example"}, "VSKILL_JUDGE_MODEL must be set"),
         ({**JUDGE, "VSKILL_JUDGE_URL": "judge.example/v1"}, "VSKILL_JUDGE_URL must be like"),
         ({**JUDGE, "VSKILL_JUDGE_URL": "ftp://judge.example"}, "VSKILL_JUDGE_URL must be like"),
         ({**JUDGE, "VSKILL_JUDGE_URL": "https://"}, "VSKILL_JUDGE_URL must be like"),

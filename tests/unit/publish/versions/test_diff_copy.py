@@ -41,7 +41,7 @@ async def test_many_files_are_counted(bound: WorkerEnv, tmp_path: Path) -> None:
     found = await difference(a_skill_folder(tmp_path / "ben", **files), tmp_path)
 
     assert found.in_words() == (
-        "added f0.md, f1.md, f2.md, f3.md, f4.md and 3 more; left out old.md"
+        "added f0.md, f1.md, f2.md, f3.md, f4.md and 3 more; removed old.md"
     )
 
 

@@ -89,8 +89,8 @@ async def test_what_is_no_text_or_too_large_says_so(bound: WorkerEnv, tmp_path: 
     found = await changes(folder, bound)
 
     assert {path: change.note for path, change in found.items()} == {
-        "nul.txt": "not a text",
-        "picture.png": "not a text",
+        "nul.txt": "not a text file",
+        "picture.png": "not a text file",
         "large.txt": "too large to compare",
         "long.txt": "too many lines to compare",
     }

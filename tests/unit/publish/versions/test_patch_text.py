@@ -114,6 +114,6 @@ async def test_what_has_no_lines_is_named_and_the_rest_still_applies(
     patch = patch_text((await diff_versions(old, new)).files)
     apply(patch, tmp_path / "old")
 
-    assert "(changed picture.png: not a text)\n" in patch
+    assert "(changed picture.png: not a text file)\n" in patch
     found = contents(tmp_path / "old")
     assert (found["a.md"][0], found["z.md"][0]) == (b"two\n", b"two\n")

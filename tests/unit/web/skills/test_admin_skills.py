@@ -180,7 +180,7 @@ async def test_an_old_page_decides_nothing_about_new_content(
 
     assert f'name="digest" value="{waiting.digest}"' in page
     assert stale[0] == "problem"
-    assert "look at it again" in stale[1]
+    assert "review it again" in stale[1]
     assert unsaid[0] == "problem"
     assert "Approve and publish" in await rae.see(path)
     assert await audited() == []
