@@ -102,7 +102,7 @@ async def test_a_decision_is_about_what_was_shown(platform: Platform, tmp_path: 
     other, this = platform.run(*approve, "0" * 64), platform.run(*approve, digest)
 
     assert (other.code, this.code, this.err) == (1, 0, "")
-    assert "look at it again" in other.err
+    assert "review it again" in other.err
     assert "file run.sh" not in this.out
 
 

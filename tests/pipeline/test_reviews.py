@@ -171,7 +171,7 @@ async def test_nothing_is_decided_about_what_was_not_looked_at(
     other = await one_waits(process, folder)
     unsaid = msgspec.structs.replace(says(other), seen=None)
 
-    with pytest.raises(ChangedSinceSeen, match="look at it again"):
+    with pytest.raises(ChangedSinceSeen, match="review it again"):
         await deed(says(looked_at))
     with pytest.raises(InvalidInput, match="must name the digest"):
         await deed(unsaid)
