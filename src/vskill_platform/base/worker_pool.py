@@ -6,7 +6,6 @@ that fails reports why and ends. Each is replaced by a new one, so that the resu
 work never depends on the work before it.
 """
 
-import gc
 import os
 import select
 import signal
@@ -169,9 +168,6 @@ class _Pool(Generic[Item]):
             for other in foreign:  # else the worker would not notice that the parent has ended
                 os.close(other)
             bounds = self._bounds
-            # What was loaded before the fork stays: searching it for garbage would take time and
-            # copy its pages.
-            gc.freeze()
             forbid_core_dumps()
             limit_memory(bounds.memory_bytes)
             while order := os.read(orders, _NUMBER):
