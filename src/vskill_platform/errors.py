@@ -1,40 +1,40 @@
-"""Every error this package raises on purpose.
+"""Every error this package raises on purpose, with its HTTP status and what a worker does with it.
 
 VskillError
-├── ConfigError            the operator set something wrong; the process stops
-├── NoWorkerEnv            code that needs an env ran outside of one
-├── InvalidInput           the caller sent something wrong            400
-├── InvalidTransition      a submission cannot move to that state     409
-├── ChangedSinceSeen       a ruling is about content that is gone     409
-├── NotFound               nothing under that id or slug              404
-├── NotSignedIn            nobody has said who the caller is          401
-├── NotAllowed             the caller may not do this                 403
-│   ├── RightMissing       the caller's role or token is for less     403
-│   └── RequestForged      it may come from somebody else's page      403
-├── WrongHost              the request is for another host            421
-├── TooMany                the caller asks too often                  429
-├── Busy                   too many want the same at this moment      503
-├── TooLarge               the caller sends more than is read         413
-├── SourceError            the skill's source could not be fetched
-│   ├── SourceUnavailable  try again later                            retried
-│   │   └── HostUnresponsive  its host accepts calls and says nothing retried
-│   └── SourceRefused      too big, unsafe or gone                    final
-│       └── SourceMoved    its host redirects to another address      final
-├── SlugTaken              another source publishes under that slug   final
-├── ScanError              a scanner broke: not verified              retried
-│   ├── JudgeFailed        no usable answer from the judge of tier 2  retried
-│   └── ScannerFailed      no usable result of another's scanner      retried
-├── NotifyFailed           nobody could be told                       retried
-├── DeadlineExceeded       the work took longer than it may           retried
-├── NoRoom                 enough of the same is being fetched        handed back
-├── OutOfResources         this machine has no disk space or files    handed back, 503
-├── WorkerDied             its workers died with it, also alone       final
-├── Overtaken              somebody else was faster                   retried
-└── EngineError            the store or the queue failed              retried
-    ├── NotReady           the search index is being built            503
-    ├── FeedTrimmed        the change feed no longer reaches back     rebuild
-    ├── HistoryChanged     the database was restored or replaced      rebuild
-    └── RecordMalformed    a record is not what its key says          final
+├── ConfigError            a setting or policy is invalid; the process stops
+├── NoWorkerEnv            code that needs a worker env ran outside of one
+├── InvalidInput           the request is not valid                      400
+├── InvalidTransition      a submission cannot move to that state        409
+├── ChangedSinceSeen       the reviewed content was replaced             409
+├── NotFound               nothing has that id or slug                   404
+├── NotSignedIn            the caller is not authenticated               401
+├── NotAllowed             the caller may not do this                    403
+│   ├── RightMissing       the role or token lacks this right            403
+│   └── RequestForged      the form has no valid CSRF token              403
+├── WrongHost              the request is for another host               421
+├── TooMany                the rate limit is reached                     429
+├── Busy                   too many concurrent requests                  503
+├── TooLarge               the request body exceeds the limit            413
+├── SourceError            the source could not be fetched               500
+│   ├── SourceUnavailable  temporarily                                   424, retried
+│   │   └── HostUnresponsive  accepts connections but does not respond   424, retried
+│   └── SourceRefused      too large, unsafe or missing                  422, final
+│       └── SourceMoved    the host redirects to another URL             422, final
+├── SlugTaken              another source publishes under that slug      409, final
+├── ScanError              a scanner failed: not verified                500, retried
+│   ├── JudgeFailed        the judge of tier 2 gave no usable response   500, retried
+│   └── ScannerFailed      a third-party scanner gave no usable result   500, retried
+├── NotifyFailed           the reminder program failed                   500, retried
+├── DeadlineExceeded       the work exceeded its deadline                424, retried
+├── NoRoom                 fetch limit reached                           500, requeued
+├── OutOfResources         no disk space or file handles left            503, requeued
+├── WorkerDied             workers crashed repeatedly, even when it ran alone  500, final
+├── Overtaken              another process changed it first              409, retried
+└── EngineError            the database failed                           503, retried
+    ├── NotReady           the search index is being built               503
+    ├── FeedTrimmed        the change feed no longer reaches back        503, index rebuilt
+    ├── HistoryChanged     the database was restored or replaced         503, index rebuilt
+    └── RecordMalformed    a record does not match its key or digest     500, final
 """
 
 import datetime as dt
@@ -42,9 +42,9 @@ from typing import ClassVar
 
 
 class VskillError(Exception):
-    #: Whether the same work may succeed later; the consumer asks the error, it does not guess.
+    #: Whether a later attempt may succeed; the consumer retries only then.
     retryable: ClassVar[bool] = False
-    #: How long the other side wants to be left alone, if it said so.
+    #: How long to wait before the next attempt, if the other side said so.
     retry_after: dt.timedelta | None = None
 
 
@@ -74,7 +74,7 @@ class ChangedSinceSeen(VskillError):
 class NotFound(VskillError):
     def __init__(self, message: str, *, look_for: str = "") -> None:
         super().__init__(message)
-        #: The name of a skill that a person may search for instead; empty if there is none.
+        #: A skill name to search for instead; empty if there is none.
         self.look_for = look_for
 
 
@@ -147,7 +147,7 @@ class JudgeFailed(ScanError):
     ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-        #: What the failed call has used; None if nobody knows.
+        #: The tokens that the failed call used; None if unknown.
         self.tokens = tokens
 
 

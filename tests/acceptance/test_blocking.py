@@ -230,4 +230,4 @@ def test_a_rescan_is_asked_for_one_thing(platform: Platform, published: str) -> 
     unchanged = platform.run("rescan", "--apply", "--skill", SLUG)
 
     assert (both.code, alone.code, unchanged.code) == (2, 2, 1)
-    assert "did not get worse" in unchanged.err
+    assert "has no worse verdict" in unchanged.err

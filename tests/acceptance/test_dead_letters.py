@@ -65,7 +65,7 @@ def test_a_revived_letter_is_tried_again_from_the_start(platform: Platform, url:
     platform.start("work")  # a new one, that does not leave the host alone yet
     platform.run("status", str(letter["submission"]), "--watch")
 
-    assert revived.out == f"Revived: {letter['submission']}\n"
+    assert revived.out == f"Requeued: {letter['submission']}\n"
     status = platform.status(str(letter["submission"]))
     assert status.submission.reason.startswith("failed after 2 attempts: the host 127.0.0.1")
     assert status.steps.count("retry RECEIVED") == 2

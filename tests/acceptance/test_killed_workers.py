@@ -161,7 +161,7 @@ async def test_a_skill_that_kills_every_worker_is_put_away(
 
     (status,) = await read_statuses(platform, submission_id)
     assert status.submission.state is SubmissionState.REJECTED
-    assert status.submission.reason.startswith("the worker died 7 times while processing it")
+    assert status.submission.reason.startswith("the worker crashed 7 times while processing it")
     assert status.report
     assert len(status.report.findings) == 1
     assert (await read_queue(platform)).dead == 1

@@ -162,7 +162,7 @@ def test_a_dry_run_lists_what_would_change(platform: Platform, tmp_path: Path) -
     as_json = platform.run("policy", "dry-run", "policy.toml", "--json")
 
     assert (done.code, done.err) == (0, "")
-    assert "1 published and 1 in review, decided again: 1 would change." in done.out
+    assert "1 published and 1 in review, evaluated again: 1 would change." in done.out
     assert "reaches reject_at = medium" in done.out
     assert "review to reject: 1" in done.out
     result = msgspec.json.decode(as_json.out)

@@ -221,7 +221,7 @@ def test_a_hostile_archive_is_not_verified_and_writes_nothing(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "Name at least one PATH"),
+        ((), "Give at least one PATH"),
         (("gone",), "'gone' does not exist; PATH must be a folder, an archive"),
         (("notes.txt",), "'notes.txt' is neither a folder, an archive"),
         (("http://git.example/ada/notes",), "a git URL starts with https://"),

@@ -34,7 +34,7 @@ def test_the_list_says_what_is_used_found_and_which_version(platform: Platform, 
     assert rows["probe"] == {
         "name": "probe", "kind": "local", "use": "required", "found": probe, "version": "probe 1.2",
     }  # fmt: skip
-    assert rows["clamscan"]["use"] == "informs"
+    assert rows["clamscan"]["use"] == "informational"
     assert rows["gitleaks"]["use"] == "not used"
     assert "probe 1.2" in platform.run("scanners").out
 

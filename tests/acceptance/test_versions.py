@@ -102,11 +102,11 @@ def test_yanking_all_leaves_nothing_to_install_and_says_so(
     back = platform.run("unyank", SLUG, "1.0.1", "--reason", "it was another")
 
     assert first.out == f"{SLUG} 1.0.1 is yanked. The latest is 1.0.0.\n"
-    assert second.out == f"{SLUG} 1.0.0 is yanked. There is nothing left to install.\n"
+    assert second.out == f"{SLUG} 1.0.0 is yanked. No version can be installed by default.\n"
     assert "is yanked already" in again.out
     assert yanked == {"1.0.1": "yanked", "1.0.0": "yanked"}
-    assert "Every version is yanked: there is nothing to install." in shown.out
-    assert back.out == f"{SLUG} 1.0.1 is offered. The latest is 1.0.1.\n"
+    assert "All versions are yanked. No version can be installed by default." in shown.out
+    assert back.out == f"{SLUG} 1.0.1 is available. The latest is 1.0.1.\n"
     assert standings(platform) == {"1.0.1": "latest", "1.0.0": "yanked"}
     shown_audit = platform.run("audit", "--limit", "1")
     assert "unyank" in shown_audit.out

@@ -45,7 +45,7 @@ def test_submit_watch_says_last_what_it_came_to(platform: Platform, tmp_path: Pa
     watched = platform.run("submit", tmp_path / "empty", "--watch")
 
     first, why, more = watched.out.splitlines()
-    assert first.startswith("Ended: sub_")
+    assert first.startswith("Finished: sub_")
     assert first.endswith(" TIER1_FAILED")
     assert why
     assert "in the queue" not in watched.out

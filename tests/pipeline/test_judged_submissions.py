@@ -119,7 +119,7 @@ async def test_a_skill_that_the_judge_finds_harmless_is_published(
         S.RECEIVED, S.TIER1_SCANNING, S.TIER2_SCANNING, S.AUTO_APPROVED, S.PUBLISHED,
     ]  # fmt: skip
     approval = (await get_history(ended.id))[-2]
-    assert approval.reason == "passed every check; the judge (test-model) agrees"
+    assert approval.reason == "passed all checks; approved by the judge (test-model)"
     assert {"fetch", "check", "judge", "publish"} <= set(ended.timings)
     report = await report_of(ended)
     assert report.judgement
@@ -286,7 +286,7 @@ async def test_an_outage_that_passes_is_forgotten(
 
     assert (ended.state, len(judge.requests)) == (S.PUBLISHED, 2)
     retry = next(event for event in await get_history(ended.id) if event.trigger == "retry")
-    assert retry.reason == "will be tried again in 10 s: the judge answered 500"
+    assert retry.reason == "will be retried in 10 s: the judge answered 500"
 
 
 async def test_a_judge_that_asks_for_time_gets_it(
@@ -298,7 +298,7 @@ async def test_a_judge_that_asks_for_time_gets_it(
 
     assert ended.state is S.PUBLISHED
     retry = next(event for event in await get_history(ended.id) if event.trigger == "retry")
-    assert retry.reason == "will be tried again in 45 s: the judge answered 429"
+    assert retry.reason == "will be retried in 45 s: the judge answered 429"
 
 
 async def test_after_an_outage_the_operator_can_have_it_judged_again(

@@ -246,7 +246,7 @@ async def test_an_index_that_does_not_answer_is_no_answer(
     stored = await get_submission(result.submission.id)
     assert stored
     assert stored.record.state is S.RECEIVED
-    assert "will be tried again" in stored.record.reason
+    assert "will be retried" in stored.record.reason
     assert "the database failed" in stored.record.reason
 
 

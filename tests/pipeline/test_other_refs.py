@@ -64,7 +64,7 @@ async def test_a_ref_submitted_before_another_was_published_does_not_replace_it(
 
     assert ended.state is SubmissionState.NEEDS_REVIEW
     assert ended.reason == (
-        "needs review: the skill is published from the default branch, and this would replace it"
+        "needs review: the skill is published from the default branch; this would replace it"
     )
     assert await latest_submission() == published
     assert len(await get_versions(SLUG)) == 1

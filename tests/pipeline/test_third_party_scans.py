@@ -255,7 +255,7 @@ async def test_a_required_scanner_without_a_result_is_an_outage_and_never_a_pass
 
     assert ended.state is S.NEEDS_REVIEW
     assert ended.reason == (
-        f"needs review: not scanned, failed after 4 attempts: probe gave no result: {why}"
+        f"needs review: not scanned, failed after 4 attempts: probe returned no result: {why}"
     )
     report = await report_of(ended)
     assert (report.verdict, report.findings[0].rule) == (Verdict.REVIEW, "RUN-EXTERNAL")
@@ -304,7 +304,7 @@ async def test_a_scanner_that_changes_what_is_to_be_published_is_found_out(
     ended = await registry.using(used(probe)).process(folder)
 
     assert ended.state is S.NEEDS_REVIEW
-    assert "run.py was changed while scanners looked at it" in ended.reason
+    assert "run.py was changed during the scan" in ended.reason
 
 
 async def test_a_slow_scanner_loses_its_result_but_does_not_fail_the_submission(
@@ -321,7 +321,7 @@ async def test_a_slow_scanner_loses_its_result_but_does_not_fail_the_submission(
 
     assert (ended.state, ended.attempts) == (S.PUBLISHED, 1)
     scan = await scan_of(ended, "probe")
-    assert (scan.status, scan.note) == ("TIMED_OUT", "no time was left for it before the deadline")
+    assert (scan.status, scan.note) == ("TIMED_OUT", "there was no time left before the deadline")
 
 
 async def test_who_waits_for_a_place_to_scan_does_not_wait_for_ever(
@@ -345,7 +345,7 @@ async def test_who_waits_for_a_place_to_scan_does_not_wait_for_ever(
     ended = await here.process(folder)
 
     assert ended.state is S.PUBLISHED
-    assert (await scan_of(ended, "probe")).note == "no time was left for it before the deadline"
+    assert (await scan_of(ended, "probe")).note == "there was no time left before the deadline"
 
 
 # Scanners elsewhere
@@ -382,7 +382,7 @@ async def test_who_waits_for_a_required_scanner_holds_no_message_and_is_not_stuc
     assert waiting.state is S.TIER2_SCANNING
     assert waiting.waiting
     assert waiting.waiting.scanners == ("acme",)
-    assert waiting.reason.startswith("waits for acme, until 12:25 UTC")
+    assert waiting.reason.startswith("waiting for acme, until 12:25 UTC")
     stats = await registry.env.engine.queue.stats()
     assert (stats.ready, stats.leased, stats.delayed, stats.dead) == (0, 0, 0, 0)
     clock.advance(minutes=15)
@@ -528,7 +528,7 @@ async def test_a_required_scanner_that_cannot_be_reached_is_an_outage(
     ended = await registry.using(used(scanner)).process(folder)
 
     assert ended.state is S.NEEDS_REVIEW
-    assert "not scanned, failed after 4 attempts: acme gave no result: it " in ended.reason
+    assert "not scanned, failed after 4 attempts: acme returned no result: it " in ended.reason
     assert len(service.requests) == (4 if status else 0)
 
 
@@ -546,7 +546,7 @@ async def test_a_scan_that_nobody_ends_times_out_is_tried_again_and_ends_with_a_
 
     assert submission.state is S.NEEDS_REVIEW
     assert len(service.requests) == MAX_WAITS
-    assert "acme must pass but gave no result, 3 times: it did not answer in time" in (
+    assert "The required scanner acme returned no result, 3 times: it did not respond in time" in (
         submission.reason
     )
     assert await here.call_back(service.dispatches[0]) == 404  # a later one has taken its place
@@ -599,7 +599,7 @@ async def test_recovery_does_not_let_anyone_wait_for_ever(
         submission = await here.get(submission.id)
 
     assert submission.state is S.NEEDS_REVIEW
-    assert "must pass but gave no result, 3 times" in submission.reason
+    assert "returned no result, 3 times" in submission.reason
 
 
 async def test_an_answer_about_other_content_counts_for_nothing(
@@ -629,7 +629,7 @@ async def test_content_that_is_other_each_time_ends_with_a_person(
         submission = await here.get(submission.id)
 
     assert submission.state is S.NEEDS_REVIEW
-    assert "the files were others each time" in submission.reason
+    assert "the files changed during each scan" in submission.reason
     assert len(service.requests) == MAX_WAITS
 
 

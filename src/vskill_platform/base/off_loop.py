@@ -39,7 +39,7 @@ async def work_in_thread(work: Callable[..., Result], *arguments: Any, **options
     """Run *work* in a thread and wait for its end, even when cancelled.
 
     A thread cannot be stopped, and files that it writes after its workspace was removed would stay
-    for ever.
+    forever.
     """
     thread = asyncio.ensure_future(asyncio.to_thread(work, *arguments, **options))
     try:

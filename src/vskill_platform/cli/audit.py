@@ -32,10 +32,10 @@ def audit(*, limit: int, after: str | None, as_json: bool) -> None:
 def _show(records: list[AuditRecord]) -> None:
     table = Table(
         Column("when (UTC)", no_wrap=True),
-        "who",
-        "what",
-        Column("of", overflow="fold"),
-        "why",
+        "actor",
+        "action",
+        Column("target", overflow="fold"),
+        "reason",
         "outcome",
     )
     for record in records:

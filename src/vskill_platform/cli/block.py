@@ -144,7 +144,9 @@ def _read_subject(**about: str | None) -> BlockSubject:
 
 
 def _show(blocks: list[Block]) -> None:
-    table = Table(Column("what", overflow="fold"), "why", "by", Column("since (UTC)", no_wrap=True))
+    table = Table(
+        Column("target", overflow="fold"), "reason", "by", Column("since (UTC)", no_wrap=True)
+    )
     for item in blocks:
         table.add_row(
             escape(item.subject.in_words()),

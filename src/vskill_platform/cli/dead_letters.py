@@ -1,4 +1,4 @@
-"""`dead-letters`: list, revive or drop failed messages."""
+"""`dead-letters`: list, requeue or drop failed messages."""
 
 import getpass
 
@@ -24,7 +24,7 @@ _PAGE = 100
 
 @click.group("dead-letters")
 def dead_letters() -> None:
-    """Failed messages (dead letters): list, revive or drop them."""
+    """List, requeue or drop failed messages (dead letters)."""
 
 
 @dead_letters.command("list")
@@ -73,11 +73,11 @@ def list_letters(*, as_json: bool) -> None:
 @dead_letters.command()
 @click.argument("message_id", metavar="ID", type=int)
 def revive(*, message_id: int) -> None:
-    """Queue a dead letter again; its submission starts over."""
+    """Requeue a dead letter; its submission starts over."""
 
     async def work() -> None:
         submission = await revive_dead_letter(message_id, actor=getpass.getuser())
-        echo(f"Revived: {submission.id if submission else 'its submission is gone'}")
+        echo(f"Requeued: {submission.id if submission else 'its submission is gone'}")
 
     run_command(work)
 

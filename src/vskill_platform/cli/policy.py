@@ -80,14 +80,14 @@ def dry_run(*, file: Path, as_json: bool) -> None:
 
 def _show_dry_run(result: DryRun) -> None:
     echo(
-        f"{result.published} published and {result.in_review} in review, decided again: "
+        f"{result.published} published and {result.in_review} in review, evaluated again: "
         f"{len(result.changes)} would change."
     )
     if result.changes:
-        table = Table("skill", "is", "would be", "why")
+        table = Table("skill", "now", "new", "reason")
         for change in result.changes:
             table.add_row(
-                escape(change.skill), _STANDS[change.now], _WOULD[change.then],
+                escape(change.skill), _OUTCOMES[change.now], _OUTCOMES[change.then],
                 escape(change.clause),
             )  # fmt: skip
         Console().print(table)
@@ -97,8 +97,7 @@ def _show_dry_run(result: DryRun) -> None:
         echo(f"unknown: {name} (no stored report on its current content)")
 
 
-_STANDS = {"publish": "published", "review": "in review", "reject": "rejected"}
-_WOULD = {"publish": "published", "review": "in review", "reject": "rejected"}
+_OUTCOMES = {"publish": "published", "review": "in review", "reject": "rejected"}
 
 
 def _load(file: Path) -> Policy:

@@ -144,7 +144,9 @@ def _apply(
 ) -> Rescanned:
     worse = {item.slug: item for item in done.changed if item.is_worse}
     if unknown := sorted(set(slugs) - set(worse)):
-        raise NotFound(f"{', '.join(unknown)} did not get worse; `rescan --report` shows what did")
+        raise NotFound(
+            f"{', '.join(unknown)} has no worse verdict; `rescan --report` lists skills that do"
+        )
     wanted = [item for slug, item in worse.items() if not slugs or slug in slugs]
     if wanted and ask and is_interactive():
         confirm(f"Take down {len(wanted)} ({consequence})?")
@@ -164,7 +166,7 @@ def _show(done: Rescanned) -> None:
     if not done.changed:
         console.print("No verdict has changed.")
         return
-    table = Table(Column("skill", overflow="fold"), "version", "verdict", "because of")
+    table = Table(Column("skill", overflow="fold"), "version", "verdict", "reason")
     for item in done.changed:
         colour = "red" if item.is_worse else "green"
         table.add_row(

@@ -37,7 +37,7 @@ def retry(*, submission_id: str, as_json: bool) -> None:
 def requeue(*, submission_ids: tuple[str, ...], every: bool, as_json: bool) -> None:
     """Requeue stuck submissions with a fresh retry budget."""
     if every == bool(submission_ids):
-        raise click.UsageError("name submissions, or pass --all for all stuck ones")
+        raise click.UsageError("give submission ids, or pass --all for all stuck ones")
     actor = getpass.getuser()
 
     async def work() -> tuple[list[Submission], list[str]]:

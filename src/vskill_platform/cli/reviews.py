@@ -44,7 +44,7 @@ _reason = click.option("--reason", required=True, metavar="TEXT", help="Reason, 
 @json_option
 @click.pass_context
 def reviews(context: click.Context, *, as_json: bool) -> None:
-    """List and decide submissions that need review."""
+    """List and decide on submissions that need review."""
     if context.invoked_subcommand:
         return
 
@@ -168,7 +168,12 @@ def _show_list(found: list[Review]) -> None:
         echo("Nothing needs review.")
         return
     table = Table(
-        Column("id", no_wrap=True), "skill", Column("waits", no_wrap=True), "by", "source", "why"
+        Column("id", no_wrap=True),
+        "skill",
+        Column("waiting", no_wrap=True),
+        "by",
+        "source",
+        "reason",
     )
     for review in found:
         table.add_row(

@@ -95,7 +95,7 @@ def scan(  # noqa: PLR0913 - one for each option
         _explain(explain)
         return
     if not paths:
-        raise click.UsageError("Name at least one PATH: a folder, an archive or a git URL.")
+        raise click.UsageError("Give at least one PATH: a folder, an archive or a git URL.")
     try:
         check_memory_limit()
     except ConfigError as error:

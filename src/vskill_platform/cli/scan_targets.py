@@ -96,7 +96,7 @@ def _walk(origin: Origin) -> Iterator[Target]:
         names = [name for name in inner if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - so
         for link in (Path(folder, name) for name in names):
             if _leads_out(link, origin.folder):
-                yield _broken(_shown(origin, link), "a link that leads elsewhere is not followed")
+                yield _broken(_shown(origin, link), "a link that leads outside is not followed")
     for error in unreadable:
         yield _broken(_shown(origin, Path(error.filename)), f"it cannot be read: {error.strerror}")
 

@@ -115,7 +115,7 @@ async def _rows(known: dict[str, Scanner], rules: dict[str, ScannerRule]) -> lis
 
 
 async def _row(scanner: Scanner, rule: ScannerRule | None, workspace: Path) -> _Row:
-    use = "not used" if rule is None else "required" if rule.required else "informs"
+    use = "not used" if rule is None else "required" if rule.required else "informational"
     if isinstance(scanner, RemoteScanner):
         return _Row(name=scanner.name, kind="remote", use=use, found=scanner.url, version="")
     return _Row(

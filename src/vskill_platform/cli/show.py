@@ -81,7 +81,8 @@ def show_end(submission: Submission) -> None:
     """Print the result of a submission that was watched."""
     console = Console()
     mark = state_mark(submission.state)
-    word = "Waits" if submission.state is SubmissionState.NEEDS_REVIEW else "Ended"
+    is_waiting = submission.state is SubmissionState.NEEDS_REVIEW
+    word = "Waiting for review" if is_waiting else "Finished"
     console.print(f"{word}: [bold]{submission.id}[/] {mark}", highlight=False)
     if submission.state is SubmissionState.PUBLISHED and submission.slug:
         console.print(f"Published as {escape(submission.slug)}")
@@ -143,7 +144,7 @@ def judge_line(said: Judgement) -> str:
 
 
 def show_history(console: Console, history: list[StateEvent]) -> None:
-    table = Table("when (UTC)", "from", "to", "by", "why", title="History", title_justify="left")
+    table = Table("when (UTC)", "from", "to", "by", "reason", title="History", title_justify="left")
     for event in history:
         is_published = event.to_state is SubmissionState.PUBLISHED
         table.add_row(

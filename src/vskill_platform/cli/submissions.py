@@ -101,7 +101,7 @@ def list_submissions(*, limit: int, after: str | None, set_id: str | None, as_js
 async def _read_set(set_id: str) -> SubmissionPage:
     found = await get_submission_set(set_id)
     if found is None:
-        raise NotFound(f"there is no set {set_id!r}; `submit --all` and `status` name sets")
+        raise NotFound(f"there is no set {set_id!r}; `submit --all` and `status` print set ids")
     return SubmissionPage(await get_submissions_fresh(found.submission_ids), None)
 
 
@@ -117,7 +117,7 @@ def _show_table(submissions: list[Submission]) -> None:
         Column("updated", no_wrap=True),
     ]
     if console.width >= _WIDTH_WITH_REASONS:
-        columns.append(Column("why", no_wrap=True, max_width=console.width - _WIDTH_OF_OTHERS))
+        columns.append(Column("reason", no_wrap=True, max_width=console.width - _WIDTH_OF_OTHERS))
     table = Table(*columns)
     for submission in submissions:
         cells = (

@@ -77,7 +77,7 @@ async def _watch(submission_ids: Sequence[str], bar: Progress, task: TaskID) -> 
 
 def _show(submitted: SubmittedSet, submissions: list[Submission]) -> None:
     current = {submission.id: submission for submission in submissions}
-    table = Table("skill", "id", "answer", "state", "why")
+    table = Table("skill", "id", "result", "state", "reason")
     for member in submitted.members:
         found = current.get(member.result.submission.id) if member.result else None
         if member.result is None or found is None:

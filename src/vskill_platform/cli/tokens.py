@@ -20,7 +20,7 @@ def tokens() -> None:
 
 @tokens.command()
 @click.argument("user")
-@click.option("--label", required=True, metavar="TEXT", help="What it is for.")
+@click.option("--label", required=True, metavar="TEXT", help="Its name, such as its purpose.")
 @click.option(
     "--scope",
     "scopes",
@@ -66,7 +66,7 @@ def list_command(*, user: str | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    table = Table("id", "user", "for", "may", "last used (UTC)", "ends (UTC)")
+    table = Table("id", "owner", "name", "scopes", "last used (UTC)", "expires (UTC)")
     for token in found:
         used = f"{token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never"
         table.add_row(

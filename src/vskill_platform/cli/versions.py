@@ -102,7 +102,7 @@ def unyank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
     async def work() -> Yanked:
         return await unyank_version(slug, version, reason=reason, actor=getpass.getuser())
 
-    _change("offered", work, as_json=as_json)
+    _change("available", work, as_json=as_json)
 
 
 def _change(what: str, work: Callable[[], Awaitable[Yanked]], *, as_json: bool) -> None:
@@ -110,17 +110,19 @@ def _change(what: str, work: Callable[[], Awaitable[Yanked]], *, as_json: bool) 
     if as_json:
         print_json(done)
         return
-    again = "" if done.is_changed else " already"
+    again = "" if done.is_changed else "already "
     latest = done.skill.version
-    then = f"The latest is {latest}." if latest else "There is nothing left to install."
-    echo(f"{done.skill.slug} {done.version} is {what}{again}. {then}")
+    then = f"The latest is {latest}." if latest else "No version can be installed by default."
+    echo(f"{done.skill.slug} {done.version} is {again}{what}. {then}")
 
 
 def _show_versions(found: SkillVersions) -> None:
     console = Console()
     skill, trust = found.skill, found.trust
     console.print(f"[bold]{escape(skill.slug)}[/] from {escape(skill.repo_url)}", highlight=False)
-    table = Table(Column("version", no_wrap=True), "", "published (UTC)", "files", "digest", "why")
+    table = Table(
+        Column("version", no_wrap=True), "", "published (UTC)", "files", "digest", "reason"
+    )
     for row in found.versions:
         version, colour = row.version, _COLOURS[row.standing]
         table.add_row(
@@ -133,7 +135,7 @@ def _show_versions(found: SkillVersions) -> None:
         )
     console.print(table)
     if not skill.version and not skill.down:
-        console.print("Every version is yanked: there is nothing to install.")
+        console.print("All versions are yanked. No version can be installed by default.")
     console.print(f"Trust: [bold]{trust.tier}[/], {trust.score} of 100", highlight=False)
     for words in trust.words:
         console.print(f"  {escape(words)}", highlight=False)

@@ -73,7 +73,7 @@ async def _published(slug: str) -> _Checked | None:
     skill = await get_skill(slug)
     stored = await get_submission(skill.record.submission_id) if skill else None
     if stored is None or stored.record.source.kind is not SourceKind.GIT:
-        note = "it was uploaded as files" if stored else "it is not published any more"
+        note = "it was uploaded, so it has no repository" if stored else "it is no longer published"
         unknown = RepoHealth(status=RepoStatus.UNKNOWN, checked_at=get_now(), note=note)
         await put_repo_health(slug, unknown, is_final=True)
         return None

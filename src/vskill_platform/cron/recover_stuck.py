@@ -97,11 +97,11 @@ def _bring_back(stored: Stored[Submission], now: datetime) -> list[Operation]:
 def _give_up(stored: Stored[Submission]) -> list[Operation]:
     reason = (
         f"it was requeued {stored.record.recoveries} times and got stuck in "
-        f"{stored.record.state} again; nothing was decided about the skill itself"
+        f"{stored.record.state} again; there is no decision about the skill itself"
     )
     finding = unverified(
         rule="RUN-STUCK",
         message=f"The check never finished: {reason}.",
-        fix="Submit it again; if that does not help, tell the operator.",
+        fix="Submit it again; if that does not help, contact the operator.",
     )
     return reject_submission(stored, Cause(trigger="recover", actor="cron", reason=reason), finding)

@@ -96,8 +96,8 @@ async def notify(message: Any) -> bool:
         raise NotifyFailed(f"{arguments[0]} cannot be run: {error.strerror}") from error
     except TimeoutError as error:
         within = format_duration(NOTIFY_DEADLINE)
-        raise NotifyFailed(f"{arguments[0]} did not end within {within}") from error
+        raise NotifyFailed(f"{arguments[0]} did not finish within {within}") from error
     if process.returncode:
         words = complaint.decode(errors="replace").strip()[-_MAX_COMPLAINT:]
-        raise NotifyFailed(f"{arguments[0]} ended with {process.returncode}: {words}")
+        raise NotifyFailed(f"{arguments[0]} exited with {process.returncode}: {words}")
     return True

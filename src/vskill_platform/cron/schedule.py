@@ -136,7 +136,7 @@ async def _run_if_due(job: Job) -> _Ended | None:
             ended = await _run(job, started)
         except asyncio.CancelledError:
             # The next node that checks starts it again.
-            stopped = _end(started, "stopped with its server, it will be started over")
+            stopped = _end(started, "stopped with its server; it will be restarted")
             asked = msgspec.structs.replace(stopped, asked_at=stopped.ended_at)
             await put_cron_run(asked, expected=revision)
             raise
@@ -191,7 +191,7 @@ async def ask_for_rescan(*, actor: str) -> None:
 def _is_running(run: CronRun, job: Job) -> Overtaken:
     until = run.started_at + job.budget
     return Overtaken(
-        f"another {job.name} is running, since {run.started_at:%H:%M:%S} UTC; wait for it, or "
+        f"another {job.name} has been running since {run.started_at:%H:%M:%S} UTC; wait for it, or "
         f"until {until:%H:%M:%S} UTC if it was killed"
     )
 

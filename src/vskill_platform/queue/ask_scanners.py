@@ -63,8 +63,8 @@ async def _weigh(
     lost = [(one, scan) for one, scan in required if scan.status in {"ERROR", "TIMED_OUT"}]
     for one, scan in lost:
         if isinstance(one.scanner, LocalScanner) or entered.record.waits < MAX_WAITS:
-            raise ScannerFailed(f"{one.name} gave no result: {scan.note}")
-    findings += [_given_up(one, scan) for one, scan in lost]
+            raise ScannerFailed(f"{one.name} returned no result: {scan.note}")
+    findings += [_no_result(one, scan) for one, scan in lost]
     result = renew_verdict(scanned, (*scanned.findings, *findings))
     unanswered = [scan for _, scan in required if scan.status in IN_FLIGHT]
     if not unanswered or not is_publishable(entered.record, result):
@@ -80,7 +80,7 @@ async def _unchanged(scan: ExternalScan) -> Stored[ExternalScan]:
     """Return the scan with its revision; the commit that starts waiting expects it."""
     stored = await get_external_scan(scan.subject, scan.provider)
     if stored is None or stored.record != scan:
-        raise Overtaken(f"{scan.provider} has just answered")
+        raise Overtaken(f"{scan.provider} has just responded")
     return stored
 
 
@@ -90,18 +90,18 @@ def _failed(one: ScannerInUse, scan: ExternalScan) -> Finding:
         rule="EXT-001",
         severity=Severity.CRITICAL if is_rejected else Severity.MEDIUM,
         kind=FindingKind.OPAQUE,  # neither a policy nor the judge may lower it
-        message=f"The scanner {one.name} is required and did not pass: {scan.note or 'it failed'}.",
-        fix="Look at what it found, and change that or tell the reviewer why it is harmless.",
-        why="The operator asks that this scanner passes every skill before it is published.",
+        message=f"The required scanner {one.name} did not pass: {scan.note or 'it failed'}.",
+        fix="Fix its findings, or tell the reviewer why they are harmless.",
+        why="The operator requires every skill to pass this scanner before publication.",
     )
 
 
-def _given_up(one: ScannerInUse, scan: ExternalScan) -> Finding:
+def _no_result(one: ScannerInUse, scan: ExternalScan) -> Finding:
     return Finding(
         rule="RUN-EXTERNAL",
         severity=Severity.MEDIUM,
         kind=FindingKind.OPAQUE,
-        message=f"The scanner {one.name} must pass but gave no result, {MAX_WAITS} times: "
+        message=f"The required scanner {one.name} returned no result, {MAX_WAITS} times: "
         f"{scan.note or scan.status}.",
-        fix="Wait for a review.",
+        fix="Wait for a reviewer's decision.",
     )

@@ -43,7 +43,7 @@ async def find_submission(delivery: Delivery) -> Stored[Submission] | None:
     if blocked := await end_if_blocked(stored):  # before anything is fetched
         _, operations = blocked
         if await commit(operations) is None:
-            raise Overtaken(f"{submission_id} was changed by somebody else")
+            raise Overtaken(f"{submission_id} was changed by another process")
         return None
     return stored
 
@@ -57,8 +57,8 @@ def is_suspect(submission: Submission, delivery: Delivery) -> bool:
     lost = delivery.attempt - 1 - submission.tries
     if submission.tries >= too_many + TRIES_ALONE or lost > END_AFTER_LOST:
         raise WorkerDied(
-            f"the worker died {delivery.attempt - 1} times while processing it, even when it "
-            f"checked nothing else"
+            f"the worker crashed {delivery.attempt - 1} times while processing it, even when it "
+            f"ran alone"
         )
     return submission.tries >= too_many or lost > SUSPECT_AFTER_LOST
 
@@ -82,7 +82,7 @@ async def claim_submission(stored: Stored[Submission], delivery: Delivery) -> St
     events.append(event)
     revision = await commit(write_submission(submission, events, expected=stored.revision))
     if revision is None:
-        raise Overtaken(f"{submission.id} was changed by somebody else")
+        raise Overtaken(f"{submission.id} was changed by another process")
     return Stored(submission, revision)
 
 

@@ -129,7 +129,7 @@ async def _other_ref(submission: Submission) -> str:
 
 
 def _leave_to_review(current: Stored[Submission], report: Report, other: str) -> Conclusion:
-    reason = f"needs review: the skill is published from {other}, and this would replace it"
+    reason = f"needs review: the skill is published from {other}; this would replace it"
     cause = _by_this_node("check", reason, current.record.timings)
     waits, event = move(current.record, SubmissionState.NEEDS_REVIEW, cause, now=report.checked_at)
     operations = write_submission(waits, [event], expected=current.revision)
@@ -160,7 +160,7 @@ def _wait(
     names = tuple(scan.record.provider for scan in scans)
     # Later than the job that ends overdue scans: recovery is the fallback for that job.
     until = max(scan.record.deadline for scan in scans) + get_settings().stuck_threshold
-    reason = f"waits for {', '.join(names)}, until {until:%H:%M} UTC at the latest"
+    reason = f"waiting for {', '.join(names)}, until {until:%H:%M} UTC at the latest"
     waiting = Waiting(scanners=names, until=until)
     waits = wait(current.record, waiting, reason=reason, now=report.checked_at)
     held = [write_external_scan(scan.record, expected=scan.revision) for scan in scans]
@@ -169,7 +169,7 @@ def _wait(
 
 
 def _publish(passed: _Passed, report: Report, publication: Publication) -> Conclusion:
-    words = f"passed every check{_but(report)}; {_word_of_the_judge(report)}"
+    words = f"passed all checks{_suppressed(report)}; {_opinion_of_the_judge(report)}"
     way = SubmissionState.AUTO_APPROVED
     if passed.decision.is_by_trust:
         words, way = passed.decision.clause, SubmissionState.VENDOR_APPROVED
@@ -179,17 +179,18 @@ def _publish(passed: _Passed, report: Report, publication: Publication) -> Concl
     return Conclusion(*publish(passed.current, publication, report, steps))
 
 
-def _but(report: Report) -> str:
+def _suppressed(report: Report) -> str:
     """Explain in the reason if the skill passed only because of the policy."""
     suppressed = sum(finding.is_suppressed for finding in report.findings)
-    return f" but {suppressed} that the policy suppresses" if suppressed else ""
+    noun = "finding" if suppressed == 1 else "findings"
+    return f" ({suppressed} {noun} suppressed by the policy)" if suppressed else ""
 
 
-def _word_of_the_judge(report: Report) -> str:
+def _opinion_of_the_judge(report: Report) -> str:
     if report.judgement:
-        return f"the judge ({report.judgement.model}) agrees"
+        return f"approved by the judge ({report.judgement.model})"
     has_judge = bool(get_settings().judge_url)
-    return "the judge's budget is spent" if has_judge else "no judge is configured"
+    return "the judge's budget is used up" if has_judge else "no judge is configured"
 
 
 def _by_this_node(trigger: str, reason: str, timings: dict[str, float]) -> Cause:

@@ -21,7 +21,7 @@ async def enter_tier2(
     if current.record.state is SubmissionState.TIER2_SCANNING:
         submission, events, held = current.record, [], []
     else:
-        reason = f"tier 1 did not stop it ({scanned.verdict}); {asked} is asked"
+        reason = f"tier 1 completed ({scanned.verdict}); next: {asked}"
         cause = Cause(trigger="check", actor=get_settings().node, reason=reason)
         # The check has ended: a worker that dies from here on is not the skill's fault.
         ended = msgspec.structs.replace(
@@ -36,5 +36,5 @@ async def enter_tier2(
     report = build_report(submission, snapshot, scanned)
     revision = await commit([*operations, *held, write_report(report)])
     if revision is None:
-        raise Overtaken(f"{submission.id} was changed by somebody else")
+        raise Overtaken(f"{submission.id} was changed by another process")
     return Stored(submission, revision)

@@ -43,7 +43,7 @@ GOOD_FOR = timedelta(hours=2)
 MAX_WAITS = 3
 #: Time reserved for storing how a program ended.
 _MARGIN_SECONDS = 4.0
-_NO_TIME = "no time was left for it before the deadline"
+_NO_TIME = "there was no time left before the deadline"
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -83,14 +83,14 @@ async def _reach(
     is_spent = one.rule.required and subject.submission.waits >= MAX_WAITS
     if known and is_spent:
         late = ExternalScanResult(
-            status=ExternalScanStatus.TIMED_OUT, note="it did not answer in time"
+            status=ExternalScanStatus.TIMED_OUT, note="it did not respond in time"
         )
         return await _end(known, late) if known.status in IN_FLIGHT else known
     begun = await begin_external_scan(
         subject.submission.id, one.name, digest=subject.snapshot.digest, lease=scanner.deadline
     )
     if is_spent:
-        note = "the files were others each time that it had looked at them"
+        note = "the files changed during each scan"
         return await _end(begun, ExternalScanResult(status=ExternalScanStatus.ERROR, note=note))
     return await _send(scanner, begun, subject)
 
@@ -116,7 +116,7 @@ async def _run(scanner: LocalScanner, subject: Subject) -> ExternalScan:
     except TimeoutError:
         outcome = ExternalScanResult(status=ExternalScanStatus.TIMED_OUT, note=_NO_TIME)
     if changed := await work_in_thread(_find_changed, snapshot):
-        note = f"{changed} was changed while scanners looked at it"
+        note = f"{changed} was changed during the scan"
         await _end(begun, ExternalScanResult(status=ExternalScanStatus.ERROR, note=note))
         raise ScanError(note)
     return await _end(begun, outcome)
@@ -153,7 +153,9 @@ async def _send(scanner: RemoteScanner, scan: ExternalScan, subject: Subject) ->
 
 async def _end(scan: ExternalScan, answer: ExternalScanResult) -> ExternalScan:
     if not await end_external_scan(scan, answer):
-        raise Overtaken(f"the scan of {scan.subject} by {scan.provider} was ended by another")
+        raise Overtaken(
+            f"the scan of {scan.subject} by {scan.provider} was ended by another process"
+        )
     log.info("external scan finished", submission=scan.subject, scanner=scan.provider,
              status=answer.status, note=answer.note)  # fmt: skip
     return msgspec.structs.replace(

@@ -54,10 +54,22 @@ class ErrorClass(StrEnum):
 _CLASSES: tuple[tuple[type[Exception], ErrorClass, str], ...] = (
     (DeadlineExceeded, ErrorClass.TIMEOUT, "Make the repo or the skill smaller, or try later."),
     (SourceError, ErrorClass.SOURCE, "Correct the source, then submit it again."),
-    (JudgeFailed, ErrorClass.JUDGE, "Wait for a review; the operator can have it judged again."),
-    (ScannerFailed, ErrorClass.EXTERNAL, "Wait for a review; the operator can fix the scanner."),
-    (ScanError, ErrorClass.SCANNER, "Submit it again; if that does not help, tell the operator."),
-    (WorkerDied, ErrorClass.SCANNER, "Tell the operator, who can revive it from the dead letters."),
+    (
+        JudgeFailed,
+        ErrorClass.JUDGE,
+        "A reviewer will decide. The operator can also run the judge again.",
+    ),
+    (
+        ScannerFailed,
+        ErrorClass.EXTERNAL,
+        "A reviewer will decide. The operator can fix the scanner.",
+    ),
+    (
+        ScanError,
+        ErrorClass.SCANNER,
+        "Submit it again; if that does not help, contact the operator.",
+    ),
+    (WorkerDied, ErrorClass.SCANNER, "Contact the operator, who can requeue it."),
     (SlugTaken, ErrorClass.NAME, "Choose another `name` in SKILL.md, then submit it again."),
     (EngineError, ErrorClass.DATABASE, "Tell the operator that the database failed."),
 )
@@ -115,7 +127,7 @@ def classify(error: Exception) -> tuple[ErrorClass, str]:
     for kind, error_class, fix in _CLASSES:
         if isinstance(error, kind):
             return error_class, fix
-    return ErrorClass.INTERNAL, "Tell the operator, who finds the details in the log."
+    return ErrorClass.INTERNAL, "Contact the operator, who finds the details in the log."
 
 
 def _try_again(stored: Stored[Submission], delivery: Delivery, error: Exception) -> list[Operation]:
@@ -123,7 +135,7 @@ def _try_again(stored: Stored[Submission], delivery: Delivery, error: Exception)
     if isinstance(error, VskillError) and error.retry_after:
         delay = max(delay, error.retry_after)
     what = _describe(error, stored.record.source)
-    reason = f"will be tried again in {delay.total_seconds():g} s: {what}"
+    reason = f"will be retried in {delay.total_seconds():g} s: {what}"
     cause = Cause(trigger="retry", actor=get_settings().node, reason=reason)
     waiting, event = move(stored.record, SubmissionState.RECEIVED, cause, now=get_now())
     return [

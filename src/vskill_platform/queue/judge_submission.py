@@ -95,11 +95,11 @@ async def _ask(endpoint: Endpoint, snapshot: Snapshot) -> Judgement | None:
 
 def _over_budget(settings: Settings) -> Finding:
     must_be_judged = settings.judge_over_budget == "review"
-    then = "it needs review instead" if must_be_judged else "the verdict of tier 1 stands"
+    then = "a reviewer decides instead" if must_be_judged else "the verdict of tier 1 stands"
     return Finding(
         rule="RUN-BUDGET",
         severity=Severity.MEDIUM if must_be_judged else Severity.INFO,
         kind=FindingKind.OPAQUE,
-        message=f"The judge's budget for today is spent, so it was not asked; {then}.",
-        fix="Wait for a review.",
+        message=f"The judge's budget for today is used up, so it was not asked; {then}.",
+        fix="Wait for a reviewer's decision.",
     )

@@ -93,7 +93,7 @@ class _Lease:
     async def _extend(self) -> None:
         lease = bound_env().settings.lease
         if await commit([Extend(self._delivery, lease)]) is None:
-            raise Overtaken(f"{self._delivery.key} was handed to another worker meanwhile")
+            raise Overtaken(f"{self._delivery.key} was given to another worker in the meantime")
         self._extended_at = self._time()
 
 

@@ -109,7 +109,9 @@ class FetchLimits:
             or self._groups[group] >= self._per_group
             or self._hosts.total() >= self._in_all
         ):
-            raise NoRoom(f"enough is being fetched from {host} or for the same submitter")
+            raise NoRoom(
+                f"the limit of concurrent fetches from {host} or for the same submitter is reached"
+            )
 
     def _limit_of(self, host: str) -> int:
         failing = self._failing.get(host)

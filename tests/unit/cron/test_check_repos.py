@@ -329,7 +329,7 @@ async def test_what_has_no_repo_is_unknown_and_not_looked_for(
     said = [await check_repos.check_repos(), await check_repos.check_repos()]
 
     health = await get_repo_health("@local/tidy-notes")
-    assert (health.status, health.note) == (UNKNOWN, "it was uploaded as files")
+    assert (health.status, health.note) == (UNKNOWN, "it was uploaded, so it has no repository")
     assert said[1] == "0 of 0 repos checked, 0 failed"
 
 

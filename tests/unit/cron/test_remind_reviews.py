@@ -87,7 +87,7 @@ async def test_a_program_is_told_without_a_shell_and_without_our_secrets(
         (("/nowhere/to-be-found",), "cannot be run: No such file"),
         (
             (sys.executable, "-c", "import sys; sys.exit('no route')"),
-            "ended with 1: no route",
+            "exited with 1: no route",
         ),
     ],
     ids=["missing", "failing"],

@@ -149,7 +149,7 @@ async def test_a_stop_cancels_the_jobs_at_once_and_makes_them_due_again(
 
     (stopped,) = await get_cron_runs()
     assert stopped.ended_at is not None
-    assert stopped.outcome == "stopped with its server, it will be started over"
+    assert stopped.outcome == "stopped with its server; it will be restarted"
     assert not stopped.is_failure
     assert len(await run_due_jobs(bound, jobs=(a_job("slow", done),))) == 1
 

@@ -153,7 +153,7 @@ async def test_a_passing_fault_is_tried_again_with_growing_delay(
         await handle_submission_queue([delivery], bound)
         waiting = await current(submission)
         assert waiting.state is SubmissionState.RECEIVED
-        assert waiting.reason == f"will be tried again in {10 * attempt} s: no net"
+        assert waiting.reason == f"will be retried in {10 * attempt} s: no net"
         clock.advance(seconds=10 * attempt - 1)
         assert await receive() == []
         clock.advance(seconds=1)

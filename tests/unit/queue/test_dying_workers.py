@@ -86,7 +86,7 @@ async def test_deaths_beside_it_take_no_retry_from_a_skill(
 
     waiting = await current(submission)
     assert waiting.state is SubmissionState.RECEIVED
-    assert waiting.reason == "will be tried again in 10 s: no net"
+    assert waiting.reason == "will be retried in 10 s: no net"
 
 
 async def test_a_suspect_is_checked_once_more_with_no_other_check_beside_it(
@@ -119,7 +119,7 @@ async def test_a_skill_that_kills_its_worker_alone_too_ends_as_a_dead_letter(
     rejected = await current(submission)
     assert rejected.state is SubmissionState.REJECTED
     assert rejected.reason == (
-        "the worker died 7 times while processing it, even when it checked nothing else"
+        "the worker crashed 7 times while processing it, even when it ran alone"
     )
     (letter,) = await bound.engine.queue.dead_letters()
     assert letter.key == submission.id

@@ -27,12 +27,12 @@ _S = SubmissionState
 _MAX_NAMESAKES = 50
 #: Findings that are shown here; the submission page has all.
 _MAX_FINDINGS = 5
-#: What stopped the submission.
+#: Why a submission ended without a publication.
 _STAGES: dict[SubmissionState, str] = {
-    _S.TIER1_FAILED: "the scanner",
-    _S.REJECTED: "a decision",
-    _S.BLOCKED: "the blocklist",
-    _S.DEQUEUED: "a withdrawal",
+    _S.TIER1_FAILED: "Rejected by the scanner",
+    _S.REJECTED: "Rejected",
+    _S.BLOCKED: "On the blocklist",
+    _S.DEQUEUED: "Withdrawn",
 }
 _TITLES: dict[SubmissionState, str] = {
     _S.TIER1_FAILED: "failed checks",
@@ -75,7 +75,7 @@ async def taken_down(skill: PublishedSkill, down: TakenDown) -> Response[Any]:
         title="is blocked" if is_blocked else "was taken down",
         reason=down.reason,
         at=down.at,
-        stage="the blocklist" if is_blocked else "",
+        stage="On the blocklist" if is_blocked else "",
         skill=skill,
         submission=submission,
     )
@@ -108,7 +108,7 @@ def blocked_version(skill: PublishedSkill, version: str, reason: str) -> Respons
             title=f"{version} is blocked",
             reason=reason,
             at=None,
-            stage="the blocklist",
+            stage="On the blocklist",
             skill=skill,
         ),
         HTTP_410_GONE,

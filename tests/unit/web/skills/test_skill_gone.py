@@ -43,7 +43,7 @@ async def test_a_blocked_skill_says_why(site: Site, env: WorkerEnv, tmp_path: Pa
     assert {page.status_code for page in pages} == {410}
     assert "tidy</span> is blocked" in pages[0].text
     assert "It &lt;b&gt;stole&lt;/b&gt;." in pages[0].text
-    assert "Stopped by the blocklist" in pages[0].text
+    assert "On the blocklist" in pages[0].text
     assert "remove it and rotate every credential" in pages[0].text
     assert "/submissions/sub_ada-notes-tidy" in pages[0].text
 
@@ -65,10 +65,10 @@ async def test_a_skill_that_was_taken_down_says_why(
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (S.TIER1_FAILED, ("failed checks", "Stopped by the scanner")),
-        (S.REJECTED, ("was rejected", "Stopped by a decision")),
-        (S.BLOCKED, ("is blocked", "Stopped by the blocklist")),
-        (S.DEQUEUED, ("was withdrawn", "submit it again")),
+        (S.TIER1_FAILED, ("failed checks", "Rejected by the scanner")),
+        (S.REJECTED, ("was rejected", "Rejected, ")),
+        (S.BLOCKED, ("is blocked", "On the blocklist")),
+        (S.DEQUEUED, ("was withdrawn", "Withdrawn, ", "submit it again")),
         (S.NEEDS_REVIEW, ("needs review", "Waiting for review since", "can take days")),
         (S.RECEIVED, ("is still being checked", "Reload this page in a moment")),
         (S.TIER2_SCANNING, ("is still being checked", "Reload this page in a moment")),
@@ -142,7 +142,7 @@ async def test_a_submission_that_needs_review_was_not_rejected_by_anybody(
 
     page = (await site.get(PAGE)).text
 
-    assert "Stopped by" not in page
+    assert "Rejected" not in page
     assert "in a moment" not in page
     assert "A reviewer decides" in page
 

@@ -476,7 +476,7 @@ async def test_findings_stand_where_they_were_found(
     assert "print(&#39;tidy&#39;)" in page.text
     assert "It &lt;i&gt;may&lt;/i&gt; be fine." in page.text
     assert "api.example" in page.text
-    assert "1 about formatting" in page.text
+    assert "1 formatting finding (" in page.text
 
 
 async def test_a_report_of_other_content_is_not_shown_for_this_one(
