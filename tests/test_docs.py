@@ -20,6 +20,7 @@ from vskill_platform.queue.fail_submission import ErrorClass
 from vskill_platform.scan.rules.registry_rules import load_registry_rules
 from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.settings import Settings, format_duration, variable
+from vskill_platform.web.http.problem_kinds import KINDS, UNEXPECTED
 from vskill_platform.web.openapi import describe_api
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -59,6 +60,22 @@ READ_BY_USERS = [
     *sorted((ROOT / "src/vskill_platform/web/static").glob("*.js")),
     *sorted((ROOT / "src/vskill_platform/cli").glob("*.py")),
 ]
+#: Packages with messages that users read: errors, reasons, notes, fixes.
+WITH_MESSAGES = [
+    *(ROOT / "src/vskill_platform" / name for name in ("errors.py", "settings.py")),
+    *(
+        path
+        for name in ("access", "cron", "fetch", "intake", "model", "publish", "queue", "stores")
+        for path in sorted((ROOT / "src/vskill_platform" / name).rglob("*.py"))
+    ),
+]
+#: Rejected in messages only: documents may use these words with their usual meaning.
+_REJECTED_IN_MESSAGES = re.compile(
+    rf"\b(?:{'|'.join(REJECTED_PHRASES)}|a person|revived?|mend|stood still|moved on)\b",
+    re.IGNORECASE,
+)
+#: The name of a command and of its events, which stays.
+_NAMES_IN_MESSAGES = {"revive", "dead-letters revive"}
 _LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 _ANCHOR = re.compile(r"\]\(([^)#]*)#([^)]+)\)")
 #: A path with at least one folder, which is below the root, the package or the unit tests.
@@ -155,6 +172,20 @@ def test_no_page_command_or_document_uses_the_old_words(file: Path) -> None:
     assert _REJECTED.findall(words) == []
 
 
+def test_no_message_uses_the_old_words() -> None:
+    found = [
+        f"{file.name}:{node.lineno} {node.value}"
+        for file in WITH_MESSAGES
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value not in _NAMES_IN_MESSAGES
+        and _REJECTED_IN_MESSAGES.search(" ".join(node.value.split()))
+    ]
+
+    assert found == []
+
+
 def test_no_rule_uses_the_old_words() -> None:
     texts = [
         *(f"{rule.id}: {rule.title} {rule.why} {rule.fix}" for rule in load_rules()),
@@ -229,6 +260,22 @@ def test_the_tree_of_errors_is_complete() -> None:
     classes = {name for name, item in vars(errors).items() if inspect.isclass(item)}
 
     assert {name or "VskillError" for name in in_tree} == classes
+
+
+def test_the_tree_of_errors_has_the_http_status_of_each() -> None:
+    rows = re.findall(r"^[│ ├└─]+(\w+) .*? (\d{3})\b", errors.__doc__ or "", re.MULTILINE)
+    by_name = {name: getattr(errors, name) for name, _ in rows}
+    kinds = {
+        name: next((kind for type_, kind in KINDS.items() if issubclass(item, type_)), UNEXPECTED)
+        for name, item in by_name.items()
+    }
+
+    assert {name: int(status) for name, status in rows} == {
+        name: kind.status for name, kind in kinds.items()
+    }
+    assert {"ConfigError", "NoWorkerEnv", "VskillError"} == {
+        name for name, item in vars(errors).items() if inspect.isclass(item)
+    } - set(by_name)
 
 
 def test_lock_files_pin_with_hashes_and_name_no_host() -> None:

@@ -50,7 +50,9 @@ async def begin_external_scan(
 
 async def release_dead_external_scans() -> int:
     """End scans that were not finished in time; return how many."""
-    late = ExternalScanResult(status=ExternalScanStatus.TIMED_OUT, note="it did not answer in time")
+    late = ExternalScanResult(
+        status=ExternalScanStatus.TIMED_OUT, note="it did not respond in time"
+    )
     overdue = await get_overdue_external_scans(get_now())
     return sum([await end_external_scan(scan, late) for scan in overdue])
 

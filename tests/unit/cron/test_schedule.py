@@ -296,7 +296,7 @@ async def test_a_job_that_runs_is_not_asked_for_until_its_budget_is_over(
     job = a_job("a", done)
     await put_cron_run(CronRun(job="a", node="node-2", started_at=clock.now()))
 
-    with pytest.raises(Overtaken, match="is running"):
+    with pytest.raises(Overtaken, match="has been running"):
         await ask_for_run(job, actor="cyd")
     clock.advance(minutes=1)  # it was killed
     await ask_for_run(job, actor="cyd")
