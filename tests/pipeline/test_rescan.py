@@ -382,7 +382,7 @@ async def test_a_requested_rescan_leaves_a_running_one_alone_until_its_lease_end
 ) -> None:
     await put_cron_run(CronRun(job="rescan", node="node-2", started_at=clock.now()))
 
-    with pytest.raises(Overtaken, match="another rescan is running"):
+    with pytest.raises(Overtaken, match="another rescan has been running"):
         await run_job_now(RESCAN)
     clock.advance(seconds=schedule.RESCAN.budget.total_seconds())
     ended = await run_job_now(RESCAN)
