@@ -69,14 +69,14 @@ async def apply_rescan_form(request: WebRequest) -> Redirect:
             raise InvalidInput("choose review or reject")
         worse = {one.slug: one for one in await list_changed() if one.is_worse}
         if unknown := slugs - set(worse):
-            raise NotFound(f"{', '.join(sorted(unknown))} did not get worse")
+            raise NotFound(f"{', '.join(sorted(unknown))} has no worse verdict")
         consequence = Consequence(fields["consequence"])
         applied = [
             slug
             for slug in sorted(slugs)
             if await apply_rescan(worse[slug], consequence, actor=actor)
         ]
-        return f"Taken down: {', '.join(applied) or 'nothing, because it has changed'}."
+        return f"Taken down: {', '.join(applied) or 'none, because they have changed'}."
 
     return await act(_HERE, work)
 

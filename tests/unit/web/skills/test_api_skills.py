@@ -235,7 +235,7 @@ async def test_a_diff_is_text_and_never_null(registry: Registry, tmp_path: Path)
     assert diff["diffSummary"] == "1 added, 1 removed, 0 changed"
     assert "--- a/scripts/run.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n" in diff["contentDiff"]
     assert "-print('tidy')" in diff["contentDiff"]
-    assert "(added new.bin: not a text)" in diff["contentDiff"]
+    assert "(added new.bin: not a text file)" in diff["contentDiff"]
     assert (same["diffSummary"], same["contentDiff"]) == ("no changes", "")
     assert compared["source"] == "local-content"
     assert [
