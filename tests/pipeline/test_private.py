@@ -133,8 +133,8 @@ async def test_hiding_and_showing_is_in_the_audit_once_each(process: Process, fo
         if record.action == "visibility"
     ]
     assert sorted(said) == [
-        ("ada", SLUG, "not ready", "is private"),
-        ("cyd", SLUG, "", "is public"),
+        ("ada", SLUG, "not ready", "is now private"),
+        ("cyd", SLUG, "", "is now public"),
     ]
 
 
