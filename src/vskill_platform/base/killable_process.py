@@ -100,16 +100,23 @@ async def run_in_process(
         pickle.HIGHEST_PROTOCOL,
     )
     for _ in range(_MAX_STARTS):
-        process, answer = _take_process(), None
+        process, is_reusable = _take_process(), False
         try:
-            answer = await process.ask(request)
+            result = _read_answer(await process.ask(request), work)
+            is_reusable = True
         except _NotBegun:
             continue
+        except VskillError:
+            is_reusable = True
+            raise
         finally:
-            if answer is None:  # it died, or the caller was cancelled
+            # Anything else (cancelled, broken down, an answer we cannot read) ends the process:
+            # what is left in its memory or in the socket must not reach the next call.
+            if is_reusable:
+                _keep(process)
+            else:
                 await process.kill()
-        _keep(process)
-        return _read_answer(answer, work)
+        return result
     raise ProcessDied("the processes for such work end as soon as they are started")
 
 

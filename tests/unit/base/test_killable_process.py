@@ -142,6 +142,26 @@ async def test_work_that_breaks_its_process_is_reported_and_spoils_no_other(
     assert await run_in_process(an_answer) == 42
 
 
+@pytest.mark.parametrize("work", [wrong_type, eat_memory, too_deep])
+async def test_a_process_that_broke_down_or_answered_wrongly_is_not_used_again(
+    work: object,
+) -> None:
+    used = await run_in_process(process_id)
+    with pytest.raises(BROKE_DOWN):
+        await run_in_process(work)  # type: ignore[arg-type]  # one of the functions above
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(used, 0)
+
+
+async def test_a_process_that_refused_its_data_is_used_again() -> None:
+    used = await run_in_process(process_id)
+    with pytest.raises(SourceRefused):
+        await run_in_process(refuse, "too large")
+
+    assert await run_in_process(process_id) == used
+
+
 async def test_work_that_uses_up_its_processor_time_is_ended() -> None:
     with pytest.raises(ProcessDied):
         await run_in_process(an_endless_loop, cpu_seconds=0.1)
