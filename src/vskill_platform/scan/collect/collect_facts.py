@@ -37,6 +37,9 @@ _MAKE_VARIABLE = re.compile(
     r"(?m)^[ ]{0,8}([\w.]{1,60})[ \t]{0,20}[:?]?=[ \t]{0,20}([^\n#$]{1,300}?)[ \t]{0,20}$"
 )
 _MAKE_USE = re.compile(r"\$[({]([\w.]{1,60})[)}]")
+#: `$(shell …)` and `x != …` run a command when make reads the file.
+_MAKE_SHELL = re.compile(r"\$[(]shell\s")
+_MAKE_ASSIGNED = re.compile(r"(?m)^[ ]{0,8}[\w.]{1,60}[ \t]{0,20}!=[ \t]{0,20}")
 _MAX_VARIABLES = 500
 _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
 
@@ -159,11 +162,11 @@ def _recipes(path: str, text: str) -> str:
         return text
     if "$" in text and "dockerfile" not in name_of(path):
         text = _with_make_variables(text)
-    return _RECIPE.sub("", text)
+    return _RECIPE.sub("", _MAKE_ASSIGNED.sub("", text))
 
 
 def _with_make_variables(text: str) -> str:
     """Return a Makefile with its simple variables put in, and `$$` as the shell gets it."""
     known = dict(islice(_MAKE_VARIABLE.findall(text), _MAX_VARIABLES))
     text = _MAKE_USE.sub(lambda found: known.get(found[1], found[0]), text)
-    return text.replace("$$", "$")
+    return _MAKE_SHELL.sub("$( ", text).replace("$$", "$")

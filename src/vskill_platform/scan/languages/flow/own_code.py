@@ -92,4 +92,6 @@ def load_code(flow: Flow, call: Call) -> Value | None:
     if any(taint.source is Source.REMOTE for taint in given.taints):
         run_tainted(flow, call.line, given)
     run_file(flow, call.line, given)
-    return Value(taints=given.taints)
+    # The functions of a library are called by name: `ctypes.CDLL(None).system(…)`.
+    name = f"{call.name}()" if call.name.startswith("ctypes.") else ""
+    return Value(name=name, taints=given.taints)

@@ -94,7 +94,8 @@ _SHELL = (
     "os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput",
     "commands.getoutput",
     "asyncio.create_subprocess_shell", "popen2.popen2", "pexpect.run", "pexpect.spawn",
-    "platform.popen",
+    "platform.popen", "ctypes.CDLL().system", "ctypes.CDLL().popen", "ctypes.PyDLL().system",
+    "ctypes.cdll.LoadLibrary().system", "ctypes.cdll.msvcrt.system",
 )  # fmt: skip
 _EXEC = (
     "os.execv", "os.execve", "os.execvp", "os.execvpe", "os.execl", "os.execlp",

@@ -52,13 +52,15 @@ def run_find(state: State, command: Command) -> str:
     if is_all and not _FILTERS & set(args) and ("-delete" in args or "rm" in args):
         state.emit(Act.DELETE, f"find {starts[0]}")
     patterns = [args[i + 1] for i, arg in enumerate(args[:-1]) if arg in {"-name", "-iname"}]
-    secret_path = next((path for path in (*starts, *patterns) if secret_at(path)), None)
+    # A pattern such as `.env*` or `id_*` selects the files that it was written for.
+    examples = [p.replace("*", some).rstrip(".") for p in patterns for some in ("*", "", "rsa")]
+    secret_path = next((path for path in (*starts, *examples) if secret_at(path)), None)
     found = state.mark(Flow())
     if secret_path is not None:
         state.emit(Act.READ_SECRET, secret_at(secret_path) or "")
         found = secret_path
     for index, arg in enumerate(args):
-        if arg in {"-exec", "-execdir", "-ok"} and index + 1 < len(args):
+        if arg in {"-exec", "-execdir", "-ok", "-okdir"} and index + 1 < len(args):
             inner = [a.replace("{}", found) for a in args[index + 1 :] if a not in {";", "+"}]
             return state.run_command(state, named(command, inner)) if inner else ""
     return found

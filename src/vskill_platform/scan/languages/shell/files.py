@@ -1,13 +1,14 @@
 """Commands that read, copy, pack and unpack files."""
 
 import re
+from itertools import pairwise
 
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host
 from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
 from vskill_platform.scan.languages.shell.names import PICKERS, READERS
 from vskill_platform.scan.languages.shell.options import read_options
-from vskill_platform.scan.languages.shell.run import DOWNLOADED
+from vskill_platform.scan.languages.shell.run import DOWNLOADED, execute
 from vskill_platform.scan.languages.shell.sending import host_of
 from vskill_platform.scan.languages.shell.state import (
     MAX_TREES,
@@ -22,6 +23,14 @@ from vskill_platform.scan.languages.shell.writing import note_place, note_write
 _ENDINGS = re.compile(r"\.(?:tar\.\w+|t[gbx]z2?|tar|zip|7z|rar|gz|dmg)$")
 #: Longer arguments are programs, not paths.
 _MAX_NAME = 400
+#: Settings of git whose values are commands.
+_GIT_COMMAND = re.compile(
+    r"core\.(?:fsmonitor|sshcommand|pager|editor|askpass)|sequence\.editor|diff\.external"
+    r"|credential\.(?:\S{1,200}\.)?helper|alias\.\S{1,100}|pager\.\w{1,40}"
+    r"|(?:diff|difftool|merge|mergetool|filter|gpg)\.(?:\S{1,100}\.)?"
+    r"(?:textconv|command|cmd|driver|clean|smudge|process|program)",
+    re.IGNORECASE,
+)
 _LOOKS_LIKE_FILE = re.compile(r"[~/.$]|^\w[\w.-]{0,80}$")
 
 
@@ -185,6 +194,7 @@ def run_cd(state: State, command: Command) -> str:
 
 
 def run_git(state: State, command: Command) -> str:
+    _run_git_settings(state, command.args)
     args = [arg for arg in command.args if arg != "--global"]
     if "clone" in args[:4]:
         rest = read_options(
@@ -213,6 +223,15 @@ def run_git(state: State, command: Command) -> str:
     elif "config" in args[:2] and any("hooksPath" in arg for arg in args):
         note_place(state, "core.hooksPath")
     return state.derive(command.stdin)
+
+
+def _run_git_settings(state: State, args: list[str]) -> None:
+    """Analyse the values of settings that git runs as commands."""
+    for name, after in pairwise([*args, ""]):
+        key, equals, value = name.partition("=")
+        command = value if equals else after
+        if _GIT_COMMAND.fullmatch(key) and (command.startswith("!") or "alias" not in key):
+            execute(state, command.removeprefix("!"), "")
 
 
 def _push_everything(state: State, args: list[str]) -> None:

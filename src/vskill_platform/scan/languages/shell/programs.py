@@ -1,6 +1,7 @@
 """Programs in other languages inside shell code."""
 
 import re
+from itertools import islice
 
 import msgspec
 
@@ -29,6 +30,13 @@ _DECODES = re.compile(
     r"|hex2bin|fromhex"
 )
 _EVALS = re.compile(r"\b(?:eval|exec|system|instance_eval|assert)\b")
+#: How awk, Lua, Perl, PHP and Ruby start a command.
+_STARTS = re.compile(
+    r"\b(?:system|exec|popen|shell_exec|passthru|proc_open|spawn|qx|os\.execute)\b"
+    r"|`|\|\s{0,9}(?:getline\b|\")"
+)
+_LITERAL = re.compile(r"\"((?:[^\"\\]|\\.){2,2000})\"|'((?:[^'\\]|\\.){2,2000})'|`([^`]{2,2000})`")
+_MAX_LITERALS = 50
 _READERS = {"python": read_python, "node": read_javascript, "powershell": read_powershell}
 
 
@@ -51,8 +59,16 @@ def read_program(state: State, language: str, program: str) -> None:
         _read_applescript(state, program)
     else:
         state.emit_all(Act.FETCH, [Host(host) for host in hosts_in(program)[:4]])
+        run_its_commands(state, program)
         if _DECODES.search(program) and _EVALS.search(program):
             state.emit(Act.RUN_DECODED, "")
+
+
+def run_its_commands(state: State, program: str) -> None:
+    """Analyse the texts of a program that starts commands: each may be one of them."""
+    if _STARTS.search(program):
+        for found in islice(_LITERAL.finditer(program), _MAX_LITERALS):
+            state.run_code(state, re.sub(r"\\(.)", r"\1", found[found.lastindex or 0]), "")
 
 
 def _read(state: State, language: str, program: str) -> list[Fact]:

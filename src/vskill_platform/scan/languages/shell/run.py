@@ -18,6 +18,7 @@ _HOOKS = re.compile(
     r"|atuin|luarocks|register-python"
 )
 _STDIN = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
+_OWN_SHELL = frozenset({"$SHELL", "${SHELL}", "$BASH", "${BASH}"})
 _UNKNOWN = re.compile(r"\$(?:\w|\{|@|\*)")
 _SCRIPTS = frozenset({"python", "node", "bun", "deno", "perl", "ruby", "php"})
 
@@ -51,6 +52,8 @@ def run_text(state: State, text: str, language: str) -> None:
 def run_unknown(state: State, command: Command) -> str:
     """Analyse a command whose name is a value: ``$(curl …)``, ``$line``."""
     runner = state.runner or "shell"
+    if command.path in _OWN_SHELL:
+        return state.run_command(state, named(command, ["sh", *command.args]))
     if command.path.startswith("$"):
         if command.args and "SUDO" in command.path.upper():
             return state.run_command(state, named(command, command.args))

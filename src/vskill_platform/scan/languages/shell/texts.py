@@ -8,6 +8,7 @@ from vskill_platform.scan.facts.decode_text import decode_literal
 from vskill_platform.scan.languages.shell.escapes import spells_letters, unescape
 from vskill_platform.scan.languages.shell.files import filter_text, input_of, run_in_place
 from vskill_platform.scan.languages.shell.options import read_options
+from vskill_platform.scan.languages.shell.programs import run_its_commands
 from vskill_platform.scan.languages.shell.sockets import run_telnet
 from vskill_platform.scan.languages.shell.state import MAX_VALUE, Command, Flow, State
 
@@ -178,7 +179,15 @@ def run_read(state: State, command: Command) -> str:
     return ""
 
 
+def run_awk(state: State, command: Command) -> str:
+    """A filter whose program can start commands."""
+    program = next((arg for arg in command.args if "{" in arg), "")
+    run_its_commands(state, state.plain(program))
+    return filter_text(state, command)
+
+
 TEXTS = {
+    **dict.fromkeys(("awk", "gawk", "mawk"), run_awk),
     "echo": run_echo, "printf": run_printf, "base64": run_base64, "base32": run_base64,
     "openssl": run_openssl, "rev": run_rev,
     "tr": run_tr, "sed": run_sed, "rot13": run_rot13, "xxd": run_xxd, "uudecode": run_base64,

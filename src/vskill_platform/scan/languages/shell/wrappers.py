@@ -1,5 +1,7 @@
 """Commands that run another command: sudo, env, timeout, xargs, find -exec, ssh."""
 
+import re
+
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.names import SHELLS, program_name
 from vskill_platform.scan.languages.shell.options import first_command, read_options
@@ -28,6 +30,9 @@ _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
 }  # fmt: skip
 _SUDO_VALUED = frozenset({"-u", "-g", "-h", "-p", "-C", "-r", "-t", "-U", "-D"})
 _XARGS_VALUED = frozenset({"-n", "-P", "-L", "-d", "-s", "-a", "-E", "--max-args", "--max-procs"})
+_SSH_COMMAND = re.compile(
+    r"\s*(?:proxy|local|knownhosts)command[\s=]+(.+)", re.IGNORECASE | re.DOTALL
+)
 _SSH_VALUED = "bcDEeFIiJLlmOopQRSWw"
 
 
@@ -146,6 +151,9 @@ def run_xargs(state: State, command: Command) -> str:
 
 def run_ssh(state: State, command: Command) -> str:
     options = read_options(command.args, _SSH_VALUED)
+    for option in options.values("o"):
+        if found := _SSH_COMMAND.match(option):
+            execute(state, found[1], "")
     if not options.rest:
         return ""
     host = host_of(state, options.rest[0])
