@@ -36,6 +36,9 @@ _USES = re2.compile(
 _USES_AT_ONCE = re2.compile(
     rb"[A-Z0-9]+_(?:KEY|TOKEN|SECRET|PASS\w*|PAT|PWD)\b| --\w|\blogin\b|https?://"
 )
+_VARIABLE = re.compile(r"\b[A-Z0-9]+_(?:KEY|TOKEN|SECRET|PASS\w*|PAT|PWD)\b")
+#: Link targets, tags, and the text of an element whose attribute contains the demand.
+_MARKUP = re.compile(r"\]\([^)\s]*\)|<[^<>]*$|>[^<>\n]*</\w+>$|</?\w+>")
 #: Words of a demand that name no service.
 _COMMON = frozenset(
     {
@@ -93,10 +96,11 @@ def _unused_secrets(files: list[ScanFile], told: list[Placed]) -> Iterator[Place
         return
     known = set(_WORD.findall(rest.lower()))
     for placed in demands:
-        if _USES_AT_ONCE.search(placed.fact.text.encode(errors="replace")):
+        demand = _MARKUP.sub("", placed.fact.text)
+        if _USES_AT_ONCE.search(demand.encode(errors="replace")):
             continue
-        named = set(_WORD.findall(placed.fact.text.lower())) - _COMMON
-        services = {word for word in named if word.capitalize() in placed.fact.text or "." in word}
+        named = set(_WORD.findall(demand.lower())) - _COMMON
+        services = {word for word in named if word.capitalize() in demand or "." in word}
         if services.isdisjoint(known):
             yield _changed(placed, Act.UNUSED_SECRET)
             return
@@ -110,6 +114,8 @@ def _without_lines(file: ScanFile, demands: list[Placed]) -> str:
             said = set(_WORD.findall(placed.fact.text.lower()))
             start = placed.fact.line - 1
             for number, line in enumerate(lines[start : start + _MAX_WRAPPED], start):
+                if _VARIABLE.search(line):  # where the sentence goes on to say how it is used
+                    continue
                 words = _WORD.findall(line.lower())
                 # Markup, and another sentence in front, may be on the same line.
                 if sum(word in said for word in words) * 2 >= len(words):
