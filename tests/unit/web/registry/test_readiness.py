@@ -13,6 +13,7 @@ from tests.apps import an_app
 from tests.clocks import ManualClock
 from tests.probes import ProbingEngine
 from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
+from vskill_platform.engines.ports import ChangesPage, Engine
 from vskill_platform.errors import EngineError
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
@@ -103,12 +104,25 @@ async def test_a_database_that_hangs_is_waited_for_once_and_not_for_long(
     assert back.status_code == 200
 
 
+class HeldEngine(ProbingEngine):
+    """Lets nobody read the change feed, and so fill an index, before the test says so."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self.may_read = asyncio.Event()
+
+    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
+        await self.may_read.wait()
+        return await super().read_changes(after=after, checkpoint=checkpoint)
+
+
 async def test_a_node_whose_index_is_being_built_is_not_ready(env: WorkerEnv) -> None:
-    async with open_catalogue(env) as building:
+    held = HeldEngine(env.engine)
+    async with open_catalogue(replace(env, engine=cast("Any", held))) as building:
         transport = ASGITransport(cast("Any", an_app(env, catalogue=building)))
         async with AsyncClient(transport=transport, base_url="http://registry") as client:
-            assert not building.is_ready
             before, page = await client.get("/readyz"), await client.get("/api/v1/skills")
+            held.may_read.set()
             await building.wait_until_ready()
 
             after = await client.get("/readyz")
