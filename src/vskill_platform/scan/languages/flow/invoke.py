@@ -15,6 +15,8 @@ from vskill_platform.scan.languages.flow.values import (
 )
 
 _MAX_ITEMS = 20_000
+#: Functions are passed as one of the first arguments.
+_MAX_PASSED = 4
 _CREDENTIALS = frozenset({Source.ENV, Source.PART})
 #: Functions whose last argument is the environment of the new process.
 _TAKING_ENVIRONMENT = frozenset(
@@ -99,6 +101,8 @@ def _call_own(flow: Flow, function: Function, made: Call) -> Value:
 def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
     handler = flow.calls.get(made.name) if made.name else None
     result = handler(flow, made) if handler is not None else None
+    if handler is None:
+        _call_passed_functions(flow, made)
     if result is None and made.method:
         by_method = flow.methods.get(made.method)
         result = by_method(flow, made) if by_method is not None else None
@@ -110,6 +114,23 @@ def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
         name = f"{made.name}()" if made.name else ""
         result = with_name(name, _passed_on(made) | callee.taints)
     return _hand_to_callbacks(flow, made, result)
+
+
+def _call_passed_functions(flow: Flow, made: Call) -> None:
+    """Call known functions that are passed with their arguments: `Timer(1, os.system, [x])`."""
+    for place, passed in enumerate(made.args[:_MAX_PASSED], 1):
+        _call_passed(flow, made, passed, made.args[place:])
+    for key in ("target", "function", "func"):
+        if key in made.named and "args" in made.named:
+            _call_passed(flow, made, made.named[key], [made.named["args"]])
+
+
+def _call_passed(flow: Flow, made: Call, passed: Value, args: list[Value]) -> None:
+    handler = flow.calls.get(passed.name) if passed.name and args else None
+    if handler is not None:
+        given = [item for arg in args for item in (arg.items or (arg,))]
+        method = passed.name.rpartition(".")[2]
+        handler(flow, Call(made.node, passed.name, method, UNKNOWN, given, {}))
 
 
 def _passed_on(made: Call) -> Taints:

@@ -73,6 +73,14 @@ PICKERS = frozenset(
         "perl",
     ]
 )
+#: Programs that can run a command that is part of an argument, each in its own syntax.
+TAKING_COMMANDS = frozenset(
+    {
+        "ed", "emacs", "entr", "ex", "gdb", "gnome-terminal", "hyperfine", "inotifywait", "mysql",
+        "nodemon", "nvim", "psql", "rsync", "scp", "screen", "script", "sed", "sftp", "sqlite3",
+        "systemd-run", "tar", "tcpdump", "tmux", "vi", "vim", "xterm", "zip",
+    }
+)  # fmt: skip
 #: Security programs: stopping them disables protection.
 GUARDS = re.compile(
     r"auditd|falcon|falco|crowdstrike|clamav|clamd|freshclam|mdatp|defender|osquery"

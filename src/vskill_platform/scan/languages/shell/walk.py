@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.commands import PROGRAMS
 from vskill_platform.scan.languages.shell.files import filter_text
-from vskill_platform.scan.languages.shell.names import SHELLS, program_name
+from vskill_platform.scan.languages.shell.names import SHELLS, TAKING_COMMANDS, program_name
 from vskill_platform.scan.languages.shell.parser import Parser
 from vskill_platform.scan.languages.shell.redirects import read_input, write_output
 from vskill_platform.scan.languages.shell.run import execute, run_path, run_unknown
@@ -40,6 +40,9 @@ _BRACES = re.compile(r"(?m)(?:^|[|;&(`])[ \t]{0,8}\{([\w./-]{1,40}),[^\s{}]{1,40
 #: Limits for the words of one command, and for functions that call each other.
 _MAX_WORDS = 2000
 _MAX_CALLS = 6
+
+#: A download that is piped to something, in an argument with a syntax of its own.
+_PIPELINE = re.compile(r"\b(?:curl|wget)\s[^\n|'\"]{1,500}\|[^\n'\"#]{1,200}")
 
 
 def run_code(state: State, code: str, stdin: str = "") -> str:
@@ -238,9 +241,18 @@ def run_command(state: State, command: Command) -> str:
     state.step()
     state.go_deeper()
     try:
+        if command.name in TAKING_COMMANDS:
+            _run_arguments(state, command)
         return _dispatch(state, command)
     finally:
         state.depth -= 1
+
+
+def _run_arguments(state: State, command: Command) -> None:
+    """Analyse the pipelines in the arguments of a program that can run one of them."""
+    for arg in command.args:
+        if found := _PIPELINE.search(arg):
+            execute(state, found[0], "")
 
 
 def _dispatch(state: State, command: Command) -> str:
