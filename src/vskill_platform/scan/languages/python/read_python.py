@@ -9,8 +9,8 @@ from vskill_platform.scan.languages.unparsed import Unparsed
 
 #: Code without any of these words cannot do anything relevant.
 _WORDS = AnyWord(
-    "import os", "subprocess", "requests", "urllib", "httpx", "aiohttp", "http.client", "socket",
-    " os",
+    "subprocess", "requests", "urllib", "httpx", "aiohttp", "http.client", "socket",
+    "posix", "sys.modules", "__subclasses__", "__dict__", "__loader__", "pexpect",
     "environ", "getenv", "smtplib", "ftplib", "paramiko", "niquests", "curl_cffi", "__import__",
     "importlib", "getattr",
     "globals", "builtins", "marshal", "pickle", "runpy", "popen", "keyring", "cookie",
@@ -21,7 +21,7 @@ _WORDS = AnyWord(
     ".cursor", "\n!", "\n%", "MEMORY.md",
     "SOUL.md", "wget", "/usr/", "/bin/", "Login Data", "history", "HTTPServer", "websocket",
     # Not in execute, evaluate, pipeline and empty, which are common.
-    patterns=("exec(?:[^u]|$)", "eval(?:[^u]|$)", "pip(?:[^e]|$)", r"\bpty"),
+    patterns=("exec(?:[^u]|$)", "eval(?:[^u]|$)", "pip(?:[^e]|$)", r"\bpty", r"\bos\b"),
 )  # fmt: skip
 #: The interpreter's path, which tells nothing about the code.
 _SHEBANG = re.compile(r"#![^\r\n\f]*")
