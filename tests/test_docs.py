@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+import runpy
 import tomllib
 from datetime import timedelta
 from pathlib import Path
@@ -243,6 +244,13 @@ def test_every_incident_names_tests_that_exist() -> None:
         named = re.findall(r"`(test_\w+)`", proofs)
         assert named, number
         assert set(named) <= known, number
+
+
+def test_the_list_of_modules_is_current() -> None:
+    """Run `make format` if it is not."""
+    described = runpy.run_path(str(ROOT / "docs/modules.py"))["describe_modules"]()
+
+    assert (ROOT / "docs/modules.md").read_text() == described
 
 
 def test_every_module_says_what_it_is_for() -> None:
