@@ -14,8 +14,9 @@ SECONDS ?= 60
 serve: $(RUNTIME)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
 
+# Twice as many as there are cores: many tests wait for the programs that they have started.
 test: $(READY)  ## all tests
-	$(BIN)/pytest --numprocesses=auto --dist=worksteal $(ARGS)
+	$(BIN)/pytest --numprocesses=$$(( 2 * $$(nproc 2>/dev/null || echo 2) )) --dist=worksteal $(ARGS)
 
 coverage: $(READY)  ## the same tests, and which lines and branches they reach: takes half as long again
 	$(BIN)/coverage erase

@@ -66,6 +66,7 @@ async def call_back(dispatch: dict[str, Any], status: str = "pass") -> int:
     return answer.status_code
 
 
+@pytest.mark.torture
 async def test_a_skill_waits_through_a_kill_and_is_published_when_its_scanner_answers(
     served: Platform, service: ScanService, tmp_path: Path
 ) -> None:

@@ -131,6 +131,7 @@ async def test_a_killed_server_is_started_again_and_goes_on(
     assert await _listed(port, "@local/tidy-notes")
 
 
+@pytest.mark.torture
 @pytest.mark.timeout(90)
 async def test_two_servers_on_one_file_share_the_work(platform: Platform, tmp_path: Path) -> None:
     one_by_one = {"max_batch_size": "1", "max_concurrency": "1", "scan_processes": "1"}

@@ -37,6 +37,7 @@ def test_the_hint_about_typing_is_only_shown_with_scripts(
     expect(plain_cyd.get_by_role("link", name="Refresh")).to_be_visible()
 
 
+@pytest.mark.torture
 def test_after_escape_field_address_and_results_agree(ben: Page, registry: Registry) -> None:
     registry.publish(ben, "leave-fields")
     registry.publish(ben, "plough-fields")

@@ -42,7 +42,7 @@ def _find_read_and_download(page: Page, name: str) -> None:
         assert "SKILL.md" in [Path(member).name for member in files.getnames()]
 
 
-@pytest.mark.parametrize("visitor", ["ben", "plain_ben"])
+@pytest.mark.parametrize("visitor", ["ben", pytest.param("plain_ben", marks=pytest.mark.torture)])
 def test_a_rejected_skill_says_what_was_found_where_and_what_to_do(
     visitor: str, request: pytest.FixtureRequest, registry: Registry
 ) -> None:
@@ -192,7 +192,7 @@ def test_typing_searches_and_arrow_keys_move_through_the_list(
     ben.wait_for_url("**/skills/**")
 
 
-@pytest.mark.parametrize("operator", ["cyd", "plain_cyd"])
+@pytest.mark.parametrize("operator", ["cyd", pytest.param("plain_cyd", marks=pytest.mark.torture)])
 def test_the_admin_reviews_blocks_and_unblocks(
     operator: str, request: pytest.FixtureRequest, registry: Registry
 ) -> None:

@@ -113,6 +113,7 @@ async def test_honest_skills_are_published_while_a_hundred_hang(
     assert still_hanging == 2
 
 
+@pytest.mark.torture
 async def test_forty_submissions_make_forty_fetches_and_no_needless_history(
     reaching: WorkerEnv, server: GitServer, tmp_path: Path
 ) -> None:
