@@ -1,5 +1,7 @@
 """Every page in both themes and both widths: nothing sticks out, nothing shuts anybody out."""
 
+from secrets import token_hex
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, StorageState
@@ -23,7 +25,9 @@ def paths(chromium: Browser, registry: Registry, admin_state: StorageState) -> l
     """Every page, on a registry with something published, something stopped, something waiting."""
     with chromium.new_context(base_url=registry.url, storage_state=admin_state) as context:
         page = context.new_page()
-        slug = registry.publish(page, "look-nice", script_dot_py="print('nice')\n")
+        # Another name each time: a second copy of a published skill would need review.
+        name = f"look-{token_hex(6)}"
+        slug = registry.publish(page, name, script_dot_py="print('nice')\n")
         published = page.url
         registry.submit(page, registry.repo("look-bad", run_dot_sh=STEALS))
         wait_for_state(page, "Failed checks")
