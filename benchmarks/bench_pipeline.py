@@ -45,7 +45,7 @@ from vskill_platform.fetch.private_folder import fits_into_memory, new_place
 from vskill_platform.intake import submit as intake
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import Submission, SubmissionState
-from vskill_platform.publish.versions import compare_skill, unpack_version
+from vskill_platform.publish.versions import compare_skill, version_files
 from vskill_platform.queue import conclude_submission, process_submission
 from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
@@ -131,7 +131,7 @@ def watch_phases(meter: Meter) -> None:
     meter.watch("log", pipeline.log, "info")
     meter.watch("copy", fetch_source, "copy_files")
     meter.watch("archive", fetch_source, "pack_contents")
-    meter.watch("archive", unpack_version, "pack")
+    meter.watch("archive", version_files, "pack")
     meter.watch("remove", workspace, "_remove_few")
     meter.watch("remove", shutil, "rmtree")
 

@@ -5,11 +5,12 @@ a web page.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import apsw
 import msgspec
@@ -40,7 +41,6 @@ from vskill_platform.catalogue.query import (
     Visible,
 )
 from vskill_platform.catalogue.search_skills import Known, Question, is_quick, search_some
-from vskill_platform.catalogue.versioned_cache import VersionedCache
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.errors import NotReady
 from vskill_platform.model.submission import SubmissionState
@@ -48,6 +48,8 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 
 Result = TypeVar("Result")
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 #: Cache sizes: counts per query, and whole results. Entries are valid until the data changes.
 _COUNTS, _ANSWERS = 4_096, 256
 #: How many searches share a thread call, which costs as much as a search. More would make each wait
@@ -198,3 +200,35 @@ async def open_catalogue(env: WorkerEnv) -> AsyncIterator[Catalogue]:
         raise errors.exceptions[0] from None  # callers expect the error itself, not a group
     finally:
         await follower.close()
+
+
+class VersionedCache(Generic[Key, Value]):
+    """A cache whose entries are valid until the data they came from changes.
+
+    It is for one event loop. Read the version before the query runs, not after.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._version = -1
+        self._values: OrderedDict[Key, Value] = OrderedDict()
+
+    def get(self, key: Key, version: int) -> Value | None:
+        self._turn_to(version)
+        if key in self._values:
+            self._values.move_to_end(key)
+        return self._values.get(key)
+
+    def keep(self, key: Key, value: Value, version: int) -> None:
+        """Cache a value, unless the data has changed since *version*."""
+        if version != self._version:
+            return
+        self._values[key] = value
+        self._values.move_to_end(key)
+        if len(self._values) > self._room:
+            self._values.popitem(last=False)
+
+    def _turn_to(self, version: int) -> None:
+        if version != self._version:
+            self._version = version
+            self._values.clear()

@@ -13,15 +13,16 @@ import msgspec
 
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.catalogue.fill import check, fill
 from vskill_platform.catalogue.index_file import Damaged, IndexFile, Progress, open_index_file
 from vskill_platform.catalogue.index_lock import IndexLock, lock_index_file
-from vskill_platform.catalogue.query import Freshness
-from vskill_platform.catalogue.read_records import (
+from vskill_platform.catalogue.index_records import (
+    check,
+    fill,
     read_skill_changes,
     read_submission_changes,
     sort_out,
 )
+from vskill_platform.catalogue.query import Freshness
 from vskill_platform.engines.ports import ChangesPage
 from vskill_platform.engines.sqlite.checkpoint import empty_large_log
 from vskill_platform.engines.timestamps import from_micros, to_micros

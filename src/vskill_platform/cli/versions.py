@@ -10,7 +10,7 @@ from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.publish.moderation.yank_version import Yanked, unyank_version, yank_version
 from vskill_platform.publish.versions.diff_versions import FileChange, VersionDiff, patch_of
-from vskill_platform.publish.versions.list_versions import (
+from vskill_platform.publish.versions.find_version import (
     SkillVersions,
     Standing,
     diff_of_skill,

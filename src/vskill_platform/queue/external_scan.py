@@ -23,7 +23,7 @@ from vskill_platform.model.scanner import (
     ScannerInUse,
 )
 from vskill_platform.model.submission import Submission
-from vskill_platform.publish.versions.unpack_version import package_skill
+from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.scan.external.run_scanner import run_scanner
 from vskill_platform.scan.external.send_archive import Dispatch, send_archive
 from vskill_platform.stores.db import bound_env, get_now, get_settings

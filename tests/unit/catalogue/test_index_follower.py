@@ -30,8 +30,8 @@ from tests.unit.catalogue.index_files import (
 from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
 from vskill_platform.catalogue.index_file import FINGERPRINT
 from vskill_platform.catalogue.index_follower import CHECK_EVERY, DEGRADED_AFTER
+from vskill_platform.catalogue.index_records import read_skill_changes
 from vskill_platform.catalogue.query import EVERYTHING, SkillQuery
-from vskill_platform.catalogue.read_records import read_skill_changes
 from vskill_platform.catalogue.write_skills import SkillChanges
 from vskill_platform.catalogue.write_submissions import SubmissionChanges
 from vskill_platform.engines.open_engine import open_engine

@@ -15,7 +15,7 @@ from vskill_platform.fetch import snapshot as snapshot_module
 from vskill_platform.fetch.fetch_source import PACKED_ON_THE_WAY, fetched
 from vskill_platform.fetch.pack import pack
 from vskill_platform.model.source import folder_source, git_source
-from vskill_platform.publish.versions.unpack_version import package_skill
+from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 

@@ -14,7 +14,7 @@ from vskill_platform.publish.moderation.check_version import (
     opened_version,
 )
 from vskill_platform.publish.moderation.hold_skill import hold_skill
-from vskill_platform.publish.moderation.take_down import take_down
+from vskill_platform.publish.moderation.yank_version import take_down
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.records import Stored

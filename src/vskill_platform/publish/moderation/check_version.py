@@ -19,7 +19,7 @@ from vskill_platform.publish.versions.apply_registry_rules import (
     build_report,
     decide_about,
 )
-from vskill_platform.publish.versions.unpack_version import unpacked_version
+from vskill_platform.publish.versions.version_files import unpacked_version
 from vskill_platform.scan.apply_policy import rule_kinds
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.scan.scan_skill import ScanResult, renew_verdict

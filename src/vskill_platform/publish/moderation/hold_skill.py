@@ -9,7 +9,7 @@ from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotFound, RecordMalformed
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.submission import Submission
-from vskill_platform.publish.versions.unpack_version import package_skill, unpacked_version
+from vskill_platform.publish.versions.version_files import package_skill, unpacked_version
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.held_store import HeldSkill, get_held, get_held_files, write_held
 from vskill_platform.stores.skill_store import get_archive, get_latest_version

@@ -11,7 +11,7 @@ from vskill_platform.model.skill import SkillFile
 from vskill_platform.model.submission import StateEvent, Submission
 from vskill_platform.model.verdict import Finding, Report
 from vskill_platform.publish.moderation.hold_skill import reopened
-from vskill_platform.publish.versions.diff_copy import Difference, diff_copy
+from vskill_platform.publish.versions.compare_skill import Difference, diff_copy
 from vskill_platform.scan.facts.capabilities import Capabilities, new_capabilities
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.likeness_store import get_likeness

@@ -1,14 +1,21 @@
-"""Yank versions: they are no longer the latest, but still installable by exact version."""
+"""Yank versions, or take a whole skill down.
+
+A yanked version is no longer the latest, but still installable by exact version. A skill that was
+taken down is in no list; its versions, archives and reports stay for reviewers.
+"""
 
 from collections.abc import Callable
 
 import msgspec
 
+from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotFound
-from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
+from vskill_platform.model.skill import PublishedSkill, SkillVersion, TakenDown, Yank
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.likeness_store import delete_likeness
+from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import get_skill, get_versions, resolve_slug, write_skill
 
 _Change = Callable[[PublishedSkill, SkillVersion], PublishedSkill]
@@ -74,3 +81,16 @@ async def _change(
         )
 
     return await change(slug, plan)
+
+
+async def take_down(stored: Stored[PublishedSkill], *, reason: str, actor: str) -> list[Operation]:
+    """Return the operations that unlist a skill, also as an original of copies.
+
+    It keeps its slug. Only a publication, after a new check, makes it available again.
+    """
+    down = TakenDown(reason=reason, by=actor, at=get_now())
+    skill = msgspec.structs.replace(stored.record, down=down)
+    return [
+        write_skill(skill, expected=stored.revision),
+        *await delete_likeness(skill.slug),
+    ]

@@ -1,16 +1,23 @@
-"""Compare a submitted skill with published ones: copies, look-alike names, bulk publishing."""
+"""Compare a submitted skill with published ones: copies, look-alike names, bulk publishing.
+
+For a copy it also tells what differs from the original: a trojan changes little.
+"""
 
 import asyncio
-from collections.abc import Sequence
+import io
+import tarfile
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import msgspec
 
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.likeness import Likeness, is_near_copy, similarity, text_marks
 from vskill_platform.model.lookalike import NameLikeness, compare_names, name_marks
+from vskill_platform.model.skill import SkillFile, SkillVersion
 from vskill_platform.model.verdict import Finding
-from vskill_platform.publish.versions.diff_copy import Difference, diff_copy
 from vskill_platform.scan.facts.capabilities import Capabilities, new_capabilities
 from vskill_platform.scan.rules.registry_rules import registry_finding
 from vskill_platform.stores.likeness_store import (
@@ -19,7 +26,7 @@ from vskill_platform.stores.likeness_store import (
     get_likeness,
     marks_of,
 )
-from vskill_platform.stores.skill_store import resolve_slug
+from vskill_platform.stores.skill_store import get_archive, get_latest_version, resolve_slug
 
 #: A family of skills from one template is fine up to here; known campaigns published dozens to
 #: hundreds within days.
@@ -27,6 +34,12 @@ HEAP = 10
 HEAP_WITHIN = timedelta(days=7)
 _MAX_NAMED = 3
 _MAX_GAINED = 5
+#: More files of a difference are counted, not listed.
+_MAX_FILES = 5
+#: More lines help no reader.
+_MAX_LINES, _MAX_LINE = 5, 200
+#: For a larger file no lines are shown.
+_MAX_COMPARED_BYTES = 256 * 1024
 
 
 class Newcomer(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +50,27 @@ class Newcomer(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     publisher: str
     likeness: Likeness
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths, and the lines of changed files that the original does not have."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+    def in_words(self) -> str:
+        parts = [
+            f"{word} {', '.join(paths[:_MAX_FILES])}{_more(paths, _MAX_FILES)}"
+            for word, paths in (
+                ("added", self.added),
+                ("changed", self.changed),
+                ("removed", self.removed),
+            )
+            if paths
+        ]
+        return "; ".join(parts) or "none, all files are the same"
 
 
 async def compare_skill(
@@ -171,3 +205,51 @@ def _listed(gained: Capabilities) -> str:
 
 def _more(items: Sequence[object], shown: int = _MAX_NAMED) -> str:
     return f" and {len(items) - shown} more" if len(items) > shown else ""
+
+
+async def diff_copy(slug: str, snapshot: Snapshot) -> Difference:
+    """Compare the files of a snapshot with the latest version of a published skill."""
+    latest = await get_latest_version(slug)
+    if latest is None:  # it no longer exists
+        return Difference()
+    ours, theirs = _by_path(snapshot.files), _by_path(latest.files)
+    changed = [path for path in ours.keys() & theirs.keys() if _differ(ours[path], theirs[path])]
+    return Difference(
+        added=tuple(sorted(ours.keys() - theirs.keys())),
+        changed=tuple(sorted(changed)),
+        removed=tuple(sorted(theirs.keys() - ours.keys())),
+        lines=await _new_lines(latest, snapshot.folder, sorted(changed)),
+    )
+
+
+def _by_path(files: tuple[SkillFile, ...]) -> dict[str, SkillFile]:
+    return {file.path: file for file in files}
+
+
+def _differ(one: SkillFile, other: SkillFile) -> bool:
+    return (one.sha256, one.is_executable) != (other.sha256, other.is_executable)
+
+
+async def _new_lines(original: SkillVersion, folder: Path, paths: list[str]) -> tuple[str, ...]:
+    small = {file.path for file in original.files if file.size <= _MAX_COMPARED_BYTES}
+    wanted = [path for path in paths if path in small][:_MAX_FILES]
+    archive = await get_archive(original.archive_sha256) if wanted else None
+    if archive is None:
+        return ()
+    return await work_in_thread(lambda: tuple(_new_lines_of(archive, folder, wanted))[:_MAX_LINES])
+
+
+def _new_lines_of(archive: bytes, folder: Path, paths: list[str]) -> Iterator[str]:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        for path in paths:
+            packed = files.extractfile(path)
+            known = set(_stripped_lines(packed.read() if packed else b""))
+            with (folder / path).open("rb") as file:
+                ours = _stripped_lines(file.read(_MAX_COMPARED_BYTES))
+            for number, line in enumerate(ours, start=1):
+                if line and line not in known:
+                    yield f"{path}:{number} {line[:_MAX_LINE]}"
+
+
+def _stripped_lines(raw: bytes) -> list[str]:
+    return [line.strip() for line in raw.decode(errors="replace").split("\n")]

@@ -21,7 +21,7 @@ from vskill_platform.model.skill import (
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.set_visibility import Home, sync_visibility
-from vskill_platform.publish.versions.unpack_version import package_skill
+from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.stores.block_store import expect_unblocked
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.likeness_store import SkillLikeness, delete_likeness, write_likeness

@@ -9,7 +9,7 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.failure import results_in
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.verdict import Finding, FindingKind, Report, in_order
-from vskill_platform.publish.versions.read_files import read_files, text_of
+from vskill_platform.publish.versions.version_files import read_files, text_of
 from vskill_platform.scan.reports.source_lines import Line, lines_of, split_text, without_secrets
 from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
 from vskill_platform.stores.scan_store import get_report_on

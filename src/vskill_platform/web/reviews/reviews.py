@@ -13,7 +13,7 @@ from vskill_platform.model.submission import StateEvent, Submission, SubmissionS
 from vskill_platform.publish.moderation.hold_skill import reopened
 from vskill_platform.publish.moderation.list_reviews import Case, get_case, list_reviews
 from vskill_platform.publish.moderation.review_skill import Ruling, approve, recheck, reject
-from vskill_platform.publish.versions.read_files import text_of
+from vskill_platform.publish.versions.version_files import text_of
 from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.html.numbered_lines import show_lines
 from vskill_platform.web.http.api_types import ReasonGiven, Shape, Text

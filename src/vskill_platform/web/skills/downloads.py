@@ -23,7 +23,7 @@ from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.find_version import find_archive, find_version
-from vskill_platform.publish.versions.read_files import read_file, text_of
+from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 from vskill_platform.web.http.middleware import IS_HEAD
 from vskill_platform.web.http.rate_limits import quota_key

@@ -8,7 +8,7 @@ from litestar.response import Template
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import SkillFile
-from vskill_platform.publish.versions.read_files import read_file, text_of
+from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.web.html.numbered_lines import ShownLines, show_lines
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page

@@ -11,7 +11,7 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
-from vskill_platform.publish.versions.list_versions import list_versions
+from vskill_platform.publish.versions.find_version import list_versions
 from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.web.html.flash import act, admin_page

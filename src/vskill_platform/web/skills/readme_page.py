@@ -12,8 +12,8 @@ from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
-from vskill_platform.publish.versions.list_versions import Standing, list_versions
-from vskill_platform.publish.versions.read_files import read_file, text_of
+from vskill_platform.publish.versions.find_version import Standing, list_versions
+from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.scan.read.frontmatter import FrontmatterError, Value, read_frontmatter
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.stores.db import get_settings

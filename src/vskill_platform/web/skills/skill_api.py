@@ -15,9 +15,9 @@ from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import public_source
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
 from vskill_platform.publish.versions.find_version import FoundVersion, open_version
-from vskill_platform.publish.versions.read_files import read_file, text_of
 from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
+from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation

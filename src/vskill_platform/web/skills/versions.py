@@ -20,14 +20,14 @@ from vskill_platform.publish.versions.diff_versions import (
     VersionDiff,
     patch_text,
 )
-from vskill_platform.publish.versions.find_version import open_version
-from vskill_platform.publish.versions.list_versions import (
+from vskill_platform.publish.versions.find_version import (
     SkillVersions,
     Standing,
     diff_of_skill,
     list_versions,
+    open_version,
 )
-from vskill_platform.publish.versions.read_files import read_file, text_of
+from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.web.html.templating import shown as ready
 from vskill_platform.web.http.api_types import Limit, clamp, offset_cursor, read_offset

@@ -9,8 +9,7 @@ from tests.casts import a_skill_folder
 from tests.clocks import ManualClock
 from tests.unit.publish.versions.test_publish import publish
 from vskill_platform.errors import NotAllowed, NotFound
-from vskill_platform.publish.moderation.take_down import take_down
-from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
+from vskill_platform.publish.moderation.yank_version import take_down, unyank_version, yank_version
 from vskill_platform.publish.versions.find_version import find_archive, find_version
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit

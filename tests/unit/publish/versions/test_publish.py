@@ -18,7 +18,7 @@ from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.source import Source, folder_source
 from vskill_platform.model.submission import Submission
 from vskill_platform.publish.versions.publish_skill import Publication, prepare_publication
-from vskill_platform.publish.versions.unpack_version import package_skill
+from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.likeness_store import find_by_marks, get_likeness
 from vskill_platform.stores.skill_store import get_archive, get_skill, get_versions, write_skill

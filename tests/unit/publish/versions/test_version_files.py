@@ -7,7 +7,7 @@ import pytest
 from tests.unit.web.pages_cast import FILES, put_skill
 from vskill_platform.engines.ports import Delete
 from vskill_platform.errors import NotFound
-from vskill_platform.publish.versions.read_files import read_file, read_files, text_of
+from vskill_platform.publish.versions.version_files import read_file, read_files, text_of
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.skill_store import get_latest_version
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.casts import a_skill_folder
 from tests.unit.publish.versions.test_publish import publish
 from vskill_platform.fetch.snapshot import take_snapshot
-from vskill_platform.publish.versions.diff_copy import Difference, diff_copy
+from vskill_platform.publish.versions.compare_skill import Difference, diff_copy
 from vskill_platform.runtime.env import WorkerEnv
 
 SLUG = "@local/tidy-notes"

@@ -1,13 +1,20 @@
-"""Read files of a published version from its archive, and decode their text."""
+"""Pack a version into its archive, unpack it, and read single files from it."""
 
 import io
 import tarfile
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 from vskill_platform.base.lru_cache import LruCache
-from vskill_platform.base.off_loop import in_few_threads
+from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.errors import NotFound
+from vskill_platform.fetch.archive import unpack
+from vskill_platform.fetch.pack import Packed, pack
+from vskill_platform.fetch.snapshot import Snapshot, take_snapshot
+from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.skill import SkillVersion
+from vskill_platform.model.submission import Submission
 from vskill_platform.scan.read.magic import is_wide_text
 from vskill_platform.stores.skill_store import get_archive
 
@@ -17,6 +24,40 @@ _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SNIFF = 8192
 
 _recent: LruCache[tuple[str, str], bytes] = LruCache(room=_ROOM_BYTES, weigh=len)
+
+
+@asynccontextmanager
+async def unpacked_version(
+    archive: bytes, submission: Submission, *, commit_sha: str | None
+) -> AsyncIterator[Snapshot]:
+    """Unpack the files as they were fetched; the caller must compare the digest.
+
+    The digest is computed from the unpacked files, never taken from a record.
+    """
+    async with open_workspace() as workspace:
+        yield await work_in_thread(_unpack, archive, workspace, submission, commit_sha)
+
+
+def _unpack(
+    archive: bytes, workspace: Path, submission: Submission, commit_sha: str | None
+) -> Snapshot:
+    packed, tree = workspace / "packed.tar.gz", workspace / "tree"
+    packed.write_bytes(archive)
+    unpack(packed, tree)
+    return take_snapshot(
+        tree,
+        workspace / "skill",
+        folder_name=submission.source.folder_name,
+        commit_sha=commit_sha,
+        tree_sha=submission.tree_sha,
+    )
+
+
+async def package_skill(snapshot: Snapshot) -> Packed:
+    """Pack a snapshot with SKILL.md at the root; the same files give the same bytes."""
+    if snapshot.packed:
+        return snapshot.packed
+    return await work_in_thread(pack, snapshot.folder, snapshot.files)
 
 
 async def read_file(version: SkillVersion, path: str) -> bytes:
