@@ -165,3 +165,17 @@ async def test_a_skill_that_kills_every_worker_is_put_away(
     assert status.report
     assert len(status.report.findings) == 1
     assert (await read_queue(platform)).dead == 1
+
+
+async def test_the_next_worker_removes_the_folders_of_a_killed_one_when_it_starts(
+    platform: Platform, tmp_path: Path
+) -> None:
+    await submit_folders(platform, a_skill_folder(tmp_path), clock=ago(hours=2))
+    platform.run_killed("after", _SNAPSHOT, "work", "--drain", ago=_HOUR)
+    left = list((tmp_path / "tmp").glob("vskill-work-*"))
+
+    done = platform.run("work", "--drain", log_level="INFO")
+
+    assert len(left) == 1
+    assert not left[0].exists()
+    assert "abandoned work folders removed" in done.err

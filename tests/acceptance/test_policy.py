@@ -187,4 +187,4 @@ def test_the_daily_limit_applies_to_operators_too(platform: Platform, tmp_path: 
     second = platform.run("submit", a_skill_folder(tmp_path, "more"), policy="policy.toml")
 
     assert (first.code, second.code) == (0, 1)
-    assert "@local has submitted 1 skills today" in second.err
+    assert "@local has submitted 1 skill today" in second.err

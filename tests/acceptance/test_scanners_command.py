@@ -46,7 +46,7 @@ def test_a_scanner_is_tried_on_a_folder(platform: Platform, probe: str, tmp_path
     missing = platform.run("scanners", "try", "nobody", skill)
 
     assert found.code == 1
-    assert "FAIL 1 findings" in found.out
+    assert "FAIL 1 finding\n" in found.out
     assert "SKILL.md:2 probe: R1 in SKILL.md" in found.out
     assert missing.code == 1
     assert "there is no scanner 'nobody'; there are: gitleaks" in missing.err

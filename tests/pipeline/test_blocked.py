@@ -284,7 +284,7 @@ async def test_a_block_is_recorded_with_actor_and_reason(
 
     removed, added = (await list_audit()).records
     assert (added.actor, added.action, added.reason) == ("cyd", "block add", "steals keys")
-    assert added.outcome == "1 skills taken down, 1 submissions ended"
+    assert added.outcome == "1 skill taken down, 1 submission ended"
     assert (removed.actor, removed.action, removed.reason) == (
         "ada", "block remove", "it was a mistake",
     )  # fmt: skip

@@ -366,7 +366,7 @@ async def test_what_was_held_is_let_go_long_after_a_rejection(
     assert just_rejected
     assert await get_held(waiting.submission.id) is None
     assert await get_held_files(just_rejected.record) is None
-    assert "1 held skills" in outcome
+    assert "1 held skill," in outcome
 
 
 async def test_a_case_names_files_and_what_is_new(

@@ -185,7 +185,7 @@ async def test_a_required_scanner_that_fails_sends_it_to_a_person(
     ended = await registry.using(used(probe)).process(folder)
 
     assert ended.state is S.NEEDS_REVIEW
-    assert "The required scanner probe did not pass: 1 findings." in ended.reason
+    assert "The required scanner probe did not pass: 1 finding." in ended.reason
     found = by_rule((await report_of(ended)).findings)
     assert found["probe/R1"].kind is FindingKind.EXTERNAL
     assert (found["probe/R1"].file, found["probe/R1"].line) == ("SKILL.md", 2)

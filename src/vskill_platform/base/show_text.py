@@ -1,4 +1,4 @@
-"""Untrusted text made safe to show: control and bidi characters are escaped."""
+"""Text to show: untrusted text with its control characters escaped, and counted nouns."""
 
 import re
 import unicodedata
@@ -23,6 +23,11 @@ def show(text: str, *, limit: int = 0) -> str:
 def show_lines(text: str) -> str:
     """Return *text* with its line breaks and all other control characters escaped."""
     return "\n".join(map(show, text.split("\n")))
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return the number with its noun: "1 finding", "2,000 findings"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def is_harmless(text: str) -> bool:

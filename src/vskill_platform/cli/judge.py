@@ -9,6 +9,7 @@ from anyio import CapacityLimiter
 from rich.table import Table
 
 from vskill_platform.base.clock import SystemClock
+from vskill_platform.base.show_text import count_of
 from vskill_platform.cli.run_command import current_settings, json_option
 from vskill_platform.cli.show import show_findings
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
@@ -91,7 +92,13 @@ def _show(trial: _Trial) -> None:
     said = trial.judgement
     tokens = f"{said.tokens_in:,} in, {said.tokens_out:,} out"
     rows = {
-        "question": f"{trial.characters:,} characters, {trial.files} files, {trial.facts} facts",
+        "question": ", ".join(
+            (
+                count_of(trial.characters, "character"),
+                count_of(trial.files, "file"),
+                count_of(trial.facts, "fact"),
+            )
+        ),
         "model": f"{said.model} (answered by {said.answered_by or 'an unnamed model'})",
         "prompt": said.prompt,
         "judge": f"{said.opinion}, {said.confidence:.0%} sure",

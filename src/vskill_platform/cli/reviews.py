@@ -5,6 +5,7 @@ import getpass
 import click
 from rich.table import Column, Table
 
+from vskill_platform.base.show_text import count_of
 from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.show import short_duration, show_submission, state_mark
 from vskill_platform.cli.terminal import (
@@ -208,7 +209,7 @@ def _show_case(case: Case) -> None:
     for file in case.files[:_MAX_FILES]:
         console.print(f"[dim]file[/] {escape(file.path)} ({file.size:,} bytes)", highlight=False)
     if len(case.files) > _MAX_FILES:
-        echo(f"and {len(case.files) - _MAX_FILES} more files")
+        echo(f"and {count_of(len(case.files) - _MAX_FILES, 'more file')}")
 
 
 def _show_capabilities(console: Console, word: str, found: Capabilities) -> None:

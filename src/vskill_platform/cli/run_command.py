@@ -60,6 +60,7 @@ def run_worker(work: Callable[[WorkerEnv], Awaitable[Result]]) -> Result:
     check_memory_limit()
     policy = read_current_policy(settings)
     scanners = current_scanners(settings, policy)
+    _remove_abandoned_folders()
     return uvloop.run(
         _open_and_run(
             settings,
@@ -70,6 +71,13 @@ def run_worker(work: Callable[[WorkerEnv], Awaitable[Result]]) -> Result:
             scanners=scanners,
         )
     )
+
+
+def _remove_abandoned_folders() -> None:
+    """Remove what killed processes left: after a crash the disk may be too full to wait for it."""
+    removed: int = load("vskill_platform.fetch.private_folder:sweep_workspaces")()
+    if removed:
+        log.info("abandoned work folders removed", folders=removed)
 
 
 def read_current_policy(settings: Settings) -> Policy:

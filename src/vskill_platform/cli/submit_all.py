@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
+from vskill_platform.base.show_text import count_of
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.show import state_mark
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
@@ -93,7 +94,7 @@ def _show(submitted: SubmittedSet, submissions: list[Submission]) -> None:
     Console().print(table)
     counts = Counter(submission.state for submission in submissions)
     shown = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
-    echo(f"{len(submitted.members)} skills in {submitted.set_id}: {shown or 'none'}")
+    echo(f"{count_of(len(submitted.members), 'skill')} in {submitted.set_id}: {shown or 'none'}")
     echo(f"See them with: vskill-platform list --set {submitted.set_id}")
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 
 from vskill_platform.base.settle import settle
+from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.fetch.probe_repo import RepoAnswer, RepoProbe, probe_repo
@@ -65,7 +66,7 @@ async def check_repos() -> str:
         if isinstance(outcome, Exception):
             errors += 1
             log.error("repo not checked", error=repr(outcome))
-    return f"{looked_at} of {len(repos)} repos checked, {errors} failed"
+    return f"{looked_at} of {count_of(len(repos), 'repo')} checked, {errors} failed"
 
 
 async def _published(slug: str) -> _Checked | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.settle import settle
+from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.fetch.workspace import open_workspace
@@ -42,7 +43,7 @@ async def index_likenesses() -> str:
         if isinstance(outcome, Exception):
             log.error("skill not indexed", slug=slug, error=str(outcome))
     indexed = sum(outcome is True for outcome in outcomes)
-    return f"{indexed} skills indexed, {len(missing) - indexed} left"
+    return f"{count_of(indexed, 'skill')} indexed, {len(missing) - indexed} left"
 
 
 async def _index(slug: str) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.settle import settle
+from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import DeadLetter, Drop, Operation
 from vskill_platform.fetch.private_folder import sweep_workspaces
@@ -43,8 +44,9 @@ async def prune() -> str:
     failed = await prune_failed_submissions()
     audited = await prune_audit()
     return (
-        f"{removed} records, {swept} abandoned folders, {held} held skills, {failed} failed "
-        f"submissions, {letters} dead letters and {audited} audit records removed"
+        f"{count_of(removed, 'record')}, {count_of(swept, 'abandoned folder')}, "
+        f"{count_of(held, 'held skill')}, {count_of(failed, 'failed submission')}, "
+        f"{count_of(letters, 'dead letter')} and {count_of(audited, 'audit record')} removed"
     )
 
 

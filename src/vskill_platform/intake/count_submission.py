@@ -2,6 +2,7 @@
 
 import msgspec
 
+from vskill_platform.base.show_text import count_of
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotAllowed
 from vskill_platform.model.decision import namespaces_of
@@ -22,7 +23,7 @@ async def count_submission(source: Source) -> list[Operation]:
     used = stored.record.used
     if used >= limit:
         raise NotAllowed(
-            f"{source.publisher} has submitted {used} skills today; the policy allows "
+            f"{source.publisher} has submitted {count_of(used, 'skill')} today; the policy allows "
             f"{limit} per day. Try again tomorrow (UTC)"
         )
     counted = msgspec.structs.replace(stored.record, used=used + 1)

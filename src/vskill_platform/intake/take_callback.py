@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from vskill_platform.base.show_text import show
+from vskill_platform.base.show_text import count_of, show
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.scanner import (
     IN_FLIGHT,
@@ -111,5 +111,5 @@ def _answer(name: str, callback: Callback) -> ExternalScanResult:
     return ExternalScanResult(
         status=_STATUSES[callback.status],
         findings=as_findings(told, Place(), scanner=name, default=Severity.MEDIUM),
-        note=said or f"{len(told)} findings",
+        note=said or count_of(len(told), "finding"),
     )

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
+from vskill_platform.base.show_text import count_of
 from vskill_platform.model.verdict import Verdict
 
 #: After this time, many users have seen the skill.
@@ -102,7 +103,7 @@ def _parts(evidence: Evidence) -> list[tuple[str, int]]:
     judged = round(_JUDGED * evidence.agreement)
     is_settled = evidence.published_for >= SETTLED_AFTER
     never_yanked = ("no version was ever yanked", _NEVER_YANKED)
-    yanked = (f"{evidence.yanked} of its versions were yanked", 0)
+    yanked = (f"{count_of(evidence.yanked, 'version')} yanked", 0)
     return [
         scan[evidence.verdict],
         (f"approved by the judge ({evidence.agreement:.0%} confidence)", judged)
@@ -116,6 +117,6 @@ def _parts(evidence: Evidence) -> list[tuple[str, int]]:
         else ("its source commit is not known", 0),
         (f"published for more than {SETTLED_AFTER.days} days", _SETTLED)
         if is_settled
-        else (f"published for {evidence.published_for.days} days", 0),
+        else (f"published for {count_of(evidence.published_for.days, 'day')}", 0),
         yanked if evidence.yanked else never_yanked,
     ]

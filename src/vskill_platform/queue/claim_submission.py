@@ -6,6 +6,7 @@ dies during the check counts as a failed try of this skill. docs/decisions/0018 
 
 import msgspec
 
+from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Delivery, Operation, Release
 from vskill_platform.errors import Overtaken, WorkerDied
@@ -57,8 +58,8 @@ def is_suspect(submission: Submission, delivery: Delivery) -> bool:
     lost = delivery.attempt - 1 - submission.tries
     if submission.tries >= too_many + TRIES_ALONE or lost > END_AFTER_LOST:
         raise WorkerDied(
-            f"the worker crashed {delivery.attempt - 1} times while processing it, even when it "
-            f"ran alone"
+            f"the worker crashed {count_of(delivery.attempt - 1, 'time')} while processing it, "
+            f"even when it ran alone"
         )
     return submission.tries >= too_many or lost > SUSPECT_AFTER_LOST
 

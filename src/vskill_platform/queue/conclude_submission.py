@@ -4,6 +4,7 @@ import asyncio
 
 import msgspec
 
+from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.engines.ports import Operation
 from vskill_platform.fetch.snapshot import Snapshot
@@ -182,8 +183,7 @@ def _publish(passed: _Passed, report: Report, publication: Publication) -> Concl
 def _suppressed(report: Report) -> str:
     """Explain in the reason if the skill passed only because of the policy."""
     suppressed = sum(finding.is_suppressed for finding in report.findings)
-    noun = "finding" if suppressed == 1 else "findings"
-    return f" ({suppressed} {noun} suppressed by the policy)" if suppressed else ""
+    return f" ({count_of(suppressed, 'finding')} suppressed by the policy)" if suppressed else ""
 
 
 def _opinion_of_the_judge(report: Report) -> str:

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
+from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Acknowledge, Bury, Delivery, Operation, Retry
 from vskill_platform.errors import (
@@ -148,7 +149,7 @@ def _end(stored: Stored[Submission], delivery: Delivery, error: Exception) -> li
     error_class, fix = classify(error)
     reason = _describe(error, stored.record.source)
     if is_retryable(error):
-        reason = f"failed after {stored.record.tries} attempts: {reason}"
+        reason = f"failed after {count_of(stored.record.tries, 'attempt')}: {reason}"
     finding = unverified(rule=error_class, message=reason, fix=fix)
     cause = Cause(trigger="fail", actor=get_settings().node, reason=reason)
     return [
@@ -164,7 +165,7 @@ async def _hold_for_review(
     error_class, fix = classify(error)
     what = "not scanned" if isinstance(error, ScannerFailed) else "not judged"
     why = _describe(error, stored.record.source)
-    reason = f"{what}, failed after {stored.record.tries} attempts: {why}"
+    reason = f"{what}, failed after {count_of(stored.record.tries, 'attempt')}: {why}"
     finding = unverified(rule=error_class, message=reason, fix=fix)
     cause = Cause(
         trigger="fail",

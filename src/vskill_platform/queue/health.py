@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from vskill_platform.base.show_text import count_of
 from vskill_platform.engines.ports import QueueStats
 from vskill_platform.stores.db import get_now, get_queue, get_settings
 from vskill_platform.stores.heartbeat_store import Heartbeat, get_heartbeats
@@ -68,5 +69,5 @@ def _find_problem(
         return f"{waiting} and no worker is alive"
     last_sign = max(worker.last_handled_at or worker.started_at for worker in workers)
     if now - last_sign >= patience:
-        return f"{waiting}; {len(workers)} workers are alive but nothing gets done"
+        return f"{waiting}; {count_of(len(workers), 'live worker')}, but nothing gets done"
     return None

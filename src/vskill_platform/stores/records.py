@@ -11,6 +11,7 @@ import msgspec
 
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.settle import READS_AT_ONCE, settle
+from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Entry
 from vskill_platform.errors import EngineError, RecordMalformed
@@ -174,7 +175,7 @@ async def read_found(
 def _report_failures(failures: dict[str, Exception], *, of: int) -> None:
     outages = [error for error in failures.values() if not isinstance(error, RecordMalformed)]
     if len(outages) == of:
-        raise EngineError(f"none of {of} records could be read") from outages[0]
+        raise EngineError(f"none of {count_of(of, 'record')} could be read") from outages[0]
     for key, error in islice(failures.items(), _MAX_LOGGED):
         log.warning("record skipped", key=key, error=str(error))
     log.warning("records skipped", skipped=len(failures), of=of)

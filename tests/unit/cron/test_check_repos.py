@@ -150,7 +150,7 @@ async def test_one_look_serves_all_skills_of_a_repo(git_server: GitServer, repo:
 
     said = await check_repos.check_repos()
 
-    assert said == "1 of 1 repos checked, 0 failed"
+    assert said == "1 of 1 repo checked, 0 failed"
     first_line = [path for path in git_server.asked if path.endswith("service=git-upload-pack")]
     assert len(first_line) == 1
 
@@ -384,7 +384,7 @@ async def test_what_one_run_has_no_time_for_is_still_due_in_the_next(
     url = git_server.serve_repo(repo, "ada/notes")
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"))
     monkeypatch.setattr(check_repos, "_SECONDS_A_RUN", 0)
-    assert await check_repos.check_repos() == "0 of 1 repos checked, 0 failed"
+    assert await check_repos.check_repos() == "0 of 1 repo checked, 0 failed"
 
     monkeypatch.undo()
 

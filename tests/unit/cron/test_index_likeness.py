@@ -34,7 +34,7 @@ async def test_missing_skills_are_indexed_as_the_pipeline_would_have(
     await published_by_another_release(bound, tmp_path, "tidy-notes")
     assert await get_likeness("@local/tidy-notes") is None
 
-    assert await index_likenesses() == "1 skills indexed, 0 left"
+    assert await index_likenesses() == "1 skill indexed, 0 left"
 
     found = await get_likeness("@local/tidy-notes")
     assert found
@@ -49,8 +49,8 @@ async def test_one_run_does_a_part_and_the_next_goes_on(
     monkeypatch.setattr(index_likeness, "_A_RUN", 1)
     await published_by_another_release(bound, tmp_path, "tidy-notes", "weather")
 
-    assert await index_likenesses() == "1 skills indexed, 1 left"
-    assert await index_likenesses() == "1 skills indexed, 0 left"
+    assert await index_likenesses() == "1 skill indexed, 1 left"
+    assert await index_likenesses() == "1 skill indexed, 0 left"
 
 
 async def test_a_skill_whose_parts_are_gone_is_said_and_left(
@@ -70,7 +70,7 @@ async def test_one_that_cannot_be_opened_keeps_no_other_out(
     assert version
     await bound.engine.commit([Put(f"blob:{version.archive_sha256}", b"no archive")])
 
-    assert await index_likenesses() == "1 skills indexed, 1 left"
+    assert await index_likenesses() == "1 skill indexed, 1 left"
 
     assert await get_likeness("@local/weather")
     assert [entry["slug"] for entry in logs if entry["event"] == "skill not indexed"] == [

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import InvalidInput, NotFound, Overtaken
@@ -59,8 +60,8 @@ class Blocked(msgspec.Struct, frozen=True, kw_only=True):
     def in_words(self) -> str:
         """Describe the effect, and say so if there is none: it may be a typo."""
         if self.taken_down:
-            ended = f", {_count(len(self.ended), 'submission')} ended" if self.ended else ""
-            return f"{_count(len(self.taken_down), 'skill')} taken down{ended}."
+            ended = f", {count_of(len(self.ended), 'submission')} ended" if self.ended else ""
+            return f"{count_of(len(self.taken_down), 'skill')} taken down{ended}."
         if self.block.subject.kind is BlockKind.DIGEST:
             nothing = (
                 "No published skill has this content as its latest version. Older versions with it "
@@ -68,12 +69,8 @@ class Blocked(msgspec.Struct, frozen=True, kw_only=True):
             )
         else:
             nothing = "No published skill is affected; new submissions of it are refused."
-        ended = f" {_count(len(self.ended), 'submission')} ended." if self.ended else ""
+        ended = f" {count_of(len(self.ended), 'submission')} ended." if self.ended else ""
         return f"{nothing}{ended}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 class Unblocked(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +125,10 @@ async def _plan_block(subject: BlockSubject, *, reason: str, actor: str) -> Plan
     taken_down = tuple(stored.record.slug for stored in skills)
     ended = tuple(stored.record.id for stored in resting)
     if not known or taken_down or ended:
-        outcome = f"{len(taken_down)} skills taken down, {len(ended)} submissions ended"
+        outcome = (
+            f"{count_of(len(taken_down), 'skill')} taken down, "
+            f"{count_of(len(ended), 'submission')} ended"
+        )
         said = subject.in_words()
         operations.append(
             write_audit("block add", said, actor=actor, reason=wanted.reason, outcome=outcome)
@@ -182,7 +182,10 @@ async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocke
             else:
                 operations += _open_again(stored, reason=reason, actor=actor)
                 reopened.append(submission_id)
-        outcome = f"{len(reopened)} submissions queued for a fresh check, {len(held)} still blocked"
+        outcome = (
+            f"{count_of(len(reopened), 'submission')} queued for a fresh check, "
+            f"{len(held)} still blocked"
+        )
         said = subject.in_words()
         operations.append(
             write_audit("block remove", said, actor=actor, reason=reason, outcome=outcome)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.shortage import is_shortage
-from vskill_platform.base.show_text import show
+from vskill_platform.base.show_text import count_of, show
 from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import ExternalScanResult, ExternalScanStatus, LocalScanner
 from vskill_platform.scan.external.load_scanners import FOLDER, OUTPUT
@@ -114,5 +114,5 @@ def _read(scanner: LocalScanner, ran: Ran, place: Place, output: Path) -> Extern
     return ExternalScanResult(
         status=ExternalScanStatus.FAIL if is_bad else ExternalScanStatus.PASS,
         findings=as_findings(told, place, scanner=scanner.name, default=default),
-        note=f"{len(told)} findings",
+        note=count_of(len(told), "finding"),
     )

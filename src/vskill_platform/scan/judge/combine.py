@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from vskill_platform.base.show_text import count_of
 from vskill_platform.model.judgement import Judgement, Opinion, Reason
 from vskill_platform.model.verdict import Finding, FindingKind, Severity
 
@@ -47,7 +48,7 @@ def _gaps(judgement: Judgement) -> Iterable[Finding]:
     if not judgement.unseen:
         return []
     first, *others = judgement.unseen
-    more = f" and {len(others)} more files" if others else ""
+    more = f" and {count_of(len(others), 'more file')}" if others else ""
     return [
         Finding(
             rule="JUDGE-003",

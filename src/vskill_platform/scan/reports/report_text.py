@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from vskill_platform.base.show_text import SPELLED_OUT, show
+from vskill_platform.base.show_text import SPELLED_OUT, count_of, show
 from vskill_platform.model.failure import failures_in
 from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict
 from vskill_platform.scan.facts.capabilities import Capabilities
@@ -84,7 +84,7 @@ def _verdict_line(mark: tuple[str, str], word: str, one: Scanned) -> Text:
 
 
 def _measures(result: ScanResult) -> str:
-    files = "1 file" if result.files == 1 else f"{result.files} files"
+    files = count_of(result.files, "file")
     suppressed = sum(finding.is_suppressed for finding in result.findings)
     also = f" · {suppressed} suppressed" if suppressed else ""
     score = "no score" if failures_in(result.findings) else f"score {result.score}/100"
@@ -179,4 +179,4 @@ def _odd(text: str, style: str = "") -> Text:
 def _summary(counts: Counter[str]) -> Text:
     order = [*Verdict, "not verified"]
     parts = ", ".join(f"{counts[name]} {name}" for name in order if counts[name])
-    return Text(f"{counts.total()} skills: {parts}", "bold")
+    return Text(f"{count_of(counts.total(), 'skill')}: {parts}", "bold")

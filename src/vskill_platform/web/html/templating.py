@@ -12,7 +12,7 @@ from litestar.plugins.jinja import JinjaTemplateEngine
 from markupsafe import Markup, escape
 
 from vskill_platform.access.one_time_links import base_url
-from vskill_platform.base.show_text import show
+from vskill_platform.base.show_text import count_of, show
 from vskill_platform.model.failure import failure_title, failures_in, results_in, score_in
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import public_source
@@ -74,6 +74,7 @@ def build_templates() -> JinjaTemplateEngine:
         "exact": exact,
         "iso": _iso,
         "bytes": in_bytes,
+        "count_of": count_of,
         "duration": in_duration,
         "failures": failures_in,
         "failure_title": failure_title,

@@ -10,6 +10,7 @@ from vskill_platform.access.first_admin import forget_link
 from vskill_platform.access.one_time_links import accept_welcome, look_at_welcome
 from vskill_platform.access.sessions import begin_session, end_session
 from vskill_platform.access.sign_in import sign_in
+from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn, TooMany
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.one_time_link_store import Welcome
@@ -44,7 +45,7 @@ async def sign_in_form(request: WebRequest) -> Response[Any]:
         )
     except TooMany as error:
         wait = int(error.retry_after.total_seconds()) if error.retry_after else 60
-        words = f"Too many attempts. Try again in {wait} seconds."
+        words = f"Too many attempts. Try again in {count_of(wait, 'second')}."
         return _sign_in_form(back, name=name, problem=words, status=429, retry_after=wait)
     except NotSignedIn as error:
         return _sign_in_form(back, name=name, problem=str(error), status=401)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import msgspec
 from litestar.response import Template
 
+from vskill_platform.base.show_text import count_of
 from vskill_platform.catalogue.query import EVERYTHING, ActivityBucket, Bucket, Freshness
 from vskill_platform.cron.schedule import JOBS
 from vskill_platform.model.submission import TERMINAL_STATES, SubmissionState
@@ -74,11 +75,9 @@ def _alarms(
         until = f"{health.queue.paused_until:%H:%M} UTC"
         alarms.append((f"The queue is paused until {until}.", "/admin/queue"))
     elif stuck:
-        those = "1 submission is" if stuck == 1 else f"{stuck} submissions are"
-        alarms.append((f"{those} stuck.", "/admin/queue"))
+        alarms.append((f"{count_of(stuck, 'submission')} stuck.", "/admin/queue"))
     if dead := health.queue.dead:
-        those = "1 message has" if dead == 1 else f"{dead} messages have"
-        alarms.append((f"{those} failed (dead letter).", "/admin/queue"))
+        alarms.append((f"{count_of(dead, 'message')} failed (dead letter).", "/admin/queue"))
     if freshness.is_degraded:
         why = freshness.problem or "the search index is catching up"
         alarms.append((f"Lists and searches may be out of date: {why}.", "/admin"))

@@ -10,6 +10,7 @@ from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_201_CREATED
 
 from vskill_platform.access.visibility import list_visible_blocks
+from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.block import Block, BlockKind
 from vskill_platform.model.source import public_source
@@ -65,9 +66,8 @@ async def unblock_form(request: WebRequest) -> Redirect:
         if subject is None:
             raise NotFound("this is no longer blocked")
         done = await unblock(subject, reason=_reason(fields), actor=actor)
-        return (
-            f"Unblocked: {subject.in_words()}. {len(done.reopened)} submissions are checked again."
-        )
+        reopened = count_of(len(done.reopened), "submission")
+        return f"Unblocked: {subject.in_words()}. Queued for a new check: {reopened}."
 
     return await act(_HERE, work)
 

@@ -11,6 +11,7 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Template
 
 from vskill_platform.base.off_loop import in_few_threads
+from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.trust import TrustTier
@@ -104,7 +105,7 @@ def shown_changes(files: tuple[FileChange, ...]) -> list[ShownChange]:
         rows = tuple(_rows(fitting))
         characters -= sum(len(row.text) for row in rows)
         left = len(change.lines) - len(rows)
-        note = f"{left:,} more lines not shown" if left else change.note
+        note = f"{count_of(left, 'more line')} not shown" if left else change.note
         shown.append(ShownChange(change, rows, note))
         room -= len(rows)
     return shown

@@ -18,6 +18,7 @@ from litestar.status_codes import (
 )
 
 from vskill_platform.access.namespaces import may_act_in
+from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import (
     InvalidInput,
     NotAllowed,
@@ -89,7 +90,7 @@ def summarize_set(submitted: SubmittedSet) -> tuple[str, str]:
         for kind, (one, several) in _SKIPPED.items()
         if kinds[kind]
     ]
-    of_all = f"of {len(submitted.members)} skills"
+    of_all = f"of {count_of(len(submitted.members), 'skill')}"
     news = f"{taken} {of_all} {'was' if taken == 1 else 'were'} submitted."
     sentences = [news if taken else f"None {of_all} was submitted."]
     if skipped:

@@ -85,7 +85,7 @@ def test_files_not_shown_in_full_need_review() -> None:
     (finding,) = combine((), judgement, may_lower=True)
 
     assert (finding.rule, finding.file) == ("JUDGE-003", "SKILL.md")
-    assert "and 1 more files" in finding.message
+    assert "and 1 more file." in finding.message
     assert verdict_of(by=judgement) is Verdict.REVIEW
 
 

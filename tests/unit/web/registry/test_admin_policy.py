@@ -71,13 +71,13 @@ async def test_a_rescan_is_asked_for_and_only_what_got_worse_is_taken_down(
     wrong = await cyd.act("/admin/rescan/apply", slug="ada/notes/none", consequence="review")
     done = await cyd.act("/admin/rescan/apply", slug=SLUG, consequence="reject")
 
-    assert "1 skills" in before
+    assert "<dd>1 skill</dd>" in before
     assert started[0] == "done"
     assert "by cyd: starts within seconds" in asked
     assert "<dt>Last run</dt><dd>none</dd>" in asked
     assert run.outcome.startswith("1 rescanned")
     assert [one.slug for one in changed] == [SLUG]
-    assert "1 changed verdicts" in after
+    assert "<h2>1 changed verdict</h2>" in after
     assert (nothing[0], unclear[0], wrong[0]) == ("problem",) * 3
     assert done == ("done", f"Taken down: {SLUG}.")
     stored = await get_skill(SLUG)
@@ -102,7 +102,7 @@ async def test_start_now_checks_everything_again_though_nothing_has_changed(
 
     assert "by cyd: starts within seconds" in asked
     assert "1 rescanned, 0 got worse, 0 left" in asked  # what the run before came to
-    assert "1 skills" in asked
+    assert "<dd>1 skill</dd>" in asked
     assert "not yet" not in asked  # all was held to the same rules and policy before
     assert run.outcome == "1 rescanned, 0 got worse, 0 left"
     assert "Requested" not in after

@@ -83,7 +83,7 @@ async def test_the_dashboard_sounds_an_alarm_for_all_that_is_wrong(
 
     assert "No worker is running" in page
     assert "stuck" in page
-    assert "1 message has failed (dead letter)" in page
+    assert "1 message failed (dead letter)" in page
     assert f"Scheduled job {first.name}: failed: ValueError: &lt;b&gt;broken&lt;/b&gt;" in page
     assert f"Scheduled job {second.name}: is overdue" in page
     assert "No problems" not in page
