@@ -41,7 +41,7 @@ from benchmarks.report import (
 )
 from vskill_platform.base.telemetry import set_up_logs
 from vskill_platform.fetch import fetch_source, workspace
-from vskill_platform.fetch.private_folder import fits_into_memory, new_place
+from vskill_platform.fetch.private_folder import fits_into_memory, new_folder
 from vskill_platform.intake import submit as intake
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import Submission, SubmissionState
@@ -230,7 +230,7 @@ async def main() -> None:
         )
     watch_phases(meter)  # which costs something too
     _print((await _run(meter))[0])
-    kind, _ = file_system(new_place(in_memory=fits_into_memory(0)).parent)
+    kind, _ = file_system(new_folder(in_memory=fits_into_memory(0)).parent)
     print_note(f"small workspaces on {kind}, the database as in the title")
     best = min(costs, key=lambda cost: cost.factor)
     print_verdict(

@@ -30,7 +30,7 @@ _BENCHMARKS: dict[str, tuple[str, ...]] = {
     "backlog": ("bench_backlog.py",),
     "stuck_detection": ("bench_stuck_detection.py",),
     "settled_reads": ("bench_settled_reads.py",),
-    "likeness": ("bench_likeness.py",),
+    "similarity": ("bench_similarity.py",),
     "search": ("bench_search.py",),
     "hostile": ("bench_hostile.py", "zip-bomb", "deep-nesting"),
     "evasion": ("scan_evasion.py", "--quiet"),

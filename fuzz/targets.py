@@ -18,16 +18,16 @@ from vskill_platform.scan.collect.encoded_texts import encoded_facts
 from vskill_platform.scan.collect.file_facts import file_facts
 from vskill_platform.scan.collect.frontmatter_values import read_values
 from vskill_platform.scan.collect.instruction_files import mark_instruction_files
-from vskill_platform.scan.collect.place_facts import Fragments
+from vskill_platform.scan.collect.locate_facts import Fragments
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
 from vskill_platform.scan.facts import hidden_text
 from vskill_platform.scan.facts.commands_in_prose import commands_in
 from vskill_platform.scan.facts.decode_text import decode_literal, find_encoded
-from vskill_platform.scan.facts.facts import Fact, Placed, storable
+from vskill_platform.scan.facts.facts import Fact, LocatedFact, storable
 from vskill_platform.scan.facts.hosts import classify_host, hosts_in
-from vskill_platform.scan.facts.leaked_secrets import find_exposed, redact
+from vskill_platform.scan.facts.leaked_secrets import find_leaked_secrets, redact
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import read_prose, read_words_in_code
 from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
@@ -192,7 +192,7 @@ def _secrets(raw: bytes) -> None:
     shown = redact(text)
     if shown.count("\n") != text.count("\n"):
         raise Broken("lines did not stay lines")
-    for found in find_exposed(text):
+    for found in find_leaked_secrets(text):
         secret = text[found.start : found.start + _SECRET_CHARACTERS]
         if secret in shown and text.count(secret) == 1:  # elsewhere it may have no shape
             raise Broken(f"{found.name} is still there")
@@ -206,8 +206,8 @@ def _file(path: str, text: str) -> ScanFile:
     )
 
 
-def _placed(facts: Iterable[Placed], text: str) -> None:
-    found = [placed.fact for placed in facts]
+def _located(facts: Iterable[LocatedFact], text: str) -> None:
+    found = [located.fact for located in facts]
     _storable(found)
     if any(not 1 <= fact.line <= text.count("\n") + 1 for fact in found):
         raise Broken("a fact stands in a line that is not there")
@@ -217,13 +217,13 @@ def _settings(raw: bytes) -> None:
     suffix = _SUFFIXES[raw[0] % len(_SUFFIXES)] if raw else ".json"
     text = _text(raw[1:])
     fence = f"```{suffix[1:]}\n{text}\n```\n"
-    _placed(settings_facts([_file(f"a{suffix}", text)]), text)
-    _placed(settings_facts([_file("SKILL.md", fence)]), fence)
+    _located(settings_facts([_file(f"a{suffix}", text)]), text)
+    _located(settings_facts([_file("SKILL.md", fence)]), fence)
 
 
 def _encoded_texts(raw: bytes) -> None:
     text = _text(raw)
-    _placed(encoded_facts([_file("SKILL.md", text)]), text)
+    _located(encoded_facts([_file("SKILL.md", text)]), text)
 
 
 def _frontmatter_values(raw: bytes) -> None:
@@ -251,7 +251,7 @@ def _file_bytes(raw: bytes) -> None:
     for name in ("a.png", "a.sh", "SKILL.md", "a.pdf", "a"):
         file = scan_file(name, raw, size=len(raw), manifest="")
         _storable(file.text)
-        _storable([placed.fact for placed in file_facts([file])])
+        _storable([located.fact for located in file_facts([file])])
 
 
 def _named_files(raw: bytes) -> None:

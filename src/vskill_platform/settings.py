@@ -160,7 +160,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
     settings = Settings(**values)
     if "submit_by" not in values and not is_for_this_machine(settings):
         settings = msgspec.structs.replace(settings, submit_by="signed_in")
-    for check in (check_nesting, check_judge, check_places, check_public_url, check_access):
+    for check in (check_nesting, check_judge, check_paths, check_public_url, check_access):
         check(settings)
     check_retention(settings)
     notify_arguments(settings)
@@ -228,7 +228,7 @@ def notify_arguments(settings: Settings) -> list[str]:
     return arguments
 
 
-def check_places(settings: Settings) -> None:
+def check_paths(settings: Settings) -> None:
     """Refuse an invalid host or folder; a folder may be created later."""
     allowed_origins(settings)
     allowed_folders(settings)

@@ -34,8 +34,8 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores import records
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.block_store import get_block, list_blocks
-from vskill_platform.stores.likeness_store import find_by_marks, get_likeness
 from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.similarity_store import find_by_marks, get_similarity_record
 from vskill_platform.stores.skill_store import (
     enumerate_published_skills,
     get_archive,
@@ -97,7 +97,7 @@ async def test_a_block_takes_down_what_is_published_and_keeps_the_evidence(
 
     assert (done.taken_down, done.ended) == ((SLUG,), (journey.submission.id,))
     assert await enumerate_published_skills() == []
-    assert await get_likeness(SLUG) is None
+    assert await get_similarity_record(SLUG) is None
     assert await find_by_marks(name_marks("tidy-notes")) == []
     with pytest.raises(NotAllowed, match=r"no longer available: blocked .* steals keys"):
         await find_version(SLUG)
@@ -178,7 +178,7 @@ async def test_unblocking_queues_the_same_record_and_publishes_after_a_fresh_che
     await work(bound)
     assert [skill.slug for skill in await enumerate_published_skills()] == [SLUG]
     assert len(await get_versions(SLUG)) == 1
-    assert await get_likeness(SLUG)
+    assert await get_similarity_record(SLUG)
     triggers = [event.trigger for event in await get_history(journey.submission.id)]
     assert triggers[-5:] == ["block", "unblock", "claim", "check", "publish"]
 
@@ -374,7 +374,7 @@ async def test_a_block_ends_everything_that_is_pending_whatever_fits_in_a_page_o
     bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "_KEYS_A_PAGE", 2)
-    monkeypatch.setattr(block_skill, "MAX_AT_REST", 2)
+    monkeypatch.setattr(block_skill, "MAX_IDLE", 2)
     states = [SubmissionState.NEEDS_REVIEW, SubmissionState.RECEIVED] * 4
     pending = [a_submission(state) for state in states]
     await stored(bound.engine, *pending)

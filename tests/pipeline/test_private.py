@@ -10,7 +10,7 @@ from tests.people import a_user
 from tests.pipeline.conftest import Journey, Process
 from tests.repos import a_repo, commit_all, git
 from vskill_platform.access.namespaces import add_owner
-from vskill_platform.cron.index_likeness import index_likenesses
+from vskill_platform.cron.index_similarity import index_similar_skills
 from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.submit import submit
@@ -21,7 +21,7 @@ from vskill_platform.model.user import Role
 from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
-from vskill_platform.stores.likeness_store import get_likeness
+from vskill_platform.stores.similarity_store import get_similarity_record
 from vskill_platform.stores.skill_store import enumerate_published_skills, get_skill
 from vskill_platform.stores.source_submissions import list_submissions_of
 from vskill_platform.stores.submission_store import get_submission
@@ -90,18 +90,18 @@ async def test_handing_it_in_privately_later_hides_it(process: Process, folder: 
     await publish_upload(process, folder, is_private=True)
 
     assert await is_private() == (True, True)
-    assert await get_likeness(SLUG) is None
+    assert await get_similarity_record(SLUG) is None
 
 
 async def test_who_hands_in_the_same_learns_nothing_of_it(
     process: Process, folder: Path, bound: WorkerEnv
 ) -> None:
     await publish_upload(process, folder, is_private=True)
-    await index_likenesses()
+    await index_similar_skills()
 
     copy = await publish_upload(process, folder, is_private=False, to="@local")
 
-    assert await get_likeness(SLUG) is None
+    assert await get_similarity_record(SLUG) is None
     assert "@ada" not in str(copy.report)
 
 
@@ -109,15 +109,15 @@ async def test_a_skill_that_is_hidden_is_compared_no_more_until_it_is_shown(
     process: Process, folder: Path
 ) -> None:
     await publish_upload(process, folder, is_private=False)
-    assert await get_likeness(SLUG)
+    assert await get_similarity_record(SLUG)
 
     await set_visibility(SLUG, is_private=True, actor="ada", reason="not ready")
-    hidden = await get_likeness(SLUG)
+    hidden = await get_similarity_record(SLUG)
     await set_visibility(SLUG, is_private=False, actor="ada")
-    await index_likenesses()
+    await index_similar_skills()
 
     assert hidden is None
-    assert await get_likeness(SLUG)
+    assert await get_similarity_record(SLUG)
 
 
 async def test_hiding_and_showing_is_in_the_audit_once_each(process: Process, folder: Path) -> None:

@@ -23,7 +23,7 @@ from vskill_platform.publish.versions.find_version import find_archive, find_ver
 from vskill_platform.publish.versions.security_report import security_report
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill, trust_of_skills
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.likeness_store import get_likeness
+from vskill_platform.stores.similarity_store import get_similarity_record
 from vskill_platform.stores.skill_store import (
     VersionMark,
     enumerate_published_skills,
@@ -101,8 +101,8 @@ async def test_a_skill_that_is_renamed_leaves_its_old_slug_behind_as_an_alias(
     assert [item.version for item in await get_versions("ada/box/neat-notes")] == [
         "1.0.0", "1.0.1",
     ]  # fmt: skip
-    assert await get_likeness("ada/box/tidy-notes") is None
-    assert await get_likeness("ada/box/neat-notes")
+    assert await get_similarity_record("ada/box/tidy-notes") is None
+    assert await get_similarity_record("ada/box/neat-notes")
 
 
 async def test_a_skill_may_get_its_old_name_again(process: Process, repo: Path) -> None:

@@ -13,11 +13,11 @@ from vskill_platform.settings import Settings
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.one_time_link_store import (
-    Welcome,
-    delete_welcome,
-    delete_welcomes_for,
-    get_welcome,
-    write_welcome,
+    OneTimeLink,
+    delete_one_time_link,
+    delete_one_time_links_for,
+    get_one_time_link,
+    write_one_time_link,
 )
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.user_store import get_user, write_user
@@ -29,43 +29,46 @@ _GONE = "This link was already used or is older than 24 hours. Ask for a new one
 
 async def invite_admin(*, actor: str, is_first: bool = False) -> str:
     """Create a link that creates an admin; with *is_first* it is valid only while there is none."""
-    return await _make(Welcome(user=None, is_first=is_first, expires_at=_end(), by=actor), [])
+    return await _make(OneTimeLink(user=None, is_first=is_first, expires_at=_end(), by=actor), [])
 
 
 async def invite_user(name: str, *, actor: str) -> str:
     """Create a link to set a user's password; it revokes earlier ones."""
     user = await find_user(name)
-    welcome = Welcome(user=user.name, expires_at=_end(), by=actor)
+    link = OneTimeLink(user=user.name, expires_at=_end(), by=actor)
     audit = write_audit("user invite", user.name, actor=actor, reason="")
-    return await _make(welcome, [*await delete_welcomes_for(user.name), audit])
+    return await _make(link, [*await delete_one_time_links_for(user.name), audit])
 
 
-async def look_at_welcome(key: str) -> Welcome:
+async def read_one_time_link(key: str) -> OneTimeLink:
     """Return what a link allows, without using it."""
     return (await _find(key)).record
 
 
-async def accept_welcome(key: str, *, name: str, password: str) -> User:
+async def use_one_time_link(key: str, *, name: str, password: str) -> User:
     """Redeem a link: create an admin or set a user's password, in one commit."""
     stored = await _find(key)
-    welcome = stored.record
+    link = stored.record
     operations, user = (
-        await _new_admin(name, password, welcome)
-        if welcome.user is None
-        else await _new_password(welcome.user, password)
+        await _new_admin(name, password, link)
+        if link.user is None
+        else await _new_password(link.user, password)
     )
-    used = [delete_welcome(digest_of(key), stored), *await delete_welcomes_for(welcome.user)]
+    used = [
+        delete_one_time_link(digest_of(key), stored),
+        *await delete_one_time_links_for(link.user),
+    ]
     if await commit([*used, *operations]) is None:
         await _find(key)  # raises if the link was used in the meantime
         raise InvalidInput(f"the name {user.name!r} is taken; choose another")
     return user
 
 
-async def _new_admin(name: str, password: str, welcome: Welcome) -> tuple[list[Operation], User]:
+async def _new_admin(name: str, password: str, link: OneTimeLink) -> tuple[list[Operation], User]:
     checked = checked_user_name(name)
     if await get_user(checked):
         raise InvalidInput(f"the name {checked!r} is taken; choose another")
-    reason = "first admin" if welcome.is_first else f"link created by {welcome.by}"
+    reason = "first admin" if link.is_first else f"link created by {link.by}"
     return await prepare_user(checked, Role.ADMIN, actor=checked, password=password, reason=reason)
 
 
@@ -85,16 +88,16 @@ async def _new_password(name: str, password: str) -> tuple[list[Operation], User
     return operations, user
 
 
-async def _find(key: str) -> Stored[Welcome]:
-    stored = await get_welcome(digest_of(key))
+async def _find(key: str) -> Stored[OneTimeLink]:
+    stored = await get_one_time_link(digest_of(key))
     if stored is None or (stored.record.is_first and await has_admin()):
         raise NotFound(_GONE)
     return stored
 
 
-async def _make(welcome: Welcome, more: list[Operation]) -> str:
+async def _make(link: OneTimeLink, more: list[Operation]) -> str:
     key = new_secret()
-    await commit([*more, write_welcome(digest_of(key), welcome)])
+    await commit([*more, write_one_time_link(digest_of(key), link)])
     return welcome_url(get_settings(), key)
 
 

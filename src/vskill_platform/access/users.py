@@ -12,7 +12,7 @@ from vskill_platform.model.user import Role, User, checked_user_name
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now
-from vskill_platform.stores.one_time_link_store import delete_welcomes_for
+from vskill_platform.stores.one_time_link_store import delete_one_time_links_for
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.session_store import delete_sessions
 from vskill_platform.stores.user_store import (
@@ -85,7 +85,7 @@ async def disable_user(name: str, *, actor: str, reason: str = "") -> User:
         audit=("user disable", "disabled, signed out everywhere"),
         actor=actor,
         reason=reason,
-        more=await delete_welcomes_for(user.name),
+        more=await delete_one_time_links_for(user.name),
     )
 
 
@@ -111,7 +111,7 @@ async def set_password(name: str, password: str, *, actor: str, reason: str = ""
         reason=reason,
         more=[
             await prepare_password(user.name, password),
-            *await delete_welcomes_for(user.name),
+            *await delete_one_time_links_for(user.name),
         ],
     )
 
@@ -132,7 +132,7 @@ async def sign_out_everywhere(name: str, *, actor: str) -> User:
         audit=("user sign-out", "signed out everywhere"),
         actor=actor,
         reason="",
-        more=[*await delete_sessions(user.name), *await delete_welcomes_for(user.name)],
+        more=[*await delete_sessions(user.name), *await delete_one_time_links_for(user.name)],
     )
 
 

@@ -46,7 +46,7 @@ async def find_visible_submission(visitor: Visitor, submission_id: str) -> Store
     return stored
 
 
-async def list_seen_namespaces(visitor: Visitor) -> frozenset[str]:
+async def list_visible_namespaces(visitor: Visitor) -> frozenset[str]:
     """Return the namespaces whose private skills a visitor without full access sees."""
     if visitor.user is None or not visitor.sees_own:
         return frozenset()

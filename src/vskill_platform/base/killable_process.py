@@ -64,7 +64,7 @@ class ProcessDied(Exception):
 BROKE_DOWN = (ProcessDied, MemoryError, RecursionError)
 
 
-class _NotBegun(Exception):
+class _NotStarted(Exception):
     """The process ended before it read the request, so the work is not to blame."""
 
 
@@ -104,7 +104,7 @@ async def run_in_process(
         try:
             result = _read_answer(await process.ask(request), work)
             is_reusable = True
-        except _NotBegun:
+        except _NotStarted:
             continue
         except VskillError:
             is_reusable = True
@@ -177,7 +177,7 @@ class _Process:
                 if end > _MAX_ANSWER_BYTES:
                     raise ProcessDied("the answer of the process is too long")
         except (BrokenPipeError, ConnectionResetError) as error:  # with our request unread
-            raise _NotBegun from error
+            raise _NotStarted from error
         return bytes(answer[_LENGTH_BYTES:])
 
     async def kill(self) -> None:

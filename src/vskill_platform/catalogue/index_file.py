@@ -175,7 +175,7 @@ class IndexFile:
         if progress:
             self.progress = progress
 
-    async def forget_events(self) -> None:
+    async def delete_events(self) -> None:
         await self.connections.write(lambda connection: connection.execute(WRITE["delete_events"]))
 
     async def gather(self) -> None:

@@ -18,9 +18,9 @@ from vskill_platform.catalogue.index_lock import IndexLock, lock_index_file
 from vskill_platform.catalogue.index_records import (
     check,
     fill,
+    group_keys,
     read_skill_changes,
     read_submission_changes,
-    sort_out,
 )
 from vskill_platform.catalogue.query import Freshness
 from vskill_platform.engines.ports import ChangesPage
@@ -98,11 +98,11 @@ class IndexFollower:
                 await self._follow()
             except Damaged as error:
                 self.report_damage(error)
-                await self._throw_away()
+                await self._discard()
             except HistoryChanged as error:
                 # Its contents may no longer exist or be withdrawn, so none of it is shown again.
                 log.warning("search index is rebuilt", reason=str(error))
-                await self._throw_away()
+                await self._discard()
             except FeedTrimmed as error:
                 log.warning("search index is refilled", reason=str(error))
                 # If this process ends before it is done, the next one starts from the beginning.
@@ -154,7 +154,7 @@ class IndexFollower:
         except EngineError as error:  # meanwhile results are marked as out of date
             log.warning("search index not verified", error=str(error))
 
-    async def _throw_away(self) -> None:
+    async def _discard(self) -> None:
         index, self._index, self._checking, self._is_damaged = self._index, None, None, False
         if index:
             await work_in_thread(index.close)  # finishes running queries
@@ -172,7 +172,7 @@ class IndexFollower:
             if self._is_check_due():
                 await self._check_on()
             elif not has_news:
-                await self._wait_for_news()
+                await self._wait_for_changes()
 
     async def _fill(self) -> None:
         started = self._now()
@@ -195,20 +195,20 @@ class IndexFollower:
         looked_at = self._now()
         page = await self._engine.read_changes(after=self.revision, checkpoint=self._checkpoint)
         if page.changes:
-            await self._write_news(page)
+            await self._write_changes(page)
         self._arrive(page, looked_at if page.is_last else None)
         if self._is_progress_due():
             await self._write_progress()
         return bool(page.changes)
 
-    async def _write_news(self, page: ChangesPage) -> None:
+    async def _write_changes(self, page: ChangesPage) -> None:
         index = self._opened
-        news = sort_out(key for change in page.changes for key in change.keys)
-        if not news:
+        changed = group_keys(key for change in page.changes for key in change.keys)
+        if not changed:
             return
-        slugs = news.slugs | await index.slugs_of_submissions(news.evidence)
+        slugs = changed.slugs | await index.slugs_of_submissions(changed.evidence)
         skills = await read_skill_changes(slugs) if slugs else None
-        submissions = await read_submission_changes(news.submission_ids, news.events)
+        submissions = await read_submission_changes(changed.submission_ids, changed.events)
         progress = msgspec.structs.replace(
             index.progress, revision=page.through, checkpoint=page.checkpoint
         )
@@ -221,7 +221,7 @@ class IndexFollower:
         self._problem = ""
         self._moved.ring()
 
-    async def _wait_for_news(self) -> None:
+    async def _wait_for_changes(self) -> None:
         try:
             async with asyncio.timeout(LOOK_EVERY_SECONDS):
                 await anext(self._engine.changes(after=self.revision))

@@ -61,7 +61,7 @@ _MAX_NAMED = 10
 CatchUp = Callable[[], Awaitable[None]]
 
 
-class Concerned(msgspec.Struct, frozen=True):
+class ChangedRecords(msgspec.Struct, frozen=True):
     """The skills, submissions and events that changed keys belong to."""
 
     slugs: set[str] = msgspec.field(default_factory=set)
@@ -74,9 +74,9 @@ class Concerned(msgspec.Struct, frozen=True):
         return bool(self.slugs or self.submission_ids or self.events or self.evidence)
 
 
-def sort_out(keys: Iterable[str]) -> Concerned:
+def group_keys(keys: Iterable[str]) -> ChangedRecords:
     """Map changed keys to what they belong to; most keys are not indexed."""
-    found = Concerned()
+    found = ChangedRecords()
     for key in keys:
         if (slug := slug_of_key(key) or slug_of_installs_key(key)) is not None:
             found.slugs.add(slug)
@@ -164,7 +164,7 @@ class Compared(msgspec.Struct, frozen=True):
     names: list[str]
     missing: list[str]
     #: Names in the search index without a record.
-    ghosts: list[str]
+    orphans: list[str]
 
 
 async def fill(index: IndexFile) -> None:
@@ -172,7 +172,7 @@ async def fill(index: IndexFile) -> None:
     if not index.progress.is_built:
         await index.gather()
     await _write_all(index, _all_submissions(index))
-    await index.forget_events()
+    await index.delete_events()
     await _write_all(index, _all_events())
     await _write_all(index, _all_skills(index))
     await index.join()
@@ -202,7 +202,7 @@ async def _write(index: IndexFile, piece: SkillChanges | SubmissionChanges) -> N
 
 async def _all_submissions(index: IndexFile) -> AsyncIterator[SubmissionChanges]:
     async for page in compare(iterate_submission_ids(), index.submissions_between):
-        yield SubmissionChanges(gone=page.ghosts)
+        yield SubmissionChanges(gone=page.orphans)
         for some in _slices(page.names):
             yield await read_submission_changes(some, ())
 
@@ -215,7 +215,7 @@ async def _all_events() -> AsyncIterator[SubmissionChanges]:
 
 async def _all_skills(index: IndexFile) -> AsyncIterator[SkillChanges]:
     async for page in compare(iterate_slugs(), index.slugs_between):
-        yield SkillChanges(gone=page.ghosts)
+        yield SkillChanges(gone=page.orphans)
         for some in _slices(page.names):
             yield await read_skill_changes(some)
 
@@ -243,14 +243,14 @@ def _slices(items: Sequence[Name]) -> Iterator[Sequence[Name]]:
 async def check(index: IndexFile, catch_up: CatchUp, *, again_after: str) -> AsyncIterator[str]:
     """Check in small steps, between which the feed is followed; yield the next *again_after*."""
     async for page in compare(iterate_slugs(), index.slugs_between):
-        if page.missing or page.ghosts:
+        if page.missing or page.orphans:
             await catch_up()
-            await _repair_skills(index, {*page.missing, *page.ghosts})
+            await _repair_skills(index, {*page.missing, *page.orphans})
         yield again_after
     async for page in compare(iterate_submission_ids(), index.submissions_between):
-        if page.missing or page.ghosts:
+        if page.missing or page.orphans:
             await catch_up()
-            await _repair_submissions(index, {*page.missing, *page.ghosts})
+            await _repair_submissions(index, {*page.missing, *page.orphans})
         yield again_after
     slugs = await index.some_slugs(after=again_after, limit=READ_AGAIN)
     changes = await read_skill_changes(slugs)
@@ -264,21 +264,24 @@ async def _repair_skills(index: IndexFile, suspects: set[str]) -> None:
     changes = await read_skill_changes(suspects)
     wanted = {facts.skill.slug for facts in changes.listed} | {skill.slug for skill in changes.down}
     known = await index.slugs_between("", None)
-    if amiss := wanted.symmetric_difference(known & suspects):
+    if differing := wanted.symmetric_difference(known & suspects):
         await index.write(skills=changes)
-        _report("skills", amiss)
+        _report("skills", differing)
 
 
 async def _repair_submissions(index: IndexFile, suspects: set[str]) -> None:
     changes = await read_submission_changes(suspects, ())
     wanted = {facts.submission.id for facts in changes.submissions}
     known = await index.submissions_between("", None)
-    if amiss := wanted.symmetric_difference(known & suspects):
+    if differing := wanted.symmetric_difference(known & suspects):
         await index.write(submissions=changes)
-        _report("submissions", amiss)
+        _report("submissions", differing)
 
 
-def _report(what: str, amiss: set[str]) -> None:
+def _report(what: str, differing: set[str]) -> None:
     log.warning(
-        "search index repaired", what=what, count=len(amiss), first=sorted(amiss)[:_MAX_NAMED]
+        "search index repaired",
+        what=what,
+        count=len(differing),
+        first=sorted(differing)[:_MAX_NAMED],
     )

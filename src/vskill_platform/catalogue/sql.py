@@ -21,7 +21,7 @@ LISTS = load_queries(_PACKAGE, "lists.sql")
 SEARCH_PARTS = {name: query.replace("skill_text", "skill_part") for name, query in SEARCH.items()}
 
 #: Errors raised for a record that cannot be converted to a row.
-_UNFIT = (ArithmeticError, LookupError, TypeError, ValueError)
+_MALFORMED = (ArithmeticError, LookupError, TypeError, ValueError)
 
 
 class Attempt(msgspec.Struct):
@@ -29,12 +29,12 @@ class Attempt(msgspec.Struct):
 
 
 @contextmanager
-def left_out_if_unfit(**which: Any) -> Iterator[Attempt]:
+def skipped_if_malformed(**which: Any) -> Iterator[Attempt]:
     """Write one record; if it cannot be converted to a row, log and skip only this one."""
     attempt = Attempt()
     try:
         yield attempt
-    except _UNFIT as error:
+    except _MALFORMED as error:
         attempt.has_failed = True
         log.warning("record not indexed", **which, error=str(error))
 

@@ -20,7 +20,7 @@ from vskill_platform.catalogue.match import (
 )
 from vskill_platform.catalogue.query import DownSkill, SkillHit
 from vskill_platform.catalogue.rank import rank
-from vskill_platform.catalogue.sql import WRITE, left_out_if_unfit, one_row
+from vskill_platform.catalogue.sql import WRITE, one_row, skipped_if_malformed
 from vskill_platform.catalogue.words import as_one_word, name_parts, with_singulars, words_of
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.model.namespace import namespace_of_skill
@@ -166,12 +166,12 @@ def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
         _remove(connection, slug, moved)
     for skill in changes.down:
         _remove(connection, skill.slug, moved)
-        with left_out_if_unfit(slug=skill.slug):
+        with skipped_if_malformed(slug=skill.slug):
             _put_down(connection, skill)
     for facts in changes.listed:
         slug = facts.skill.slug
         connection.execute(WRITE["delete_down"], {"slug": slug})
-        with left_out_if_unfit(slug=slug) as attempt:
+        with skipped_if_malformed(slug=slug) as attempt:
             _put(connection, row_of(facts), moved)
         if attempt.has_failed:
             _remove(connection, slug, moved)

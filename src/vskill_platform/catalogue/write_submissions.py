@@ -9,7 +9,7 @@ import apsw
 import msgspec
 
 from vskill_platform.catalogue.query import SubmissionRow
-from vskill_platform.catalogue.sql import WRITE, left_out_if_unfit, one_row
+from vskill_platform.catalogue.sql import WRITE, one_row, skipped_if_malformed
 from vskill_platform.catalogue.words import as_one_word, words_of
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.model.namespace import namespace_of
@@ -50,7 +50,7 @@ class SubmissionChanges(msgspec.Struct, frozen=True, kw_only=True):
 class _Ready(msgspec.Struct, frozen=True):
     """A submission ready to be written."""
 
-    wished_id: int
+    preferred_id: int
     words: str
     digest: bytes
     #: All columns except the id.
@@ -61,7 +61,7 @@ def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -
     forget = [row_id for gone in changes.gone if (row_id := _remove(connection, gone)) is not None]
     learn: list[dict[str, Any]] = []
     for facts in changes.submissions:
-        with left_out_if_unfit(submission=facts.submission.id):
+        with skipped_if_malformed(submission=facts.submission.id):
             ready = _make_ready(facts)
             row_id, is_known, is_new = _put(connection, ready)
             forget += [row_id] if is_known and is_new else []
@@ -69,7 +69,7 @@ def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -
     for submission_id, number in changes.gone_events:
         _delete_event(connection, submission_id, number)
     for event in changes.events:
-        with left_out_if_unfit(submission=event.submission_id, number=event.number):
+        with skipped_if_malformed(submission=event.submission_id, number=event.number):
             _put_event(connection, event)
     # At the end and all at once, as in write_skills.py.
     connection.executemany(WRITE["delete_submission_text"], [{"id": old} for old in sorted(forget)])
@@ -93,14 +93,14 @@ def _make_ready(facts: SubmissionFacts) -> _Ready:
         "found_by": digest,
         "shown": _encode(row).decode(),
     }
-    return _Ready(_wished_id(facts.submission), words, digest, columns)
+    return _Ready(_preferred_id(facts.submission), words, digest, columns)
 
 
 def _put(connection: apsw.Connection, ready: _Ready) -> tuple[int, bool, bool]:
     """Write one; return its id, whether it existed, and whether its words have changed."""
     submission_id = ready.columns["submission_id"]
     known = one_row(connection, "find_submission", submission_id=submission_id)
-    row_id = known[0] if known else _free_id(connection, ready.wished_id)
+    row_id = known[0] if known else _free_id(connection, ready.preferred_id)
     connection.execute(WRITE["put_submission"], {"id": row_id, **ready.columns})
     return row_id, known is not None, known is None or known[1] != ready.digest
 
@@ -138,7 +138,7 @@ def _words(submission: Submission) -> str:
     return " ".join(dict.fromkeys(words_of(" ".join(texts))))
 
 
-def _wished_id(submission: Submission) -> int:
+def _preferred_id(submission: Submission) -> int:
     """Return an id that sorts newest first and is the same on every node."""
     milliseconds = to_micros(submission.created_at) // 1000
     moment = min(max(milliseconds, 0), _LAST_MOMENT)
@@ -151,10 +151,10 @@ def _key(submission_id: str) -> int:
     return int.from_bytes(digest) >> 1
 
 
-def _free_id(connection: apsw.Connection, wished: int) -> int:
-    while one_row(connection, "submission_at", id=wished):
-        wished += 1
-    return wished
+def _free_id(connection: apsw.Connection, preferred: int) -> int:
+    while one_row(connection, "submission_at", id=preferred):
+        preferred += 1
+    return preferred
 
 
 def _remove(connection: apsw.Connection, submission_id: str) -> int | None:

@@ -23,11 +23,11 @@ from vskill_platform.errors import NotFound, ScanError
 from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
 from vskill_platform.publish.moderation.rescan_skills import (
     RescanRun,
-    get_open_wish,
+    get_open_rescan_request,
     list_changed,
     list_due_skills,
     rescan_skills,
-    write_wish,
+    write_rescan_request,
 )
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit
@@ -133,10 +133,10 @@ async def _rescan_all(*, quiet: bool, is_whole: bool) -> RescanRun:
 
 async def _want_all() -> None:
     """Request a full rescan; one that was requested before and stopped continues."""
-    if await get_open_wish() is None:
+    if await get_open_rescan_request() is None:
         actor = getpass.getuser()
         audit = write_audit(RESCAN.name, "all", actor=actor, reason="")
-        await commit([write_wish(actor), audit])
+        await commit([write_rescan_request(actor), audit])
 
 
 def _apply(

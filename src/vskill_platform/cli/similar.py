@@ -9,12 +9,16 @@ from rich.table import Column, Table
 from vskill_platform.cli.run_command import json_option, run_command
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import NotFound
-from vskill_platform.model.likeness import similarity
 from vskill_platform.model.lookalike import compare_names
-from vskill_platform.publish.versions.compare_skill import Newcomer, find_alike, find_like_named
-from vskill_platform.scan.measure_likeness import measure_likeness
+from vskill_platform.model.similarity import similarity
+from vskill_platform.publish.versions.compare_skill import (
+    ComparedSkill,
+    find_similar,
+    find_similar_names,
+)
 from vskill_platform.scan.read.manifest import check_manifest
-from vskill_platform.stores.likeness_store import SkillLikeness, get_likeness
+from vskill_platform.scan.sketch_skill import sketch_skill
+from vskill_platform.stores.similarity_store import SimilarityRecord, get_similarity_record
 from vskill_platform.stores.skill_store import resolve_slug
 
 
@@ -40,10 +44,10 @@ def similar(*, slug_or_path: str, as_json: bool) -> None:
     submitted = _measure(Path(slug_or_path).expanduser())
 
     async def work() -> list[Similar]:
-        newcomer = submitted or await _published(slug_or_path)
-        found = {item.slug: item for item in await find_alike(newcomer)}
-        found |= {item.slug: item for item in await find_like_named(newcomer)}
-        rows = [_compare(newcomer, item) for item in found.values()]
+        compared = submitted or await _published(slug_or_path)
+        found = {item.slug: item for item in await find_similar(compared)}
+        found |= {item.slug: item for item in await find_similar_names(compared)}
+        rows = [_compare(compared, item) for item in found.values()]
         return sorted(rows, key=lambda row: (-row.instructions, row.slug))
 
     rows = run_command(work, read_only=True)
@@ -55,36 +59,36 @@ def similar(*, slug_or_path: str, as_json: bool) -> None:
         _show(rows)
 
 
-def _measure(folder: Path) -> Newcomer | None:
+def _measure(folder: Path) -> ComparedSkill | None:
     if not folder.is_dir():
         return None
     manifest, _ = check_manifest(folder, None)
-    return Newcomer(
+    return ComparedSkill(
         slug="",
         name=manifest.name if manifest else folder.resolve().name,
         publisher="",
-        likeness=measure_likeness(folder, {}),
+        sketch=sketch_skill(folder, {}),
     )
 
 
-async def _published(slug: str) -> Newcomer:
-    found = await get_likeness(await resolve_slug(slug))
+async def _published(slug: str) -> ComparedSkill:
+    found = await get_similarity_record(await resolve_slug(slug))
     if found is None:
         raise NotFound(f"{slug!r} is neither a folder nor the slug of a published skill")
-    return Newcomer(
-        slug=found.slug, name=found.name, publisher=found.publisher, likeness=found.likeness
+    return ComparedSkill(
+        slug=found.slug, name=found.name, publisher=found.publisher, sketch=found.sketch
     )
 
 
-def _compare(newcomer: Newcomer, other: SkillLikeness) -> Similar:
-    ours, theirs = newcomer.likeness, other.likeness
+def _compare(compared: ComparedSkill, other: SimilarityRecord) -> Similar:
+    ours, theirs = compared.sketch, other.sketch
     return Similar(
         slug=other.slug,
         publisher=other.publisher,
         since=f"{other.since:%Y-%m-%d}",
         instructions=round(similarity(ours.instructions, theirs.instructions), 3),
         scripts=round(similarity(ours.scripts, theirs.scripts), 3),
-        name=compare_names(newcomer.name, other.name) or "",
+        name=compare_names(compared.name, other.name) or "",
     )
 
 

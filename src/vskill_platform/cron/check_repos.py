@@ -18,9 +18,9 @@ from vskill_platform.stores.repo_health_store import (
     STALE_AFTER,
     RepoHealth,
     RepoStatus,
-    get_last_look,
-    list_due_looks,
-    list_known_looks,
+    get_last_check,
+    list_checked_slugs,
+    list_due_checks,
     put_repo_health,
 )
 from vskill_platform.stores.skill_store import get_skill, list_slugs
@@ -45,9 +45,9 @@ class _Checked(msgspec.Struct, frozen=True):
 
 async def check_repos() -> str:
     """Check the repos that are due; one check serves all skills of a repo."""
-    slugs = await list_due_looks(get_now(), limit=SKILLS_A_RUN)
+    slugs = await list_due_checks(get_now(), limit=SKILLS_A_RUN)
     if len(slugs) < SKILLS_A_RUN:
-        fresh = sorted(set(await list_slugs()) - await list_known_looks())
+        fresh = sorted(set(await list_slugs()) - await list_checked_slugs())
         slugs += fresh[: SKILLS_A_RUN - len(slugs)]
     repos: dict[tuple[str, str], list[_Checked]] = {}
     for slug in slugs:
@@ -86,14 +86,14 @@ async def _check_repo(skills: list[_Checked]) -> None:
     paths = {skill.source.path for skill in skills}
     look = await probe_repo(source, paths, reach_of(get_settings()))
     for skill in skills:
-        last = await get_last_look(skill.slug)
+        last = await get_last_check(skill.slug)
         now_there = look.trees.get(skill.source.path)
         has_moved = look.answer is RepoAnswer.THERE and now_there != skill.tree_sha
-        health = weigh_look(look, last, has_moved=has_moved, now=get_now())
+        health = health_from(look, last, has_moved=has_moved, now=get_now())
         await put_repo_health(skill.slug, health)
 
 
-def weigh_look(
+def health_from(
     look: RepoProbe, last: RepoHealth | None, *, has_moved: bool, now: datetime
 ) -> RepoHealth:
     """Combine a check with earlier ones; a single failure never makes a repo GONE."""

@@ -70,13 +70,13 @@ async def _recover(submission_id: str) -> SubmissionState | None:
     if submission.recover_after and now < submission.recover_after:
         return None
     if submission.recoveries < len(RECOVERY_BACKOFF):
-        operations, state = _bring_back(stored, now), SubmissionState.RECEIVED
+        operations, state = _requeue(stored, now), SubmissionState.RECEIVED
     else:
-        operations, state = _give_up(stored), SubmissionState.REJECTED
+        operations, state = _fail(stored), SubmissionState.REJECTED
     return state if await commit(operations) is not None else None
 
 
-def _bring_back(stored: Stored[Submission], now: datetime) -> list[Operation]:
+def _requeue(stored: Stored[Submission], now: datetime) -> list[Operation]:
     submission = stored.record
     recovered = msgspec.structs.replace(
         submission,
@@ -94,7 +94,7 @@ def _bring_back(stored: Stored[Submission], now: datetime) -> list[Operation]:
     ]
 
 
-def _give_up(stored: Stored[Submission]) -> list[Operation]:
+def _fail(stored: Stored[Submission]) -> list[Operation]:
     reason = (
         f"it was requeued {stored.record.recoveries} times and got stuck in "
         f"{stored.record.state} again; there is no decision about the skill itself"

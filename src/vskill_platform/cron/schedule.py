@@ -15,14 +15,14 @@ import msgspec
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.check_repos import check_repos
-from vskill_platform.cron.index_likeness import index_likenesses
+from vskill_platform.cron.index_similarity import index_similar_skills
 from vskill_platform.cron.prune import prune
 from vskill_platform.cron.recover_stuck import recover_stuck_submissions
 from vskill_platform.cron.remind_reviews import remind_reviews
 from vskill_platform.cron.rescan import rescan_published
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError, Overtaken
-from vskill_platform.publish.moderation.rescan_skills import write_wish
+from vskill_platform.publish.moderation.rescan_skills import write_rescan_request
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import format_duration
@@ -72,7 +72,8 @@ JOBS = (
     Job("remind-reviews", timedelta(minutes=10), timedelta(minutes=1), remind_reviews),
     Job("check-repos", timedelta(minutes=2), timedelta(seconds=110), check_repos),
     Job("prune", timedelta(hours=1), timedelta(minutes=10), prune),
-    Job("index-likenesses", timedelta(hours=1), timedelta(minutes=30), index_likenesses),
+    # Its name is stored with its runs, so it stays.
+    Job("index-likenesses", timedelta(hours=1), timedelta(minutes=30), index_similar_skills),
     RESCAN,
 )
 
@@ -185,7 +186,7 @@ async def ask_for_run(job: Job, *, actor: str, also: Sequence[Operation] = ()) -
 async def ask_for_rescan(*, actor: str) -> None:
     """Make the next run check everything again; a running job must finish first."""
     # In the same commit that makes the job due: a run between two commits would drop the request.
-    await ask_for_run(RESCAN, actor=actor, also=[write_wish(actor)])
+    await ask_for_run(RESCAN, actor=actor, also=[write_rescan_request(actor)])
 
 
 def _is_running(run: CronRun, job: Job) -> Overtaken:

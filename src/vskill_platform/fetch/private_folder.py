@@ -34,7 +34,7 @@ _process_folders: dict[Path, tuple[Path, int]] = {}
 _making = Lock()
 
 
-def new_place(*, in_memory: bool = False) -> Path:
+def new_folder(*, in_memory: bool = False) -> Path:
     """Return the path for a new private folder."""
     parent = IN_MEMORY if in_memory else Path(tempfile.gettempdir())
     return _process_folder(parent) / secrets.token_hex(8)
@@ -42,7 +42,7 @@ def new_place(*, in_memory: bool = False) -> Path:
 
 def new_workspace() -> Path:
     """Create a folder that only this user can read; the caller removes it."""
-    folder = new_place()
+    folder = new_folder()
     folder.mkdir(mode=0o700)
     return folder
 

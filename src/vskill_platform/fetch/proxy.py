@@ -42,7 +42,7 @@ class _Request(msgspec.Struct, frozen=True):
         return f"{self.scheme}://{self.host}:{self.port}"
 
 
-class _Patience:
+class _HostTimeout:
     """The read timeout of a host.
 
     It does not run while git processes what it has received.
@@ -166,17 +166,17 @@ class GuardedProxy:
         from_host: asyncio.StreamReader,
         to_git: asyncio.StreamWriter,
     ) -> None:
-        patience = _Patience(request.host, self._reach.host_seconds)
+        timeout = _HostTimeout(request.host, self._reach.host_seconds)
         if request.head:
-            patience.asked()
-        upwards = asyncio.create_task(self._pump(from_git, to_host, patience.asked))
-        downwards = asyncio.create_task(self._pump(from_host, to_git, patience.answered))
-        running_out = asyncio.create_task(patience.run_out())
+            timeout.asked()
+        upwards = asyncio.create_task(self._pump(from_git, to_host, timeout.asked))
+        downwards = asyncio.create_task(self._pump(from_host, to_git, timeout.answered))
+        running_out = asyncio.create_task(timeout.run_out())
         ends = {downwards, running_out}
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if running_out.done():
-                raise HostUnresponsive(patience.complaint)
+                raise HostUnresponsive(timeout.complaint)
             await downwards
         finally:
             for task in (upwards, *ends):

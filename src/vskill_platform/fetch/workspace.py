@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.fetch.private_folder import fits_into_memory, new_place, new_workspace
+from vskill_platform.fetch.private_folder import fits_into_memory, new_folder, new_workspace
 from vskill_platform.fetch.snapshot import Listing
 
 #: Removing this few files from memory takes less time than starting a thread for it.
@@ -24,7 +24,7 @@ class Workspace:
     def place(self, listing: Listing) -> Path:
         """Choose the path for the listed files; the caller creates the folder."""
         in_memory = fits_into_memory(listing.size)
-        self.folder = new_place(in_memory=in_memory)
+        self.folder = new_folder(in_memory=in_memory)
         self._few = listing.files if in_memory and len(listing.files) <= FEW_FILES else None
         return self.folder
 

@@ -19,7 +19,7 @@ from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.stores.external_scan_store import (
     ExternalScan,
-    Heard,
+    UsedSignature,
     end_external_scan,
     get_external_scan,
     split_scan_id,
@@ -69,8 +69,8 @@ async def take_callback(scan_id: str, body: bytes, *, moment: str, signature: st
         return False
     if callback.digest != scan.digest:
         raise InvalidInput("the callback is about different content than was sent")
-    heard = Heard(signature=f"{scan_id} {moment} {signature}", until=until)
-    return await end_external_scan(scan, _answer(scanner.name, callback), heard=heard)
+    used = UsedSignature(signature=f"{scan_id} {moment} {signature}", until=until)
+    return await end_external_scan(scan, _answer(scanner.name, callback), used=used)
 
 
 def _scanner_of(scan_id: str) -> RemoteScanner:

@@ -145,31 +145,31 @@ def _rejected(findings: Sequence[Finding], thresholds: Thresholds) -> Decision |
     if broken:
         reasons = [f"{_named(item)}: it cannot be published as it is" for item in broken]
         return _decision(Outcome.REJECT, broken, reasons)
-    grave = [
+    deciding = [
         item
         for item in findings
         if thresholds.levels(item.kind).reject_at.is_reached_by(item.severity)
     ]
     reasons = [
         f"{_named(item)} reaches reject_at = {thresholds.levels(item.kind).reject_at}"
-        for item in grave
+        for item in deciding
     ]
-    if not grave and thresholds.two_grave_reject:
-        grave = _two_grave(findings)
+    if not deciding and thresholds.two_grave_reject:
+        deciding = _two_high(findings)
         reasons = [
             f"{_named(item)} is one of two high malicious findings (two_grave_reject)"
-            for item in grave
+            for item in deciding
         ]
-    return _decision(Outcome.REJECT, grave, reasons) if grave else None
+    return _decision(Outcome.REJECT, deciding, reasons) if deciding else None
 
 
-def _two_grave(findings: Sequence[Finding]) -> list[Finding]:
-    grave = [
+def _two_high(findings: Sequence[Finding]) -> list[Finding]:
+    deciding = [
         item
         for item in findings
         if item.severity is Severity.HIGH and item.kind is FindingKind.MALICIOUS
     ]
-    return grave if len({item.rule for item in grave}) > 1 else []
+    return deciding if len({item.rule for item in deciding}) > 1 else []
 
 
 def _doubts(findings: Sequence[Finding], thresholds: Thresholds) -> list[Finding]:

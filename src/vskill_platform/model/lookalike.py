@@ -77,21 +77,21 @@ _MIN_STEM = 4
 _MIN_FOR_SLIPS = 5
 
 
-class NameLikeness(StrEnum):
+class NameSimilarity(StrEnum):
     HOMOGLYPH = "looks the same"
     SLIP = "differs by little"
 
 
-def compare_names(name: str, other: str) -> NameLikeness | None:
+def compare_names(name: str, other: str) -> NameSimilarity | None:
     """Return how a name resembles another one; None if it does not, or if both are the same."""
     if name == other:
         return None
     if skeleton(name) == skeleton(other):
-        return NameLikeness.HOMOGLYPH
+        return NameSimilarity.HOMOGLYPH
     ours, theirs = fold_name(name), fold_name(other)
     if ours != theirs and not is_one_slip_apart(ours, theirs):
         return None
-    return NameLikeness.SLIP if name.isascii() else NameLikeness.HOMOGLYPH
+    return NameSimilarity.SLIP if name.isascii() else NameSimilarity.HOMOGLYPH
 
 
 def name_marks(name: str) -> tuple[str, ...]:

@@ -132,8 +132,8 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
 
     def overlooks(self, finding: Finding) -> bool:
         """Tell whether the finding is ignored. Objections of the judge always need a review."""
-        is_graver = _STRICTNESS[Level(finding.severity)] < _STRICTNESS[self.up_to]
-        return finding.kind in self.kinds and not is_graver and not finding.rule.startswith("JUDGE")
+        is_above = _STRICTNESS[Level(finding.severity)] < _STRICTNESS[self.up_to]
+        return finding.kind in self.kinds and not is_above and not finding.rule.startswith("JUDGE")
 
 
 #: Zero is not allowed: to accept nothing, disable submissions.

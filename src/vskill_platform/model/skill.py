@@ -10,7 +10,7 @@ from vskill_platform.model.record import Reasoned, Record
 
 _SEMVER = re.compile(r"(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})", re.ASCII)
 #: A requested version with more digits is ignored: not every client can parse it.
-_MAX_WISHED = 10**9
+_MAX_REQUESTED = 10**9
 FIRST_VERSION = "1.0.0"
 
 
@@ -133,12 +133,12 @@ def known_version(
     return None
 
 
-def next_version(newest: str | None, wished: str | None) -> str:
+def next_version(newest: str | None, requested: str | None) -> str:
     """Number new content: the author's version if it is higher, else the next patch version."""
     known = parse_version(newest) if newest else None
-    wish = parse_version(wished) if wished else None
-    if wished and wish and max(wish) < _MAX_WISHED and (known is None or wish > known):
-        return wished
+    parsed = parse_version(requested) if requested else None
+    if requested and parsed and max(parsed) < _MAX_REQUESTED and (known is None or parsed > known):
+        return requested
     if known is None:
         return FIRST_VERSION
     major, minor, patch = known

@@ -147,12 +147,12 @@ def verdict_from(findings: tuple[Finding, ...]) -> Verdict:
     high or medium finding needs review.
     """
     dangerous = [finding for finding in findings if _counts(finding)]
-    grave = {
+    high = {
         finding.rule
         for finding in dangerous
         if finding.severity is Severity.HIGH and finding.kind is FindingKind.MALICIOUS
     }
-    if any(finding.severity is Severity.CRITICAL for finding in dangerous) or len(grave) > 1:
+    if any(finding.severity is Severity.CRITICAL for finding in dangerous) or len(high) > 1:
         return Verdict.BLOCK
     if any(finding.severity in {Severity.HIGH, Severity.MEDIUM} for finding in dangerous):
         return Verdict.REVIEW

@@ -9,7 +9,7 @@ from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.engines.ports import Operation
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Decision, Outcome
-from vskill_platform.model.likeness import Likeness
+from vskill_platform.model.similarity import SkillSketch
 from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.submission import (
     Cause,
@@ -81,7 +81,7 @@ class _Passed(msgspec.Struct, frozen=True):
     decision: Decision
     snapshot: Snapshot
     manifest: SkillManifest
-    likeness: Likeness
+    sketch: SkillSketch
 
 
 async def _publish_unless_blocked(passed: _Passed, stopwatch: Stopwatch) -> Conclusion:
@@ -90,7 +90,7 @@ async def _publish_unless_blocked(passed: _Passed, stopwatch: Stopwatch) -> Conc
     blocked, publication, held = await asyncio.gather(
         end_if_blocked(current, report=report),
         prepare_publication(
-            submission, passed.snapshot, passed.manifest, likeness=passed.likeness,
+            submission, passed.snapshot, passed.manifest, sketch=passed.sketch,
             now=report.checked_at,
         ),
         let_go(submission.id),
@@ -143,9 +143,9 @@ def _stop(
     current: Stored[Submission], report: Report, decision: Decision, state: SubmissionState
 ) -> Conclusion:
     """Reject the submission or hold it for review, with the most severe finding as the reason."""
-    grave = [item for item in report.findings if item.severity in BLOCKING and not item.is_aside]
-    first = in_order((*decision.deciding, *grave) or report.findings)[0]
-    others = len(grave) - (first in grave)
+    blocking = [item for item in report.findings if item.severity in BLOCKING and not item.is_aside]
+    first = in_order((*decision.deciding, *blocking) or report.findings)[0]
+    others = len(blocking) - (first in blocking)
     more = f" (and {others} more)" if others else ""
     waits = "needs review: " if state is SubmissionState.NEEDS_REVIEW else ""
     cause = _by_this_node("check", f"{waits}{first.message}{more}", current.record.timings)

@@ -18,8 +18,8 @@ from vskill_platform.base.killable_process import (
 from vskill_platform.base.process_limits import effective_limit
 from vskill_platform.base.shortage import is_shortage
 from vskill_platform.errors import ScanError
-from vskill_platform.scan.measure_likeness import measure_likeness
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
+from vskill_platform.scan.sketch_skill import sketch_skill
 
 Result = TypeVar("Result")
 Scan = Callable[[Path, str | None], ScanResult]
@@ -38,8 +38,8 @@ async def check_skill(
 def _scan_and_measure(scan: Scan, folder: Path, folder_name: str | None) -> ScanResult:
     """Scan, then add the similarity sketch that a registry compares with other skills."""
     result = scan(folder, folder_name)
-    likeness = measure_likeness(folder, result.capabilities)
-    return msgspec.structs.replace(result, likeness=likeness)
+    sketch = sketch_skill(folder, result.capabilities)
+    return msgspec.structs.replace(result, sketch=sketch)
 
 
 async def read_skill(

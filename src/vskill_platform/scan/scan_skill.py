@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from vskill_platform.errors import ScanError
-from vskill_platform.model.likeness import Likeness
+from vskill_platform.model.similarity import SkillSketch
 from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.verdict import (
     Finding,
@@ -33,7 +33,7 @@ from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
 from vskill_platform.scan.facts.capabilities import Capabilities, list_capabilities
 from vskill_platform.scan.facts.data_files import ruleset_version
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role, storable
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, storable
 from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.scan.facts.packages import borrowed_names
 from vskill_platform.scan.facts.pattern_set import Precheck
@@ -76,7 +76,7 @@ class OpenedFiles(NamedTuple):
     """The files of a skill with those inside its archives, and facts about unreadable archives."""
 
     files: list[ScanFile]
-    unreadable: list[Placed]
+    unreadable: list[LocatedFact]
 
 
 class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,13 +91,13 @@ class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
     scanner: str
     ruleset: str
     #: The similarity sketch; only measured for a registry.
-    likeness: Likeness | None = None
+    sketch: SkillSketch | None = None
 
-    def measured(self) -> Likeness:
+    def measured(self) -> SkillSketch:
         """Return the similarity sketch; raise if it is missing, because no copy would be found."""
-        if self.likeness is None:
+        if self.sketch is None:
             raise ScanError("the skill's similarity was not measured")
-        return self.likeness
+        return self.sketch
 
 
 def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
@@ -143,7 +143,7 @@ def _manifest_of(files: list[ScanFile]) -> str:
     return next((file.text for file in files if file.path == MANIFEST), "")
 
 
-def all_facts(files: list[ScanFile]) -> list[Placed]:
+def all_facts(files: list[ScanFile]) -> list[LocatedFact]:
     """Collect what the files of a skill do and say, archives included, without judging it."""
     return facts_of(open_files(files))
 
@@ -158,11 +158,11 @@ def open_files(files: list[ScanFile]) -> OpenedFiles:
         everything, unreadable = [*files, *inside.files], inside.facts
     if len(files) >= MAX_FILES:
         rest = Fact(act=Act.OPAQUE, line=1, text="more files than can be scanned", detail="cut")
-        unreadable = [*unreadable, Placed(fact=rest, path=files[-1].path, role=Role.DOCUMENT)]
+        unreadable = [*unreadable, LocatedFact(fact=rest, path=files[-1].path, role=Role.DOCUMENT)]
     return OpenedFiles(mark_instruction_files(everything), unreadable)
 
 
-def facts_of(opened: OpenedFiles) -> list[Placed]:
+def facts_of(opened: OpenedFiles) -> list[LocatedFact]:
     files = opened.files
     facts = [
         *collect_facts(files), *file_facts(files), *settings_facts(files), *encoded_facts(files),
@@ -195,7 +195,7 @@ def _finding(match: Match) -> Finding:
     )
 
 
-def _steps(facts: tuple[Placed, ...]) -> tuple[Step, ...]:
+def _steps(facts: tuple[LocatedFact, ...]) -> tuple[Step, ...]:
     """Put the locations in the order of the data flow."""
     if len(facts) == 1:
         return ()
@@ -205,8 +205,8 @@ def _steps(facts: tuple[Placed, ...]) -> tuple[Step, ...]:
     )
 
 
-def _message(title: str, placed: Placed) -> str:
-    fact = placed.fact
+def _message(title: str, located: LocatedFact) -> str:
+    fact = located.fact
     named = {Act.INSTALL_LOOKALIKE: fact.detail, Act.EXPOSED: fact.text}
     what = named.get(fact.act, fact.host)
     return f"{title} ({storable(what)})." if what else f"{title}."

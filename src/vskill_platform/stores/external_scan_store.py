@@ -38,7 +38,7 @@ from vskill_platform.stores.submission_store import (
 )
 
 _EXTERNAL_SCAN = "extscan:"
-_HEARD = "extscan-heard:"
+_USED = "extscan-heard:"
 #: A scan that is unfinished by then has timed out.
 EXTERNAL_SCAN_TIMEOUT = timedelta(minutes=20)
 
@@ -61,7 +61,7 @@ class ExternalScan(Record, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
+class UsedSignature(msgspec.Struct, frozen=True, kw_only=True):
     """A received message that must not be accepted twice."""
 
     signature: str
@@ -135,7 +135,7 @@ async def end_external_scan(
     scan: ExternalScan,
     answer: ExternalScanResult,
     *,
-    heard: Heard | None = None,
+    used: UsedSignature | None = None,
 ) -> bool:
     """End a scan, once, and wake the waiting submission, in one commit.
 
@@ -152,12 +152,12 @@ async def end_external_scan(
 
     async def plan() -> PlannedChange[bool]:
         stored = await get_external_scan(scan.subject, scan.provider)
-        if stored is None or stored.record != scan or (heard and await _is_known(heard)):
+        if stored is None or stored.record != scan or (used and await _is_known(used)):
             return PlannedChange(result=False)
         operations = [
             write_external_scan(ended, expected=stored.revision),
             *await _wake(ended),
-            *([_remember(heard)] if heard else []),
+            *([_remember(used)] if used else []),
         ]
         return PlannedChange(operations=operations, result=True)
 
@@ -184,16 +184,16 @@ async def _wake(scan: ExternalScan) -> list[Operation]:
     ]
 
 
-async def _is_known(heard: Heard) -> bool:
-    return await get_kv().get(_heard_key(heard)) is not None
+async def _is_known(used: UsedSignature) -> bool:
+    return await get_kv().get(_used_key(used)) is not None
 
 
-def _remember(heard: Heard) -> Operation:
-    return Put(_heard_key(heard), b"", expected=ABSENT, due=NEVER, expires_at=heard.until)
+def _remember(used: UsedSignature) -> Operation:
+    return Put(_used_key(used), b"", expected=ABSENT, due=NEVER, expires_at=used.until)
 
 
-def _heard_key(heard: Heard) -> str:
-    return _HEARD + hashlib.sha256(heard.signature.encode()).hexdigest()
+def _used_key(used: UsedSignature) -> str:
+    return _USED + hashlib.sha256(used.signature.encode()).hexdigest()
 
 
 def _key(subject: str, provider: str) -> str:

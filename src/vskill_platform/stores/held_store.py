@@ -55,7 +55,7 @@ async def write_held(held: HeldSkill, archive: bytes) -> list[Operation]:
     before = await get_held(held.submission_id)
     is_other = before is not None and before.record.archive_sha256 != held.archive_sha256
     operations: list[Operation] = [
-        *(await _give_back(before.record) if before and is_other else []),
+        *(await _return_upload(before.record) if before and is_other else []),
         Put(_HELD + held.submission_id, encode(held), due=NEVER),
         Put(HELD_FILES + held.submission_id, archive, due=NEVER),
     ]
@@ -83,11 +83,11 @@ async def let_go(submission_id: str, *, keeps_upload: bool = False) -> list[Oper
     stored = await get_held(submission_id)
     if stored is None:
         return []
-    kept = await _give_back(stored.record) if keeps_upload else []
+    kept = await _return_upload(stored.record) if keeps_upload else []
     return [*kept, *drop_held(stored.record)]
 
 
-async def _give_back(held: HeldSkill) -> list[Operation]:
+async def _return_upload(held: HeldSkill) -> list[Operation]:
     """Return the operation that stores an upload again; others may have the same bytes."""
     files = await get_held_files(held) if held.is_upload else None
     if files is None:

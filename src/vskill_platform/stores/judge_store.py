@@ -44,7 +44,7 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
 
 
-class _Said(Record, frozen=True, kw_only=True):
+class _StoredJudgement(Record, frozen=True, kw_only=True):
     judgement: Judgement
 
 
@@ -56,7 +56,7 @@ def judgement_key(*question: object) -> str:
 async def get_judgement(key: str) -> Judgement | None:
     """Return the cached judgement; an unreadable record counts as none."""
     try:
-        stored = await get_record(_SAID + key, _Said)
+        stored = await get_record(_SAID + key, _StoredJudgement)
     except RecordMalformed as error:
         log.warning("stored judgement skipped", error=str(error))
         return None
@@ -65,7 +65,7 @@ async def get_judgement(key: str) -> Judgement | None:
 
 async def put_judgement(key: str, judgement: Judgement) -> None:
     expires_at = judgement.asked_at + SAID_TTL
-    said = encode(_Said(judgement=judgement))
+    said = encode(_StoredJudgement(judgement=judgement))
     await commit([Put(_SAID + key, said, due=NEVER, expires_at=expires_at)])
 
 

@@ -9,7 +9,7 @@ from vskill_platform.stores.records import Stored, encode, get_record, list_all_
 _WELCOME = "welcome:"
 
 
-class Welcome(Record, frozen=True, kw_only=True):
+class OneTimeLink(Record, frozen=True, kw_only=True):
     """What the link allows."""
 
     #: The user whose password it sets; None if it creates an admin.
@@ -21,30 +21,30 @@ class Welcome(Record, frozen=True, kw_only=True):
     by: str
 
 
-async def get_welcome(digest: str) -> Stored[Welcome] | None:
-    return await get_record(_WELCOME + digest, Welcome)
+async def get_one_time_link(digest: str) -> Stored[OneTimeLink] | None:
+    return await get_record(_WELCOME + digest, OneTimeLink)
 
 
-def write_welcome(digest: str, welcome: Welcome) -> Operation:
+def write_one_time_link(digest: str, link: OneTimeLink) -> Operation:
     return Put(
         _WELCOME + digest,
-        encode(welcome),
+        encode(link),
         expected=ABSENT,
         due=NEVER,
-        expires_at=welcome.expires_at,
+        expires_at=link.expires_at,
     )
 
 
-def delete_welcome(digest: str, stored: Stored[Welcome]) -> Operation:
+def delete_one_time_link(digest: str, stored: Stored[OneTimeLink]) -> Operation:
     """Mark the link as used by deleting it; the commit fails if it was already used."""
     return Delete(_WELCOME + digest, expected=stored.revision)
 
 
-async def delete_welcomes_for(user_name: str | None) -> list[Operation]:
+async def delete_one_time_links_for(user_name: str | None) -> list[Operation]:
     """Return the operations that delete all links for this user, or for a first admin."""
     found = []
     for key in await list_all_keys(_WELCOME):
-        stored = await get_record(key, Welcome)
+        stored = await get_record(key, OneTimeLink)
         if stored and stored.record.user == user_name:
             found.append(Delete(key))
     return list(found)

@@ -52,7 +52,7 @@ class RepoHealth(Record, frozen=True, kw_only=True):
 
 async def get_repo_health(slug: str) -> RepoHealth:
     """Return the last result for a skill's source; UNKNOWN without a recent one."""
-    last = await get_last_look(slug)
+    last = await get_last_check(slug)
     now = get_now()
     if last is None or not last.was_looked:
         return RepoHealth(status=RepoStatus.UNKNOWN, checked_at=now, was_looked=False)
@@ -69,23 +69,23 @@ async def view_repo_health(slug: str) -> RepoHealth:
     """
     health = await get_repo_health(slug)
     if health.status is RepoStatus.UNKNOWN:
-        await _ask_for_look(slug)
+        await _request_check(slug)
     return health
 
 
-async def get_last_look(slug: str) -> RepoHealth | None:
+async def get_last_check(slug: str) -> RepoHealth | None:
     """Return the last result, however old."""
     stored = await get_record(_REPO_HEALTH + slug, RepoHealth)
     return stored.record if stored else None
 
 
-async def list_due_looks(now: datetime, *, limit: int) -> list[str]:
+async def list_due_checks(now: datetime, *, limit: int) -> list[str]:
     """Return the slugs whose sources are due for a check, most overdue first."""
     page = await get_kv().list_keys(_REPO_HEALTH, limit=limit, due_before=now)
     return [key[len(_REPO_HEALTH) :] for key in page.keys]
 
 
-async def list_known_looks() -> set[str]:
+async def list_checked_slugs() -> set[str]:
     """Return the slugs whose sources were checked, or will be."""
     return {key[len(_REPO_HEALTH) :] for key in await list_all_keys(_REPO_HEALTH)}
 
@@ -97,7 +97,7 @@ async def put_repo_health(slug: str, health: RepoHealth, *, is_final: bool = Fal
     await commit([_put(slug, health, due=NEVER if is_final else due)])
 
 
-async def _ask_for_look(slug: str) -> None:
+async def _request_check(slug: str) -> None:
     """Make the record due, unless that was just done: many visitors may open the same page."""
     now = get_now()
     stored = await get_record(_REPO_HEALTH + slug, RepoHealth)

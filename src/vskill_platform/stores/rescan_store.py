@@ -59,7 +59,7 @@ class RescanDone(Record, frozen=True, kw_only=True):
     request_id: str = ""
 
 
-class RescanAsked(Record, frozen=True, kw_only=True):
+class RescanRequest(Record, frozen=True, kw_only=True):
     """A request to check everything published again."""
 
     by: str
@@ -78,8 +78,8 @@ async def get_rescan_done() -> RescanDone | None:
     return stored.record if stored else None
 
 
-async def get_rescan_asked() -> Stored[RescanAsked] | None:
-    return await get_record(_ASKED, RescanAsked)
+async def get_rescan_request() -> Stored[RescanRequest] | None:
+    return await get_record(_ASKED, RescanRequest)
 
 
 async def get_rescans(standard: str) -> dict[str, Rescan]:
@@ -102,5 +102,5 @@ def write_rescan_done(done: RescanDone) -> Operation:
     return Put(_DONE, encode(done), due=NEVER)
 
 
-def write_rescan_asked(asked: RescanAsked) -> Operation:
+def put_rescan_request(asked: RescanRequest) -> Operation:
     return Put(_ASKED, encode(asked), due=NEVER)

@@ -10,7 +10,6 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.skill import PublishedSkill, PublishedSkillSummary, SkillVersion
 from vskill_platform.stores.db import commit, get_kv
-from vskill_platform.stores.likeness_store import move_likeness
 from vskill_platform.stores.records import (
     Stored,
     decode,
@@ -22,6 +21,7 @@ from vskill_platform.stores.records import (
     read_each,
     read_found,
 )
+from vskill_platform.stores.similarity_store import move_similarity_record
 
 log = get_logger(__name__)
 
@@ -231,7 +231,7 @@ async def _move_skill(stored: Stored[PublishedSkill], slug: str) -> list[Operati
     return [
         write_skill(msgspec.structs.replace(stored.record, slug=slug), expected=ABSENT),
         *await move_parts(stored, slug),
-        *await move_likeness(stored.record.slug, slug),
+        *await move_similarity_record(stored.record.slug, slug),
     ]
 
 

@@ -13,11 +13,11 @@ from tests.clocks import ManualClock
 from tests.people import PASSWORD, a_user
 from vskill_platform.access.first_admin import forget_link, invite_first_admin, link_file
 from vskill_platform.access.one_time_links import (
-    accept_welcome,
     base_url,
     invite_admin,
     invite_user,
-    look_at_welcome,
+    read_one_time_link,
+    use_one_time_link,
 )
 from vskill_platform.access.sessions import begin_session, find_session
 from vskill_platform.access.sign_in import sign_in
@@ -40,7 +40,7 @@ async def test_the_first_start_makes_a_link_that_makes_an_admin(bound: WorkerEnv
     assert url
     assert url.startswith("http://127.0.0.1:8000/welcome?key=")
 
-    user = await accept_welcome(key_in(url), name="Cyd", password=PASSWORD)
+    user = await use_one_time_link(key_in(url), name="Cyd", password=PASSWORD)
 
     assert (user.name, user.role) == ("cyd", Role.ADMIN)
     assert (await sign_in("cyd", PASSWORD)).user == user
@@ -99,14 +99,14 @@ async def test_a_start_with_an_admin_removes_what_an_earlier_one_left(bound: Wor
 
 async def test_a_link_is_good_once(bound: WorkerEnv) -> None:
     key = key_in(await invite_admin(actor="test"))
-    await look_at_welcome(key)
-    await look_at_welcome(key)
-    await accept_welcome(key, name="cyd", password=PASSWORD)
+    await read_one_time_link(key)
+    await read_one_time_link(key)
+    await use_one_time_link(key, name="cyd", password=PASSWORD)
 
     with pytest.raises(NotFound):
-        await accept_welcome(key, name="dan", password=PASSWORD)
+        await use_one_time_link(key, name="dan", password=PASSWORD)
     with pytest.raises(NotFound):
-        await look_at_welcome(key)
+        await read_one_time_link(key)
 
     assert [user.name for user in await list_users()] == ["cyd"]
 
@@ -115,7 +115,7 @@ async def test_a_link_followed_by_many_at_once_works_once(bound: WorkerEnv) -> N
     key = key_in(await invite_admin(actor="test"))
 
     outcomes = await asyncio.gather(
-        *(accept_welcome(key, name=f"cyd{n}", password=PASSWORD) for n in range(4)),
+        *(use_one_time_link(key, name=f"cyd{n}", password=PASSWORD) for n in range(4)),
         return_exceptions=True,
     )
 
@@ -129,12 +129,12 @@ async def test_every_start_has_a_link_of_its_own_and_the_first_admin_ends_all(
     first, second = [await invite_first_admin(bound.settings) for _ in range(2)]
     assert first
     assert second
-    await look_at_welcome(key_in(first))
+    await read_one_time_link(key_in(first))
 
-    await accept_welcome(key_in(second), name="cyd", password=PASSWORD)
+    await use_one_time_link(key_in(second), name="cyd", password=PASSWORD)
 
     with pytest.raises(NotFound):
-        await accept_welcome(key_in(first), name="dan", password=PASSWORD)
+        await use_one_time_link(key_in(first), name="dan", password=PASSWORD)
 
 
 async def test_a_link_for_the_first_admin_is_no_good_once_there_is_one(bound: WorkerEnv) -> None:
@@ -142,17 +142,17 @@ async def test_a_link_for_the_first_admin_is_no_good_once_there_is_one(bound: Wo
     await a_user(Role.ADMIN)
 
     with pytest.raises(NotFound):
-        await accept_welcome(key, name="dan", password=PASSWORD)
+        await use_one_time_link(key, name="dan", password=PASSWORD)
 
 
 async def test_a_link_grows_old(bound: WorkerEnv, clock: ManualClock) -> None:
     key = key_in(await invite_admin(actor="test"))
     clock.advance(hours=23, minutes=59)
-    await look_at_welcome(key)
+    await read_one_time_link(key)
     clock.advance(minutes=2)
 
     with pytest.raises(NotFound, match="24 hours"):
-        await accept_welcome(key, name="cyd", password=PASSWORD)
+        await use_one_time_link(key, name="cyd", password=PASSWORD)
 
 
 @pytest.mark.parametrize(
@@ -165,9 +165,9 @@ async def test_a_mistake_does_not_use_it_up(bound: WorkerEnv, name: str, passwor
     key = key_in(await invite_admin(actor="test"))
 
     with pytest.raises(InvalidInput):
-        await accept_welcome(key, name=name, password=password)
+        await use_one_time_link(key, name=name, password=password)
 
-    assert (await accept_welcome(key, name="cyd", password=PASSWORD)).role is Role.ADMIN
+    assert (await use_one_time_link(key, name="cyd", password=PASSWORD)).role is Role.ADMIN
 
 
 async def test_a_user_chooses_a_password_by_a_link_and_is_signed_out_everywhere(
@@ -177,7 +177,7 @@ async def test_a_user_chooses_a_password_by_a_link_and_is_signed_out_everywhere(
     opened = await begin_session(user)
     key = key_in(await invite_user("ada", actor="cyd"))
 
-    await accept_welcome(key, name="somebody-else", password="another long password")
+    await use_one_time_link(key, name="somebody-else", password="another long password")
 
     assert await find_session(opened.secret) is None
     assert (await sign_in("ada", "another long password")).user.role is Role.PUBLISHER
@@ -189,8 +189,8 @@ async def test_a_newer_link_ends_the_older_one(bound: WorkerEnv) -> None:
     older, newer = [key_in(await invite_user("ada", actor="cyd")) for _ in range(2)]
 
     with pytest.raises(NotFound):
-        await look_at_welcome(older)
-    assert (await look_at_welcome(newer)).user == "ada"
+        await read_one_time_link(older)
+    assert (await read_one_time_link(newer)).user == "ada"
 
 
 async def test_a_link_does_not_work_for_a_disabled_user(bound: WorkerEnv) -> None:
@@ -199,7 +199,7 @@ async def test_a_link_does_not_work_for_a_disabled_user(bound: WorkerEnv) -> Non
     key = key_in(await invite_user("ada", actor="cyd"))
 
     with pytest.raises(NotAllowed):
-        await accept_welcome(key, name="ada", password="another long password")
+        await use_one_time_link(key, name="ada", password="another long password")
 
     assert (await find_user("ada")).is_disabled
 
@@ -207,7 +207,7 @@ async def test_a_link_does_not_work_for_a_disabled_user(bound: WorkerEnv) -> Non
 @pytest.mark.parametrize("key", ["", "x", "../../etc", "a" * 5000])
 async def test_what_is_no_key_opens_nothing(bound: WorkerEnv, key: str) -> None:
     with pytest.raises(NotFound):
-        await look_at_welcome(key)
+        await read_one_time_link(key)
 
 
 def test_a_database_that_is_no_file_has_no_file_beside_it() -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.people import PASSWORD, a_user
-from vskill_platform.access.one_time_links import invite_user, look_at_welcome
+from vskill_platform.access.one_time_links import invite_user, read_one_time_link
 from vskill_platform.access.sign_in import sign_in
 from vskill_platform.access.users import (
     add_user,
@@ -106,8 +106,8 @@ async def test_a_link_to_a_password_ends_with_what_it_could_undo(deed: str) -> N
         await sign_out_everywhere("ada", actor="ada")
 
     with pytest.raises(NotFound, match="link"):
-        await look_at_welcome(link.partition("key=")[2])
-    assert (await look_at_welcome(other.partition("key=")[2])).user == "ben"
+        await read_one_time_link(link.partition("key=")[2])
+    assert (await read_one_time_link(other.partition("key=")[2])).user == "ben"
 
 
 async def test_what_changes_nothing_is_not_written_down(bound: WorkerEnv) -> None:

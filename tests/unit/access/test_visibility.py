@@ -9,7 +9,7 @@ from vskill_platform.access.namespaces import add_member, add_owner
 from vskill_platform.access.visibility import (
     find_visible_skill,
     find_visible_submission,
-    list_seen_namespaces,
+    list_visible_namespaces,
 )
 from vskill_platform.errors import NotFound
 from vskill_platform.model.rights import Visitor
@@ -115,9 +115,9 @@ async def test_lists_are_told_whose_private_skills_to_show() -> None:
     ada = await a_user(name="ada")
     await add_owner("team", "ada", actor="cyd")
 
-    by_session = await list_seen_namespaces(Visitor(user=ada, via="session"))
+    by_session = await list_visible_namespaces(Visitor(user=ada, via="session"))
     to_submit = Visitor(user=ada, via="token", scopes=frozenset({Scope.SUBMIT}))
 
     assert by_session == {"@ada", "team"}
-    assert await list_seen_namespaces(to_submit) == frozenset()
-    assert await list_seen_namespaces(Visitor()) == frozenset()
+    assert await list_visible_namespaces(to_submit) == frozenset()
+    assert await list_visible_namespaces(Visitor()) == frozenset()

@@ -24,7 +24,7 @@ from vskill_platform.stores.repo_health_store import (
     MISSES_UNTIL_GONE,
     RepoHealth,
     RepoStatus,
-    get_last_look,
+    get_last_check,
     get_repo_health,
     put_repo_health,
     view_repo_health,
@@ -373,7 +373,7 @@ async def test_a_commit_that_claims_to_be_of_the_future_is_of_now_at_the_latest(
 
     await look()
 
-    last = await get_last_look("ada/notes/tidy-notes")
+    last = await get_last_check("ada/notes/tidy-notes")
     assert last
     assert last.last_commit_at == NOON
 

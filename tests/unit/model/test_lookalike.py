@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from vskill_platform.model.lookalike import (
     CONFUSABLES,
-    NameLikeness,
+    NameSimilarity,
     compare_names,
     fold_name,
     name_marks,
     skeleton,
 )
 
-SLIP, HOMOGLYPH = NameLikeness.SLIP, NameLikeness.HOMOGLYPH
+SLIP, HOMOGLYPH = NameSimilarity.SLIP, NameSimilarity.HOMOGLYPH
 #: Six different letters or more, none of which looks like another, alone or beside its neighbour.
 plain_words = st.permutations("abcdeghjkopqstuxyz").flatmap(
     lambda letters: st.integers(6, 12).map(lambda size: "".join(letters[:size]))
@@ -27,7 +27,7 @@ def look_alikes(letter: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "other", "likeness"),
+    ("name", "other", "expected"),
     [
         ("clawhub", "clawhub", None),
         ("clawhubb", "clawhub", SLIP),
@@ -54,9 +54,9 @@ def look_alikes(letter: str) -> list[str]:
     ],
 )
 def test_names_are_compared_as_people_read_them(
-    name: str, other: str, likeness: NameLikeness | None
+    name: str, other: str, expected: NameSimilarity | None
 ) -> None:
-    assert compare_names(name, other) is likeness
+    assert compare_names(name, other) is expected
 
 
 def test_a_name_that_is_all_affixes_is_left_alone() -> None:
@@ -102,7 +102,7 @@ def test_a_letter_of_another_script_is_always_found(word: str, data: st.DataObje
 
 
 @given(names, names)
-def test_likeness_is_mutual(name: str, other: str) -> None:
+def test_similarity_is_mutual(name: str, other: str) -> None:
     assert compare_names(name, other) is compare_names(other, name)
 
 

@@ -20,11 +20,11 @@ from vskill_platform.model.skill import (
 SEMVER = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
 NUMBERS = st.integers(0, 10**12)
 VERSIONS = st.builds("{}.{}.{}".format, NUMBERS, NUMBERS, NUMBERS)
-WISHES = st.none() | VERSIONS | st.text(max_size=20)
+REQUESTED = st.none() | VERSIONS | st.text(max_size=20)
 
 
 @pytest.mark.parametrize(
-    ("latest", "wished", "expected"),
+    ("latest", "requested", "expected"),
     [
         (None, None, "1.0.0"),
         (None, "0.3.0", "0.3.0"),
@@ -39,24 +39,24 @@ WISHES = st.none() | VERSIONS | st.text(max_size=20)
     ],
 )
 def test_a_wish_counts_if_it_is_a_step_forward(
-    latest: str | None, wished: str | None, expected: str
+    latest: str | None, requested: str | None, expected: str
 ) -> None:
-    assert next_version(latest, wished) == expected
+    assert next_version(latest, requested) == expected
 
 
-@given(newest=VERSIONS, wished=WISHES)
-def test_a_version_never_goes_down_and_is_always_semver(newest: str, wished: str | None) -> None:
-    following = next_version(newest, wished)
+@given(newest=VERSIONS, requested=REQUESTED)
+def test_a_version_never_goes_down_and_is_always_semver(newest: str, requested: str | None) -> None:
+    following = next_version(newest, requested)
 
     assert SEMVER.fullmatch(following)
     assert (parse_version(following) or ()) > (parse_version(newest) or ())
 
 
-@given(wishes=st.lists(WISHES, max_size=20))
-def test_no_row_of_wishes_makes_the_same_version_twice(wishes: list[str | None]) -> None:
+@given(requests=st.lists(REQUESTED, max_size=20))
+def test_no_series_of_requests_makes_the_same_version_twice(requests: list[str | None]) -> None:
     versions: list[str] = []
-    for wished in wishes:
-        versions.append(next_version(versions[-1] if versions else None, wished))
+    for requested in requests:
+        versions.append(next_version(versions[-1] if versions else None, requested))
 
     assert versions == sorted(set(versions), key=lambda version: parse_version(version) or ())
 
@@ -78,12 +78,12 @@ class _Skill:
         self.versions: list[SkillVersion] = []
         self.skill = a_published_skill("@local/a", versions=0)
 
-    def publish(self, digest: str, wished: str | None) -> SkillVersion:
+    def publish(self, digest: str, requested: str | None) -> SkillVersion:
         if known := known_version(self.skill, self.versions, digest):
             return known
         newest = self.versions[-1].version if self.versions else None
         number = len(self.versions) + 1
-        self.versions.append(a_version(number, next_version(newest, wished), digest))
+        self.versions.append(a_version(number, next_version(newest, requested), digest))
         self.skill = msgspec.structs.replace(self.skill, versions=number)
         return self.versions[-1]
 
@@ -106,13 +106,13 @@ def a_version(number: int, version: str, digest: str) -> SkillVersion:
     )
 
 
-@given(steps=st.lists(st.tuples(st.sampled_from("abc"), WISHES, st.booleans()), max_size=20))
+@given(steps=st.lists(st.tuples(st.sampled_from("abc"), REQUESTED, st.booleans()), max_size=20))
 def test_the_same_content_never_makes_a_new_version(
     steps: list[tuple[str, str | None, bool]],
 ) -> None:
     skill = _Skill()
-    for digest, wished, is_yanked in steps:
-        published = skill.publish(digest, wished)
+    for digest, requested, is_yanked in steps:
+        published = skill.publish(digest, requested)
         if is_yanked:
             skill.yank(published.number)
         count = len(skill.versions)

@@ -24,7 +24,7 @@ class Transaction:
         )
         self._first_revision = self.revision
         if now < latest_at - CLOCK_TOLERANCE_MICROS:
-            self._mend_clock()
+            self._correct_clock()
 
     @property
     def is_paused(self) -> bool:
@@ -58,7 +58,7 @@ class Transaction:
         if self.revision != self._first_revision:
             self.run("add_commit_mark", revision=self.revision)
 
-    def _mend_clock(self) -> None:
+    def _correct_clock(self) -> None:
         """Make nothing wait for a time that was computed from a clock that ran ahead.
 
         Leases and delays that end in what is now the future are ended; fencing keeps that safe.

@@ -31,7 +31,7 @@ Work = Callable[[Transaction], Any]
 Run = Callable[[Work, Transaction, apsw.Connection], Any]
 
 
-class _Stumbled(Exception):
+class _GroupFailed(Exception):
     """One call of a group failed, and rolled back what the others had written."""
 
 
@@ -70,7 +70,7 @@ class SqliteWriter:
     def _commit_together(self, group: Sequence[Work], connection: apsw.Connection) -> list[Any]:
         try:
             return self._commit(group, _run, connection)
-        except _Stumbled:  # rare, so most need no savepoints
+        except _GroupFailed:  # rare, so most need no savepoints
             return self._commit(group, self._run_alone, connection)
 
     def _commit(self, group: Sequence[Work], run: Run, connection: apsw.Connection) -> list[Any]:
@@ -113,4 +113,4 @@ def _run(work: Work, transaction: Transaction, _connection: apsw.Connection) -> 
     try:
         return work(transaction)
     except _CAN_FAIL as error:
-        raise _Stumbled from error
+        raise _GroupFailed from error

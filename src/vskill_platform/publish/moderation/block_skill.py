@@ -45,7 +45,7 @@ from vskill_platform.stores.submission_store import (
 log = get_logger(__name__)
 
 #: How many waiting reviews end in the commit of the block itself; more would make it too large.
-MAX_AT_REST = 500
+MAX_IDLE = 500
 
 
 class Blocked(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ async def block(subject: BlockSubject, *, reason: str, actor: str) -> Blocked:
     blocked = await change(
         subject.in_words(), lambda: _plan_block(subject, reason=reason, actor=actor)
     )
-    ended = await _end_moving(subject, actor=actor)
+    ended = await _end_in_progress(subject, actor=actor)
     return msgspec.structs.replace(blocked, ended=(*blocked.ended, *ended))
 
 
@@ -116,14 +116,14 @@ async def _plan_block(subject: BlockSubject, *, reason: str, actor: str) -> Plan
     fresh = Block(subject=subject, reason=reason, by=actor, at=get_now())
     wanted = known.record if known else fresh
     skills = await _find_listed(subject)
-    resting = await _find_resting(subject, [stored.record for stored in skills])
+    idle = await _find_idle(subject, [stored.record for stored in skills])
     operations: list[Operation] = [expect_block(known) if known else write_block(wanted)]
     for skill in skills:
         operations += await take_down(skill, reason=why_blocked(wanted), actor=actor)
-    for submission in resting:
+    for submission in idle:
         operations += (await block_submission(submission, wanted, actor=actor))[1]
     taken_down = tuple(stored.record.slug for stored in skills)
-    ended = tuple(stored.record.id for stored in resting)
+    ended = tuple(stored.record.id for stored in idle)
     if not known or taken_down or ended:
         outcome = (
             f"{count_of(len(taken_down), 'skill')} taken down, "
@@ -137,7 +137,7 @@ async def _plan_block(subject: BlockSubject, *, reason: str, actor: str) -> Plan
     return PlannedChange(operations=operations, result=blocked)
 
 
-async def _end_moving(subject: BlockSubject, *, actor: str) -> list[str]:
+async def _end_in_progress(subject: BlockSubject, *, actor: str) -> list[str]:
     """End what a worker holds or will get; a faster worker meets the block itself."""
     found = await list_pending_ids(lambda item: _concerns(subject, item))
     return [one for one in found if await _end_one(one, subject, actor=actor)]
@@ -180,7 +180,7 @@ async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocke
                 operations.append(write_hit(other, submission_id))
                 held.append(submission_id)
             else:
-                operations += _open_again(stored, reason=reason, actor=actor)
+                operations += _reopen(stored, reason=reason, actor=actor)
                 reopened.append(submission_id)
         outcome = (
             f"{count_of(len(reopened), 'submission')} queued for a fresh check, "
@@ -198,7 +198,7 @@ async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocke
     return await change(subject.in_words(), plan)
 
 
-def _open_again(stored: Stored[Submission], *, reason: str, actor: str) -> list[Operation]:
+def _reopen(stored: Stored[Submission], *, reason: str, actor: str) -> list[Operation]:
     cause = Cause(trigger="unblock", actor=actor, reason=f"unblocked: {reason}")
     opened, event = reopen(stored.record, cause, now=get_now())
     return [
@@ -223,7 +223,7 @@ async def _find_listed(subject: BlockSubject) -> list[Stored[PublishedSkill]]:
     return found
 
 
-async def _find_resting(
+async def _find_idle(
     subject: BlockSubject, skills: Sequence[PublishedSkill]
 ) -> list[Stored[Submission]]:
     """Return the submissions of these skills, and some that need review, none in progress."""
@@ -231,11 +231,11 @@ async def _find_resting(
     def needs_review(item: Submission) -> bool:
         return item.state is SubmissionState.NEEDS_REVIEW and _concerns(subject, item)
 
-    waiting = await list_pending_ids(needs_review, limit=MAX_AT_REST)
+    waiting = await list_pending_ids(needs_review, limit=MAX_IDLE)
     ids = {skill.submission_id for skill in skills} | set(waiting)
-    moving = {*STUCK_STATES, SubmissionState.BLOCKED}
+    in_progress = {*STUCK_STATES, SubmissionState.BLOCKED}
     found = [await get_submission(submission_id) for submission_id in sorted(ids)]
-    return [stored for stored in found if stored and stored.record.state not in moving]
+    return [stored for stored in found if stored and stored.record.state not in in_progress]
 
 
 def _may_concern(subject: BlockSubject, skill: SkillMark | PublishedSkill) -> bool:

@@ -61,7 +61,7 @@ async def check_version(submission: Submission, snapshot: Snapshot) -> CheckedVe
     """
     known = await get_report_on(submission.id, snapshot.digest)
     try:
-        scanned = await _check_patiently(snapshot)
+        scanned = await _check_with_retries(snapshot)
     except ScanError as error:
         return _unverified(submission, snapshot, known, error)
     scanned = await apply_registry_rules(submission, snapshot, scanned)
@@ -96,7 +96,7 @@ def _unverified(
     return CheckedVersion(decision=decision, report=report)
 
 
-async def _check_patiently(snapshot: Snapshot) -> ScanResult:
+async def _check_with_retries(snapshot: Snapshot) -> ScanResult:
     """Retry after a failure, like the pipeline: the skill need not be the cause."""
     for _ in range(_TRIES - 1):
         try:

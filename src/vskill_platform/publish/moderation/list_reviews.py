@@ -14,8 +14,8 @@ from vskill_platform.publish.moderation.hold_skill import reopened
 from vskill_platform.publish.versions.compare_skill import Difference, diff_copy
 from vskill_platform.scan.facts.capabilities import Capabilities, new_capabilities
 from vskill_platform.stores.db import get_now
-from vskill_platform.stores.likeness_store import get_likeness
 from vskill_platform.stores.scan_store import get_report
+from vskill_platform.stores.similarity_store import get_similarity_record
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.stores.submission_store import (
     get_history,
@@ -78,8 +78,8 @@ async def get_case(submission_id: str) -> Case:
     )
     published = await get_skill(slug)
     files, difference = await _compare(submission, slug if published else None)
-    old = await get_likeness(slug) if published else None
-    before = old.likeness.capabilities if old else {}
+    old = await get_similarity_record(slug) if published else None
+    before = old.sketch.capabilities if old else {}
     now = report.capabilities if report else {}
     return Case(
         submission=submission,

@@ -26,14 +26,14 @@ from vskill_platform.stores.db import bound_env, commit, get_now, get_settings
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.rescan_store import (
     Rescan,
-    RescanAsked,
     RescanDone,
-    get_rescan_asked,
+    RescanRequest,
     get_rescan_done,
+    get_rescan_request,
     get_rescans,
+    put_rescan_request,
     standard_id,
     write_rescan,
-    write_rescan_asked,
     write_rescan_done,
 )
 from vskill_platform.stores.scan_store import get_report_on, get_stored_report_on
@@ -70,22 +70,22 @@ async def is_rescanned() -> bool:
     done = await get_rescan_done()
     if done is None or done.standard != current_standard():
         return False
-    return await get_open_wish() is None
+    return await get_open_rescan_request() is None
 
 
-def write_wish(actor: str) -> Operation:
+def write_rescan_request(actor: str) -> Operation:
     """Return the operation that stores a request for a full rescan."""
-    return write_rescan_asked(RescanAsked(by=actor, at=get_now(), id=secrets.token_hex(8)))
+    return put_rescan_request(RescanRequest(by=actor, at=get_now(), id=secrets.token_hex(8)))
 
 
-async def get_open_wish() -> RescanAsked | None:
+async def get_open_rescan_request() -> RescanRequest | None:
     """Return the request for a rescan that is not complete yet."""
-    stored = await _get_open_request()
+    stored = await _get_open_stored_request()
     return stored.record if stored else None
 
 
-async def _get_open_request() -> Stored[RescanAsked] | None:
-    asked, done = await get_rescan_asked(), await get_rescan_done()
+async def _get_open_stored_request() -> Stored[RescanRequest] | None:
+    asked, done = await get_rescan_request(), await get_rescan_done()
     is_open = asked is not None and (done is None or done.request_id != asked.record.id)
     return asked if is_open else None
 
@@ -95,7 +95,7 @@ async def list_due_skills() -> list[PublishedSkill]:
 
     After a request for a rescan, these are all that were not checked since.
     """
-    known, asked = await get_rescans(current_standard()), await _get_open_request()
+    known, asked = await get_rescans(current_standard()), await _get_open_stored_request()
     skills = [
         skill
         for skill in await list_skills()
@@ -124,7 +124,7 @@ async def rescan_skills(
     None starts after a while, so that a run ends well before its lease.
     """
     until = get_now() + BEGUN_WITHIN
-    asked = await get_rescan_asked()
+    asked = await get_rescan_request()
     request_id = asked.record.id if asked else ""
     left = max(len(skills) - limit, 0)
 
@@ -214,7 +214,7 @@ def _is_about(rescan: Rescan | None, skill: PublishedSkill) -> bool:
 
 
 def _is_known(
-    rescan: Rescan | None, skill: PublishedSkill, asked: Stored[RescanAsked] | None
+    rescan: Rescan | None, skill: PublishedSkill, asked: Stored[RescanRequest] | None
 ) -> bool:
     if rescan is None or not _is_about(rescan, skill):
         return False

@@ -64,7 +64,7 @@ async def approve(said: Ruling) -> Submission:
     async with reopened(submission) as snapshot:
         scanned, manifest, report = await _check_again(submission, snapshot)
         publication = await prepare_publication(
-            submission, snapshot, manifest, likeness=scanned.measured(), now=get_now()
+            submission, snapshot, manifest, sketch=scanned.measured(), now=get_now()
         )
     decided = f"approved by {said.reviewer}: {said.reason}"
     report = msgspec.structs.replace(report, decided=decided)

@@ -14,8 +14,8 @@ from vskill_platform.model.skill import PublishedSkill, SkillVersion, TakenDown,
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
-from vskill_platform.stores.likeness_store import delete_likeness
 from vskill_platform.stores.records import Stored
+from vskill_platform.stores.similarity_store import delete_similarity_record
 from vskill_platform.stores.skill_store import get_skill, get_versions, resolve_slug, write_skill
 
 _Change = Callable[[PublishedSkill, SkillVersion], PublishedSkill]
@@ -92,5 +92,5 @@ async def take_down(stored: Stored[PublishedSkill], *, reason: str, actor: str) 
     skill = msgspec.structs.replace(stored.record, down=down)
     return [
         write_skill(skill, expected=stored.revision),
-        *await delete_likeness(skill.slug),
+        *await delete_similarity_record(skill.slug),
     ]

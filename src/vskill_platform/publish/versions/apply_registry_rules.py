@@ -9,7 +9,7 @@ from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.submission import Submission
 from vskill_platform.model.verdict import Finding, Report, Verdict
-from vskill_platform.publish.versions.compare_skill import Newcomer, compare_skill
+from vskill_platform.publish.versions.compare_skill import ComparedSkill, compare_skill
 from vskill_platform.scan.apply_policy import apply_policy
 from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 from vskill_platform.stores.db import bound_env, get_now
@@ -38,13 +38,13 @@ async def _compare(
     if scanned.manifest is None:  # it cannot be published, whatever it resembles
         return ()
     source = submission.source
-    newcomer = Newcomer(
+    submitted = ComparedSkill(
         slug=f"{source.namespace}/{scanned.manifest.name}",
         name=scanned.manifest.name,
         publisher=source.publisher,
-        likeness=scanned.measured(),
+        sketch=scanned.measured(),
     )
-    return await compare_skill(newcomer, snapshot, now=get_now())
+    return await compare_skill(submitted, snapshot, now=get_now())
 
 
 def decide_about(submission: Submission, scanned: ScanResult) -> Decision:

@@ -14,24 +14,24 @@ import msgspec
 
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.fetch.snapshot import Snapshot
-from vskill_platform.model.likeness import Likeness, is_near_copy, similarity, text_marks
-from vskill_platform.model.lookalike import NameLikeness, compare_names, name_marks
+from vskill_platform.model.lookalike import NameSimilarity, compare_names, name_marks
+from vskill_platform.model.similarity import SkillSketch, is_near_copy, similarity, text_marks
 from vskill_platform.model.skill import SkillFile, SkillVersion
 from vskill_platform.model.verdict import Finding
 from vskill_platform.scan.facts.capabilities import Capabilities, new_capabilities
 from vskill_platform.scan.rules.registry_rules import registry_finding
-from vskill_platform.stores.likeness_store import (
-    SkillLikeness,
+from vskill_platform.stores.similarity_store import (
+    SimilarityRecord,
     find_by_marks,
-    get_likeness,
+    get_similarity_record,
     marks_of,
 )
 from vskill_platform.stores.skill_store import get_archive, get_latest_version, resolve_slug
 
 #: A family of skills from one template is fine up to here; known campaigns published dozens to
 #: hundreds within days.
-HEAP = 10
-HEAP_WITHIN = timedelta(days=7)
+BULK_SKILLS = 10
+BULK_WITHIN = timedelta(days=7)
 _MAX_NAMED = 3
 _MAX_GAINED = 5
 #: More files of a difference are counted, not listed.
@@ -42,14 +42,14 @@ _MAX_LINES, _MAX_LINE = 5, 200
 _MAX_COMPARED_BYTES = 256 * 1024
 
 
-class Newcomer(msgspec.Struct, frozen=True, kw_only=True):
-    """The submitted skill."""
+class ComparedSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """The skill that is compared with published ones."""
 
     #: The slug under which it is or would be published.
     slug: str
     name: str
     publisher: str
-    likeness: Likeness
+    sketch: SkillSketch
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,62 +74,64 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def compare_skill(
-    newcomer: Newcomer, snapshot: Snapshot, *, now: datetime
+    submitted: ComparedSkill, snapshot: Snapshot, *, now: datetime
 ) -> tuple[Finding, ...]:
     """Return the registry's findings; an index that does not answer is an error, not no finding."""
     slug, published, found = await asyncio.gather(
-        resolve_slug(newcomer.slug),
-        get_likeness(newcomer.slug),
-        find_by_marks(marks_of(newcomer.likeness.instructions, newcomer.name)),
+        resolve_slug(submitted.slug),
+        get_similarity_record(submitted.slug),
+        find_by_marks(marks_of(submitted.sketch.instructions, submitted.name)),
     )
-    if slug != newcomer.slug:  # its name is an old name of another skill
-        newcomer = msgspec.structs.replace(newcomer, slug=slug)
-        published = await get_likeness(slug)
-    alike = [item for item in found if _is_alike(newcomer, item)]
+    if slug != submitted.slug:  # its name is an old name of another skill
+        submitted = msgspec.structs.replace(submitted, slug=slug)
+        published = await get_similarity_record(slug)
+    alike = [item for item in found if _is_similar(submitted, item)]
     named = [
-        item for item in found if _is_like_named(newcomer, item) and _is_older(item, published)
+        item for item in found if _has_similar_name(submitted, item) and _is_older(item, published)
     ]
     copied = [
         item
         for item in alike
-        if item.publisher != newcomer.publisher and _is_older(item, published)
+        if item.publisher != submitted.publisher and _is_older(item, published)
     ]
     findings: list[Finding] = []
     if copied:
         original = copied[0]
         difference = await diff_copy(original.slug, snapshot)
-        findings += _copy_findings(newcomer, original, difference)
+        findings += _copy_findings(submitted, original, difference)
         named = [item for item in named if item.slug != original.slug]
-    findings += _name_findings(newcomer, named)
+    findings += _name_findings(submitted, named)
     if published is None:
-        own = [item for item in alike if item.publisher == newcomer.publisher]
-        findings += _heap_findings(newcomer, own, now)
+        own = [item for item in alike if item.publisher == submitted.publisher]
+        findings += _bulk_findings(submitted, own, now)
     return tuple(findings)
 
 
-async def find_alike(newcomer: Newcomer) -> list[SkillLikeness]:
+async def find_similar(submitted: ComparedSkill) -> list[SimilarityRecord]:
     """Return published skills with nearly the same instructions, oldest first."""
-    found = await find_by_marks(text_marks(newcomer.likeness.instructions))
-    return [item for item in found if _is_alike(newcomer, item)]
+    found = await find_by_marks(text_marks(submitted.sketch.instructions))
+    return [item for item in found if _is_similar(submitted, item)]
 
 
-async def find_like_named(newcomer: Newcomer) -> list[SkillLikeness]:
+async def find_similar_names(submitted: ComparedSkill) -> list[SimilarityRecord]:
     """Return skills of other publishers with a similar, but not the same, name."""
-    found = await find_by_marks(name_marks(newcomer.name))
-    return [item for item in found if _is_like_named(newcomer, item)]
+    found = await find_by_marks(name_marks(submitted.name))
+    return [item for item in found if _has_similar_name(submitted, item)]
 
 
-def _is_alike(newcomer: Newcomer, other: SkillLikeness) -> bool:
-    return other.slug != newcomer.slug and is_near_copy(
-        newcomer.likeness.instructions, other.likeness.instructions
+def _is_similar(submitted: ComparedSkill, other: SimilarityRecord) -> bool:
+    return other.slug != submitted.slug and is_near_copy(
+        submitted.sketch.instructions, other.sketch.instructions
     )
 
 
-def _is_like_named(newcomer: Newcomer, other: SkillLikeness) -> bool:
-    return other.publisher != newcomer.publisher and bool(compare_names(newcomer.name, other.name))
+def _has_similar_name(submitted: ComparedSkill, other: SimilarityRecord) -> bool:
+    return other.publisher != submitted.publisher and bool(
+        compare_names(submitted.name, other.name)
+    )
 
 
-def _is_older(other: SkillLikeness, published: SkillLikeness | None) -> bool:
+def _is_older(other: SimilarityRecord, published: SimilarityRecord | None) -> bool:
     """Tell whether the other one is older: the original must not count as the copy.
 
     By dates, although a clock may be wrong: a revision would always be in order, but a skill gets a
@@ -140,23 +142,23 @@ def _is_older(other: SkillLikeness, published: SkillLikeness | None) -> bool:
 
 
 def _copy_findings(
-    newcomer: Newcomer, original: SkillLikeness, difference: Difference
+    submitted: ComparedSkill, original: SimilarityRecord, difference: Difference
 ) -> list[Finding]:
-    same = similarity(newcomer.likeness.instructions, original.likeness.instructions)
+    same = similarity(submitted.sketch.instructions, original.sketch.instructions)
     copied = (
         f"of {original.slug} ({same:.0%} of the instructions are the same), "
         f"published by {original.publisher} since {original.since:%Y-%m-%d}"
     )
     differs = f"Differences: {difference.in_words()}."
-    gained = new_capabilities(original.likeness.capabilities, newcomer.likeness.capabilities)
+    gained = new_capabilities(original.sketch.capabilities, submitted.sketch.capabilities)
     found: dict[str, str] = {}
     # The same files have the same capabilities, though newer rules may find more.
     if gained and (difference.added or difference.changed):
         found["SKR-REG-003"] = (
             f"A copy {copied}, with added capabilities: {_listed(gained)}. {differs}"
         )
-    if likeness := compare_names(newcomer.name, original.name):
-        name = f"whose name {likeness}, {newcomer.name} for {original.name}"
+    if resemblance := compare_names(submitted.name, original.name):
+        name = f"whose name {resemblance}, {submitted.name} for {original.name}"
         found["SKR-REG-002"] = f"A copy {copied}, {name}. {differs}"
     if not found:
         found["SKR-REG-001"] = f"A copy {copied}. {differs}"
@@ -167,33 +169,35 @@ def _copy_findings(
     ]
 
 
-def _name_findings(newcomer: Newcomer, named: Sequence[SkillLikeness]) -> list[Finding]:
+def _name_findings(submitted: ComparedSkill, named: Sequence[SimilarityRecord]) -> list[Finding]:
     findings = []
-    for rule, likeness, how in (
-        ("SKR-REG-004", NameLikeness.HOMOGLYPH, "looks the same as that of"),
-        ("SKR-REG-005", NameLikeness.SLIP, "is almost the same as that of"),
+    for rule, resemblance, how in (
+        ("SKR-REG-004", NameSimilarity.HOMOGLYPH, "looks the same as that of"),
+        ("SKR-REG-005", NameSimilarity.SLIP, "is almost the same as that of"),
     ):
-        alike = [item for item in named if compare_names(newcomer.name, item.name) is likeness]
+        alike = [item for item in named if compare_names(submitted.name, item.name) is resemblance]
         if alike:
             whose = ", ".join(f"{item.slug} by {item.publisher}" for item in alike[:_MAX_NAMED])
-            message = f"The name {newcomer.name} {how} {whose}{_more(alike)}."
+            message = f"The name {submitted.name} {how} {whose}{_more(alike)}."
             findings.append(registry_finding(rule, message, about=alike[0].slug))
     return findings
 
 
-def _heap_findings(
-    newcomer: Newcomer, own: Sequence[SkillLikeness], now: datetime
+def _bulk_findings(
+    submitted: ComparedSkill, own: Sequence[SimilarityRecord], now: datetime
 ) -> list[Finding]:
-    recent = [item for item in own if item.name != newcomer.name and now - item.since < HEAP_WITHIN]
+    recent = [
+        item for item in own if item.name != submitted.name and now - item.since < BULK_WITHIN
+    ]
     names = {item.name: item for item in recent}
-    if len(names) < HEAP:
+    if len(names) < BULK_SKILLS:
         return []
     examples = ", ".join(item.slug for item in list(names.values())[:_MAX_NAMED])
     message = (
-        f"{newcomer.publisher} has published {len(names)} skills with nearly these instructions "
-        f"within {HEAP_WITHIN.days} days, such as {examples}."
+        f"{submitted.publisher} has published {len(names)} skills with nearly these instructions "
+        f"within {BULK_WITHIN.days} days, such as {examples}."
     )
-    return [registry_finding("SKR-REG-006", message, about=newcomer.publisher)]
+    return [registry_finding("SKR-REG-006", message, about=submitted.publisher)]
 
 
 def _listed(gained: Capabilities) -> str:

@@ -10,7 +10,7 @@ from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import SlugTaken
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.labels import agents_of, tags_of
-from vskill_platform.model.likeness import Likeness
+from vskill_platform.model.similarity import SkillSketch
 from vskill_platform.model.skill import (
     PublishedSkill,
     SkillManifest,
@@ -24,9 +24,13 @@ from vskill_platform.publish.versions.set_visibility import Home, sync_visibilit
 from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.stores.block_store import expect_unblocked
 from vskill_platform.stores.db import get_now
-from vskill_platform.stores.likeness_store import SkillLikeness, delete_likeness, write_likeness
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report_of_published
+from vskill_platform.stores.similarity_store import (
+    SimilarityRecord,
+    delete_similarity_record,
+    write_similarity_record,
+)
 from vskill_platform.stores.skill_store import (
     find_skill,
     get_versions,
@@ -95,7 +99,7 @@ async def prepare_publication(
     snapshot: Snapshot,
     manifest: SkillManifest,
     *,
-    likeness: Likeness,
+    sketch: SkillSketch,
     now: datetime,
 ) -> Publication:
     """Return the operations that publish exactly the checked files and index them for copies.
@@ -105,16 +109,16 @@ async def prepare_publication(
     source = submission.source
     target = await _find_target(submission, manifest.name)
     is_private = target.is_private or submission.is_private
-    looks = SkillLikeness(
+    record = SimilarityRecord(
         slug=target.slug,
         name=manifest.name,
         publisher=source.publisher,
         since=target.skill.published_at if target.skill else now,
-        likeness=likeness,
+        sketch=sketch,
     )
     always = [
         *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
-        *await _let_copies_find(looks, target, is_private=is_private),
+        *await _write_similarity(record, target, is_private=is_private),
         *await _hide_others(target, submission, is_private=is_private),
     ]
     versions = await get_versions(target.skill.slug) if target.skill else []
@@ -136,7 +140,7 @@ async def prepare_publication(
         slug=target.slug,
         number=target.skill.versions + 1 if target.skill else 1,
         version=next_version(newest, manifest.metadata.get("version")),
-        capabilities=likeness.capabilities,
+        capabilities=sketch.capabilities,
     )
     skill = _skill(submission, manifest, version, target.skill)
     operations = [
@@ -200,26 +204,26 @@ async def _hide_others(
     return await sync_visibility(home, is_private=True, but=submission.id)
 
 
-async def _let_copies_find(
-    looks: SkillLikeness, target: _Target, *, is_private: bool
+async def _write_similarity(
+    record: SimilarityRecord, target: _Target, *, is_private: bool
 ) -> list[Operation]:
     """Index it for copies; a copy of a private skill must not reveal it."""
     if is_private:
-        return await delete_likeness(looks.slug)
-    return await write_likeness(looks, is_new=target.stored is None)
+        return await delete_similarity_record(record.slug)
+    return await write_similarity_record(record, is_new=target.stored is None)
 
 
 async def _find_target(submission: Submission, name: str) -> _Target:
     """Find the slug: a source keeps what it published before, also under a new name."""
     owner = submission.source.owner_key
-    wished = f"{submission.source.namespace}/{name}"
+    preferred = f"{submission.source.namespace}/{name}"
     _, before = await find_skill(submission.slug) if submission.slug else ("", None)
     own = before if before and before.record.source_key == owner else None
     if own and own.record.name == name:
         return _Target(own.record.slug, own)
-    slug, taken = await find_skill(wished)
+    slug, taken = await find_skill(preferred)
     if own and slug == own.record.slug:  # a former name
-        return _Target(wished, own)
+        return _Target(preferred, own)
     if taken and taken.record.source_key != owner:
         # The source is not named: it may be a local folder or private, and everybody reads this.
         raise SlugTaken(f"{slug} is already published from another source")
@@ -233,7 +237,7 @@ async def _write_to_target(target: _Target, skill: PublishedSkill) -> list[Opera
         return [write_skill(skill, expected=target.stored.revision)]
     return [
         *await move_parts(target.stored, target.slug),
-        *await delete_likeness(target.stored.record.slug),
+        *await delete_similarity_record(target.stored.record.slug),
         write_skill(skill, expected=ABSENT),
     ]
 

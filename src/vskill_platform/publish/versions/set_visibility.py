@@ -13,9 +13,9 @@ from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import Submission
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
-from vskill_platform.stores.likeness_store import delete_likeness
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.records import Stored
+from vskill_platform.stores.similarity_store import delete_similarity_record
 from vskill_platform.stores.skill_store import expect_skill, get_skill, resolve_slug, write_skill
 from vskill_platform.stores.source_submissions import list_submissions_of
 from vskill_platform.stores.submission_store import write_submission
@@ -62,7 +62,7 @@ async def _change(
     return [
         write_skill(changed, expected=stored.revision),
         *aligned,
-        *(await delete_likeness(changed.slug) if is_private else []),
+        *(await delete_similarity_record(changed.slug) if is_private else []),
         write_audit("visibility", changed.slug, actor=actor, reason=reason, outcome=outcome),
     ]
 

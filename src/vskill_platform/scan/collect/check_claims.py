@@ -14,7 +14,7 @@ import msgspec
 import re2
 
 from vskill_platform.model.lookalike import is_one_slip_apart
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
 from vskill_platform.scan.facts.packages import known_packages, package_names
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.manifest import MANIFEST
@@ -75,44 +75,44 @@ _MAX_INSTALLS, _MAX_DOUBTFUL = 500, 10
 _MAX_DEMANDS, _MAX_WRAPPED = 50, 12
 
 
-def check_claims(files: list[ScanFile], facts: list[Placed]) -> Iterator[Placed]:
+def check_claims(files: list[ScanFile], facts: list[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield a fact for each claim that does not hold."""
-    told = [placed for placed in facts if placed.role is Role.INSTRUCTION]
-    acts = {placed.fact.act for placed in told}
+    told = [located for located in facts if located.role is Role.INSTRUCTION]
+    acts = {located.fact.act for located in told}
     if Act.TELL_DEMAND in acts:
         yield from _unused_secrets(files, told)
     if not acts.isdisjoint(_DECLARED):
         yield from _undeclared(files, told)
-    if any(placed.fact.act is Act.INSTALL for placed in facts):
+    if any(located.fact.act is Act.INSTALL for located in facts):
         yield from _misnamed(files, facts)
 
 
-def _unused_secrets(files: list[ScanFile], told: list[Placed]) -> Iterator[Placed]:
+def _unused_secrets(files: list[ScanFile], told: list[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield the first demand for a credential that nothing else in the skill has to do with."""
-    demands = [placed for placed in told if placed.fact.act is Act.TELL_DEMAND]
+    demands = [located for located in told if located.fact.act is Act.TELL_DEMAND]
     rest = "\n".join(_without_lines(file, demands) for file in files if file.kind is FileType.TEXT)
     raw = rest.encode(errors="replace")
     if _USES.search(raw):
         return
     known = set(_WORD.findall(rest.lower()))
-    for placed in demands:
-        demand = _MARKUP.sub("", placed.fact.text)
+    for located in demands:
+        demand = _MARKUP.sub("", located.fact.text)
         if _USES_AT_ONCE.search(demand.encode(errors="replace")):
             continue
         named = set(_WORD.findall(demand.lower())) - _COMMON
         services = {word for word in named if word.capitalize() in demand or "." in word}
         if services.isdisjoint(known):
-            yield _changed(placed, Act.UNUSED_SECRET)
+            yield _changed(located, Act.UNUSED_SECRET)
             return
 
 
-def _without_lines(file: ScanFile, demands: list[Placed]) -> str:
+def _without_lines(file: ScanFile, demands: list[LocatedFact]) -> str:
     """Return the text of a file without the paragraphs that demand something."""
     lines = file.text.split("\n")
-    for placed in demands[:_MAX_DEMANDS]:
-        if placed.path == file.path:
-            said = set(_WORD.findall(placed.fact.text.lower()))
-            start = placed.fact.line - 1
+    for located in demands[:_MAX_DEMANDS]:
+        if located.path == file.path:
+            said = set(_WORD.findall(located.fact.text.lower()))
+            start = located.fact.line - 1
             for number, line in enumerate(lines[start : start + _MAX_WRAPPED], start):
                 if _VARIABLE.search(line):  # where the sentence goes on to say how it is used
                     continue
@@ -123,10 +123,10 @@ def _without_lines(file: ScanFile, demands: list[Placed]) -> str:
     return "\n".join(lines)
 
 
-def _undeclared(files: list[ScanFile], told: list[Placed]) -> Iterator[Placed]:
+def _undeclared(files: list[ScanFile], told: list[LocatedFact]) -> Iterator[LocatedFact]:
     head = next((_head(file.text) for file in files if file.path == MANIFEST), "")
     for act, words in _DECLARED.items():
-        done = next((placed for placed in told if placed.fact.act is act), None)
+        done = next((located for located in told if located.fact.act is act), None)
         if done and not _compiled(words).search(head):
             yield _changed(done, Act.UNDECLARED, detail=act.value)
 
@@ -138,25 +138,25 @@ def _head(manifest: str) -> str:
     return manifest[: title.end() if title else end][:_HEAD]
 
 
-def _misnamed(files: list[ScanFile], facts: Iterable[Placed]) -> Iterator[Placed]:
+def _misnamed(files: list[ScanFile], facts: Iterable[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield each package whose name is not that of the package the words above it speak of."""
     lines = {file.path: file.text.split("\n") for file in files if file.kind is FileType.TEXT}
-    installs = [placed for placed in facts if placed.fact.act is Act.INSTALL]
-    installed = {name for placed in installs for name, _ in package_names(placed.fact)}
-    doubtful: dict[str, tuple[Placed, str]] = {}
-    for placed in installs[:_MAX_INSTALLS]:
-        end = placed.fact.line
-        said = "\n".join(lines.get(placed.path, [])[max(end - 1 - _ABOVE, 0) : end])
-        for name, registry in package_names(placed.fact):
+    installs = [located for located in facts if located.fact.act is Act.INSTALL]
+    installed = {name for located in installs for name, _ in package_names(located.fact)}
+    doubtful: dict[str, tuple[LocatedFact, str]] = {}
+    for located in installs[:_MAX_INSTALLS]:
+        end = located.fact.line
+        said = "\n".join(lines.get(located.path, [])[max(end - 1 - _ABOVE, 0) : end])
+        for name, registry in package_names(located.fact):
             known = known_packages(registry)
             if name in known or name.startswith("@"):
                 continue
             if other := _promised(name, said, known - installed):
-                doubtful.setdefault(name, (placed, other))
+                doubtful.setdefault(name, (located, other))
     whole = "\n".join("\n".join(text) for text in lines.values()) if doubtful else ""
-    for name, (placed, other) in islice(doubtful.items(), _MAX_DOUBTFUL):
+    for name, (located, other) in islice(doubtful.items(), _MAX_DOUBTFUL):
         if not _is_explained(name, whole):
-            yield _changed(placed, Act.INSTALL_LOOKALIKE, detail=f"{name} instead of {other}")
+            yield _changed(located, Act.INSTALL_LOOKALIKE, detail=f"{name} instead of {other}")
 
 
 def _promised(name: str, said: str, popular: frozenset[str]) -> str | None:
@@ -197,6 +197,6 @@ def _compiled(words: str) -> re.Pattern[str]:
     return re.compile(words, re.IGNORECASE)
 
 
-def _changed(placed: Placed, act: Act, *, detail: str = "") -> Placed:
-    fact: Fact = msgspec.structs.replace(placed.fact, act=act, detail=detail)
-    return msgspec.structs.replace(placed, fact=fact)
+def _changed(located: LocatedFact, act: Act, *, detail: str = "") -> LocatedFact:
+    fact: Fact = msgspec.structs.replace(located.fact, act=act, detail=detail)
+    return msgspec.structs.replace(located, fact=fact)

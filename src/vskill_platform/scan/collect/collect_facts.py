@@ -7,12 +7,12 @@ from itertools import islice
 import msgspec
 
 from vskill_platform.scan.collect.code_signs import code_signs
-from vskill_platform.scan.collect.place_facts import encoded_in, place, role_of_words
+from vskill_platform.scan.collect.locate_facts import encoded_in, locate, role_of_words
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.read_markdown import Markdown
 from vskill_platform.scan.collect.told_commands import commands_told_in_code, told_commands
 from vskill_platform.scan.collect.tool_texts import tool_texts
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
 from vskill_platform.scan.facts.hidden_text import visible, without_escapes
 from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
 from vskill_platform.scan.facts.paragraphs import Paragraphs
@@ -44,13 +44,13 @@ _MAX_VARIABLES = 500
 _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
 
 
-def collect_facts(files: list[ScanFile]) -> list[Placed]:
+def collect_facts(files: list[ScanFile]) -> list[LocatedFact]:
     """Collect what the files do and say, including those that are not text."""
     readings = [reading for file in files for reading in _readings(file)]
     return [
-        placed
+        located
         for start in range(0, len(readings), _AT_ONCE)
-        for placed in _facts_of_some(readings[start : start + _AT_ONCE])
+        for located in _facts_of_some(readings[start : start + _AT_ONCE])
     ]
 
 
@@ -66,13 +66,13 @@ def _readings(file: ScanFile) -> Iterator[ScanFile]:
             yield msgspec.structs.replace(file, text=words.decode("ascii"))
 
 
-def _facts_of_some(files: list[ScanFile]) -> list[Placed]:
+def _facts_of_some(files: list[ScanFile]) -> list[LocatedFact]:
     # Read the words of all files first, then the code of all. Alternating between them evicts each
     # other's tables from the processor's caches, and reading words takes a third longer.
     texts = [text for file in files for text in _texts_of(file)]
     for text in texts:
         text.read_words()
-    return [placed for text in texts for placed in text.facts()]
+    return [located for text in texts for located in text.facts()]
 
 
 def _texts_of(file: ScanFile) -> "Iterator[Markdown | _Code | _AnyText]":
@@ -108,13 +108,13 @@ class _AnyText:
                 part, is_obeyed=self._file.role is Role.INSTRUCTION
             )
 
-    def facts(self) -> list[Placed]:
+    def facts(self) -> list[LocatedFact]:
         file = self._file
-        found = place(read_any_text(self._text, is_code=self._is_code), file)
-        found += place(code_signs(self._text), file) if self._is_code else []
-        found += place(self._told, file, Role.QUOTED if self._is_code else file.role)
-        found += place(self._shown, file, role_of_words(file))
-        return found + (place(encoded_in(self._text, 1), file) if self._is_code else [])
+        found = locate(read_any_text(self._text, is_code=self._is_code), file)
+        found += locate(code_signs(self._text), file) if self._is_code else []
+        found += locate(self._told, file, Role.QUOTED if self._is_code else file.role)
+        found += locate(self._shown, file, role_of_words(file))
+        return found + (locate(encoded_in(self._text, 1), file) if self._is_code else [])
 
     @property
     def _is_code(self) -> bool:
@@ -134,17 +134,17 @@ class _Code:
         self._told, self._shown = read_words_in_code(self._text)
         self._shown += commands_told_in_code(self._text, is_obeyed=self._file.is_obeyed)
 
-    def facts(self) -> list[Placed]:
+    def facts(self) -> list[LocatedFact]:
         file = self._file
-        found = place([*self._read(), *code_signs(self._text)], file)
-        found += place(self._told, file, Role.QUOTED)
-        found += place(self._shown, file, role_of_words(file))
+        found = locate([*self._read(), *code_signs(self._text)], file)
+        found += locate(self._told, file, Role.QUOTED)
+        found += locate(self._shown, file, role_of_words(file))
         if file.language == "powershell":  # and batch, which has no reader of its own
-            found += place(read_any_text(self._text, is_code=True), file)
+            found += locate(read_any_text(self._text, is_code=True), file)
         if file.language == "python":
             for line, text in tool_texts(self._text):
-                found += place(read_prose(Paragraphs(text, line)), file)
-        return found + place(encoded_in(self._text, 1), file)
+                found += locate(read_prose(Paragraphs(text, line)), file)
+        return found + locate(encoded_in(self._text, 1), file)
 
     def _read(self) -> list[Fact]:
         reader = reader_of(self._file.language)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, shorten
 from vskill_platform.scan.facts.hosts import classify_host, hosts_in
 from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
@@ -39,7 +39,7 @@ _MAX_LINES = 2_000
 _MAX_COMMAND = 10_000
 
 
-def dependency_facts(file: ScanFile) -> Iterator[Placed]:
+def dependency_facts(file: ScanFile) -> Iterator[LocatedFact]:
     """Yield what installing from the manifest *file* would fetch and run."""
     name = name_of(file.path)
     reader = _READERS.get(name)
@@ -48,7 +48,7 @@ def dependency_facts(file: ScanFile) -> Iterator[Placed]:
     if reader is None and name in _INDEX_FILES:
         reader = _index_settings
     for fact in reader(file.text) if reader else ():
-        yield Placed(fact=fact, path=file.path, role=_role(file))
+        yield LocatedFact(fact=fact, path=file.path, role=_role(file))
 
 
 def run_at(command: str, line: int) -> Iterator[Fact]:

@@ -13,10 +13,10 @@ from itertools import islice
 import msgspec
 import re2
 
-from vskill_platform.scan.collect.place_facts import Fragments, place
+from vskill_platform.scan.collect.locate_facts import Fragments, locate
 from vskill_platform.scan.collect.told_commands import told_commands
 from vskill_platform.scan.facts.decode_text import MAX_BYTES, decode_literal, encoded_runs
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, shorten
 from vskill_platform.scan.facts.hidden_text import visible, without_escapes
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.pattern_set import lines_with
@@ -60,12 +60,12 @@ _MAX_LINES = 60
 _MAX_CODE = 0x10FFFF
 
 
-def encoded_facts(files: list[ScanFile]) -> list[Placed]:
+def encoded_facts(files: list[ScanFile]) -> list[LocatedFact]:
     return [
-        placed
+        located
         for file in files
         if file.kind is FileType.TEXT
-        for placed in place(_facts(file.text[:MAX_BYTES]), file)
+        for located in locate(_facts(file.text[:MAX_BYTES]), file)
     ]
 
 

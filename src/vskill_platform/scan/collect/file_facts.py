@@ -6,7 +6,7 @@ from itertools import islice
 
 from vskill_platform.scan.collect.dependencies import dependency_facts
 from vskill_platform.scan.collect.requested_tools import tool_facts
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, shorten
 from vskill_platform.scan.facts.hidden_text import (
     bidi_lines,
     hidden_message,
@@ -14,7 +14,7 @@ from vskill_platform.scan.facts.hidden_text import (
     mixed_words,
     visible,
 )
-from vskill_platform.scan.facts.leaked_secrets import find_exposed
+from vskill_platform.scan.facts.leaked_secrets import find_leaked_secrets
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile, suffix_of
 
@@ -26,11 +26,11 @@ _ACTIVE = re.compile(
 _MAX_EXPOSED = 50
 
 
-def file_facts(files: list[ScanFile]) -> list[Placed]:
-    return [placed for file in files for placed in _facts(file)]
+def file_facts(files: list[ScanFile]) -> list[LocatedFact]:
+    return [located for file in files for located in _facts(file)]
 
 
-def _facts(file: ScanFile) -> Iterator[Placed]:
+def _facts(file: ScanFile) -> Iterator[LocatedFact]:
     if file.has_archive_behind:
         yield _at(file, Act.OPAQUE, 1, "an archive appended to another file", "code")
     if file.is_disguised:
@@ -50,7 +50,7 @@ def _facts(file: ScanFile) -> Iterator[Placed]:
         yield _at(file, Act.ACTIVE, line, found[0], "svg")
 
 
-def _binary(file: ScanFile) -> Iterator[Placed]:
+def _binary(file: ScanFile) -> Iterator[LocatedFact]:
     match file.kind:
         case FileType.EXECUTABLE | FileType.DISK_IMAGE:
             yield _at(file, Act.EXECUTABLE, 1, file.kind, file.kind)
@@ -64,7 +64,7 @@ def _binary(file: ScanFile) -> Iterator[Placed]:
             return
 
 
-def _hidden(file: ScanFile) -> Iterator[Placed]:
+def _hidden(file: ScanFile) -> Iterator[LocatedFact]:
     message = hidden_message(file.text)
     if message:
         yield _at(file, Act.HIDDEN, 1, message, "instruction")
@@ -80,13 +80,13 @@ def _hidden(file: ScanFile) -> Iterator[Placed]:
         yield _at(file, Act.HIDDEN, line, shorten(text), "word")
 
 
-def _exposed(file: ScanFile) -> Iterator[Placed]:
+def _exposed(file: ScanFile) -> Iterator[LocatedFact]:
     """Report each leaked secret by its kind; its value is never part of a report."""
-    for found in islice(find_exposed(file.text), _MAX_EXPOSED):
+    for found in islice(find_leaked_secrets(file.text), _MAX_EXPOSED):
         line = file.text.count("\n", 0, found.start) + 1
         yield _at(file, Act.EXPOSED, line, found.name, found.rule)
 
 
-def _at(file: ScanFile, act: Act, line: int, text: str, detail: str) -> Placed:
+def _at(file: ScanFile, act: Act, line: int, text: str, detail: str) -> LocatedFact:
     fact = Fact(act=act, line=line, text=shorten(text), detail=detail)
-    return Placed(fact=fact, path=file.path, role=file.role)
+    return LocatedFact(fact=fact, path=file.path, role=file.role)

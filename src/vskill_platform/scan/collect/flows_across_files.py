@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from vskill_platform.scan.facts.facts import Act, Placed, Role
+from vskill_platform.scan.facts.facts import Act, LocatedFact, Role
 from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass
 from vskill_platform.scan.facts.sensitive_paths import secret_in
 
@@ -25,7 +25,7 @@ _TAKE = re.compile(
 _FOREIGN = ("ssh", "cloud", "browser", "wallet", "password store", "history", "system")
 
 
-def flows_across_files(facts: Iterable[Placed]) -> Iterator[Placed]:
+def flows_across_files(facts: Iterable[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield the first secret that is read again for each other file that sends data."""
     known = [one for one in facts if one.role in _DONE]
     yield from _told_across_files(known)
@@ -47,10 +47,10 @@ def flows_across_files(facts: Iterable[Placed]) -> Iterator[Placed]:
             text=f"{first.path}: {first.fact.text}",
             detail=f"{detail}, in another file",
         )
-        yield Placed(fact=fact, path=path, role=send.role, row=send.row)
+        yield LocatedFact(fact=fact, path=path, role=send.role, row=send.row)
 
 
-def _told_across_files(known: list[Placed]) -> Iterator[Placed]:
+def _told_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield a secret that one instruction file speaks of once more where another one sends."""
     told = [one for one in known if one.role is Role.INSTRUCTION]
     sends = [one for one in told if one.fact.act is Act.TELL_SEND and _is_doubtful(one)]
@@ -63,21 +63,21 @@ def _told_across_files(known: list[Placed]) -> Iterator[Placed]:
         send = sends[0]
         text = f"{first.path}: {first.fact.text}"
         fact = msgspec.structs.replace(first.fact, line=send.fact.line, text=text)
-        yield Placed(fact=fact, path=send.path, role=send.role, row=send.row)
+        yield LocatedFact(fact=fact, path=send.path, role=send.role, row=send.row)
 
 
-def _is_taken(placed: Placed) -> bool:
+def _is_taken(located: LocatedFact) -> bool:
     """Tell that a text says to take what it names, and not only where something is kept."""
-    kind = secret_in(placed.fact.text)
+    kind = secret_in(located.fact.text)
     is_foreign = kind is not None and any(word in kind.lower() for word in _FOREIGN)
-    return is_foreign and _TAKE.search(placed.fact.text) is not None
+    return is_foreign and _TAKE.search(located.fact.text) is not None
 
 
-def _is_foreign(placed: Placed) -> bool:
-    if placed.fact.act is Act.READ_ALL_ENV:
+def _is_foreign(located: LocatedFact) -> bool:
+    if located.fact.act is Act.READ_ALL_ENV:
         return True
-    return any(word in placed.fact.detail.lower() for word in _FOREIGN)
+    return any(word in located.fact.detail.lower() for word in _FOREIGN)
 
 
-def _is_doubtful(placed: Placed) -> bool:
-    return placed.fact.act in _SENDS and placed.fact.host_class in _DOUBTFUL
+def _is_doubtful(located: LocatedFact) -> bool:
+    return located.fact.act in _SENDS and located.fact.host_class in _DOUBTFUL

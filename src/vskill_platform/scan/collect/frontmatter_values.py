@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import yaml
 
-from vskill_platform.scan.collect.place_facts import Fragments
+from vskill_platform.scan.collect.locate_facts import Fragments
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hidden_text import (
     bidi_lines,

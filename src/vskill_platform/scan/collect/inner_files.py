@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, shorten, storable
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, shorten, storable
 from vskill_platform.scan.read.containers import (
     MAX_DEPTH,
     Member,
@@ -27,7 +27,7 @@ _CODE = re.compile(
 class Opened(msgspec.Struct, frozen=True):
     files: list[ScanFile]
     #: Files that could not be read, or don't belong where they are.
-    facts: list[Placed]
+    facts: list[LocatedFact]
 
 
 def open_containers(files: list[ScanFile], manifest: str) -> Opened:
@@ -41,7 +41,7 @@ def open_containers(files: list[ScanFile], manifest: str) -> Opened:
 class _Opener:
     def __init__(self, manifest: str) -> None:
         self.files: list[ScanFile] = []
-        self.facts: list[Placed] = []
+        self.facts: list[LocatedFact] = []
         self._manifest = manifest
         self._budget = UnpackBudget()
 
@@ -74,4 +74,4 @@ class _Opener:
 
     def _add(self, file: ScanFile, text: str, detail: str) -> None:
         fact = Fact(act=Act.OPAQUE, line=1, text=shorten(text), detail=detail)
-        self.facts.append(Placed(fact=fact, path=file.path, role=file.role))
+        self.facts.append(LocatedFact(fact=fact, path=file.path, role=file.role))

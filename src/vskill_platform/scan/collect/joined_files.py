@@ -10,8 +10,8 @@ from itertools import islice
 import msgspec
 import re2
 
-from vskill_platform.scan.collect.place_facts import Fragments
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
+from vskill_platform.scan.collect.locate_facts import Fragments
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
 from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile, name_of
@@ -41,7 +41,7 @@ _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.){12,2000})\"|'((?:[^'\\\n]|\\.){12,20
 _IS_PATTERN = re.compile(r"\\[sbdwSBDW]|\.\*|\[\^|\(\?|\.\+")
 
 
-def joined_facts(files: list[ScanFile]) -> Iterator[Placed]:
+def joined_facts(files: list[ScanFile]) -> Iterator[LocatedFact]:
     by_name: dict[str, ScanFile] = {}
     for file in files:
         if file.kind is FileType.TEXT:
@@ -51,18 +51,18 @@ def joined_facts(files: list[ScanFile]) -> Iterator[Placed]:
             continue
         raw = file.text.encode(errors="replace")
         if file.language == "python" and _COMMAND_STRING.search(raw) and _RUNNER.search(raw):
-            yield from _placed(file, _strings_run(file.text))
+            yield from _located(file, _strings_run(file.text))
         elif file.language in {"", "shell"} and _JOINS.search(raw):
             for line, text in _joined(file, by_name):
                 found = Fragments().read(read_shell, text[:_MAX_JOINED])
                 facts = [msgspec.structs.replace(fact, line=line) for fact in found]
-                yield from _placed(file, facts)
+                yield from _located(file, facts)
 
 
-def _placed(file: ScanFile, facts: list[Fact]) -> Iterator[Placed]:
+def _located(file: ScanFile, facts: list[Fact]) -> Iterator[LocatedFact]:
     for fact in facts:
         if fact.act in _SERIOUS:
-            yield Placed(fact=fact, path=file.path, role=file.role)
+            yield LocatedFact(fact=fact, path=file.path, role=file.role)
 
 
 def _joined(file: ScanFile, by_name: dict[str, ScanFile]) -> Iterator[tuple[int, str]]:

@@ -13,10 +13,10 @@ import msgspec
 import re2
 
 from vskill_platform.scan.collect.dependencies import run_at
-from vskill_platform.scan.collect.place_facts import place
+from vskill_platform.scan.collect.locate_facts import locate
 from vskill_platform.scan.collect.settings_files import read_settings, server_facts
 from vskill_platform.scan.facts.decode_text import decode_literal
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, shorten
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile
 
@@ -42,12 +42,12 @@ _ACTIVE = re.compile(
 )
 
 
-def link_facts(files: list[ScanFile]) -> list[Placed]:
+def link_facts(files: list[ScanFile]) -> list[LocatedFact]:
     return [
-        placed
+        located
         for file in files
         if file.kind is FileType.TEXT and _MAY.search(file.text.encode(errors="replace"))
-        for placed in place(_facts(file.text), file)
+        for located in locate(_facts(file.text), file)
     ]
 
 

@@ -11,11 +11,11 @@ import re2
 
 from vskill_platform.scan.collect.code_signs import code_signs
 from vskill_platform.scan.collect.frontmatter_values import read_values
-from vskill_platform.scan.collect.place_facts import Fragments, encoded_in, place, role_of_words
+from vskill_platform.scan.collect.locate_facts import Fragments, encoded_in, locate, role_of_words
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.tool_texts import tool_texts
 from vskill_platform.scan.facts.commands_in_prose import commands_in, is_disguised, may_be_command
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import (
     read_prose,
@@ -100,27 +100,27 @@ class Markdown:
             # Code contains words, too: comments, docstrings, strings.
             self._told_by_code, self._shown_by_code = read_words_in_code(self._only(code))
 
-    def facts(self) -> list[Placed]:
+    def facts(self) -> list[LocatedFact]:
         """Return everything that the text does and says."""
-        found = self._placed([*self._told, *self._told_by_fences, *self._orders_in_comments()])
-        found += place(self._told_by_code, self._file, Role.QUOTED)
-        found += place(self._shown_by_code, self._file, role_of_words(self._file))
+        found = self._located([*self._told, *self._told_by_fences, *self._orders_in_comments()])
+        found += locate(self._told_by_code, self._file, Role.QUOTED)
+        found += locate(self._shown_by_code, self._file, role_of_words(self._file))
         for region in self._regions:
             if region.kind is RegionKind.FENCE:
                 found += self._fence(region)
             elif region.kind is RegionKind.FRONTMATTER:
-                found += place(read_values(region, self._fragments), self._file)
+                found += locate(read_values(region, self._fragments), self._file)
         for view, start, code in commands_in(self._prose):
             if facts := [*self._fragments.read(read_shell, code), *code_signs(code)]:
                 line = self._prose.line_at(view, start)
-                found += place(facts, self._file, self._role_at(line), shift=line - 1)
+                found += locate(facts, self._file, self._role_at(line), shift=line - 1)
         found += self._other_code()
-        found += place(self._fragments.unread(), self._file)
+        found += locate(self._fragments.unread(), self._file)
         return self._in_rows(found)
 
-    def _other_code(self) -> list[Placed]:
+    def _other_code(self) -> list[LocatedFact]:
         """Read code that is indented, in HTML or in a quote, and commands that an agent expands."""
-        found: list[Placed] = []
+        found: list[LocatedFact] = []
         raw = self._text.encode(errors="replace")
         for may_match, pattern in _CODE_BLOCKS:
             if not may_match.search(raw):
@@ -131,7 +131,7 @@ class Markdown:
                     continue
                 line = self._text.count("\n", 0, block.start(1)) + 1
                 facts = [*self._fragments.read(read_shell, code), *code_signs(code)]
-                found += place(facts, self._file, self._role_at(line), shift=line - 1)
+                found += locate(facts, self._file, self._role_at(line), shift=line - 1)
         return found
 
     def _fences(self) -> Iterator[Region]:
@@ -145,11 +145,11 @@ class Markdown:
             lines[region.line - 1 : region.line - 1 + len(body)] = body
         return "\n".join(lines)
 
-    def _placed(self, facts: Iterable[Fact]) -> list[Placed]:
+    def _located(self, facts: Iterable[Fact]) -> list[LocatedFact]:
         return [
-            placed
+            located
             for fact in facts
-            for placed in place([fact], self._file, self._role_at(fact.line))
+            for located in locate([fact], self._file, self._role_at(fact.line))
         ]
 
     def _region_at(self, line: int) -> Region:
@@ -174,27 +174,27 @@ class Markdown:
             if fact.act in _ORDERS
         ][:1]
 
-    def _fence(self, region: Region) -> list[Placed]:
+    def _fence(self, region: Region) -> list[LocatedFact]:
         file, shift = self._file, region.line - 1
         reader = reader_of(region.language)
         if reader:
             facts = self._fragments.read(reader, region.text)
         else:
             facts = read_any_text(region.text, is_code=True)
-        found = place([*facts, *code_signs(region.text)], file, shift=shift)
+        found = locate([*facts, *code_signs(region.text)], file, shift=shift)
         if region.language not in _WORDY:
             for line, text in tool_texts(region.text):
-                found += place(read_prose(Paragraphs(text, line)), file, shift=shift)
-        return found + place(encoded_in(region.text, region.line), file)
+                found += locate(read_prose(Paragraphs(text, line)), file, shift=shift)
+        return found + locate(encoded_in(region.text, region.line), file)
 
-    def _in_rows(self, found: list[Placed]) -> list[Placed]:
+    def _in_rows(self, found: list[LocatedFact]) -> list[LocatedFact]:
         """Number the rows of facts: neither wrapped nor empty lines increase their distance."""
         if len(found) <= 1:
             return found
         rows = number_rows(self._text, set(self._prose.continued_lines()))
         return [
-            msgspec.structs.replace(placed, row=rows[min(placed.fact.line, len(rows)) - 1])
-            for placed in found
+            msgspec.structs.replace(located, row=rows[min(located.fact.line, len(rows)) - 1])
+            for located in found
         ]
 
 

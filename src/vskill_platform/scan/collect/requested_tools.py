@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, shorten
 from vskill_platform.scan.read.frontmatter import Field, FrontmatterError, read_frontmatter
 from vskill_platform.scan.read.skill_files import ScanFile
 
@@ -18,7 +18,7 @@ _NETWORK_PROGRAMS = re.compile(r"^(?:curl|wget|nc|ssh|scp|http|https)\b")
 _ANYTHING = frozenset({"", "*", "*:*", ":*", "**"})
 
 
-def tool_facts(file: ScanFile) -> Iterator[Placed]:
+def tool_facts(file: ScanFile) -> Iterator[LocatedFact]:
     """Yield a fact for each excessive tool request in the frontmatter of a text."""
     if file.role is not Role.INSTRUCTION or not file.text.startswith("---"):
         return
@@ -31,7 +31,7 @@ def tool_facts(file: ScanFile) -> Iterator[Placed]:
             yield from _broad(file, found)
 
 
-def _broad(file: ScanFile, field: Field) -> Iterator[Placed]:
+def _broad(file: ScanFile, field: Field) -> Iterator[LocatedFact]:
     value = field.value
     text = ", ".join(value) if isinstance(value, list | dict) else value or ""
     tools = [(name.lower(), limit.strip()) for name, limit in _TOOL.findall(text)]
@@ -45,7 +45,7 @@ def _broad(file: ScanFile, field: Field) -> Iterator[Placed]:
     for detail, holds in details.items():
         if holds:
             fact = Fact(act=Act.TOOLS, line=field.line, text=shorten(text), detail=detail)
-            yield Placed(fact=fact, path=file.path, role=file.role)
+            yield LocatedFact(fact=fact, path=file.path, role=file.role)
 
 
 def _reaches_network(tools: list[tuple[str, str]]) -> bool:

@@ -10,7 +10,7 @@ from vskill_platform.scan.collect.dependencies import run_at
 from vskill_platform.scan.collect.settings_files import FENCES, FORMATS, Settings, read_settings
 from vskill_platform.scan.collect.told_commands import told_commands
 from vskill_platform.scan.facts.commands_in_prose import is_disguised
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
 from vskill_platform.scan.facts.hidden_text import visible
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import read_prose
@@ -41,16 +41,16 @@ _COMMAND_LINE = re2.compile(
 )
 
 
-def settings_facts(files: list[ScanFile]) -> list[Placed]:
-    return [placed for file in files for placed in _facts(file)]
+def settings_facts(files: list[ScanFile]) -> list[LocatedFact]:
+    return [located for file in files for located in _facts(file)]
 
 
-def _facts(file: ScanFile) -> Iterator[Placed]:
+def _facts(file: ScanFile) -> Iterator[LocatedFact]:
     if file.kind is not FileType.TEXT:
         return
     kind = FORMATS.get(suffix_of(file.path)) or _BY_NAME.get(name_of(file.path))
     if kind and not file.language and name_of(file.path) not in _LOCKS:
-        yield from _placed(file, read_settings(file.text, kind), file.role, shift=0)
+        yield from _located(file, read_settings(file.text, kind), file.role, shift=0)
     elif file.role is Role.INSTRUCTION and not file.language and not is_prose(file.path):
         yield from _words(file, [(1, file.text)], file.role)  # a page, an image, a table
     elif is_prose(file.path) and "```" in file.text and _may_show_settings(file.text):
@@ -61,7 +61,7 @@ def _facts(file: ScanFile) -> Iterator[Placed]:
                 found.texts = []  # words in fences are read with the rest of the text
                 if not found.commands and _has_command_line(region.text):
                     found.commands = [(1, region.text)]  # whatever the fence is labelled
-                yield from _placed(file, found, file.role, shift=region.line)
+                yield from _located(file, found, file.role, shift=region.line)
 
 
 def _may_show_settings(text: str) -> bool:
@@ -82,7 +82,7 @@ def _guess(language: str, text: str) -> str:
     return "json" if not language and text.lstrip().startswith("{") else ""
 
 
-def _placed(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Iterator[Placed]:
+def _located(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Iterator[LocatedFact]:
     """Attach roles: commands in settings are scripts, texts have the role of their file."""
     runs = role if role in {Role.SAMPLE, Role.INSTRUCTION} or shift else Role.SCRIPT
     for line, command in found.commands:
@@ -108,7 +108,7 @@ def _is_noise(fact: Fact) -> bool:
     return fact.act is Act.OPAQUE and fact.detail == "unparsed"
 
 
-def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator[Placed]:
+def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator[LocatedFact]:
     """Read all texts in one pass, each as its own paragraph."""
     lines, parts = [], []
     for line, text in texts:
@@ -133,7 +133,7 @@ def _python(code: str) -> list[Fact]:
         return error.facts
 
 
-def _at(file: ScanFile, fact: Fact, role: Role, shift: int) -> Placed:
+def _at(file: ScanFile, fact: Fact, role: Role, shift: int) -> LocatedFact:
     if shift:
         fact = msgspec.structs.replace(fact, line=fact.line + shift)
-    return Placed(fact=fact, path=file.path, role=role)
+    return LocatedFact(fact=fact, path=file.path, role=role)

@@ -8,7 +8,7 @@ from itertools import islice
 import msgspec
 
 from vskill_platform.scan.collect.code_signs import code_signs
-from vskill_platform.scan.collect.place_facts import Fragments
+from vskill_platform.scan.collect.locate_facts import Fragments
 from vskill_platform.scan.facts.commands_in_prose import (
     commands_in,
     is_disguised,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from vskill_platform.scan.facts.facts import Act, Placed, storable
+from vskill_platform.scan.facts.facts import Act, LocatedFact, storable
 from vskill_platform.scan.facts.leaked_secrets import redact
 
 #: Which acts make up which capability, and which part of the fact is shown.
@@ -27,11 +27,13 @@ _MAX_OF_A_KIND = 100
 Capabilities = dict[str, tuple[str, ...]]
 
 
-def list_capabilities(facts: Iterable[Placed]) -> Capabilities:
+def list_capabilities(facts: Iterable[LocatedFact]) -> Capabilities:
     found: dict[str, set[str]] = {}
-    for placed in facts:
-        kind = _KINDS.get(placed.fact.act)
-        what = placed.fact.host if kind == "hosts" else placed.fact.detail or placed.fact.act.value
+    for located in facts:
+        kind = _KINDS.get(located.fact.act)
+        what = (
+            located.fact.host if kind == "hosts" else located.fact.detail or located.fact.act.value
+        )
         if kind and what:
             found.setdefault(kind, set()).add(redact(storable(what[:200])))
     return {kind: tuple(sorted(values)[:_MAX_OF_A_KIND]) for kind, values in sorted(found.items())}

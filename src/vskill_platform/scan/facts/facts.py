@@ -120,7 +120,7 @@ class Role(StrEnum):
     QUOTED = "quoted"  #: shown, not done: a table, a quote, an example of what not to do
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
+class LocatedFact(msgspec.Struct, frozen=True, kw_only=True):
     fact: Fact
     path: str
     role: Role
@@ -128,7 +128,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     row: int = 0
 
     @property
-    def place(self) -> int:
+    def position(self) -> int:
         return self.row or self.fact.line
 
 

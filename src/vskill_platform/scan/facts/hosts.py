@@ -77,7 +77,7 @@ def classify_host(host: str) -> HostClass:
         found = known.get(".".join(labels[start:]))
         if found:
             return found
-    return HostClass.BORROWED if _borrows_a_name(host) else HostClass.UNKNOWN
+    return HostClass.BORROWED if _imitates_known_name(host) else HostClass.UNKNOWN
 
 
 _OFFICIAL = re.compile(
@@ -98,7 +98,7 @@ def _official_repos() -> frozenset[str]:
     return frozenset(load_data("hosts.toml")["official"]["repos"])
 
 
-def _borrows_a_name(host: str) -> bool:
+def _imitates_known_name(host: str) -> bool:
     """Tell whether a domain is a well-known name with something added."""
     domain = registered_domain(host)
     label = domain.partition(".")[0]

@@ -37,7 +37,7 @@ _SHOWN_FIRST, _SHOWN_LAST = 4, 2
 _MIN_SHOWN = 16
 
 
-class Exposed(msgspec.Struct, frozen=True, kw_only=True):
+class LeakedSecret(msgspec.Struct, frozen=True, kw_only=True):
     #: Its start in the text.
     start: int
     name: str
@@ -86,7 +86,7 @@ def _hints_in(text: str) -> set[str]:
     return {hints[place] for place in together.Match(text) or ()}
 
 
-def find_exposed(text: str) -> Iterator[Exposed]:
+def find_leaked_secrets(text: str) -> Iterator[LeakedSecret]:
     """Yield what looks like a working secret: in a provider's format, and not an example."""
     hints = _hints_in(text)
     for secret in _secrets() if hints else ():
@@ -94,7 +94,7 @@ def find_exposed(text: str) -> Iterator[Exposed]:
             check = _CHECKS[secret.check]
             for found in _compiled(secret.pattern).finditer(text):
                 if check(found[1], found[0]):
-                    yield Exposed(start=found.start(1), name=secret.name, rule=secret.rule)
+                    yield LeakedSecret(start=found.start(1), name=secret.name, rule=secret.rule)
 
 
 def redact(text: str) -> str:
@@ -102,11 +102,11 @@ def redact(text: str) -> str:
     hints = _hints_in(text)
     for secret in _secrets() if hints else ():
         if not hints.isdisjoint(secret.hints):
-            text = _blot_out(text, _compiled(secret.mask))
+            text = _mask(text, _compiled(secret.mask))
     return text
 
 
-def _blot_out(text: str, mask: Any) -> str:
+def _mask(text: str, mask: Any) -> str:
     parts, end = [], 0
     for found in mask.finditer(text):
         parts += [text[end : found.start(1)], _masked(found[1])]
@@ -122,7 +122,7 @@ def _masked(secret: str) -> str:
     return f"{secret[:_SHOWN_FIRST]}…{secret[-_SHOWN_LAST:]}"
 
 
-def _is_drawn(secret: str, least: float = _MIN_ENTROPY) -> bool:
+def _looks_random(secret: str, least: float = _MIN_ENTROPY) -> bool:
     """Tell whether it is random: no word for an example, no run, enough entropy."""
     pattern, documented = _placeholders()
     if secret in documented or pattern.search(secret):
@@ -179,11 +179,11 @@ def _is_remote(secret: str, whole: str) -> bool:
     user = whole.partition("://")[2].partition(":")[0]
     if classify_host(host) in {HostClass.LOCAL, HostClass.PLACEHOLDER}:
         return False
-    return secret != user and _is_drawn(secret, _MIN_PASSWORD_ENTROPY)
+    return secret != user and _looks_random(secret, _MIN_PASSWORD_ENTROPY)
 
 
 _CHECKS: dict[str, Callable[[str, str], bool]] = {
-    "": lambda secret, _whole: _is_drawn(secret),
+    "": lambda secret, _whole: _looks_random(secret),
     "crc32": _has_checksum,
     "jwt": _is_long_lived,
     "key": _is_private_key,

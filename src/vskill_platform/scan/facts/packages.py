@@ -8,7 +8,7 @@ import msgspec
 
 from vskill_platform.model.lookalike import is_one_slip_apart
 from vskill_platform.scan.facts.data_files import load_data
-from vskill_platform.scan.facts.facts import Act, Fact, Placed
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact
 
 _REGISTRIES = {
     "pypi": "pip pip3 pipx uv uvx poetry pdm rye easy_install",
@@ -31,19 +31,19 @@ class _Names(msgspec.Struct, frozen=True):
     by_letters: dict[str, str]
 
 
-def borrowed_names(facts: Iterable[Placed]) -> Iterator[Placed]:
+def borrowed_names(facts: Iterable[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield a fact for each installed package with an imitated name."""
-    for placed in facts:
-        if placed.fact.act is Act.INSTALL:
-            manager, _, packages = placed.fact.detail.rpartition(": ")
+    for located in facts:
+        if located.fact.act is Act.INSTALL:
+            manager, _, packages = located.fact.detail.rpartition(": ")
             registry = _REGISTRY_OF.get(manager or "pip")
             for package in packages.split() if registry else ():
                 if registry and (popular := looks_like(package, registry)):
                     detail = f"{package} looks like {popular}"
                     fact = msgspec.structs.replace(
-                        placed.fact, act=Act.INSTALL_LOOKALIKE, detail=detail
+                        located.fact, act=Act.INSTALL_LOOKALIKE, detail=detail
                     )
-                    yield msgspec.structs.replace(placed, fact=fact)
+                    yield msgspec.structs.replace(located, fact=fact)
 
 
 def package_names(fact: Fact) -> Iterator[tuple[str, str]]:

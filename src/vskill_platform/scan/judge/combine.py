@@ -28,13 +28,13 @@ def combine(
 ) -> tuple[Finding, ...]:
     """Return all findings: those of tier 1 and those of the judge."""
     known = tuple(findings)
-    added = (*_reproaches(judgement), *_gaps(judgement))
+    added = (*_concerns_of(judgement), *_gaps(judgement))
     if may_lower and not added and judgement.confidence >= SURE and _is_lowerable(known):
         return tuple(_lowered(finding, judgement) for finding in known)
     return (*known, *added)
 
 
-def _reproaches(judgement: Judgement) -> Iterable[Finding]:
+def _concerns_of(judgement: Judgement) -> Iterable[Finding]:
     if judgement.opinion is Opinion.REJECT and judgement.confidence >= SURE:
         return [_harm(reason, judgement) for reason in judgement.reasons]
     if judgement.opinion is not Opinion.PUBLISH:

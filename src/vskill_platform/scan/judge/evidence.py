@@ -11,7 +11,7 @@ import msgspec
 
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.facts.capabilities import Capabilities, list_capabilities
-from vskill_platform.scan.facts.facts import Act, Placed, Role
+from vskill_platform.scan.facts.facts import Act, LocatedFact, Role
 from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile, is_prose, read_skill_files
@@ -111,7 +111,7 @@ def gather_evidence(folder: Path, max_chars: int) -> Evidence:
     )
 
 
-def _unread_paths(facts: list[Placed]) -> frozenset[str]:
+def _unread_paths(facts: list[LocatedFact]) -> frozenset[str]:
     """Return the files that tier 1 could not read, including archives that could not be opened."""
     return frozenset(
         one.path
@@ -128,7 +128,7 @@ def _is_unseen(file: ScanFile, shown: ShownFile | None) -> bool:
     return shown.is_cut and _is_obeyed(file)
 
 
-def _most_needed_first(facts: list[Placed], files: list[ScanFile]) -> list[Placed]:
+def _most_needed_first(facts: list[LocatedFact], files: list[ScanFile]) -> list[LocatedFact]:
     """Put first what tier 1 could not read, then what it lowered because of its place.
 
     Nothing else checks these again, so a flood of other facts must not push them out.
@@ -152,7 +152,7 @@ def _spell(found: re.Match[str]) -> str:
     return f"<U+{ord(char):04X}>" if is_unseen else char
 
 
-def _capabilities(facts: list[Placed], room: int) -> Capabilities:
+def _capabilities(facts: list[LocatedFact], room: int) -> Capabilities:
     """Take as many of each kind as fit into its share."""
     found = list_capabilities(facts)
     share = room // max(len(found), 1)
@@ -176,7 +176,7 @@ def _size(span: Span) -> int:
     return len(span.path) + len(span.text) + len(span.host) + _FRAME
 
 
-def _spans(facts: Iterable[Placed]) -> Iterator[Span]:
+def _spans(facts: Iterable[LocatedFact]) -> Iterator[Span]:
     known = islice(dict.fromkeys(map(_key, facts)), _MAX_FACTS)
     for number, (path, line, role, act, text, host) in enumerate(known, start=1):
         yield Span(
@@ -190,9 +190,9 @@ def _spans(facts: Iterable[Placed]) -> Iterator[Span]:
         )
 
 
-def _key(placed: Placed) -> tuple[str, int, Role, str, str, str]:
-    fact = placed.fact
-    return placed.path, fact.line, placed.role, fact.act.value, fact.text, fact.host or ""
+def _key(located: LocatedFact) -> tuple[str, int, Role, str, str, str]:
+    fact = located.fact
+    return located.path, fact.line, located.role, fact.act.value, fact.text, fact.host or ""
 
 
 def _show(file: ScanFile, room: int) -> ShownFile:

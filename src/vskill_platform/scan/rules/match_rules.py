@@ -11,7 +11,7 @@ from itertools import accumulate
 import msgspec
 
 from vskill_platform.model.verdict import FindingKind, Severity
-from vskill_platform.scan.facts.facts import Act, Placed, Role
+from vskill_platform.scan.facts.facts import Act, LocatedFact, Role
 from vskill_platform.scan.rules.rules import Need, Rule
 
 #: How many steps each role lowers a severity.
@@ -47,14 +47,14 @@ _DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
 class Match(msgspec.Struct, frozen=True, kw_only=True):
     rule: Rule
     #: The matching facts, the deciding one first.
-    facts: tuple[Placed, ...]
+    facts: tuple[LocatedFact, ...]
     severity: Severity
     #: Why the severity is lower than the rule's; empty if it is not.
     lowered: str = ""
 
 
 def apply_rules(
-    rules: Iterable[Rule], facts: list[Placed], *, is_about_security: bool = False
+    rules: Iterable[Rule], facts: list[LocatedFact], *, is_about_security: bool = False
 ) -> list[Match]:
     """Return the most severe match for each rule and file.
 
@@ -62,9 +62,9 @@ def apply_rules(
     does counts as everywhere.
     """
     steps = _SHOWING_LOWERS if is_about_security else _CLOSENESS
-    by_file: dict[str, dict[Act, list[Placed]]] = defaultdict(lambda: defaultdict(list))
-    for placed in facts:
-        by_file[placed.path][placed.fact.act].append(placed)
+    by_file: dict[str, dict[Act, list[LocatedFact]]] = defaultdict(lambda: defaultdict(list))
+    for located in facts:
+        by_file[located.path][located.fact.act].append(located)
     names = {act.name for acts in by_file.values() for act in acts}
     matches = []
     for rule in rules:
@@ -86,7 +86,7 @@ def lower(severity: Severity, steps: int) -> Severity:
 
 
 def _matches(
-    rule: Rule, acts: dict[Act, list[Placed]], steps: dict[Role, int], *, in_full: bool
+    rule: Rule, acts: dict[Act, list[LocatedFact]], steps: dict[Role, int], *, in_full: bool
 ) -> Iterable[Match]:
     """Yield matches of the rule; *in_full* uses only facts that lower nothing.
 
@@ -95,7 +95,7 @@ def _matches(
     """
     first, *others = rule.needs
 
-    def candidates_for(need: Need) -> list[Placed]:
+    def candidates_for(need: Need) -> list[LocatedFact]:
         found = _candidates(need, acts)
         return [one for one in found if not (in_full and _steps_of(need, one, steps))]
 
@@ -105,24 +105,24 @@ def _matches(
     wanted = [_Neighbours(candidates_for(need), need.at_least) for need in others]
     alike = _Neighbours(candidates, first.at_least) if first.at_least > 1 else None
     within = rule.within or _ANYWHERE
-    for placed in candidates:
-        near = [neighbours.nearest(placed, within) for neighbours in wanted]
-        if any(item is None for item in near) or (alike and not alike.are_enough(placed, within)):
+    for located in candidates:
+        near = [neighbours.nearest(located, within) for neighbours in wanted]
+        if any(item is None for item in near) or (alike and not alike.are_enough(located, within)):
             continue
-        chosen = (placed, *(item for item in near if item))
+        chosen = (located, *(item for item in near if item))
         severity, lowered = _weigh(rule, chosen, steps)
         yield Match(rule=rule, facts=chosen, severity=severity, lowered=lowered)
 
 
-def _candidates(need: Need, acts: dict[Act, list[Placed]]) -> Iterable[Placed]:
+def _candidates(need: Need, acts: dict[Act, list[LocatedFact]]) -> Iterable[LocatedFact]:
     for act in need.acts():
-        for placed in acts.get(act, ()):
-            if _fits(need, placed):
-                yield placed
+        for located in acts.get(act, ()):
+            if _fits(need, located):
+                yield located
 
 
-def _fits(need: Need, placed: Placed) -> bool:
-    fact = placed.fact
+def _fits(need: Need, located: LocatedFact) -> bool:
+    fact = located.fact
     if need.hosts and fact.host_class not in need.host_classes():
         return False
     if need.not_hosts and fact.host_class in need.excluded_classes():
@@ -132,36 +132,36 @@ def _fits(need: Need, placed: Placed) -> bool:
     return not need.detail or any(word in fact.detail for word in need.detail)
 
 
-def _steps_of(need: Need, placed: Placed, steps: dict[Role, int]) -> int:
+def _steps_of(need: Need, located: LocatedFact, steps: dict[Role, int]) -> int:
     """Return how many steps the role of a fact lowers a rule."""
-    is_off = bool(need.roles) and placed.role not in need.roles
-    return max(steps[placed.role], _OFF_ROLE_STEPS if is_off else 0)
+    is_off = bool(need.roles) and located.role not in need.roles
+    return max(steps[located.role], _OFF_ROLE_STEPS if is_off else 0)
 
 
 class _Neighbours:
     """Facts by line, for fast lookup: a hostile text may contain thousands."""
 
-    def __init__(self, candidates: Iterable[Placed], at_least: int = 1) -> None:
+    def __init__(self, candidates: Iterable[LocatedFact], at_least: int = 1) -> None:
         self._at_least = at_least
-        self._by_line: dict[int, list[tuple[int, Placed]]] = defaultdict(list)
+        self._by_line: dict[int, list[tuple[int, LocatedFact]]] = defaultdict(list)
         for number, candidate in enumerate(candidates):
-            self._by_line[candidate.place].append((number, candidate))
+            self._by_line[candidate.position].append((number, candidate))
         self._lines = sorted(self._by_line)
         self._counts = [0, *accumulate(len(self._by_line[line]) for line in self._lines)]
 
-    def are_enough(self, placed: Placed, within: int) -> bool:
+    def are_enough(self, located: LocatedFact, within: int) -> bool:
         """Tell whether as many facts are near as the rule needs."""
-        line = placed.place
+        line = located.position
         first = bisect_left(self._lines, line - within)
         behind = bisect_right(self._lines, line + within)
         return self._counts[behind] - self._counts[first] >= self._at_least
 
-    def nearest(self, placed: Placed, within: int) -> Placed | None:
+    def nearest(self, located: LocatedFact, within: int) -> LocatedFact | None:
         """Return the nearest other fact; of several, the one that was found last."""
-        if self._at_least > 1 and not self.are_enough(placed, within):
+        if self._at_least > 1 and not self.are_enough(located, within):
             return None
-        line = placed.place
-        if here := self._last_at(line, placed):
+        line = located.position
+        if here := self._last_at(line, located):
             return here[1]
         place = bisect_left(self._lines, line)
         after = place + 1 if line in self._by_line else place
@@ -172,17 +172,19 @@ class _Neighbours:
         found = [self._by_line[near][-1] for near in around if abs(near - line) == distance]
         return max(found, key=lambda item: item[0])[1]
 
-    def _last_at(self, line: int, placed: Placed) -> tuple[int, Placed] | None:
+    def _last_at(self, line: int, located: LocatedFact) -> tuple[int, LocatedFact] | None:
         there = self._by_line.get(line, ())
-        return next((item for item in reversed(there) if item[1] is not placed), None)
+        return next((item for item in reversed(there) if item[1] is not located), None)
 
 
-def _weigh(rule: Rule, facts: tuple[Placed, ...], steps: dict[Role, int]) -> tuple[Severity, str]:
+def _weigh(
+    rule: Rule, facts: tuple[LocatedFact, ...], steps: dict[Role, int]
+) -> tuple[Severity, str]:
     """Lower the severity by the roles of the matching facts."""
     if rule.is_firm:
         return rule.severity, ""
-    placed = zip(rule.needs, facts, strict=True)
-    count, role = max((_steps_of(need, one, steps), one.role) for need, one in placed)
+    located = zip(rule.needs, facts, strict=True)
+    count, role = max((_steps_of(need, one, steps), one.role) for need, one in located)
     severity = lower(rule.severity, count)
     if _is_read(rule, role, steps) and severity in {Severity.LOW, Severity.INFO}:
         severity = Severity.MEDIUM

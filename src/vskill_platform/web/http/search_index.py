@@ -4,7 +4,7 @@ from litestar.datastructures import MutableScopeHeaders
 from litestar.status_codes import HTTP_400_BAD_REQUEST
 from litestar.types import Message, Scope
 
-from vskill_platform.access.visibility import list_seen_namespaces
+from vskill_platform.access.visibility import list_visible_namespaces
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, Visible
 from vskill_platform.errors import NotReady
@@ -44,4 +44,4 @@ async def visible_to(visitor: Visitor) -> Visible:
     """Return what lists and searches may show this visitor."""
     if visitor.sees_all:
         return EVERYTHING
-    return Visible(namespaces=await list_seen_namespaces(visitor))
+    return Visible(namespaces=await list_visible_namespaces(visitor))

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from litestar.params import FromPath
 from litestar.response import ServerSentEvent, ServerSentEventMessage
 
-from vskill_platform.access.visibility import find_visible_submission, list_seen_namespaces
+from vskill_platform.access.visibility import find_visible_submission, list_visible_namespaces
 from vskill_platform.errors import NotFound, NotReady, NotSignedIn
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.submission import TERMINAL_STATES
@@ -93,7 +93,7 @@ async def _queue_topics(visitor: Visitor) -> frozenset[str]:
     """Return the queue topics that a visitor may listen to."""
     if visitor.sees_all:
         return frozenset({QUEUE})
-    return frozenset({PUBLIC_QUEUE, *map(private_queue, await list_seen_namespaces(visitor))})
+    return frozenset({PUBLIC_QUEUE, *map(private_queue, await list_visible_namespaces(visitor))})
 
 
 async def _events(broadcast: Broadcast, page: _Page) -> AsyncIterator[ServerSentEventMessage]:

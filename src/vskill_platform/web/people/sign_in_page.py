@@ -7,13 +7,13 @@ from litestar import Response
 from litestar.response import Redirect, Template
 
 from vskill_platform.access.first_admin import forget_link
-from vskill_platform.access.one_time_links import accept_welcome, look_at_welcome
+from vskill_platform.access.one_time_links import read_one_time_link, use_one_time_link
 from vskill_platform.access.sessions import begin_session, end_session
 from vskill_platform.access.sign_in import sign_in
 from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn, TooMany
 from vskill_platform.stores.db import get_now, get_settings
-from vskill_platform.stores.one_time_link_store import Welcome
+from vskill_platform.stores.one_time_link_store import OneTimeLink
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.rate_limits import address_key, limits_of
@@ -82,7 +82,7 @@ def _sign_in_form(
 async def welcome_page(request: WebRequest) -> Template:
     """Show the form of an invitation; viewing does not use the link up."""
     key = request.query_params.get("key", "")
-    return _welcome_form(key, await look_at_welcome(key))
+    return _welcome_form(key, await read_one_time_link(key))
 
 
 async def welcome_form(request: WebRequest) -> Response[Any]:
@@ -90,10 +90,10 @@ async def welcome_form(request: WebRequest) -> Response[Any]:
     count_attempt(request, "")
     fields = await read_fields(request)
     key, name = fields.get("key", ""), fields.get("name", "")
-    welcome = await look_at_welcome(key)
+    welcome = await read_one_time_link(key)
     try:
         password = confirmed_password(fields)
-        user = await accept_welcome(key, name=name, password=password)
+        user = await use_one_time_link(key, name=name, password=password)
     except InvalidInput as error:
         return _welcome_form(key, welcome, name=name, problem=str(error), status=400)
     if welcome.user is None:
@@ -117,7 +117,7 @@ def confirmed_password(fields: dict[str, str]) -> str:
 
 
 def _welcome_form(
-    key: str, welcome: Welcome, *, name: str = "", problem: str = "", status: int = 200
+    key: str, welcome: OneTimeLink, *, name: str = "", problem: str = "", status: int = 200
 ) -> Template:
     context = {"key": key, "welcome": welcome, "name": name, "problem": problem}
     return Template(

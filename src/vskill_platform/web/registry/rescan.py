@@ -11,7 +11,7 @@ from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
 from vskill_platform.publish.moderation.rescan_skills import (
     current_standard,
-    get_open_wish,
+    get_open_rescan_request,
     list_changed,
     list_due_skills,
 )
@@ -29,12 +29,12 @@ _HERE = "/admin/rescan"
 
 
 async def rescan_page(request: WebRequest) -> Template:
-    due, changed, last, done, wish = await asyncio.gather(
+    due, changed, last, done, requested = await asyncio.gather(
         list_due_skills(),
         list_changed(),
         get_cron_run(RESCAN.name),
         get_rescan_done(),
-        get_open_wish(),
+        get_open_rescan_request(),
     )
     context = {
         "due": len(due),
@@ -42,7 +42,7 @@ async def rescan_page(request: WebRequest) -> Template:
         "last": last.record if last else None,
         "done_at": done.at if done else None,
         "is_done": done is not None and done.standard == current_standard(),
-        "wish": wish,
+        "requested": requested,
         "standard": current_standard(),
         "ruleset": ruleset_version(),
     }
@@ -103,15 +103,15 @@ class RescanAnswer(Shape, frozen=True, kw_only=True):
 
 async def show_rescan() -> RescanAnswer:
     """Show the verdicts that changed with the current rules and policy."""
-    due, changed, done, wish = await asyncio.gather(
-        list_due_skills(), list_changed(), get_rescan_done(), get_open_wish()
+    due, changed, done, requested = await asyncio.gather(
+        list_due_skills(), list_changed(), get_rescan_done(), get_open_rescan_request()
     )
     return RescanAnswer(
         standard=current_standard(),
         ruleset=ruleset_version(),
         left=len(due),
         done_at=done.at if done else None,
-        asked_at=wish.at if wish else None,
+        asked_at=requested.at if requested else None,
         changed=[
             RescanItem(
                 slug=one.slug,

@@ -61,7 +61,7 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[ShownFinding, ...] = ()
 
     @property
-    def waits_for_person(self) -> bool:
+    def needs_review(self) -> bool:
         return self.submission is not None and self.submission.state is _S.NEEDS_REVIEW
 
 

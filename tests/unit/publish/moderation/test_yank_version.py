@@ -120,7 +120,7 @@ async def test_a_yanked_number_is_not_given_out_again(bound: WorkerEnv, folder: 
     await yank("1.0.1")
     (folder / "more.md").write_text("better")
 
-    again = await publish(folder, bound, wished="1.0.1")
+    again = await publish(folder, bound, requested="1.0.1")
 
     assert again.version == "1.0.2"
     assert (await find_version(SLUG)).version.version == "1.0.2"

@@ -12,30 +12,30 @@ from tests.casts import a_published_skill, a_skill_folder, a_submission
 from tests.clocks import NOON
 from vskill_platform.errors import SlugTaken
 from vskill_platform.fetch.fetch_source import fetched
-from vskill_platform.model.likeness import Likeness
 from vskill_platform.model.lookalike import name_marks
+from vskill_platform.model.similarity import SkillSketch
 from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.source import Source, folder_source
 from vskill_platform.model.submission import Submission
 from vskill_platform.publish.versions.publish_skill import Publication, prepare_publication
 from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.likeness_store import find_by_marks, get_likeness
+from vskill_platform.stores.similarity_store import find_by_marks, get_similarity_record
 from vskill_platform.stores.skill_store import get_archive, get_skill, get_versions, write_skill
 
 MANIFEST = SkillManifest(name="tidy-notes", description="Tidies notes.")
 
 
-async def publish(folder: Path, env: WorkerEnv, *, wished: str | None = None) -> Publication:
+async def publish(folder: Path, env: WorkerEnv, *, requested: str | None = None) -> Publication:
     source = folder_source(str(folder))
     manifest = SkillManifest(
         name="tidy-notes",
         description="Tidies notes.",
-        metadata={"version": wished} if wished else {},
+        metadata={"version": requested} if requested else {},
     )
     async with fetched(source) as snapshot:
         publication = await prepare_publication(
-            submitted(source), snapshot, manifest, likeness=Likeness(), now=NOON
+            submitted(source), snapshot, manifest, sketch=SkillSketch(), now=NOON
         )
     assert await env.engine.commit(publication.operations) is not None
     return publication
@@ -80,7 +80,7 @@ async def test_changed_content_makes_the_next_version(bound: WorkerEnv, tmp_path
     second = await publish(folder, bound)
     (folder / "more.md").write_text("even more")
 
-    third = await publish(folder, bound, wished="2.0.0")
+    third = await publish(folder, bound, requested="2.0.0")
 
     assert (second.version, third.version) == ("1.0.1", "2.0.0")
     versions = await get_versions("@local/tidy-notes")
@@ -105,7 +105,9 @@ async def test_two_at_once_for_one_slug_make_one(bound: WorkerEnv, tmp_path: Pat
     submission = submitted(source)
     async with fetched(source) as snapshot:
         first, second = [
-            await prepare_publication(submission, snapshot, MANIFEST, likeness=Likeness(), now=NOON)
+            await prepare_publication(
+                submission, snapshot, MANIFEST, sketch=SkillSketch(), now=NOON
+            )
             for _ in range(2)
         ]
 
@@ -144,7 +146,7 @@ async def test_a_published_skill_is_found_by_what_it_is_like(
 ) -> None:
     await publish(a_skill_folder(tmp_path), bound)
 
-    found = await get_likeness("@local/tidy-notes")
+    found = await get_similarity_record("@local/tidy-notes")
 
     assert found
     assert (found.name, found.publisher, found.since) == ("tidy-notes", "@local", NOON)

@@ -106,7 +106,7 @@ def test_words_that_tell_to_decode_are_read_as_a_page_shows_them(order: str) -> 
         path="SKILL.md", size=0, kind=FileType.TEXT, role=Role.INSTRUCTION, text=f"{order}: {coded}"
     )
 
-    assert [placed.fact.act for placed in encoded_facts([file])] == [Act.ENCODED]
+    assert [located.fact.act for located in encoded_facts([file])] == [Act.ENCODED]
 
 
 @pytest.mark.parametrize("encode", WAYS)

@@ -11,7 +11,7 @@ from typing import TextIO
 import pytest
 
 from vskill_platform.model.verdict import FindingKind, Severity, Verdict
-from vskill_platform.scan.facts.leaked_secrets import find_exposed, redact
+from vskill_platform.scan.facts.leaked_secrets import find_leaked_secrets, redact
 from vskill_platform.scan.reports.report_html import write_html
 from vskill_platform.scan.reports.report_json import write_json, write_jsonl
 from vskill_platform.scan.reports.report_sarif import write_sarif
@@ -71,7 +71,7 @@ SECRETS = {
 
 @pytest.mark.parametrize("text", SECRETS.values(), ids=SECRETS)
 def test_a_secret_is_found_by_its_shape(text: str) -> None:
-    (found,) = find_exposed(f"first\nkey: {text} # end\n")
+    (found,) = find_leaked_secrets(f"first\nkey: {text} # end\n")
 
     assert found.start >= len("first\nkey: ")
 
@@ -106,7 +106,7 @@ def test_a_secret_is_found_by_its_shape(text: str) -> None:
     ],
 )
 def test_an_example_is_no_secret(text: str) -> None:
-    assert list(find_exposed(f"key: {text}\n")) == []
+    assert list(find_leaked_secrets(f"key: {text}\n")) == []
 
 
 def scanned(tmp_path: Path, body: str) -> ScanResult:

@@ -16,7 +16,7 @@ from vskill_platform.scan.rules.registry_rules import (
 from vskill_platform.scan.rules.rules import load_rules
 
 RULES = load_registry_rules()
-LIKENESS_TESTS = (ROOT / "tests/pipeline/test_likeness.py").read_text()
+SIMILARITY_TESTS = (ROOT / "tests/pipeline/test_similarity.py").read_text()
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
@@ -33,8 +33,8 @@ def test_a_rule_says_what_why_and_how_to_fix_it(rule: RegistryRule) -> None:
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
 def test_a_rule_has_a_submission_it_holds_and_one_it_lets_pass(rule: RegistryRule) -> None:
-    assert f'"{rule.id}"' in LIKENESS_TESTS
-    assert LIKENESS_TESTS.count("(S.PUBLISHED, [])") >= 5
+    assert f'"{rule.id}"' in SIMILARITY_TESTS
+    assert SIMILARITY_TESTS.count("(S.PUBLISHED, [])") >= 5
 
 
 def test_ids_are_not_those_of_other_rules() -> None:

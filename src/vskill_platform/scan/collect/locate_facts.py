@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from vskill_platform.scan.facts.decode_text import find_encoded
-from vskill_platform.scan.facts.facts import Act, Fact, Placed, Role, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, shorten
 from vskill_platform.scan.languages.dispatch import Reader
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.skill_files import ScanFile
@@ -50,14 +50,14 @@ def encoded_in(text: str, line: int) -> list[Fact]:
     ]
 
 
-def place(
+def locate(
     facts: Iterable[Fact], file: ScanFile, role: Role | None = None, *, shift: int = 0
-) -> list[Placed]:
+) -> list[LocatedFact]:
     """Attach file and role to facts; *shift* is the number of lines in the file before them."""
     if shift:
         facts = [msgspec.structs.replace(fact, line=fact.line + shift) for fact in facts]
     return [
-        Placed(fact=fact, path=file.path, role=_lower_role(fact, role or file.role))
+        LocatedFact(fact=fact, path=file.path, role=_lower_role(fact, role or file.role))
         for fact in facts
     ]
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from vskill_platform.model.likeness import similarity
-from vskill_platform.scan import measure_likeness as module
-from vskill_platform.scan.measure_likeness import measure_likeness, words_of
+from vskill_platform.model.similarity import similarity
+from vskill_platform.scan import sketch_skill as module
+from vskill_platform.scan.sketch_skill import sketch_skill, words_of
 
 TEXT = " ".join(
     f"Sort note {number} by its date and put it into folder {number}." for number in range(40)
@@ -22,8 +22,8 @@ def a_skill(folder: Path, body: str = TEXT, head: str = "name: notes", **files: 
 
 
 def test_the_frontmatter_has_no_part_in_it(tmp_path: Path) -> None:
-    one = measure_likeness(a_skill(tmp_path / "a"), {})
-    other = measure_likeness(a_skill(tmp_path / "b", head="name: other\ndescription: x y z w"), {})
+    one = sketch_skill(a_skill(tmp_path / "a"), {})
+    other = sketch_skill(a_skill(tmp_path / "b", head="name: other\ndescription: x y z w"), {})
 
     assert one == other
 
@@ -40,8 +40,8 @@ def test_the_frontmatter_has_no_part_in_it(tmp_path: Path) -> None:
 )
 def test_a_disguise_changes_nothing(tmp_path: Path, disguise: object) -> None:
     assert callable(disguise)
-    plain = measure_likeness(a_skill(tmp_path / "a"), {})
-    dressed = measure_likeness(a_skill(tmp_path / "b", disguise(TEXT)), {})
+    plain = sketch_skill(a_skill(tmp_path / "a"), {})
+    dressed = sketch_skill(a_skill(tmp_path / "b", disguise(TEXT)), {})
 
     assert similarity(plain.instructions, dressed.instructions) == 1.0
 
@@ -52,8 +52,8 @@ def test_a_language_without_spaces_has_words_too() -> None:
 
 def test_scripts_are_measured_apart(tmp_path: Path) -> None:
     code = "\n".join(f"print('note', {number}, file{number})" for number in range(50))
-    one = measure_likeness(a_skill(tmp_path / "a", run_dot_py=code, data_dot_csv="a,b\n" * 99), {})
-    other = measure_likeness(a_skill(tmp_path / "b"), {})
+    one = sketch_skill(a_skill(tmp_path / "a", run_dot_py=code, data_dot_csv="a,b\n" * 99), {})
+    other = sketch_skill(a_skill(tmp_path / "b"), {})
 
     assert one.instructions == other.instructions
     assert one.scripts.size > 40
@@ -63,17 +63,17 @@ def test_scripts_are_measured_apart(tmp_path: Path) -> None:
 def test_a_script_is_known_by_its_first_line(tmp_path: Path) -> None:
     code = "#!/bin/sh\n" + "\n".join(f"echo note {number} is sorted" for number in range(50))
 
-    assert measure_likeness(a_skill(tmp_path / "a", run=code), {}).scripts.size > 40
+    assert sketch_skill(a_skill(tmp_path / "a", run=code), {}).scripts.size > 40
 
 
 def test_a_manifest_that_cannot_be_read_is_measured_whole(tmp_path: Path) -> None:
     (tmp_path / "SKILL.md").write_text(TEXT)
 
-    assert measure_likeness(tmp_path, {}).instructions.size > 40
+    assert sketch_skill(tmp_path, {}).instructions.size > 40
 
 
 def test_a_folder_without_anything_can_be_measured(tmp_path: Path) -> None:
-    assert measure_likeness(tmp_path, {}).instructions.size == 0
+    assert sketch_skill(tmp_path, {}).instructions.size == 0
 
 
 def test_much_text_costs_no_more_than_a_bound(
@@ -83,7 +83,7 @@ def test_much_text_costs_no_more_than_a_bound(
     monkeypatch.setattr(module, "_MAX_SCRIPTS_BYTES", 1000)
     code = "\n".join(f"print({number})" for number in range(1000))
 
-    found = measure_likeness(a_skill(tmp_path / "a", x_dot_py=code, y_dot_py=code), {})
+    found = sketch_skill(a_skill(tmp_path / "a", x_dot_py=code, y_dot_py=code), {})
 
     assert found.instructions.size <= 100
     assert found.scripts.size <= 200

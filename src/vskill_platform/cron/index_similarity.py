@@ -14,10 +14,10 @@ from vskill_platform.fetch.archive import unpack
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.stores.db import bound_env, commit
-from vskill_platform.stores.likeness_store import (
-    SkillLikeness,
+from vskill_platform.stores.similarity_store import (
+    SimilarityRecord,
     list_indexed_slugs,
-    write_likeness,
+    write_similarity_record,
 )
 from vskill_platform.stores.skill_store import (
     get_archive,
@@ -34,7 +34,7 @@ log = get_logger(__name__)
 _A_RUN = 1_000
 
 
-async def index_likenesses() -> str:
+async def index_similar_skills() -> str:
     listed = {skill.slug for skill in await list_skills() if not skill.is_private}
     missing = sorted(listed - set(await list_indexed_slugs()))
     chosen = missing[:_A_RUN]
@@ -57,16 +57,16 @@ async def _index(slug: str) -> bool:
     async with open_workspace() as workspace:
         folder = await work_in_thread(_unpack, archive, workspace)
         scanned = await check_skill(folder, folder_name=None, slots=bound_env().scan_slots)
-    likeness = SkillLikeness(
+    sketch = SimilarityRecord(
         slug=slug,
         name=stored.record.name,
         publisher=submission.record.source.publisher,
         since=stored.record.published_at,
-        likeness=scanned.measured(),
+        sketch=scanned.measured(),
     )
     # The skill is written unchanged, so that a publication in the meantime wins.
     unchanged = write_skill(stored.record, expected=stored.revision)
-    return await commit([unchanged, *await write_likeness(likeness)]) is not None
+    return await commit([unchanged, *await write_similarity_record(sketch)]) is not None
 
 
 def _unpack(archive: bytes, workspace: Path) -> Path:

@@ -38,12 +38,16 @@ from benchmarks.report import (
 from benchmarks.sample_records import NOW, worker_env
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Engine
-from vskill_platform.model.likeness import Likeness, sketch
-from vskill_platform.publish.versions.compare_skill import Newcomer, find_alike, find_like_named
+from vskill_platform.model.similarity import SkillSketch, sketch_words
+from vskill_platform.publish.versions.compare_skill import (
+    ComparedSkill,
+    find_similar,
+    find_similar_names,
+)
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.scan.measure_likeness import MAX_WORDS, words_of
+from vskill_platform.scan.sketch_skill import MAX_WORDS, words_of
 from vskill_platform.stores.db import commit
-from vskill_platform.stores.likeness_store import SkillLikeness, write_likeness
+from vskill_platform.stores.similarity_store import SimilarityRecord, write_similarity_record
 
 CLAIMED = 100_000
 FEW, MANY = 1_000, amount(CLAIMED, quick=10_000)
@@ -73,16 +77,18 @@ def a_name(number: int) -> str:
     return "-".join([*source.sample(_PARTS, 2), str(number % 1000)])
 
 
-def a_likeness(number: int, *, copy_of: int | None = None) -> SkillLikeness:
+def a_record(number: int, *, copy_of: int | None = None) -> SimilarityRecord:
     text = a_text(number if copy_of is None else copy_of)
     if copy_of is not None:
         text[40] = f"changed{number}"
-    return SkillLikeness(
+    return SimilarityRecord(
         slug=f"owner-{number:06}/skills/{a_name(number)}",
         name=a_name(number),
         publisher=f"git.example/owner-{number:06}",
         since=NOW - timedelta(minutes=number),
-        likeness=Likeness(instructions=sketch(text), capabilities={"hosts": ("api.example",)}),
+        sketch=SkillSketch(
+            instructions=sketch_words(text), capabilities={"hosts": ("api.example",)}
+        ),
     )
 
 
@@ -108,21 +114,21 @@ async def _fill(count: int) -> None:
     step = count // COPIES
     for first in range(1, count + 1, A_COMMIT):
         numbers = range(first, min(first + A_COMMIT, count + 1))
-        skills = [a_likeness(number, copy_of=None if number % step else 0) for number in numbers]
-        writes = await asyncio.gather(*map(write_likeness, skills))
+        skills = [a_record(number, copy_of=None if number % step else 0) for number in numbers]
+        writes = await asyncio.gather(*map(write_similarity_record, skills))
         operations = [operation for one in writes for operation in one]
         assert await commit(operations) is not None
 
 
 def look_up(engine: Engine) -> Callable[[], Awaitable[None]]:
-    wanted = a_likeness(0)
-    newcomer = Newcomer(
-        slug=wanted.slug, name=wanted.name, publisher=wanted.publisher, likeness=wanted.likeness
+    wanted = a_record(0)
+    submitted = ComparedSkill(
+        slug=wanted.slug, name=wanted.name, publisher=wanted.publisher, sketch=wanted.sketch
     )
 
     async def work() -> None:
-        assert len(await find_alike(newcomer)) == COPIES
-        await find_like_named(newcomer)
+        assert len(await find_similar(submitted)) == COPIES
+        await find_similar_names(submitted)
 
     return partial(run_with_worker_env, worker_env(engine), work)
 
@@ -131,14 +137,14 @@ def measure(count: int) -> Callable[[], Awaitable[None]]:
     text = " ".join(a_text(1, count=count))
 
     async def run() -> None:
-        sketch(words_of(text))
+        sketch_words(words_of(text))
 
     return run
 
 
 async def main() -> None:
     print_title(
-        f"Likeness: {COPIES} near copies among {MANY:,} against among {FEW:,}, SQLite",
+        f"SkillSketch: {COPIES} near copies among {MANY:,} against among {FEW:,}, SQLite",
         f"≤ {ratio(TARGET)} the time, and ≤ {duration(MEASURE_TARGET)} to measure a usual skill",
     )
     with scratch() as folder:

@@ -11,19 +11,19 @@ from functools import lru_cache
 import msgspec
 
 from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
-from vskill_platform.model.likeness import Likeness, Sketch, text_marks
 from vskill_platform.model.lookalike import NAMES_VERSION, name_marks
 from vskill_platform.model.record import Record
+from vskill_platform.model.similarity import Sketch, SkillSketch, text_marks
 from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, encode, get_all, get_record, list_all_keys
 
-_LIKENESS = "likeness:"
+_SIMILARITY = "likeness:"
 #: How many skills of one mark are compared from either end. The oldest have the lowest rank, so
 #: that an original cannot be hidden behind many copies.
 _MOST_OF_A_MARK = 100
 
 
-class SkillLikeness(Record, frozen=True, kw_only=True):
+class SimilarityRecord(Record, frozen=True, kw_only=True):
     """The data by which a published skill is compared."""
 
     slug: str
@@ -32,7 +32,7 @@ class SkillLikeness(Record, frozen=True, kw_only=True):
     publisher: str
     #: When it was first published.
     since: datetime
-    likeness: Likeness
+    sketch: SkillSketch = msgspec.field(name="likeness")
     #: The version of its name marks; another release may compute others.
     names_version: int = 0
 
@@ -43,23 +43,25 @@ def marks_of(instructions: Sketch, name: str) -> tuple[str, ...]:
     return (*text_marks(instructions), *name_marks(name))
 
 
-async def get_likeness(slug: str) -> SkillLikeness | None:
+async def get_similarity_record(slug: str) -> SimilarityRecord | None:
     stored = await _get(slug)
     return stored.record if stored else None
 
 
 async def list_indexed_slugs() -> list[str]:
-    return [key.removeprefix(_LIKENESS) for key in await list_all_keys(_LIKENESS)]
+    return [key.removeprefix(_SIMILARITY) for key in await list_all_keys(_SIMILARITY)]
 
 
-async def find_by_marks(marks: Collection[str]) -> list[SkillLikeness]:
+async def find_by_marks(marks: Collection[str]) -> list[SimilarityRecord]:
     """Return the skills that share one of *marks*, oldest first."""
-    found = await get_all(await _keys_with(tuple(marks)), SkillLikeness)
+    found = await get_all(await _keys_with(tuple(marks)), SimilarityRecord)
     records = [stored.record for stored in found if stored]
     return sorted(records, key=lambda item: (item.since, item.slug))
 
 
-async def write_likeness(skill: SkillLikeness, *, is_new: bool = False) -> list[Operation]:
+async def write_similarity_record(
+    skill: SimilarityRecord, *, is_new: bool = False
+) -> list[Operation]:
     """Return the operations that update a skill's similarity record.
 
     The caller's commit must fail if the skill was published again in the meantime. For a new skill
@@ -70,32 +72,32 @@ async def write_likeness(skill: SkillLikeness, *, is_new: bool = False) -> list[
     return [] if stored and stored.record == marked else [_write(marked)]
 
 
-async def delete_likeness(slug: str) -> list[Operation]:
+async def delete_similarity_record(slug: str) -> list[Operation]:
     """Return the operations that remove a skill's similarity record."""
-    return [Delete(_LIKENESS + slug)] if await _get(slug) else []
+    return [Delete(_SIMILARITY + slug)] if await _get(slug) else []
 
 
-async def move_likeness(old_slug: str, new_slug: str) -> list[Operation]:
+async def move_similarity_record(old_slug: str, new_slug: str) -> list[Operation]:
     """Return the operations that move the record to a new slug."""
     stored = await _get(old_slug)
     if stored is None:
         return []
     moved = msgspec.structs.replace(stored.record, slug=new_slug, names_version=NAMES_VERSION)
-    return [Delete(_LIKENESS + old_slug), _write(moved)]
+    return [Delete(_SIMILARITY + old_slug), _write(moved)]
 
 
-def _write(skill: SkillLikeness) -> Operation:
+def _write(skill: SimilarityRecord) -> Operation:
     return Put(
-        _LIKENESS + skill.slug,
+        _SIMILARITY + skill.slug,
         encode(skill),
         due=NEVER,
-        marks=marks_of(skill.likeness.instructions, skill.name),
+        marks=marks_of(skill.sketch.instructions, skill.name),
         rank=int(skill.since.timestamp()),
     )
 
 
-async def _get(slug: str) -> Stored[SkillLikeness] | None:
-    return await get_record(_LIKENESS + slug, SkillLikeness)
+async def _get(slug: str) -> Stored[SimilarityRecord] | None:
+    return await get_record(_SIMILARITY + slug, SimilarityRecord)
 
 
 async def _keys_with(marks: tuple[str, ...]) -> list[str]:

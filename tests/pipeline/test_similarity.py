@@ -19,10 +19,10 @@ from vskill_platform.model.policy import Policy, Suppression
 from vskill_platform.model.source import Source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.verdict import Severity, Verdict
-from vskill_platform.publish.versions.compare_skill import HEAP
+from vskill_platform.publish.versions.compare_skill import BULK_SKILLS
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.likeness_store import get_likeness, write_likeness
+from vskill_platform.stores.similarity_store import get_similarity_record, write_similarity_record
 from vskill_platform.stores.submission_store import get_submission
 
 S = SubmissionState
@@ -112,10 +112,12 @@ async def test_the_same_files_cannot_do_more_whatever_newer_rules_say(
 ) -> None:
     body = NOTES + "\n```bash\ncurl https://api.github.com/user\n```\n"
     original = await publish("ada", "tidy-notes", body)
-    known = await get_likeness(original.submission.slug or "")
+    known = await get_similarity_record(original.submission.slug or "")
     assert known
-    older = msgspec.structs.replace(known.likeness, capabilities={})
-    await bound.engine.commit(await write_likeness(msgspec.structs.replace(known, likeness=older)))
+    older = msgspec.structs.replace(known.sketch, capabilities={})
+    await bound.engine.commit(
+        await write_similarity_record(msgspec.structs.replace(known, sketch=older))
+    )
 
     copy = await publish("ben", "tidy-notes", body)
 
@@ -216,7 +218,9 @@ async def test_a_copy_of_what_a_skill_no_longer_says_is_none(
 async def test_one_template_published_many_times_is_held(
     publish: Publish, clock: ManualClock
 ) -> None:
-    published = [await publish("ben", f"helper-{'abcdefghij'[n] * 3}-{n}{n}") for n in range(HEAP)]
+    published = [
+        await publish("ben", f"helper-{'abcdefghij'[n] * 3}-{n}{n}") for n in range(BULK_SKILLS)
+    ]
     assert {journey.submission.state for journey in published} == {S.PUBLISHED}
 
     one_more = await publish("ben", "one-more-of-them")

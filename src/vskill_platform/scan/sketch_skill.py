@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
-from vskill_platform.model.likeness import Likeness, sketch
 from vskill_platform.model.lookalike import CONFUSABLES
+from vskill_platform.model.similarity import SkillSketch, sketch_words
 from vskill_platform.scan.facts.capabilities import Capabilities
 from vskill_platform.scan.facts.hidden_text import visible
 from vskill_platform.scan.read.frontmatter import FrontmatterError, read_frontmatter
@@ -24,10 +24,10 @@ _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
 
-def measure_likeness(folder: Path, capabilities: Capabilities) -> Likeness:
-    return Likeness(
-        instructions=sketch(words_of(_instructions(folder))),
-        scripts=sketch(words_of(_scripts(folder))),
+def sketch_skill(folder: Path, capabilities: Capabilities) -> SkillSketch:
+    return SkillSketch(
+        instructions=sketch_words(words_of(_instructions(folder))),
+        scripts=sketch_words(words_of(_scripts(folder))),
         capabilities=capabilities,
     )
 

@@ -4,7 +4,7 @@ A text is the set of its shingles, each four consecutive words. Only the smalles
 are kept (MinHash): the overlap of two sketches estimates the overlap of the sets. Marks are derived
 from a sketch so that similar texts almost certainly share one and others do not; a store can look
 them up without reading every sketch. The result is deterministic and the same on every machine;
-increase LIKENESS_VERSION when the computation changes.
+increase SKETCH_VERSION when the computation changes.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-LIKENESS_VERSION = 1
+SKETCH_VERSION = 1
 SHINGLE_WORDS = 4
 #: Up to this many shingles the comparison is exact; with more, the error is about 0.02.
 _KEPT = 256
@@ -48,17 +48,17 @@ class Sketch(msgspec.Struct, frozen=True):
         return struct.unpack(f">{len(self.smallest) // 4}I", self.smallest)
 
 
-class Likeness(msgspec.Struct, frozen=True, kw_only=True):
+class SkillSketch(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of a skill that are compared with others."""
 
-    version: int = LIKENESS_VERSION
+    version: int = SKETCH_VERSION
     instructions: Sketch = Sketch()
     scripts: Sketch = Sketch()
     #: Its capabilities by kind, as in its report.
     capabilities: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
-def sketch(words: Sequence[str]) -> Sketch:
+def sketch_words(words: Sequence[str]) -> Sketch:
     shingles = zip(*(words[start:] for start in range(SHINGLE_WORDS)), strict=False)
     hashes = sorted({_hash(" ".join(shingle)) for shingle in shingles})
     kept = hashes[:_KEPT]
@@ -88,7 +88,7 @@ def text_marks(text: Sketch) -> tuple[str, ...]:
         return ()
     bins = _bins(text)
     return tuple(
-        f"t{LIKENESS_VERSION}.{number}{_digest(bins[number * _ROWS : (number + 1) * _ROWS])}"
+        f"t{SKETCH_VERSION}.{number}{_digest(bins[number * _ROWS : (number + 1) * _ROWS])}"
         for number in range(_MARKS)
     )
 
