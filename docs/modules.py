@@ -16,8 +16,8 @@ Beside the folders there are `settings.py`, every setting, and `errors.py`, the 
 """
 #: From the top layer to the lowest one.
 LAYERS = (
-    "cli", "web", "cron", "queue", "catalogue", "intake", "publish", "access", "fetch", "scan",
-    "stores", "runtime", "engines", "model", "base",
+    "cli", "client", "web", "cron", "queue", "catalogue", "intake", "publish", "access", "fetch",
+    "scan", "stores", "runtime", "engines", "model", "base",
 )  # fmt: skip
 
 

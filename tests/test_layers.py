@@ -14,7 +14,11 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 #: Where an error of any kind may be caught: it is handed back or written down there.
 CATCHES_ALL = {"base/settle.py", "queue/consumer.py", "cron/schedule.py"}
 #: Who speaks with somebody else by HTTP; git does too, through a proxy of ours.
-ASKS_OTHERS = {"scan/judge/exchange.py", "scan/external/send_archive.py"}
+ASKS_OTHERS = {
+    "client/registry.py",
+    "scan/judge/exchange.py",
+    "scan/external/send_archive.py",
+}
 _HTTP_CLIENTS = {
     "aiohttp",
     "http.client",
@@ -125,8 +129,14 @@ def test_only_the_settings_read_the_environment() -> None:
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "os.environ"
     }
 
-    # The CLI hands the environment to the settings; git gets its PATH and nothing else.
-    assert readers == {"cli/run_command.py", "cli/config.py", "fetch/git.py"}
+    # The CLI hands the environment to the settings; git gets its PATH and nothing else; the client
+    # works without the settings.
+    assert readers == {
+        "cli/run_command.py",
+        "cli/config.py",
+        "client/config.py",
+        "fetch/git.py",
+    }
 
 
 def test_keys_are_known_only_to_their_store() -> None:

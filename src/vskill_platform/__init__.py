@@ -1,7 +1,7 @@
 """A verified registry of agent skills. A module imports only from the folders below its own.
 
 cli        commands for operators and users
-web        pages and the JSON API
+web        pages and the JSON API      client    our own client: registries, tokens, requests
 cron       scheduled jobs              queue     worker, and the pipeline of a submission
 catalogue  search index                intake    submitting skills
 publish    versions, moderation        access    users, sessions, tokens, namespaces

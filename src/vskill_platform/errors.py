@@ -24,6 +24,8 @@ VskillError
 ├── ScanError              a scanner failed: not verified                500, retried
 │   ├── JudgeFailed        the judge of tier 2 gave no usable response   500, retried
 │   └── ScannerFailed      a third-party scanner gave no usable result   500, retried
+├── RegistryError          a registry refused a request of the client    500, in the client
+│   └── RegistryUnavailable  it cannot be reached or is busy             500, in the client
 ├── NotifyFailed           the reminder program failed                   500, retried
 ├── DeadlineExceeded       the work exceeded its deadline                424, retried
 ├── NoRoom                 fetch limit reached                           500, requeued
@@ -153,6 +155,43 @@ class JudgeFailed(ScanError):
 
 class ScannerFailed(ScanError):
     pass
+
+
+class RegistryError(VskillError):
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 0,
+        code: str = "",
+        answer: dict[str, object] | None = None,
+    ) -> None:
+        super().__init__(message)
+        #: The HTTP status of the answer; 0 if there was none.
+        self.status = status
+        #: The stable code in the registry's problem document.
+        self.code = code
+        #: The whole document.
+        self.answer = answer or {}
+
+
+class RegistryUnavailable(RegistryError):
+    retryable = True
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: dt.timedelta | None = None,
+        was_not_done: bool = False,
+        status: int = 0,
+        code: str = "",
+        answer: dict[str, object] | None = None,
+    ) -> None:
+        super().__init__(message, status=status, code=code, answer=answer)
+        self.retry_after = retry_after
+        #: Whether it is certain that the request changed nothing.
+        self.was_not_done = was_not_done
 
 
 class NotifyFailed(VskillError):

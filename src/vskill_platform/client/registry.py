@@ -1,0 +1,384 @@
+"""Requests to a registry over HTTP: errors in the registry's words, retries, limits.
+
+The token is sent only to the registry itself, and only over TLS or to this machine.
+"""
+
+import hashlib
+import ipaddress
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote, urljoin, urlsplit
+
+import httpx2
+import msgspec
+
+from vskill_platform import __version__
+from vskill_platform.errors import InvalidInput, RegistryError, RegistryUnavailable
+
+#: Called with the bytes that have been transferred and the total, if it is known.
+Progress = Callable[[int, int | None], None]
+
+USER_AGENT = f"vskill-platform/{__version__}"
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+MAX_DOWNLOAD_BYTES = 256 * 1024 * 1024
+_ATTEMPTS = 4
+_MAX_REDIRECTS = 5
+#: The longest wait before another attempt; a registry that asks for more gets an error instead.
+_MAX_WAIT_SECONDS = 60.0
+_FIRST_WAIT_SECONDS = 0.5
+#: Time without a byte. A submission of a repository is answered after it has been read.
+_TIMEOUT = httpx2.Timeout(120, connect=15)
+#: The registry has done nothing: sending the request again is safe whatever it asks for.
+_NOT_DONE = frozenset({429, 503})
+#: A proxy in front of the registry failed: the request may have been carried out.
+_UNCLEAR = frozenset({502, 504})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_LOOPBACK = re.compile(r"(localhost|127\.[0-9.]+|\[::1\])(?![^:/])")
+_CHUNK_BYTES = 64 * 1024
+_UNAUTHORIZED = 401
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    status: int
+    #: Names are in lower case.
+    headers: dict[str, str]
+    content: bytes
+
+
+class Registry:
+    """A registry and, if *token* is given, the rights of its user."""
+
+    def __init__(
+        self, url: str, token: str = "", *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self.url = checked_url(url)
+        if token and not is_confidential(self.url):
+            raise InvalidInput(
+                f"a token is not sent to {self.url}: anybody on the way could read it; use https"
+            )
+        if not token.isascii() or not token.isprintable():
+            raise InvalidInput("the token contains characters that no token has; copy it again")
+        self.token = token
+        self._sleep = sleep
+        self._client: httpx2.Client | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._client:
+            self._client.close()
+            self._client = None
+
+    def get_json(self, path: str, **params: str | int | bool | None) -> Any:
+        """Return the decoded answer; parameters that are None are left out."""
+        return self._json("GET", path, params=_sent(params))
+
+    def post_json(self, path: str, body: Any = None, **params: str | int | bool | None) -> Any:
+        """Send *body* as JSON and return the decoded answer."""
+        content = msgspec.json.encode({} if body is None else body)
+        headers = {"Content-Type": "application/json"}
+        return self._json("POST", path, params=_sent(params), headers=headers, content=content)
+
+    def delete_json(self, path: str, **params: str | int | bool | None) -> Any:
+        return self._json("DELETE", path, params=_sent(params))
+
+    def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> Answer:
+        """Return an answer as it is, for callers that use ETags; 304 is not an error."""
+        return self._ask("GET", path, limit=MAX_ANSWER_BYTES, headers=dict(headers or {}))
+
+    def upload(
+        self,
+        path: str,
+        fields: Mapping[str, str],
+        files: Iterable[tuple[str, bytes]],
+        *,
+        on_progress: Progress | None = None,
+    ) -> Any:
+        """Send files, each as a part `files` with its path as the name; return the answer."""
+        parts = [("files", (name, content)) for name, content in files]
+        request = httpx2.Request("POST", self.url, data=dict(fields), files=parts)
+        content = request.read()
+        headers = {"Content-Type": request.headers["Content-Type"]}
+        return self._json("POST", path, headers=headers, content=content, on_progress=on_progress)
+
+    def download(
+        self,
+        path: str,
+        *,
+        sha256: str | None = None,
+        limit: int = MAX_DOWNLOAD_BYTES,
+        on_progress: Progress | None = None,
+    ) -> bytes:
+        """Return the bytes at *path*; if they have another digest than *sha256*, raise."""
+        content = self._ask("GET", path, limit=limit, on_progress=on_progress).content
+        if sha256 is not None and (found := hashlib.sha256(content).hexdigest()) != sha256:
+            raise RegistryError(
+                f"{self._where(path)}: the download has the SHA-256 {found}, not {sha256}. It is "
+                "damaged or was changed on the way; nothing was installed",
+                code="digest_mismatch",
+            )
+        return content
+
+    def page(self, path: str) -> str:
+        """Return the address of a page of this registry, for a person to open."""
+        return self.url + path
+
+    def _json(self, method: str, path: str, **options: Any) -> Any:
+        answer = self._ask(method, path, limit=MAX_ANSWER_BYTES, **options)
+        if not answer.content:
+            return None
+        try:
+            return msgspec.json.decode(answer.content)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise RegistryError(
+                f"{self._where(path)} did not answer with JSON; is {self.url} the address of a "
+                "registry?",
+                status=answer.status,
+            ) from error
+
+    def _ask(self, method: str, path: str, **options: Any) -> Answer:
+        """Send a request, again if that is safe; return the answer or raise."""
+        for attempt in range(_ATTEMPTS):
+            is_last = attempt == _ATTEMPTS - 1
+            try:
+                return self._follow(method, path, **options)
+            except RegistryUnavailable as error:
+                may_repeat = error.was_not_done or method == "GET"
+                wait = _wait_before(attempt, error.retry_after)
+                if is_last or not may_repeat or wait > _MAX_WAIT_SECONDS:
+                    raise
+            self._sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _follow(self, method: str, path: str, **options: Any) -> Answer:
+        url = self.url + path
+        for _ in range(_MAX_REDIRECTS):
+            answer = self._send(method, url, **options)
+            if answer.status not in _REDIRECTS:
+                return self._checked(path, answer)
+            target = urljoin(url, answer.headers.get("location", ""))
+            if method != "GET":
+                raise RegistryError(
+                    f"{self.url} redirects to {_origin(target)}; use that address instead",
+                    status=answer.status,
+                )
+            if urlsplit(url).scheme == "https" and urlsplit(target).scheme != "https":
+                raise RegistryError(
+                    f"{self._where(path)} redirects to {target}, which is not https"
+                )
+            options.pop("params", None)
+            url = target
+        raise RegistryError(f"{self._where(path)} redirects without end")
+
+    def _send(  # noqa: PLR0913 - the parts of a request
+        self,
+        method: str,
+        url: str,
+        *,
+        limit: int,
+        headers: dict[str, str] | None = None,
+        params: dict[str, str] | None = None,
+        content: bytes | None = None,
+        on_progress: Progress | None = None,
+    ) -> Answer:
+        sent = {"Accept": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
+        # Another host gets no token: a registry may keep its archives elsewhere.
+        if self.token and _origin(url) == _origin(self.url):
+            sent["Authorization"] = f"Bearer {self.token}"
+        body: Iterable[bytes] | None = None
+        if content is not None:
+            sent["Content-Length"] = str(len(content))
+            body = _chunks(content, on_progress)
+        with (
+            self._errors(url),
+            self._opened().stream(
+                method, url, params=params, headers=sent, content=body
+            ) as response,
+        ):
+            tell = on_progress if content is None else None
+            return Answer(
+                status=response.status_code,
+                headers={name.lower(): value for name, value in response.headers.items()},
+                content=_read_limited(response, limit, tell),
+            )
+
+    @contextmanager
+    def _errors(self, url: str) -> Iterator[None]:
+        try:
+            yield
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+            raise RegistryUnavailable(
+                f"cannot connect to {_origin(url)}: {str(error) or 'timed out'}; check the address "
+                "and your network",
+                was_not_done=True,
+            ) from error
+        except httpx2.TimeoutException as error:
+            raise RegistryUnavailable(f"{_origin(url)} did not answer in time") from error
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
+            raise RegistryError(f"{url!r} is not an address of a registry") from error
+        except httpx2.HTTPError as error:
+            raise RegistryUnavailable(
+                f"the connection to {_origin(url)} failed: {error}"
+            ) from error
+
+    def _checked(self, path: str, answer: Answer) -> Answer:
+        if answer.status < 400:  # noqa: PLR2004 - the first status of an error
+            return answer
+        problem = _problem_in(answer)
+        message = _in_words(self._where(path), answer.status, problem)
+        if answer.status == _UNAUTHORIZED:
+            message += f" Sign in with: vskill-platform login {self.url}"
+        code, status = str(problem.get("code", "")), answer.status
+        if status in _NOT_DONE or status in _UNCLEAR:
+            raise RegistryUnavailable(
+                message,
+                status=status,
+                code=code,
+                retry_after=_retry_after(answer),
+                was_not_done=status in _NOT_DONE,
+                answer=problem,
+            )
+        raise RegistryError(message, status=status, code=code, answer=problem)
+
+    def _where(self, path: str) -> str:
+        return self.url + path.partition("?")[0]
+
+    def _opened(self) -> httpx2.Client:
+        if self._client is None:
+            parts = urlsplit(self.url)
+            # A proxy cannot reach this machine's own addresses, and must not see the token.
+            is_near = is_loopback(parts.hostname or "")
+            verify = httpx2.create_ssl_context() if parts.scheme == "https" else False
+            self._client = httpx2.Client(timeout=_TIMEOUT, verify=verify, trust_env=not is_near)
+        return self._client
+
+
+def segment(text: str) -> str:
+    """Return *text*, such as a slug, as one segment of a path."""
+    return quote(text, safe="@")
+
+
+def checked_url(text: str) -> str:
+    """Return the address of a registry without a trailing slash; https is the default."""
+    text = text.strip()
+    if "://" not in text:
+        scheme = "http" if _LOOPBACK.match(text) else "https"
+        text = f"{scheme}://{text}"
+    try:
+        parts = urlsplit(text)
+        is_fine = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise _no_registry(text) from error
+    if not is_fine or not text.isprintable() or " " in text:
+        raise _no_registry(text)
+    if parts.username is not None or parts.query or parts.fragment:
+        raise InvalidInput("the URL of a registry has no user name, query or fragment")
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path.rstrip('/')}"
+
+
+def _no_registry(text: str) -> InvalidInput:
+    return InvalidInput(f"{text!r} is not the URL of a registry, such as https://skills.example")
+
+
+def is_confidential(url: str) -> bool:
+    """Tell whether nobody on the way can read what is sent to *url*."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or is_loopback(parts.hostname or "")
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+def _sent(params: Mapping[str, str | int | bool | None]) -> dict[str, str]:
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in params.items()
+        if value is not None
+    }
+
+
+def _chunks(content: bytes, on_progress: Progress | None) -> Iterator[bytes]:
+    for start in range(0, len(content), _CHUNK_BYTES):
+        chunk = content[start : start + _CHUNK_BYTES]
+        yield chunk
+        if on_progress:
+            on_progress(start + len(chunk), len(content))
+
+
+def _read_limited(response: httpx2.Response, limit: int, on_progress: Progress | None) -> bytes:
+    declared = response.headers.get("Content-Length", "")
+    total = int(declared) if declared.isascii() and declared.isdecimal() else None
+    found = bytearray()
+    for chunk in response.iter_bytes(_CHUNK_BYTES):
+        found += chunk
+        if len(found) > limit:
+            raise RegistryError(
+                f"{_origin(str(response.url))} sent more than {limit:,} bytes; refused",
+                code="too_large",
+            )
+        if on_progress:
+            on_progress(len(found), total)
+    return bytes(found)
+
+
+def _wait_before(attempt: int, asked: timedelta | None) -> float:
+    return asked.total_seconds() if asked is not None else _FIRST_WAIT_SECONDS * 2**attempt
+
+
+def _retry_after(answer: Answer) -> timedelta | None:
+    """Return how long the registry asks to wait: in seconds, or until a date."""
+    text = answer.headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdecimal():
+        return timedelta(seconds=min(int(text), 86_400))
+    try:
+        seconds = parsedate_to_datetime(text).timestamp() - time.time()
+    except ValueError:
+        return None
+    return timedelta(seconds=max(0.0, min(seconds, 86_400)))
+
+
+def _problem_in(answer: Answer) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(answer.content)
+    except (msgspec.DecodeError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _in_words(where: str, status: int, problem: dict[str, Any]) -> str:
+    """Return the registry's explanation in one line, or the status if it gives none."""
+    title, detail, hint = (
+        str(problem.get(name) or "").strip() for name in ("title", "detail", "hint")
+    )
+    if not title and not detail:
+        return f"{where} answered with status {status}."
+    text = ": ".join(part for part in (title, detail) if part)
+    return " ".join(
+        part if part.endswith((".", "!", "?")) else f"{part}." for part in (text, hint) if part
+    )

@@ -1,0 +1,289 @@
+import hashlib
+
+import msgspec
+import pytest
+
+from tests.unit.client.conftest import Reply, ScriptedServer
+from vskill_platform.client.registry import Registry, checked_url, segment
+from vskill_platform.errors import InvalidInput, RegistryError, RegistryUnavailable
+
+PROBLEM = {
+    "title": "Not found",
+    "detail": "there is no skill 'x'",
+    "hint": "Check the spelling.",
+    "code": "not_found",
+    "status": 404,
+}
+TOKEN = "vsk_secret"
+
+
+def problem(status: int, **headers: str) -> Reply:
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(status, msgspec.json.encode(PROBLEM), names)
+
+
+def test_an_answer_is_decoded_and_parameters_are_sent(server: ScriptedServer) -> None:
+    server.replies = [Reply(body=b'{"total": 1}')]
+
+    with Registry(server.url) as registry:
+        found = registry.get_json("/api/v1/skills", q="a b&c", limit=5, after=None, all=True)
+
+    assert found == {"total": 1}
+    assert server.seen[0].path == "/api/v1/skills?q=a+b%26c&limit=5&all=true"
+
+
+def test_a_token_is_sent_as_a_bearer_token(server: ScriptedServer) -> None:
+    with Registry(server.url, TOKEN) as registry:
+        registry.post_json("/api/v1/x", {"a": 1})
+
+    assert server.seen[0].headers["Authorization"] == f"Bearer {TOKEN}"
+    assert server.seen[0].body == b'{"a":1}'
+
+
+def test_a_refusal_has_the_words_of_the_registry(server: ScriptedServer) -> None:
+    server.replies = [problem(404)]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError) as caught:
+        registry.get_json("/api/v1/skills/x")
+
+    assert str(caught.value) == "Not found: there is no skill 'x'. Check the spelling."
+    assert (caught.value.status, caught.value.code) == (404, "not_found")
+
+
+def test_a_refusal_without_words_gives_its_status(server: ScriptedServer) -> None:
+    server.replies = [Reply(500, b"<h1>oops</h1>")]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError, match="status 500"):
+        registry.get_json("/x")
+
+
+def test_an_expired_token_says_how_to_sign_in(server: ScriptedServer) -> None:
+    server.replies = [problem(401)]
+
+    with Registry(server.url, TOKEN) as registry, pytest.raises(RegistryError) as caught:
+        registry.get_json("/x")
+
+    assert f"vskill-platform login {server.url}" in str(caught.value)
+    assert TOKEN not in str(caught.value)
+
+
+def test_a_page_that_is_no_json_is_no_registry(server: ScriptedServer) -> None:
+    server.replies = [Reply(body=b"<html>")]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError, match="not answer with"):
+        registry.get_json("/x")
+
+
+def test_a_busy_registry_is_asked_again_after_the_time_it_names(server: ScriptedServer) -> None:
+    server.replies = [problem(429, Retry_After="7"), problem(503), Reply(body=b"1")]
+    waits: list[float] = []
+
+    with Registry(server.url, sleep=waits.append) as registry:
+        found = registry.post_json("/x")
+
+    assert found == 1
+    assert waits == [7, 1]
+
+
+def test_a_registry_that_asks_for_an_hour_is_an_error_at_once(server: ScriptedServer) -> None:
+    server.replies = [problem(429, Retry_After="3600")]
+    waits: list[float] = []
+
+    with (
+        Registry(server.url, sleep=waits.append) as registry,
+        pytest.raises(RegistryUnavailable) as caught,
+    ):
+        registry.get_json("/x")
+
+    assert waits == []
+    assert caught.value.retry_after is not None
+    assert caught.value.retry_after.total_seconds() == 3600
+
+
+def test_a_registry_that_stays_busy_is_an_error(server: ScriptedServer) -> None:
+    server.replies = [problem(503)]
+    waits: list[float] = []
+
+    with (
+        Registry(server.url, sleep=waits.append) as registry,
+        pytest.raises(RegistryUnavailable),
+    ):
+        registry.get_json("/x")
+
+    assert len(server.seen) == 4
+    assert waits == [0.5, 1, 2]
+
+
+def test_a_change_that_may_have_been_made_is_not_sent_twice(server: ScriptedServer) -> None:
+    server.replies = [problem(502)]
+
+    with (
+        Registry(server.url, sleep=lambda _: None) as registry,
+        pytest.raises(RegistryUnavailable),
+    ):
+        registry.post_json("/x")
+
+    assert len(server.seen) == 1
+
+
+def test_a_registry_that_is_not_there_is_named() -> None:
+    waits: list[float] = []
+
+    with (
+        Registry("http://127.0.0.1:9", sleep=waits.append) as registry,
+        pytest.raises(RegistryUnavailable, match=r"cannot connect to http://127\.0\.0\.1:9"),
+    ):
+        registry.get_json("/x")
+
+    assert len(waits) == 3
+
+
+def test_a_token_is_not_sent_without_encryption() -> None:
+    with pytest.raises(InvalidInput, match="use https"):
+        Registry("http://skills.example", TOKEN)
+
+
+@pytest.mark.parametrize("token", ["vsk_a\nHost: b", "vsk_ä"])
+def test_a_token_with_other_characters_is_refused(token: str) -> None:
+    with pytest.raises(InvalidInput, match="copy it again"):
+        Registry("https://skills.example", token)
+
+
+def test_a_redirect_to_another_host_gets_no_token(
+    server: ScriptedServer, elsewhere: ScriptedServer
+) -> None:
+    server.replies = [Reply(302, b"", {"Location": f"{elsewhere.url}/archive"})]
+    elsewhere.replies = [Reply(body=b"bytes")]
+
+    with Registry(server.url, TOKEN) as registry:
+        found = registry.download("/x")
+
+    assert found == b"bytes"
+    assert "Authorization" not in elsewhere.seen[0].headers
+
+
+def test_a_redirect_on_the_same_host_keeps_the_token(server: ScriptedServer) -> None:
+    server.replies = [Reply(307, b"", {"Location": "/y?z=1"}), Reply(body=b"2")]
+
+    with Registry(server.url, TOKEN) as registry:
+        found = registry.get_json("/x", q="once")
+
+    assert found == 2
+    assert server.seen[1].path == "/y?z=1"
+    assert server.seen[1].headers["Authorization"] == f"Bearer {TOKEN}"
+
+
+def test_redirects_without_end_are_an_error(server: ScriptedServer) -> None:
+    server.replies = [Reply(302, b"", {"Location": "/x"})]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError, match="without end"):
+        registry.get_json("/x")
+
+
+def test_a_change_is_not_redirected(server: ScriptedServer, elsewhere: ScriptedServer) -> None:
+    server.replies = [Reply(308, b"", {"Location": f"{elsewhere.url}/x"})]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError, match="redirects to"):
+        registry.post_json("/x", {})
+
+    assert elsewhere.seen == []
+
+
+def test_a_download_is_compared_with_its_digest(server: ScriptedServer) -> None:
+    server.replies = [Reply(body=b"archive")]
+    digest = hashlib.sha256(b"archive").hexdigest()
+    told: list[tuple[int, int | None]] = []
+
+    with Registry(server.url) as registry:
+        found = registry.download("/x", sha256=digest, on_progress=lambda *at: told.append(at))
+        with pytest.raises(RegistryError, match="damaged or was changed"):
+            registry.download("/x", sha256="0" * 64)
+
+    assert found == b"archive"
+    assert told == [(7, 7)]
+
+
+def test_a_download_without_end_is_refused(server: ScriptedServer) -> None:
+    server.replies = [Reply(body=b"x" * 2000)]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError, match="more than 1,000"):
+        registry.download("/x", limit=1000)
+
+
+def test_a_download_that_breaks_off_is_an_error(server: ScriptedServer) -> None:
+    server.replies = [Reply(body=b"half", headers={"Content-Length": "8", "Connection": "close"})]
+
+    with (
+        Registry(server.url, sleep=lambda _: None) as registry,
+        pytest.raises(RegistryUnavailable, match=r"connection to .* failed"),
+    ):
+        registry.download("/x")
+
+
+def test_an_upload_tells_how_far_it_is(server: ScriptedServer) -> None:
+    told: list[tuple[int, int | None]] = []
+
+    with Registry(server.url, TOKEN) as registry:
+        registry.upload(
+            "/up",
+            {"namespace": "@ada"},
+            [("tidy/SKILL.md", b"a" * 100_000), ("tidy/ä.txt", b"b")],
+            on_progress=lambda *at: told.append(at),
+        )
+
+    sent = server.seen[0]
+    assert told[-1][0] == told[-1][1] == len(sent.body) == int(sent.headers["Content-Length"])
+    assert len(told) > 1
+    assert b'name="files"; filename="tidy/SKILL.md"' in sent.body
+    assert b'name="namespace"\r\n\r\n@ada' in sent.body
+
+
+def test_a_proxy_does_not_see_what_is_sent_to_this_machine(
+    server: ScriptedServer, elsewhere: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", elsewhere.url)
+    monkeypatch.setenv("http_proxy", elsewhere.url)
+
+    with Registry(server.url, TOKEN) as registry:
+        registry.get_json("/x")
+
+    assert len(server.seen) == 1
+    assert elsewhere.seen == []
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("skills.example", "https://skills.example"),
+        ("https://Skills.Example/", "https://skills.example"),
+        ("localhost:8000", "http://localhost:8000"),
+        ("127.0.0.1:8000", "http://127.0.0.1:8000"),
+        ("[::1]", "http://[::1]"),
+        ("localhost.example", "https://localhost.example"),
+        ("https://a.example/registry/", "https://a.example/registry"),
+    ],
+)
+def test_the_scheme_of_an_address_may_be_left_out(text: str, url: str) -> None:
+    assert checked_url(text) == url
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ftp://a",
+        "https://",
+        "https://a b",
+        "https://u:p@a",
+        "https://a?x=1",
+        "http://a:99999",
+        "[::1",
+        "",
+    ],
+)
+def test_other_addresses_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        checked_url(text)
+
+
+def test_a_slug_is_one_segment_of_a_path() -> None:
+    assert segment("@ada/tidy notes") == "@ada%2Ftidy%20notes"
