@@ -8,8 +8,10 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # Tests start the program hundreds of times: it is compiled once, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 SECONDS ?= 60
+# Programs of other people, which only `make test-clients` needs.
+CLIENTS := .clients/.ready
 
-.PHONY: serve test coverage torture check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
+.PHONY: serve test coverage torture test-clients check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
 
 serve: $(RUNTIME)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
@@ -26,6 +28,9 @@ coverage: $(READY)  ## the same tests, and which lines and branches they reach: 
 
 torture: $(READY)  ## slow tests: kills at many moments, large cases, many examples
 	$(BIN)/pytest --numprocesses=auto --dist=worksteal --timeout=0 --hypothesis-profile=torture -m "torture or hypothesis"
+
+test-clients: $(READY) $(CLIENTS)  ## the clients of other people, unmodified, against a registry on loopback
+	$(BIN)/pytest --timeout=300 -m clients tests/clients $(ARGS)
 
 check: lint types layers test  ## what CI runs
 
@@ -71,7 +76,7 @@ lock: $(READY)  ## resolve the dependencies again; lock files carry hashes and n
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python requirements/lock.py
 
 clean:
-	rm -rf $(VENV) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz
+	rm -rf $(VENV) .clients .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz
 
 $(RUNTIME): requirements/runtime.lock requirements/build.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vskill-platform needs Python 3.11 or newer: make PYTHON=python3.12 …")'
@@ -84,4 +89,14 @@ $(RUNTIME): requirements/runtime.lock requirements/build.lock pyproject.toml
 $(READY): $(RUNTIME) requirements/dev.lock
 	@echo "Installing the tools for tests of requirements/dev.lock (once) …"
 	@$(INSTALL) --require-hashes -r requirements/dev.lock
+	@touch $@
+
+# Without npm the tests of its clients are skipped by name, or fail on CI.
+$(CLIENTS): tests/clients/package.json tests/clients/package-lock.json requirements/clients.lock
+	@echo "Installing the clients of tests/clients/package-lock.json and requirements/clients.lock (once, about 3 minutes) …"
+	@mkdir -p .clients
+	@$(PYTHON) -m venv .clients/venv
+	@.clients/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/clients.lock
+	@cp tests/clients/package.json tests/clients/package-lock.json .clients
+	@if command -v npm >/dev/null; then cd .clients && npm ci --no-audit --no-fund --ignore-scripts --omit=optional --loglevel=error; fi
 	@touch $@

@@ -27,7 +27,10 @@ BUILDERS = [
     *tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"],
     "editables>=0.5",
 ]
-subprocess.run(
-    [*COMPILE, "-", "--output-file", "requirements/build.lock"],
-    cwd=ROOT, check=True, input="\n".join(BUILDERS), text=True,
-)  # fmt: skip
+#: Clients of other people that `make test-clients` runs, in an environment of their own.
+CLIENTS = ["apm-cli==0.35.0", "skills-ref==0.1.1"]
+for name, wanted in {"build.lock": BUILDERS, "clients.lock": CLIENTS}.items():
+    subprocess.run(
+        [*COMPILE, "-", "--output-file", f"requirements/{name}"],
+        cwd=ROOT, check=True, input="\n".join(wanted), text=True,
+    )  # fmt: skip

@@ -17,6 +17,9 @@ from vskill_platform.web.people import (
     sign_in_page,
     users_page,
 )
+from vskill_platform.web.protocols import (
+    artifacts,
+)
 from vskill_platform.web.registry import (
     api_page,
     dashboard_page,
@@ -205,11 +208,15 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/audit", ADMINISTER, people_api.audit_over_api),
     ),
 }.items()}
+#: Protocols of other clients, each in its own format; see docs/clients.md.
+PROTOCOLS = [Route(*row) for row in (
+    ("GET", "/artifacts/{address:path}", ANYONE, artifacts.send_artifact),
+)]
 # fmt: on
 
 
 def page_handlers() -> list[HTTPRouteHandler]:
-    return [build_handler(row) for row in PAGES]
+    return [build_handler(row) for row in (*PAGES, *PROTOCOLS)]
 
 
 def api_handlers() -> list[HTTPRouteHandler]:

@@ -5,7 +5,7 @@ refuses (another owner's namespace, say) is not part of it.
 """
 
 from vskill_platform.model.rights import Right
-from vskill_platform.web.routes import API, PAGES
+from vskill_platform.web.routes import API, PAGES, PROTOCOLS
 
 #: With a session each, and one token of an admin for each scope.
 EVERYBODY = frozenset(
@@ -28,7 +28,7 @@ WHO = {
     Right.BLOCK: _REVIEWERS,
     Right.ADMINISTER: frozenset({"admin", "token:admin"}),
 }
-TABLE = [*PAGES, *(row for rows in API.values() for row in rows)]
+TABLE = [*PAGES, *PROTOCOLS, *(row for rows in API.values() for row in rows)]
 ROUTES: dict[str, frozenset[str]] = {
     "GET /static/{file_path:path}": EVERYBODY,
     "HEAD /static/{file_path:path}": EVERYBODY,

@@ -1,7 +1,9 @@
-"""Pack a version into its archive, unpack it, and read single files from it."""
+"""Pack a version into its archive, unpack it, read single files from it, and repack it as a zip."""
 
 import io
+import stat
 import tarfile
+import zipfile
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,6 +24,8 @@ from vskill_platform.stores.skill_store import get_archive
 _ROOM_BYTES = 16 * 1024 * 1024
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SNIFF = 8192
+#: The system that a zip says it was made on; only for this one are modes of files read.
+_UNIX = 3
 
 _recent: LruCache[tuple[str, str], bytes] = LruCache(room=_ROOM_BYTES, weigh=len)
 
@@ -100,6 +104,27 @@ def unpack_some(archive: bytes, paths: frozenset[str]) -> dict[str, bytes]:
             if len(found) == len(paths):
                 break
     return found
+
+
+def repack_as_zip(archive: bytes) -> bytes:
+    """Return an archive that the platform packed as a zip; the same files give the same bytes.
+
+    Nothing is compressed: zlib's output differs between its versions, so the digest of a zip would
+    depend on the node that made it.
+    """
+    made = io.BytesIO()
+    with (
+        tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as files,
+        zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as target,
+    ):
+        for member in files:
+            packed = files.extractfile(member)
+            if packed:
+                entry = zipfile.ZipInfo(member.name)
+                entry.create_system = _UNIX
+                entry.external_attr = (stat.S_IFREG | member.mode) << 16
+                target.writestr(entry, packed.read())
+    return made.getvalue()
 
 
 def text_of(raw: bytes) -> str | None:

@@ -1,0 +1,43 @@
+"""Owner and name stand for exactly one slug."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from vskill_platform.web.protocols.names import OwnedName, join_slug, split_slug
+
+_SEGMENT = st.text("ab,.-_~+", min_size=1, max_size=6)
+_REPO_SLUGS = st.lists(_SEGMENT, min_size=3, max_size=4).map("/".join)
+
+
+@pytest.mark.parametrize(
+    ("slug", "owner", "name"),
+    [
+        ("@acme/demo", "acme", "demo"),
+        ("ada/notes/tidy", "ada,notes", "tidy"),
+        ("git.example/ada/notes/tidy", "git.example,ada,notes", "tidy"),
+        ("gitlab.com/ada/group,notes/tidy", "gitlab.com,ada,group,,notes", "tidy"),
+    ],
+)
+def test_a_slug_becomes_an_owner_and_a_name_and_back(slug: str, owner: str, name: str) -> None:
+    assert split_slug(slug) == OwnedName(owner, name)
+    assert join_slug(owner, name) == slug
+
+
+def test_an_owner_may_be_written_with_an_at_sign() -> None:
+    assert join_slug("@acme", "demo") == "@acme/demo"
+
+
+@given(_REPO_SLUGS)
+def test_every_slug_of_a_repo_survives_the_round_trip(slug: str) -> None:
+    assume(_is_possible(slug))
+    owned = split_slug(slug)
+    assert join_slug(owned.owner, owned.name) == slug
+
+
+def _is_possible(slug: str) -> bool:
+    """Groups are joined by single commas, so no segment begins or ends with one."""
+    return all(
+        ",," not in part and not part.startswith(",") and not part.endswith(",")
+        for part in slug.split("/")
+    )
