@@ -4,6 +4,7 @@
 A trick that buys nothing here makes the code harder to read for no reason: remove it.
 """
 
+import random
 import shutil
 import subprocess
 import sys
@@ -11,19 +12,40 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
+from types import ModuleType
+
+import apsw
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its own folder
 
+from benchmarks import sample_catalogue
 from benchmarks.report import duration, print_note, print_table
+from vskill_platform.catalogue import list_submissions, search_skills
+from vskill_platform.catalogue.query import SkillQuery, SkillSort, SubmissionQuery, SubmissionSort
+from vskill_platform.catalogue.sql import SEARCH, WRITE
+from vskill_platform.catalogue.write_skills import SkillChanges, SkillFacts, write_skills
+from vskill_platform.catalogue.write_submissions import (
+    SubmissionChanges,
+    SubmissionFacts,
+    write_submissions,
+)
 from vskill_platform.fetch.workspace import _remove_few
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.source import git_source
+from vskill_platform.model.submission import Submission, SubmissionState
+from vskill_platform.model.trust import TrustScore, TrustTier
 from vskill_platform.scan.facts import pattern_set, prose
 
 _ROUNDS = 5
 _ROOT = Path(__file__).parents[1]
 #: Prose as skills contain it: instructions, tables, code blocks.
 _TEXTS = [path.read_text() for path in sorted(_ROOT.glob("d[eo][mc]*/**/*.md"))]
+#: Skills and submissions in the search index.
+_INDEXED = 10_000
+_MATERIALIZED, _BY_INDEX = " AS MATERIALIZED", " INDEXED BY {index}"
 _IMPORTS = "import vskill_platform.cli.submissions, vskill_platform.cli.run_command"
 
 
@@ -32,6 +54,7 @@ def main() -> None:
         _row("remove few files without a thread", *_removing()),
         _row("search words in pieces of 400 bytes", *_searching()),
         _row("start a command without garbage collection", *_starting()),
+        *_index_rows(_filled_index()),
     ]
     print_table(("trick", "with it", "without it", "ratio"), rows)
     print_note("processor time, the best of five rounds each")
@@ -107,6 +130,94 @@ def _program(code: str) -> float:
         end = getrusage(RUSAGE_CHILDREN)
         taken.append(end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime)
     return min(taken)
+
+
+def _filled_index() -> apsw.Connection:
+    schema = files("vskill_platform.catalogue").joinpath("schema.sql").read_text()
+    index = apsw.Connection(":memory:")
+    index.execute(schema)
+    tiers = list(TrustTier)
+    skills = [sample_catalogue.a_skill(number) for number in range(_INDEXED)]
+    facts = [
+        SkillFacts(
+            skill=skill,
+            trust=TrustScore(tier=tiers[number % len(tiers)], score=number % 100, words=()),
+            updated_at=skill.published_at,
+            installs=number % 50,
+        )
+        for number, skill in enumerate(skills)
+    ]
+    with index:
+        index.execute(WRITE["gather"])
+        write_skills(index, SkillChanges(listed=facts))
+        write_submissions(index, SubmissionChanges(submissions=list(map(_submission, skills))))
+        index.execute(WRITE["join"])
+    return index
+
+
+def _submission(skill: PublishedSkill) -> SubmissionFacts:
+    source = git_source(skill.repo_url, skill.skill_path)
+    submission = Submission(
+        id=skill.submission_id, source=source, repo_url=source.url, skill_name=skill.name,
+        skill_path=source.path, state=SubmissionState.PUBLISHED, submitter="ada",
+        created_at=skill.published_at, updated_at=skill.published_at, slug=skill.slug,
+    )  # fmt: skip
+    return SubmissionFacts(submission, 90)
+
+
+def _index_rows(index: apsw.Connection) -> list[tuple[str, str, str, str]]:
+    """Return the rows of the hints to SQLite's query planner in search.sql and lists.sql."""
+    steady = random.Random(5)
+    asked = [" ".join(sample_catalogue.asked_words(steady, 1)) for _ in range(20)]
+
+    def search(*queries: SkillQuery) -> Callable[[], None]:
+        def work() -> None:
+            for query in queries:
+                search_skills.search_some(index, [search_skills.Question(query)])
+
+        return work
+
+    by_words = search(*(SkillQuery(text=text) for text in asked))
+    newest = search(*(SkillQuery(text=text, sort=SkillSort.NEWEST) for text in asked))
+    browse = search(SkillQuery(sort=SkillSort.NEWEST), SkillQuery(sort=SkillSort.NAME))
+    recent = SubmissionQuery(states=(SubmissionState.PUBLISHED,), sort=SubmissionSort.UPDATED)
+    find = search_skills._FIND.replace(_MATERIALIZED, " AS")
+    free_walk = SEARCH["walk_all_at_once"].replace(_BY_INDEX, "")
+    return [
+        _row("count matches once (MATERIALIZED in find)", *_swapped(by_words, "_FIND", find)),
+        _row(
+            "check matches in sort order (INDEXED BY in walk_all_at_once)",
+            *_swapped(newest, "SEARCH", {**SEARCH, "walk_all_at_once": free_walk}),
+        ),
+        _row(
+            "choose between sorting and walking by cost (_sorted_by)",
+            *_swapped(browse, "_sorted_by", lambda *_: SEARCH["sorted"]),
+        ),
+        _row(
+            "read a long list of submissions in sort order (+ before filters)",
+            *_swapped(
+                lambda: _list_often(index, recent), "_WITHOUT_INDEX", "", module=list_submissions
+            ),
+        ),
+    ]
+
+
+def _list_often(index: apsw.Connection, query: SubmissionQuery) -> None:
+    for _ in range(10):
+        list_submissions.list_submissions(index, query)
+
+
+def _swapped(
+    work: Callable[[], None], name: str, without: object, *, module: ModuleType = search_skills
+) -> tuple[float, float]:
+    """Measure *work*, then once more with another value of a module's variable."""
+    kept = getattr(module, name)
+    with_it = _best(work)
+    setattr(module, name, without)
+    try:
+        return with_it, _best(work)
+    finally:
+        setattr(module, name, kept)
 
 
 if __name__ == "__main__":

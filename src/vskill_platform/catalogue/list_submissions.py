@@ -43,15 +43,15 @@ _FILTERS = {
     "namespace": "{0}namespace = :namespace",
     "text": "{0}id IN (SELECT rowid FROM submission_text WHERE submission_text MATCH :text)",
 }
-_SEEN = "(+is_private = 0 OR +namespace IN (SELECT value FROM json_each(:namespaces)))"
+_SEEN = "(is_private = 0 OR namespace IN (SELECT value FROM json_each(:namespaces)))"
 _ORDERS = {
-    SubmissionSort.NEWEST: "{0}id",
-    SubmissionSort.OLDEST: "{0}id DESC",
-    SubmissionSort.UPDATED: "{0}updated_at DESC, id",
-    SubmissionSort.NAME: "{0}name_key, id",
-    SubmissionSort.SCORE: "{0}score DESC, id",
+    SubmissionSort.NEWEST: "id",
+    SubmissionSort.OLDEST: "id DESC",
+    SubmissionSort.UPDATED: "updated_at DESC, id",
+    SubmissionSort.NAME: "name_key, id",
+    SubmissionSort.SCORE: "score DESC, id",
 }
-_FREELY, _WITHOUT_INDEX = "", "+"
+_WITH_INDEX, _WITHOUT_INDEX = "", "+"
 
 
 def list_submissions(connection: apsw.Connection, query: SubmissionQuery) -> SubmissionResults:
@@ -64,11 +64,9 @@ def list_submissions(connection: apsw.Connection, query: SubmissionQuery) -> Sub
     if not total or not query.limit:
         return SubmissionResults(rows=[], total=total)
     is_dense = total * _DENSE > sum(by_state.values())
-    order = _ORDERS[query.sort]
     sql = LISTS["list_submissions"].format(
-        where=_where(bindings, query.visible, sign=_WITHOUT_INDEX if is_dense else _FREELY),
-        order=order.format(_FREELY if is_dense else _WITHOUT_INDEX),
-        plain_order=order.format(_FREELY),
+        where=_where(bindings, query.visible, sign=_WITHOUT_INDEX if is_dense else _WITH_INDEX),
+        order=_ORDERS[query.sort],
     )
     page = {
         "limit": min(max(query.limit, 0), MAX_LIMIT),
@@ -107,7 +105,7 @@ def _total(
     """Count the matches; totals by state alone are maintained by triggers."""
     if not set(bindings) & set(_FILTERS) - {"states"}:
         return sum(by_state[state] for state in set(query.states) or by_state)
-    where = _where(bindings, query.visible, sign=_FREELY)
+    where = _where(bindings, query.visible, sign=_WITH_INDEX)
     return int(one_value(connection, LISTS["count_submissions"].format(where=where), bindings))
 
 

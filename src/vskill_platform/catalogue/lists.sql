@@ -8,7 +8,7 @@ SELECT json_group_array(json_array(state, count)) FROM (
 
 -- name: count_private_by_state
 SELECT json_group_array(json_array(state, count)) FROM (
-  SELECT state, count(*) AS count FROM submission INDEXED BY submission_private
+  SELECT state, count(*) AS count FROM submission
   WHERE is_private = 1 AND namespace IN (SELECT value FROM json_each(:namespaces)) GROUP BY state
 )
 
@@ -47,7 +47,7 @@ SELECT json_group_array(json_array(bucket, median, p95)) FROM (
 )
 
 -- name: list_submissions
-SELECT '[' || coalesce(group_concat(shown, ',' ORDER BY {plain_order}), '') || ']' FROM (
+SELECT '[' || coalesce(group_concat(shown, ',' ORDER BY {order}), '') || ']' FROM (
   SELECT id, updated_at, name_key, score, shown FROM submission
   WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset
 )

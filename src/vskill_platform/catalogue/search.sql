@@ -1,7 +1,8 @@
 -- name: find
 -- For each query: the search mode, the total and a page. A mode is used if it matches anything even
 -- without the filters; otherwise facets would not add up. Cached totals are not counted again. The
--- result is one row, because a thread waits for the GIL after each.
+-- result is one row, because a thread waits for the GIL after each. MATERIALIZED, or each count would
+-- run once for every place that reads it.
 WITH asked (key, question) AS (SELECT key, value FROM json_each(:questions)),
 by_words AS MATERIALIZED (
   SELECT key, question, CASE
@@ -50,7 +51,7 @@ FROM going
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY page.id), '') || ']' FROM (
   SELECT rowid AS id FROM {table} WHERE {table} MATCH question ->> '{way}'
   ORDER BY rowid LIMIT :limit OFFSET :offset
-) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
+) AS page JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: best_fitting
 -- Order: exact name, name prefix, all words in the name, all words in name and labels, other matches;
@@ -73,7 +74,7 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, page.id), '') || '
     SELECT * FROM (SELECT rowid, 4 FROM skill_text
       WHERE skill_text MATCH question ->> 'words' ORDER BY rowid LIMIT :end)
   ) GROUP BY id ORDER BY degree, id LIMIT :limit OFFSET :offset
-) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
+) AS page JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: sorted
 -- For few matches: reads and sorts all of them.
@@ -86,26 +87,27 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY sort_key, page.id), '') ||
       WHEN 'installs' THEN -installs
       ELSE name_key
     END AS sort_key
-  FROM skill_text CROSS JOIN skill ON skill.id = skill_text.rowid
+  FROM skill_text JOIN skill ON skill.id = skill_text.rowid
   WHERE skill_text MATCH :every ORDER BY sort_key, skill.id LIMIT :limit OFFSET :offset
-) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
+) AS page JOIN skill_hit ON skill_hit.id = page.id
 
 -- For many matches: reads skills in sort order and checks each, until the page is full.
 -- search_skills.py sets the order.
 
 -- name: walk_one_by_one
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
-  SELECT id, {column} FROM skill INDEXED BY {index}
+  SELECT id, {column} FROM skill
   WHERE EXISTS (SELECT 1 FROM skill_text WHERE skill_text MATCH :every AND rowid = skill.id)
   ORDER BY {order}, id LIMIT :limit OFFSET :offset
-) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
+) AS page JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: walk_all_at_once
+-- INDEXED BY, or SQLite would look up every match and sort them all.
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
   SELECT id, {column} FROM skill INDEXED BY {index}
   WHERE id IN (SELECT rowid FROM skill_text WHERE skill_text MATCH :every)
   ORDER BY {order}, id LIMIT :limit OFFSET :offset
-) AS page CROSS JOIN skill_hit ON skill_hit.id = page.id
+) AS page JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: count_skills
 SELECT coalesce(sum(count), 0) FROM facet_count
@@ -130,35 +132,35 @@ SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FRO
 -- name: facet_namespace
 SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FROM (
   SELECT namespace AS value, count(*) AS count
-  FROM skill_text CROSS JOIN skill ON skill.id = skill_text.rowid
+  FROM skill_text JOIN skill ON skill.id = skill_text.rowid
   WHERE skill_text MATCH :every GROUP BY namespace ORDER BY count DESC, value LIMIT :values
 )
 
 -- name: facet_tier
 SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FROM (
   SELECT tier AS value, count(*) AS count
-  FROM skill_text CROSS JOIN skill ON skill.id = skill_text.rowid
+  FROM skill_text JOIN skill ON skill.id = skill_text.rowid
   WHERE skill_text MATCH :every GROUP BY tier ORDER BY count DESC, value LIMIT :values
 )
 
 -- name: facet_tag
 SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FROM (
   SELECT tag AS value, count(*) AS count
-  FROM skill_text CROSS JOIN skill_tag ON skill_tag.id = skill_text.rowid
+  FROM skill_text JOIN skill_tag ON skill_tag.id = skill_text.rowid
   WHERE skill_text MATCH :every GROUP BY tag ORDER BY count DESC, value LIMIT :values
 )
 
 -- name: facet_agent
 -- Skills that name no agent work with all, so they count for every agent.
-WITH fitting (id) AS MATERIALIZED (
+WITH fitting (id) AS (
   SELECT rowid FROM skill_text WHERE skill_text MATCH :every
 ),
 open (count) AS (
-  SELECT count(*) FROM fitting CROSS JOIN skill ON skill.id = fitting.id WHERE names_agents = 0
+  SELECT count(*) FROM fitting JOIN skill ON skill.id = fitting.id WHERE names_agents = 0
 )
 SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FROM (
   SELECT agent AS value, count(*) + (SELECT count FROM open) AS count
-  FROM fitting CROSS JOIN skill_agent ON skill_agent.id = fitting.id
+  FROM fitting JOIN skill_agent ON skill_agent.id = fitting.id
   GROUP BY agent ORDER BY count DESC, value LIMIT :values
 )
 
