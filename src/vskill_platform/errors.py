@@ -4,6 +4,7 @@ VskillError
 ├── ConfigError            a setting or policy is invalid; the process stops
 ├── NoWorkerEnv            code that needs a worker env ran outside of one
 ├── InvalidInput           the request is not valid                      400
+│   └── DeviceRefused      a program gets no token, or not yet           400
 ├── InvalidTransition      a submission cannot move to that state        409
 ├── ChangedSinceSeen       the reviewed content was replaced             409
 ├── NotFound               nothing has that id or slug                   404
@@ -63,6 +64,13 @@ class NoWorkerEnv(VskillError):
 
 class InvalidInput(VskillError):
     pass
+
+
+class DeviceRefused(InvalidInput):
+    def __init__(self, error: str, description: str) -> None:
+        super().__init__(description)
+        #: The error code of RFC 8628.
+        self.error = error
 
 
 class InvalidTransition(VskillError):

@@ -13,6 +13,7 @@ from vskill_platform.web.live import (
 )
 from vskill_platform.web.people import (
     account_page,
+    device_login,
     people_api,
     sign_in_page,
     users_page,
@@ -84,6 +85,10 @@ PAGES = [Route(*row) for row in (
     ("GET", "/sign-in", ANYONE, sign_in_page.sign_in_page),
     ("POST", "/sign-in", ANYONE, sign_in_page.sign_in_form),
     ("POST", "/sign-out", ANYONE, sign_in_page.sign_out),
+    ("GET", "/device", ACCOUNT, device_login.device_page),
+    ("POST", "/device", ACCOUNT, device_login.device_form),
+    ("POST", "/api/cli/device/code", ANYONE, device_login.device_code),
+    ("POST", "/api/cli/device/token", ANYONE, device_login.device_token),
     ("GET", "/welcome", ANYONE, sign_in_page.welcome_page),
     ("POST", "/welcome", ANYONE, sign_in_page.welcome_form),
     # administration

@@ -128,6 +128,8 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/sign-in",
         "/sign-out",
         "/welcome",  # needs the key of an invitation
+        "/api/cli/device/code",  # gives nothing that a user has not approved
+        "/api/cli/device/token",  # needs a code that a user has approved
         "/api/v1/external-scans/{scan_id:str}/callback",  # needs a signature
         "/api/v1/skills/check-updates",  # changes nothing
         "/api/v1/skills/installs",

@@ -33,7 +33,7 @@ _DONE = {
     "session": "The session was signed out.",
     "namespace": "The namespace members were changed.",
 }
-_WHAT_SCOPES_MEAN = {
+WHAT_SCOPES_MEAN = {
     Scope.READ: "read, including private skills that you can see",
     Scope.SUBMIT: "submit, retry and withdraw",
     Scope.MANAGE: "manage your skills (yank, visibility)",
@@ -76,7 +76,7 @@ async def account_page(request: WebRequest) -> Template:
 
 async def change_password(request: WebRequest) -> Response[Any]:
     """Change the password; all other sessions end, and this one gets a new secret."""
-    user, fields = _user(request), await read_fields(request)
+    user, fields = signed_in_user(request), await read_fields(request)
     count_attempt(request, user.name)
     try:
         new = confirmed_password(fields)
@@ -93,7 +93,7 @@ async def change_password(request: WebRequest) -> Response[Any]:
 
 async def add_own_token(request: WebRequest) -> Template:
     """Create a token and show it, once."""
-    user, fields = _user(request), await read_fields(request)
+    user, fields = signed_in_user(request), await read_fields(request)
     try:
         token = await add_token(
             user.name,
@@ -108,25 +108,25 @@ async def add_own_token(request: WebRequest) -> Template:
 
 
 async def revoke_own_token(request: WebRequest, token_id: FromPath[str]) -> Redirect:
-    name = _user(request).name
+    name = signed_in_user(request).name
     await revoke_token(token_id, actor=name, of=name)
     return Redirect("/account?done=token", status_code=303)
 
 
 async def end_own_session(request: WebRequest, session_id: FromPath[str]) -> Redirect:
-    await end_session(_user(request).name, session_id)
+    await end_session(signed_in_user(request).name, session_id)
     return Redirect("/account?done=session", status_code=303)
 
 
 async def end_own_sessions(request: WebRequest) -> Redirect:
-    name = _user(request).name
+    name = signed_in_user(request).name
     await sign_out_everywhere(name, actor=name)
     return Redirect(SIGN_IN, status_code=303, cookies=[ended_session_cookie(get_settings())])
 
 
 async def change_members(request: WebRequest) -> Response[Any]:
     """Add or remove a member of one's own namespace."""
-    user, fields = _user(request), await read_fields(request)
+    user, fields = signed_in_user(request), await read_fields(request)
     namespace, member = fields.get("namespace", ""), fields.get("member", "")
     stored = await get_namespace(namespace)
     if not stored.record.is_owner(user.name):
@@ -140,7 +140,7 @@ async def change_members(request: WebRequest) -> Response[Any]:
 
 
 async def _show(request: WebRequest, notes: Notes, *, status: int = 200) -> Template:
-    user = _user(request)
+    user = signed_in_user(request)
     names = await list_namespaces_of(user.name)
     context = {
         "user": user,
@@ -151,7 +151,7 @@ async def _show(request: WebRequest, notes: Notes, *, status: int = 200) -> Temp
         "namespaces": [(await get_namespace(name)).record for name in names],
         "scopes": [
             (scope, words)
-            for scope, words in _WHAT_SCOPES_MEAN.items()
+            for scope, words in WHAT_SCOPES_MEAN.items()
             if scope in SCOPES_OF[user.role]
         ],
         "lifetimes": _LIFETIMES,
@@ -172,7 +172,7 @@ def browser_name(said: str) -> str:
     return f"{program} on {system}" if system else program
 
 
-def _user(request: WebRequest) -> User:
+def signed_in_user(request: WebRequest) -> User:
     user = visitor_of(request).user
     if user is None:  # the guard has checked this
         raise NotSignedIn("sign in first")
