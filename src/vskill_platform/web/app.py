@@ -34,7 +34,7 @@ _STATIC = Path(__file__).parent / "static"
 def build_state(
     limits: RateLimits, catalogue: Catalogue | None, broadcast: Broadcast | None
 ) -> State:
-    """Return what the requests of one application share."""
+    """Return the state that all requests of an application share."""
     return State(
         {
             "limits": limits,

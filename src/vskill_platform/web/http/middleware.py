@@ -1,4 +1,4 @@
-"""What every request passes: worker env, allowed hosts, identity, rate limits, HEAD and ETags."""
+"""Middleware of every request: worker env, allowed hosts, identity, rate limits, HEAD, ETags."""
 
 import hashlib
 import ipaddress

@@ -18,7 +18,7 @@ HandlerFunction = TypeVar("HandlerFunction", bound=Callable[..., Any])
 class Route(NamedTuple):
     method: Literal["GET", "POST", "PATCH", "DELETE"]
     path: str
-    #: What a visitor needs to be let through to the handler.
+    #: The right that a visitor needs.
     right: Right
     handler: Callable[..., Any]
 

@@ -24,7 +24,7 @@ SHOWS_FORM = "vskill_shows_form"
 
 _NOBODY = Visitor()
 SESSION_COOKIE = "vskill_session"
-#: A random value: a form that is sent with it was shown to the same browser.
+#: A random value that ties a form to the browser that it was shown to.
 VISIT_COOKIE = "vskill_visit"
 _VISIT_LIFETIME = timedelta(days=1)
 #: The format of our secrets; other cookie values are ignored.

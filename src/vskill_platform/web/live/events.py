@@ -25,8 +25,8 @@ from vskill_platform.web.live.broadcast import (
 
 #: Proxies may close connections that are silent for longer.
 KEEPALIVE_SECONDS = 25.0
-#: Each open page reloads when it is told. The more pages are open, the less often each is told, so
-#: that the total cost is bounded.
+#: Each open page reloads at an event. The more pages are open, the fewer events each gets, so that
+#: the total cost is bounded.
 SECONDS_A_LISTENER = 0.02
 MIN_PACE_SECONDS, MAX_PACE_SECONDS = 0.5, 10.0
 
@@ -61,7 +61,7 @@ def broadcast_of(request: WebRequest) -> Broadcast:
 
 
 def pace(listeners: int) -> float:
-    """Return the least number of seconds between two events for one page."""
+    """Return the minimum number of seconds between two events for one page."""
     return min(max(MIN_PACE_SECONDS, listeners * SECONDS_A_LISTENER), MAX_PACE_SECONDS)
 
 
@@ -78,7 +78,7 @@ class _Page:
         own = {submission_topic(self.submission_id)} if self.submission_id else set()
         return self._queue | own
 
-    async def is_still_theirs(self) -> bool:
+    async def may_still_listen(self) -> bool:
         """Check again: the session may have ended, or the role or visibility changed."""
         try:
             visitor = (await identify(self._request)).visitor
@@ -104,12 +104,12 @@ async def _events(broadcast: Broadcast, page: _Page) -> AsyncIterator[ServerSent
             yield _END
             return
         while not listener.is_closed:
-            if not await _heard(listener):
+            if not await _has_changed(listener):
                 yield _STILL_HERE
                 continue
             if listener.is_closed:
                 return
-            if not await page.is_still_theirs():
+            if not await page.may_still_listen():
                 return
             if await _has_ended(page.submission_id):
                 yield _END
@@ -118,7 +118,7 @@ async def _events(broadcast: Broadcast, page: _Page) -> AsyncIterator[ServerSent
             await asyncio.sleep(pace(broadcast.count))
 
 
-async def _heard(listener: Listener) -> bool:
+async def _has_changed(listener: Listener) -> bool:
     try:
         await asyncio.wait_for(listener.wait(), KEEPALIVE_SECONDS)
     except TimeoutError:

@@ -129,6 +129,6 @@ async def show_rescan() -> RescanAnswer:
 
 @operation(status=HTTP_202_ACCEPTED)
 async def start_rescan(request: WebRequest) -> Ok:
-    """Rescan all published skills. Nothing is taken down by that."""
+    """Rescan all published skills. A rescan takes nothing down."""
     await ask_for_rescan(actor=visitor_of(request).name)
     return Ok()

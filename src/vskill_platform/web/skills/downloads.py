@@ -36,12 +36,12 @@ PIECE_BYTES = 64 * 1024
 DOWNLOADS = ConcurrencyQuota(
     in_all=100, each=10, what="downloads", retry_after=timedelta(seconds=5)
 )
-#: Each is in memory until it is written to disk.
+#: Archives loaded at a time: each is in memory until it is written to disk.
 _LOADS = CapacityLimiter(4)
 #: A version never changes, but it may be blocked, so shared caches must not keep it.
-_FOR_EVER = "private, max-age=31536000, immutable"
+_IMMUTABLE = "private, max-age=31536000, immutable"
 #: The latest version changes.
-_ASK_AGAIN = "private, no-cache"
+_REVALIDATE = "private, no-cache"
 #: A file must not run as a page of this site.
 _SANDBOX = "default-src 'none'; sandbox"
 
@@ -95,8 +95,8 @@ class _StreamedFile(ASGIResponse):
         self._holder = holder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
-        # Not earlier: from here on the slot is sure to be released, and errors before the headers
-        # are still answered.
+        # Not earlier: from here on the slot is always released, and an error before the headers
+        # still gets an error response.
         with DOWNLOADS.held_by(self._holder):
             async with _LOADS:
                 loaded = await self._load()
@@ -131,7 +131,7 @@ async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any
     sealed = base64.b64encode(bytes.fromhex(version.archive_sha256)).decode()
     headers = {
         "ETag": f'"{version.archive_sha256}"',
-        "Cache-Control": _FOR_EVER if opened.is_named else _ASK_AGAIN,
+        "Cache-Control": _IMMUTABLE if opened.is_named else _REVALIDATE,
         "Repr-Digest": f"sha-256=:{sealed}:",
         "Content-Disposition": f'attachment; filename="{archive_name(opened.skill, version)}"',
         "X-Skill-Version": version.version,
@@ -170,7 +170,7 @@ async def skill_raw_file(request: WebRequest, opened: OpenSkill) -> Response[Any
         "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
         "Content-Security-Policy": _SANDBOX,
         "X-Content-Type-Options": "nosniff",
-        "Cache-Control": _FOR_EVER if opened.is_named else _ASK_AGAIN,
+        "Cache-Control": _IMMUTABLE if opened.is_named else _REVALIDATE,
     }
     return Download(request, load, headers)
 

@@ -23,7 +23,7 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.security import ShownFinding
 
 _S = SubmissionState
-#: Submissions of the same name that are looked at; the queue page has all.
+#: Most submissions of the same name that are considered; the queue page has all.
 _MAX_NAMESAKES = 50
 #: Findings that are shown here; the submission page has all.
 _MAX_FINDINGS = 5

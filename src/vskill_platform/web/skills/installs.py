@@ -1,7 +1,7 @@
 """Installed skills over the API: available updates, and install counts.
 
-A visitor counts once a day for each skill. That is kept in memory, per node: a count that anybody
-could raise at will would say nothing, and who installs what is not stored.
+A visitor counts once a day for each skill: a count that anybody could raise at will would be
+worthless. Visitors are remembered in memory only, per node: who installs what is not stored.
 """
 
 from collections.abc import Iterable

@@ -108,14 +108,14 @@ async def skill_readme(request: WebRequest, opened: OpenSkill) -> Template:
         "readme",
         readme=await read_readme(opened),
         install=install_guide(request, skill, version),
-        named_only=() if opened.is_offered else await _to_be_named(skill),
+        named_only=() if opened.is_offered else await _newest_yanked(skill),
         health=await _health(opened),
         source_url=_source_url(opened),
         installs=(await get_installs(skill.slug)).total,
     )
 
 
-async def _to_be_named(skill: PublishedSkill) -> list[str]:
+async def _newest_yanked(skill: PublishedSkill) -> list[str]:
     """Return the newest yanked versions."""
     rows = (await list_versions(skill.slug)).versions
     return [row.version.version for row in rows if row.standing is Standing.YANKED][:_MAX_NAMED]

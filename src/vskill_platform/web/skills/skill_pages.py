@@ -20,8 +20,8 @@ from vskill_platform.web.skills.readme_page import skill_readme
 from vskill_platform.web.skills.security import skill_security
 from vskill_platform.web.skills.slugs import (
     SkillPath,
-    asked_version,
     find_path,
+    requested_version,
 )
 from vskill_platform.web.skills.versions import skill_diff, skill_versions
 
@@ -52,7 +52,7 @@ async def skill_pages(request: WebRequest) -> Response[Any]:
         return _redirect_renamed(request, path, skill.slug)
     if skill.down:
         return await taken_down(skill, skill.down)
-    named = asked_version(request)
+    named = requested_version(request)
     try:
         found = await open_version(skill, named)
     except NotAllowed as error:

@@ -1,4 +1,4 @@
-"""Which skill a path names.
+"""Find the skill that a path names.
 
 `/skills/ada/notes/tidy/files/a.py` and `/api/v1/skills/ada/notes/tidy/versions` are about the skill
 `ada/notes/tidy`. Slugs have up to four segments and a skill may be called `files`, so the path
@@ -48,7 +48,7 @@ _LONGEST, _SHORTEST = 4, 2
 _MAX_SLUG = 400
 #: Three numbers of up to thirty digits.
 _MAX_VERSION = 100
-#: Skills of the same name that are looked at.
+#: Most skills of the same name that are considered.
 _MAX_NAMESAKES = 30
 
 
@@ -104,7 +104,7 @@ async def find_path(request: WebRequest, address: str) -> tuple[SkillPath, Publi
     return paths[-1], None
 
 
-def asked_version(request: WebRequest, name: str = "version") -> str | None:
+def requested_version(request: WebRequest, name: str = "version") -> str | None:
     """Return the version in the query; None if there is none."""
     text = request.query_params.get(name) or None
     if text and (len(text) > _MAX_VERSION or not text.isprintable()):

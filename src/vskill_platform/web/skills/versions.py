@@ -44,7 +44,7 @@ from vskill_platform.web.skills.shapes import (
     cert_method,
     cert_tier,
 )
-from vskill_platform.web.skills.slugs import asked_version, find_listed
+from vskill_platform.web.skills.slugs import find_listed, requested_version
 
 #: Limits of a diff, for one file and for one page.
 MAX_FILE_ROWS = 500
@@ -82,7 +82,7 @@ async def skill_versions(request: WebRequest, opened: OpenSkill) -> Template:
 async def skill_diff(request: WebRequest, opened: OpenSkill) -> Template:
     """Compare two versions; by default the newest and the one before."""
     slug = opened.skill.slug
-    old, new = asked_version(request, "from"), asked_version(request, "to")
+    old, new = requested_version(request, "from"), requested_version(request, "to")
     found = await diff_of_skill(slug, old, new)
     versions = (await list_versions(slug)).versions
     return await skill_page(

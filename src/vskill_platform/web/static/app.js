@@ -117,7 +117,7 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   if (isTyping(event.target)) {
     if (event.key === "Escape") {
-      // Some browsers empty the field on Escape but keep the results: stay in them.
+      // Some browsers clear the field on Escape, but the results would stay: keep the text.
       if (event.target.type === "search") event.preventDefault();
       event.target.blur();
     }
@@ -130,7 +130,7 @@ function onKey(event) {
   else if (event.key === "k") moveSelection(-1);
 }
 
-// --- small things -----------------------------------------------------------------------------
+// --- copy, times, uploads -----------------------------------------------------------------------------
 
 async function copyText(button) {
   const words = button.textContent;
@@ -164,7 +164,7 @@ function sayAgo(element) {
   if (element.textContent !== words) element.textContent = words;
 }
 
-/** Read what was dropped: files as they are, folders with the paths of what is in them. */
+/** Read dropped files, and all files of dropped folders with their paths. */
 async function readDropped(items) {
   const found = [];
   const walk = async (entry, path) => {
@@ -174,7 +174,7 @@ async function readDropped(items) {
       return;
     }
     const reader = entry.createReader();
-    for (;;) { // a reader gives some at a time, and none at the end
+    for (;;) { // readEntries returns a batch at a time, and an empty one at the end
       const some = await new Promise((done, fail) => reader.readEntries(done, fail));
       if (!some.length) return;
       for (const inner of some) await walk(inner, `${path}${entry.name}/`);
@@ -228,7 +228,7 @@ function startDrop() {
     const folder = zone.querySelector("#folder");
     const said = zone.querySelector("[data-file-name]");
     const button = input.form.querySelector("button");
-    let picked = []; // what the archive field cannot hold: it is sent by script
+    let picked = []; // files that the archive field cannot hold; a script sends them
     const pick = (found) => {
       picked = found;
       input.required = !found.length;

@@ -1,6 +1,6 @@
 "use strict";
 
-// Loaded before the page is drawn, so that a chosen theme does not flash into place.
+// Loaded before the page is drawn, so that it does not flash in the wrong theme.
 
 const root = document.documentElement;
 
