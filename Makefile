@@ -16,13 +16,14 @@ CLIENTS := .clients/.ready
 serve: $(RUNTIME)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
 
-# Twice as many as there are cores: many tests wait for the programs that they have started.
+# Twice as many as there are cores: many tests wait for the programs that they have started. The
+# folders with the slowest files come first, so they are not reordered.
 test: $(READY)  ## all tests
-	$(BIN)/pytest --numprocesses=$$(( 2 * $$(nproc 2>/dev/null || echo 2) )) --dist=worksteal $(ARGS)
+	$(BIN)/pytest --numprocesses=$$(( 2 * $$(nproc 2>/dev/null || echo 2) )) --dist=loadfile --no-loadscope-reorder $(ARGS)
 
 coverage: $(READY)  ## the same tests, and which lines and branches they reach: takes half as long again
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
+	$(BIN)/coverage run -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -1,6 +1,7 @@
 """What every test may ask for."""
 
 import functools
+import gc
 import inspect
 import os
 import tempfile
@@ -14,6 +15,7 @@ import pytest
 import structlog
 from anyio import CapacityLimiter, fail_after
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.clocks import ManualClock
 from tests.git_server import GitServer, a_git_server
@@ -47,7 +49,33 @@ _SECONDS = pytest.StashKey[float]()
 _ENOUGH_MEMORY = 1024 * 1024 * 1024
 
 
+class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
+    """Give each file to one worker, so that its fixtures are set up once.
+
+    All browser tests go to the same worker: they share one registry, which takes long to start.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", 1)[0]
+        return "tests/browser" if file.startswith("tests/browser/") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 def pytest_configure() -> None:
+    _write_into_memory()
+    gc.disable()  # collecting the tests makes many objects and no garbage
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
+def _write_into_memory() -> None:
     """Let tests write into memory, if there is some: on a disk, every commit waits for it."""
     memory = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own in it
     if "TMPDIR" in os.environ or not memory.is_dir():

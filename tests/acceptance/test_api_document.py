@@ -6,23 +6,14 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from schemathesis.core.failures import FailureGroup
-from schemathesis.specs.openapi import checks
 
 from tests.acceptance.ports import free_port
 from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
 from vskill_platform.web.openapi import describe_api
 
-_EXAMPLES = 8
-_CONFORM = [
-    checks.status_code_conformance,
-    checks.content_type_conformance,
-    checks.response_schema_conformance,
-]
 _OFTEN = "1000000"
 _SLUG = "@local/tidy-notes"
 
@@ -72,6 +63,8 @@ def served(platform: Platform) -> Iterator[Served]:
 
 
 def operations() -> list[Any]:
+    import schemathesis  # noqa: PLC0415 - see below
+
     found = schemathesis.openapi.from_dict(describe_api()).get_all_operations()
     return sorted(
         (one.ok() for one in found if hasattr(one, "ok")), key=lambda one: (one.path, one.method)
@@ -79,15 +72,25 @@ def operations() -> list[Any]:
 
 
 @pytest.mark.timeout(180)
-def test_no_request_is_answered_with_a_fault(served: Served) -> None:
+@pytest.mark.parametrize("examples", [4, pytest.param(40, marks=pytest.mark.torture)])
+def test_no_request_is_answered_with_a_fault(served: Served, examples: int) -> None:
     """In one test, so that the program starts once."""
+    # Imported here: it takes half a second, and every worker collects every file.
+    from schemathesis.core.failures import FailureGroup  # noqa: PLC0415
+    from schemathesis.specs.openapi import checks  # noqa: PLC0415
+
+    conform = [
+        checks.status_code_conformance,
+        checks.content_type_conformance,
+        checks.response_schema_conformance,
+    ]
     faults: dict[str, str] = {}
     undescribed: dict[str, str] = {}
     statuses: set[int] = set()
 
     def ask_all(operation: Any) -> None:
         @settings(
-            max_examples=_EXAMPLES, deadline=None, derandomize=True, database=None,
+            max_examples=examples, deadline=None, derandomize=True, database=None,
             phases=[Phase.generate], suppress_health_check=list(HealthCheck),
         )  # fmt: skip
         @given(case=operation.as_strategy(), is_signed_in=st.booleans(), is_known=st.booleans())
@@ -103,7 +106,7 @@ def test_no_request_is_answered_with_a_fault(served: Served) -> None:
             if answer.status_code >= 500:
                 faults[f"{case.method} {case.formatted_path}"] = answer.text
             try:
-                case.validate_response(answer, checks=_CONFORM)
+                case.validate_response(answer, checks=conform)
             except FailureGroup as failures:
                 undescribed[f"{case.method} {case.path} {answer.status_code}"] = str(
                     failures.exceptions

@@ -47,48 +47,38 @@ def paths(chromium: Browser, registry: Registry, admin_state: StorageState) -> l
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("scheme", _CHECKS)
-def test_no_page_shuts_anybody_out(
-    chromium: Browser, registry: Registry, admin_state: StorageState, paths: list[str], scheme: str
+def test_every_page_is_accessible_in_both_themes_and_fits_narrow_and_wide_windows(
+    chromium: Browser, registry: Registry, admin_state: StorageState, paths: list[str]
 ) -> None:
-    found: list[str] = []
-    with chromium.new_context(
-        base_url=registry.url,
-        storage_state=admin_state,
-        color_scheme=scheme,  # type: ignore[arg-type]  # one of two words
-    ) as context:
-        page = context.new_page()
-        for path in paths:
-            page.goto(path)
-            found += [f"{path}: {words}" for words in _violations(page, _CHECKS[scheme])]
-
-    assert found == []
-
-
-@pytest.mark.parametrize("width", [320, 1600])
-def test_no_page_is_wider_than_the_window(
-    chromium: Browser, registry: Registry, admin_state: StorageState, paths: list[str], width: int
-) -> None:
+    violations: list[str] = []
     wide: list[str] = []
-    with chromium.new_context(
-        base_url=registry.url, storage_state=admin_state, viewport={"width": width, "height": 800}
-    ) as context:
+    with chromium.new_context(base_url=registry.url, storage_state=admin_state) as context:
         page = context.new_page()
         for path in paths:
+            page.emulate_media(color_scheme="light")
+            page.set_viewport_size({"width": 1280, "height": 800})
             page.goto(path)
-            beyond = page.evaluate(
-                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-            )
-            if beyond > 0:
-                wide.append(f"{path} by {beyond} px")
+            violations += _violations(page, path, "light")
+            page.emulate_media(color_scheme="dark")
+            violations += _violations(page, path, "dark")
+            wide += [f"{path} at {width} px" for width in (320, 1600) if _sticks_out(page, width)]
 
+    assert violations == []
     assert wide == []
 
 
-def _violations(page: Page, checks: dict[str, object]) -> list[str]:
-    results = Axe().run(page, options=checks)
+def _sticks_out(page: Page, width: int) -> bool:
+    page.set_viewport_size({"width": width, "height": 800})
+    page_width, window_width = page.evaluate(
+        "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    return bool(page_width > window_width)
+
+
+def _violations(page: Page, path: str, theme: str) -> list[str]:
+    results = Axe().run(page, options=_CHECKS[theme])
     return [
-        f"{item['id']} at {item['nodes'][0]['html'][:200]}"
+        f"{path}, {theme}: {item['id']} at {item['nodes'][0]['html'][:200]}"
         for item in results.response["violations"]
         if item["impact"] in _GRAVE
     ]

@@ -273,26 +273,24 @@ async def test_each_order_is_that_order(catalogue: Catalogue) -> None:
         assert len(await order(SkillSort.TRUST, text)) == len("a b c d")
 
 
-@pytest.mark.parametrize("text", ["", "tidies", "skill", "kil", "tidie"])
 @pytest.mark.parametrize("sort", list(SkillSort))
-async def test_pages_hold_every_skill_once(
-    catalogue: Catalogue, text: str, sort: SkillSort
-) -> None:
+async def test_pages_hold_every_skill_once(catalogue: Catalogue, sort: SkillSort) -> None:
     count = 60
     for number in range(count):
         await published(f"a/r/skill-idie-{number:03}", published_at=NOON - timedelta(hours=number))
 
-    pages = [
-        await results(catalogue, text, sort=sort, offset=offset, limit=7)
-        for offset in range(0, count + 7, 7)
-    ]
+    for text in ("", "tidies", "skill", "kil", "tidie"):
+        pages = [
+            await results(catalogue, text, sort=sort, offset=offset, limit=7)
+            for offset in range(0, count + 7, 7)
+        ]
 
-    listed = [slug for page in pages for slug in slugs(page)]
-    assert {page.total for page in pages} == {count}
-    assert len(listed) == len(set(listed)) == count
-    assert listed == await found(catalogue, text, sort=sort, limit=count)
-    # So few of so many are found by another way, in the same order.
-    assert listed[:2] == await found(catalogue, text, sort=sort, limit=2)
+        listed = [slug for page in pages for slug in slugs(page)]
+        assert {page.total for page in pages} == {count}, text
+        assert len(listed) == len(set(listed)) == count, text
+        assert listed == await found(catalogue, text, sort=sort, limit=count)
+        # So few of so many are found by another way, in the same order.
+        assert listed[:2] == await found(catalogue, text, sort=sort, limit=2)
 
 
 async def test_large_answers_go_on_page_by_page_with_names_first(catalogue: Catalogue) -> None:
