@@ -189,10 +189,7 @@ async def test_no_text_is_an_error(catalogue: Catalogue, text: str) -> None:
 
 
 @given(text=st.text(max_size=40) | st.text(alphabet='"*:^()-+{}§‡¤ ANDORT', max_size=30))
-@settings(
-    max_examples=150, deadline=None, derandomize=True, database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)  # fmt: skip
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_text_has_an_answer_whose_numbers_are_true(
     catalogue: Catalogue, text: str
 ) -> None:

@@ -27,7 +27,7 @@ code_that_may_do_something = st.lists(
 
 
 @given(code_that_may_do_something)
-@settings(max_examples=5 * settings.default.max_examples)
+@settings(max_examples=5 * settings().max_examples)
 def test_what_is_passed_over_does_nothing_when_it_is_followed(code: str) -> None:
     split, text = lines_with_split_words(code), clean(code)
 
