@@ -1,0 +1,175 @@
+"""The lock file: which skills are installed where, from which registry, with the digest of each file.
+
+It is written by us, committed by users and merged by git: sorted, one block for each skill, one line
+for each file, and nothing in it depends on the time or on the machine.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vskill_platform.client.scope import Scope, SkillsFolder, check_folder_name
+from vskill_platform.client.version_range import parse_range
+from vskill_platform.errors import ConfigError, InvalidInput, SourceRefused
+from vskill_platform.fetch.file_names import check_name
+from vskill_platform.fetch.snapshot import digest_of
+from vskill_platform.model.skill import SkillFile, parse_version
+
+_FORMAT = 1
+_HEADER = "# Installed skills. Written by vskill-platform: commit it, do not edit it.\n"
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_CONFLICT = re.compile(r"^(<{7}|={7}|>{7})", re.MULTILINE)
+_MAX_BYTES = 64 * 1024 * 1024
+
+
+class LockedSkill(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    slug: str
+    #: The name of its folder.
+    name: str
+    #: The address of the registry that it came from.
+    registry: str
+    version: str
+    #: What the user asked for; `update` stays within it.
+    range: str
+    archive_sha256: str
+    #: The digest of all its files, as in the API.
+    content_hash: str
+    #: The skills folders that it is in, and the agents that load it from there.
+    folders: tuple[SkillsFolder, ...]
+    files: tuple[SkillFile, ...]
+
+    def __post_init__(self) -> None:
+        check_folder_name(self.name)
+        parse_range(self.range)
+        for digest in (self.archive_sha256, self.content_hash):
+            if not _SHA256.fullmatch(digest):
+                raise ValueError(f"{digest[:80]!r} is not a SHA-256")
+        if not parse_version(self.version):
+            raise ValueError(f"{self.version[:80]!r} is not a version")
+        if not self.slug.isprintable() or "/" not in self.slug:
+            raise ValueError(f"{self.slug[:80]!r} is not the slug of a skill")
+        if not self.registry.startswith(("http://", "https://")):
+            raise ValueError(f"{self.registry[:80]!r} is not the address of a registry")
+        check_files(self.files, self.content_hash)
+
+    def places(self, scope: Scope) -> list[Path]:
+        """Return its folders on this machine."""
+        return [place_of(scope, folder.path, self.name) for folder in self.folders]
+
+
+def place_of(scope: Scope, folder: str, name: str) -> Path:
+    return scope.place(f"{folder}/{name}" if folder else name)
+
+
+def check_files(files: tuple[SkillFile, ...], content_hash: str) -> None:
+    """Check the names of the files, and that their digest is the one that was given."""
+    for file in files:
+        check_name(file.path)
+    if digest_of(files) != content_hash:
+        raise SourceRefused("the list of files does not match the digest of the content")
+
+
+def read_lock(scope: Scope) -> dict[str, LockedSkill]:
+    """Return the installed skills by slug; none if there is no lock file."""
+    text = read_text(scope.lock)
+    return parse_lock(text, scope) if text is not None else {}
+
+
+def read_text(path: Path) -> str | None:
+    """Return the content of a lock file; None if it does not exist."""
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise ConfigError(f"{path} is larger than {_MAX_BYTES:,} bytes")
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+
+
+def parse_lock(text: str, scope: Scope) -> dict[str, LockedSkill]:
+    """Parse a lock file, strictly: it decides what is replaced and removed."""
+    if _CONFLICT.search(text):
+        raise ConfigError(
+            f"{scope.lock} contains conflict markers of a merge; keep the [[skill]] blocks of both "
+            "sides, and for a skill that both have, one of the two"
+        )
+    try:
+        table = tomllib.loads(text)
+        number = table.pop("version", None)
+        if number != _FORMAT:
+            raise ConfigError(
+                f"{scope.lock} has the format {number}, this release knows {_FORMAT}; "
+                "use the release that wrote it"
+            )
+        skills = [msgspec.convert(_to_struct(row), LockedSkill) for row in table.pop("skill", [])]
+        _check_unique(skills, scope)
+    except (ValueError, TypeError, InvalidInput, SourceRefused) as error:
+        raise _damaged(scope, error) from error
+    if table:
+        raise _damaged(scope, f"unknown entry {next(iter(table))[:80]!r}")
+    return {skill.slug: skill for skill in skills}
+
+
+def _check_unique(skills: list[LockedSkill], scope: Scope) -> None:
+    slugs: set[str] = set()
+    owners: dict[Path, str] = {}
+    for skill in skills:
+        if skill.slug in slugs:
+            raise ValueError(f"{skill.slug} is in it twice; keep one of the two blocks")
+        slugs.add(skill.slug)
+        for place in skill.places(scope):
+            if owner := owners.get(place):
+                raise ValueError(f"{owner} and {skill.slug} are in the same folder, {place}")
+            owners[place] = skill.slug
+
+
+def _damaged(scope: Scope, why: object) -> ConfigError:
+    return ConfigError(
+        f"{scope.lock} is damaged: {why}. Restore it, or delete it and install the skills again"
+    )
+
+
+def _to_struct(row: dict[str, Any]) -> dict[str, Any]:
+    files = [
+        {"is_executable": False, **file} if isinstance(file, dict) else file
+        for file in row.get("files", [])
+    ]
+    return {**row, "files": files}
+
+
+def format_lock(skills: Iterable[LockedSkill]) -> str:
+    """Return the text of a lock file: the same skills always give the same text."""
+    blocks = [_HEADER, f"version = {_FORMAT}\n"]
+    for skill in sorted(skills, key=lambda skill: skill.slug):
+        blocks.append("".join(_block(skill)))
+    return "\n".join(blocks)
+
+
+def _block(skill: LockedSkill) -> Iterator[str]:
+    yield "[[skill]]\n"
+    for name in (
+        "slug", "name", "registry", "version", "range", "archive_sha256", "content_hash",
+    ):  # fmt: skip
+        yield f"{name} = {_quoted(getattr(skill, name))}\n"
+    yield "folders = [\n"
+    for folder in sorted(skill.folders, key=lambda folder: folder.path):
+        agents = ", ".join(_quoted(agent) for agent in sorted(folder.agents))
+        yield f"  {{ path = {_quoted(folder.path)}, agents = [{agents}] }},\n"
+    yield "]\nfiles = [\n"
+    for file in sorted(skill.files, key=lambda file: file.path):
+        executable = ", is_executable = true" if file.is_executable else ""
+        yield (
+            f"  {{ path = {_quoted(file.path)}, size = {file.size}, "
+            f'sha256 = "{file.sha256}"{executable} }},\n'
+        )
+    yield "]\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a TOML string; JSON escapes everything that TOML must escape, except DEL."""
+    return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")

@@ -1,0 +1,337 @@
+"""Replace skill folders and the lock file together: all of them, or none.
+
+1. A journal next to the lock file names the folders that will change.
+2. The new folders are written to `.vskill-platform/` in the same skills folder.
+3. The journal records them; then each is exchanged with the one that it replaces.
+4. The lock file is replaced.
+5. The journal is deleted: from here on the change is done. The old folders are deleted last.
+
+A run that finds a journal undoes the change: the process that wrote it was killed. The journal of a
+foreign repo is as untrusted as its lock file, so its paths pass the same checks.
+"""
+
+import ctypes
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from vskill_platform.client.lock_file import place_of, read_text
+from vskill_platform.client.scope import STAGING, Scope, check_folder_name
+from vskill_platform.errors import Busy, ConfigError, InvalidInput
+
+_JOURNAL_SUFFIX = ".journal"
+_MAX_WAIT_SECONDS = 60.0
+_POLL_SECONDS = 0.05
+_EXCHANGE = 2
+_HERE = -100
+
+#: Writes the files of a skill to a new folder.
+Write = Callable[[Path], None]
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill's folder that is replaced, or removed if there is nothing to write."""
+
+    #: The skills folder as in the lock file, and the name of the skill.
+    folder: str
+    name: str
+    write: Write | None = None
+
+
+class _Move(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    folder: str
+    name: str
+    #: The inodes tell which folder is where after an interruption; 0 means that there is none.
+    old: int = 0
+    new: int = 0
+
+
+class _Journal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    #: The name of the staging folder.
+    id: str
+    moves: tuple[_Move, ...]
+    #: The lock file before the change; None if there was none.
+    lock: str | None
+    #: Skills folders that did not exist, the deepest first.
+    made: tuple[str, ...] = ()
+
+
+@contextmanager
+def exclusive(scope: Scope, *, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Keep other runs from changing this scope, after undoing what a killed run left."""
+    folder = scope.lock.parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(folder, on_wait):
+            recover(scope)
+            yield
+    except PermissionError as error:
+        raise ConfigError(f"{error.filename or folder} cannot be written: {error.strerror}") from error
+
+
+def needs_recovery(scope: Scope) -> bool:
+    """Tell whether a run was killed while it changed folders, or is changing them now."""
+    return _journal_of(scope).exists()
+
+
+def replace_folders(scope: Scope, changes: Sequence[Change], lock_text: str) -> None:
+    """Make all changes and write the lock file; call it only within `exclusive`."""
+    with ExitStack() as stack:
+        journal = _plan(scope, changes)
+        try:
+            _write_journal(scope, journal)
+            _lock_folders(scope, journal, stack)
+            _sweep(scope, journal)
+            journal = _stage(scope, journal, changes)
+            for number, move in enumerate(journal.moves):
+                _put_in_place(scope, journal, number, move)
+            write_file(scope.lock, lock_text)
+            _journal_of(scope).unlink()
+        except BaseException:
+            recover(scope)
+            raise
+        _delete_staged(scope, journal)
+
+
+def recover(scope: Scope) -> None:
+    """Undo a change that was interrupted, as its journal says."""
+    path = _journal_of(scope)
+    for half_written in (_new_of(path), _new_of(scope.lock)):
+        half_written.unlink(missing_ok=True)
+    try:
+        journal = msgspec.json.decode(path.read_bytes(), type=_Journal)
+    except FileNotFoundError:
+        return
+    except (msgspec.DecodeError, ValueError) as error:
+        raise ConfigError(f"{path} is damaged: {error}; delete it and run `verify`") from error
+    _check(scope, journal)
+    for number, move in enumerate(journal.moves):
+        _take_back(scope, journal, number, move)
+    if read_text(scope.lock) != journal.lock:
+        if journal.lock is None:
+            scope.lock.unlink()
+        else:
+            write_file(scope.lock, journal.lock)
+    _delete_staged(scope, journal)
+    for made in journal.made:
+        with suppress(OSError):  # it is in use, or gone already
+            scope.place(made).rmdir()
+    path.unlink()
+
+
+def write_file(path: Path, text: str) -> None:
+    """Replace a file in one step."""
+    new = _new_of(path)
+    with new.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+def _new_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.new")
+
+
+def _plan(scope: Scope, changes: Sequence[Change]) -> _Journal:
+    """Return which folders will change, which is written down before anything does."""
+    moves = tuple(_Move(folder=one.folder, name=one.name) for one in changes)
+    journal = _Journal(id=secrets.token_hex(8), moves=moves, lock=read_text(scope.lock))
+    missing: dict[Path, None] = {}
+    for place in _places(scope, journal):
+        for folder in (place.parent, *place.parent.parents):
+            if folder.exists() or not folder.is_relative_to(scope.root):
+                break
+            missing[folder] = None
+    made = sorted(missing, key=lambda folder: len(folder.parts), reverse=True)
+    journal = msgspec.structs.replace(
+        journal, made=tuple(scope.stored(folder) for folder in made if folder != scope.root)
+    )
+    _check(scope, journal)
+    return journal
+
+
+def _lock_folders(scope: Scope, journal: _Journal, stack: ExitStack) -> None:
+    """Lock the skills folders, too: another scope may use the same."""
+    for place in _places(scope, journal):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    folders = {place.parent.resolve() for place in _places(scope, journal)}
+    # Locked already, and a second lock would wait for the first.
+    folders.discard(scope.lock.parent.resolve())
+    for folder in sorted(folders):  # in one order, so that no two runs wait for each other
+        stack.enter_context(_locked(folder, None))
+
+
+def _stage(scope: Scope, journal: _Journal, changes: Sequence[Change]) -> _Journal:
+    """Write the new folders, and note in the journal which is which."""
+    moves = []
+    for number, (move, change) in enumerate(zip(journal.moves, changes, strict=True)):
+        staged, new = _staged(scope, journal, number), 0
+        staged.parent.mkdir(parents=True, exist_ok=True)
+        if change.write is not None:
+            change.write(staged)
+            new = _inode(staged)
+        old = _inode(place_of(scope, move.folder, move.name))
+        moves.append(msgspec.structs.replace(move, old=old, new=new))
+    journal = msgspec.structs.replace(journal, moves=tuple(moves))
+    _write_journal(scope, journal)
+    return journal
+
+
+def _put_in_place(scope: Scope, journal: _Journal, number: int, move: _Move) -> None:
+    place, staged = place_of(scope, move.folder, move.name), _staged(scope, journal, number)
+    if not move.old:
+        if move.new:
+            staged.rename(place)
+    elif not move.new:
+        place.rename(_replaced(scope, journal, number))
+    elif not _exchange(staged, place):
+        place.rename(_replaced(scope, journal, number))
+        staged.rename(place)
+
+
+def _take_back(scope: Scope, journal: _Journal, number: int, move: _Move) -> None:
+    """Put the old folder back in its place, from wherever the interruption left it."""
+    place, staged = place_of(scope, move.folder, move.name), _staged(scope, journal, number)
+    if not move.old and not move.new:
+        return  # killed before anything was moved
+    if move.new and _inode(place) == move.new:
+        if move.old and _inode(staged) == move.old and _exchange(staged, place):
+            return
+        place.rename(staged.with_name(f"{number}.undone"))
+    for kept in (staged, _replaced(scope, journal, number)):
+        if move.old and _inode(kept) == move.old:
+            kept.rename(place)
+    if move.old and _inode(place) != move.old:
+        raise ConfigError(
+            f"an installation was interrupted, and the folder {place} that it replaced is not to be "
+            f"found; look in {staged.parent}, then delete {_journal_of(scope)}"
+        )
+
+
+def _sweep(scope: Scope, journal: _Journal) -> None:
+    """Delete what runs left that were killed after their change was done."""
+    for place in _places(scope, journal):
+        staging = place.parent / STAGING
+        with suppress(FileNotFoundError):
+            for left in staging.iterdir():
+                _delete(left)
+
+
+def _delete_staged(scope: Scope, journal: _Journal) -> None:
+    for place in _places(scope, journal):
+        staging = place.parent / STAGING
+        _delete(staging / journal.id)
+        with suppress(OSError):  # another run uses it
+            staging.rmdir()
+
+
+def _delete(path: Path) -> None:
+    """Delete what is no longer needed; the next run deletes what cannot be deleted now."""
+    with suppress(OSError):
+        if stat.S_ISDIR(path.lstat().st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+
+
+def _check(scope: Scope, journal: _Journal) -> None:
+    if not journal.id.isalnum() or not journal.id.isascii():
+        raise InvalidInput(f"{_journal_of(scope)} is damaged; delete it and run `verify`")
+    for move in journal.moves:
+        check_folder_name(move.name)
+        staging = place_of(scope, move.folder, move.name).parent / STAGING
+        if staging.is_symlink() or (staging / journal.id).is_symlink():
+            raise InvalidInput(f"{staging} is a link; delete it")
+    for made in journal.made:
+        scope.place(made)
+
+
+def _places(scope: Scope, journal: _Journal) -> list[Path]:
+    return [place_of(scope, move.folder, move.name) for move in journal.moves]
+
+
+def _staged(scope: Scope, journal: _Journal, number: int) -> Path:
+    """Return where the new folder is written; two levels deep, where no agent looks for skills."""
+    move = journal.moves[number]
+    return place_of(scope, move.folder, move.name).parent / STAGING / journal.id / str(number)
+
+
+def _replaced(scope: Scope, journal: _Journal, number: int) -> Path:
+    return _staged(scope, journal, number).with_name(f"{number}.old")
+
+
+def _journal_of(scope: Scope) -> Path:
+    return scope.lock.with_name(scope.lock.name + _JOURNAL_SUFFIX)
+
+
+def _write_journal(scope: Scope, journal: _Journal) -> None:
+    write_file(_journal_of(scope), msgspec.json.encode(journal).decode())
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.lstat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step; False if the system cannot.
+
+    With two renames instead, the skill would be missing in between.
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    sys.audit("vskill_platform.exchange", str(one), str(other))
+    names = os.fsencode(one), os.fsencode(other)
+    if sys.platform == "darwin":
+        failed = library.renamex_np(*names, _EXCHANGE)
+    elif hasattr(library, "renameat2"):
+        failed = library.renameat2(_HERE, names[0], _HERE, names[1], _EXCHANGE)
+    else:
+        return False
+    if not failed:
+        return True
+    number = ctypes.get_errno()
+    if number in {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM}:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+@contextmanager
+def _locked(folder: Path, on_wait: Callable[[], None] | None) -> Iterator[None]:
+    """Lock a folder against other runs; nothing is left of the lock when the process ends."""
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        until = time.monotonic() + _MAX_WAIT_SECONDS
+        while not _try_lock(number):
+            if on_wait:
+                on_wait()
+                on_wait = None
+            if time.monotonic() > until:
+                raise Busy(
+                    f"another vskill-platform has been changing the skills in {folder} for more "
+                    f"than {_MAX_WAIT_SECONDS:.0f} seconds; try again when it has finished"
+                )
+            time.sleep(_POLL_SECONDS)
+        yield
+    finally:
+        os.close(number)
+
+
+def _try_lock(number: int) -> bool:
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,146 @@
+"""Where skills are installed: in a project, for a user, or in one folder; each has a lock file."""
+
+import os
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from vskill_platform.client.agents import SHARED_FOLDER, Agent, Agents
+from vskill_platform.client.config import config_folder
+from vskill_platform.errors import InvalidInput
+
+#: Not `vskill.lock`: another tool keeps a file of that name, in another format.
+LOCK_NAME = "vskill-platform.lock"
+#: Holds new and old folders for the moment of an installation, next to the skills.
+STAGING = ".vskill-platform"
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
+#: Windows opens a device instead of a file of this name, whatever its extension.
+_DEVICES = frozenset(
+    {"aux", "con", "nul", "prn", *(f"{kind}{n}" for kind in ("com", "lpt") for n in range(10))}
+)
+
+
+class ScopeKind(StrEnum):
+    PROJECT = "project"
+    USER = "user"
+    FOLDER = "folder"
+
+
+class SkillsFolder(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder from which agents load skills."""
+
+    #: As in the lock file.
+    path: str
+    agents: tuple[str, ...] = ()
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    kind: ScopeKind
+    #: The project, the user's home or the folder. Paths of the lock file begin here.
+    root: Path
+    lock: Path
+
+    def place(self, path: str) -> Path:
+        """Return a path of the lock file on this machine; refuse one that leads elsewhere.
+
+        Lock files come with repos, so their paths are as trustworthy as the repo.
+        """
+        if self.kind is ScopeKind.USER:
+            found = self.root / path[2:] if path.startswith("~/") else Path(path)
+            if not found.is_absolute() or ".." in found.parts:
+                raise InvalidInput(f"{self.lock} names the path {path!r}, which is not valid")
+            return found
+        parts = PurePosixPath(path).parts
+        is_git = any(part.casefold().rstrip(". ") == ".git" for part in parts)
+        if path.startswith("/") or "\\" in path or {"..", ""} & set(path.split("/")) or is_git:
+            raise InvalidInput(f"{self.lock} names the path {path!r}, which is not in {self.root}")
+        found = self.root / path
+        if not found.parent.resolve().is_relative_to(self.root.resolve()):
+            raise InvalidInput(
+                f"{found.parent} is a link that leads out of {self.root}; replace it with a "
+                "folder, or use --dir"
+            )
+        return found
+
+    def stored(self, folder: Path) -> str:
+        """Return a folder as the lock file names it."""
+        if folder.is_relative_to(self.root):
+            inside = folder.relative_to(self.root).as_posix()
+            return f"~/{inside}" if self.kind is ScopeKind.USER else inside
+        return str(folder)
+
+
+def check_folder_name(name: str) -> str:
+    """Return the name of a skill if every system can have a folder of this name."""
+    is_device = name.partition(".")[0] in _DEVICES
+    if not _NAME.fullmatch(name) or name.endswith(".") or is_device or LOCK_NAME in name:
+        raise InvalidInput(
+            f"{name[:80]!r} cannot be the name of a folder on every system; not installed"
+        )
+    return name
+
+
+def find_scope(
+    *,
+    user: bool = False,
+    project: bool = False,
+    folder: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Scope:
+    """Return the scope that the options choose; without any, the project around this folder."""
+    if user + project + (folder is not None) > 1:
+        raise InvalidInput("use only one of --user, --project and --dir")
+    if folder is not None:
+        root = folder.absolute()
+        return Scope(kind=ScopeKind.FOLDER, root=root, lock=root / LOCK_NAME)
+    home = Path.home()
+    root = Path.cwd() if user else _find_project(Path.cwd(), home)
+    # The project folders of a home folder are those of the user, so one lock file covers them.
+    if user or (root == home and not project):
+        return Scope(kind=ScopeKind.USER, root=home, lock=config_folder(environ) / LOCK_NAME)
+    return Scope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
+
+
+def skills_folders(
+    scope: Scope, names: tuple[str, ...] = (), environ: Mapping[str, str] | None = None
+) -> list[SkillsFolder]:
+    """Return the skills folders of the named agents, or of those that are on this machine.
+
+    Agents that read the same folder share it. Without any agent it is the shared folder.
+    """
+    if scope.kind is ScopeKind.FOLDER:
+        if names:
+            raise InvalidInput("use either --agent or --dir")
+        return [SkillsFolder(path="")]
+    agents = Agents(os.environ if environ is None else environ, Path.home())
+    is_project = scope.kind is ScopeKind.PROJECT
+    chosen = agents.named(names) if names else agents.detected(scope.root if is_project else None)
+    found: dict[str, list[str]] = {}
+    for agent in chosen:
+        path = _folder_of(agent, scope, agents)
+        if path:
+            found.setdefault(path, []).append(agent.name)
+        elif names:
+            raise InvalidInput(f"{agent.title} has no folder in a project; use --user or --dir")
+    if not found:
+        found = {SHARED_FOLDER if is_project else f"~/{SHARED_FOLDER}": []}
+    return [SkillsFolder(path=path, agents=tuple(sorted(found[path]))) for path in sorted(found)]
+
+
+def _folder_of(agent: Agent, scope: Scope, agents: Agents) -> str:
+    if scope.kind is ScopeKind.PROJECT:
+        return agent.project_folder(scope.root)
+    return scope.stored(agents.place(agent.user))
+
+
+def _find_project(here: Path, home: Path) -> Path:
+    """Return the closest folder with a lock file or a git repo; without one, this folder."""
+    for folder in (here, *here.parents):
+        if (folder / LOCK_NAME).exists() or (folder / ".git").exists():
+            return folder
+        if folder == home:
+            break
+    return here
