@@ -1,7 +1,7 @@
-"""The lock file: which skills are installed where, from which registry, with the digest of each file.
+"""The lock file: which skills are installed where, from which registry, and their digests.
 
-It is written by us, committed by users and merged by git: sorted, one block for each skill, one line
-for each file, and nothing in it depends on the time or on the machine.
+It is written by us, committed by users and merged by git: sorted, one block for each skill, one
+line for each file, and nothing in it depends on the time or on the machine.
 """
 
 import re
@@ -69,6 +69,8 @@ def check_files(files: tuple[SkillFile, ...], content_hash: str) -> None:
     """Check the names of the files, and that their digest is the one that was given."""
     for file in files:
         check_name(file.path)
+        if file.size < 0 or not _SHA256.fullmatch(file.sha256):
+            raise SourceRefused(f"the list of files gives {file.path} an impossible size or digest")
     if digest_of(files) != content_hash:
         raise SourceRefused("the list of files does not match the digest of the content")
 
@@ -144,10 +146,9 @@ def _to_struct(row: dict[str, Any]) -> dict[str, Any]:
 
 def format_lock(skills: Iterable[LockedSkill]) -> str:
     """Return the text of a lock file: the same skills always give the same text."""
-    blocks = [_HEADER, f"version = {_FORMAT}\n"]
-    for skill in sorted(skills, key=lambda skill: skill.slug):
-        blocks.append("".join(_block(skill)))
-    return "\n".join(blocks)
+    in_order = sorted(skills, key=lambda skill: skill.slug)
+    blocks = ("".join(_block(skill)) for skill in in_order)
+    return "\n".join([_HEADER, f"version = {_FORMAT}\n", *blocks])
 
 
 def _block(skill: LockedSkill) -> Iterator[str]:

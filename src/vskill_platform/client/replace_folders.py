@@ -76,7 +76,9 @@ def exclusive(scope: Scope, *, on_wait: Callable[[], None] | None = None) -> Ite
             recover(scope)
             yield
     except PermissionError as error:
-        raise ConfigError(f"{error.filename or folder} cannot be written: {error.strerror}") from error
+        raise ConfigError(
+            f"{error.filename or folder} cannot be written: {error.strerror}"
+        ) from error
 
 
 def needs_recovery(scope: Scope) -> bool:
@@ -214,8 +216,8 @@ def _take_back(scope: Scope, journal: _Journal, number: int, move: _Move) -> Non
             kept.rename(place)
     if move.old and _inode(place) != move.old:
         raise ConfigError(
-            f"an installation was interrupted, and the folder {place} that it replaced is not to be "
-            f"found; look in {staged.parent}, then delete {_journal_of(scope)}"
+            f"an installation was interrupted, and the folder {place} that it replaced is gone; "
+            f"look in {staged.parent}, then delete {_journal_of(scope)}"
         )
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from vskill_platform.model.skill import SkillFile
 
-#: Made by running scripts or by looking at a folder; they are not changes that somebody wants to keep.
+#: Made by running scripts or by looking at a folder: nobody wants to keep them.
 _GENERATED = frozenset({"__pycache__", ".DS_Store", "Thumbs.db"})
 _MAX_LISTED = 10_000
 

@@ -1,4 +1,4 @@
-"""Version ranges as npm writes them: `1.2.3`, `^1.2`, `~1.2`, `>=1 <3`, `1.x`, `1 || 2`, `latest`."""
+"""Version ranges as npm writes them: `1.2.3`, `^1.2`, `~1.2`, `>=1 <3`, `1.x`, `latest`."""
 
 import re
 

@@ -8,10 +8,12 @@ from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
 from vskill_platform.model.trust import TrustScore
+from vskill_platform.model.verdict import Verdict
 from vskill_platform.publish.versions.diff_versions import VersionDiff, diff_versions
 from vskill_platform.publish.versions.trust_of_skill import find_reviewer, trust_of_skill
 from vskill_platform.stores.block_store import get_blocks
 from vskill_platform.stores.end_submission import why_blocked
+from vskill_platform.stores.scan_store import ReportMark, read_report_marks_on
 from vskill_platform.stores.skill_store import (
     get_archive,
     get_skill,
@@ -101,6 +103,8 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     #: The reviewer who approved it; None if none did.
     approved_by: str | None = None
+    #: The scan's verdict on its content; None if the report is no longer stored.
+    verdict: Verdict | None = None
 
 
 class SkillVersions(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,15 +117,23 @@ class SkillVersions(msgspec.Struct, frozen=True, kw_only=True):
 async def list_versions(slug: str) -> SkillVersions:
     skill, versions = await _get_all(slug)
     histories = await get_histories(list({version.submission_id for version in versions}))
+    reports = await read_report_marks_on(
+        {(version.submission_id, version.digest) for version in versions}
+    )
     rows = [
         msgspec.structs.replace(
             await _row(skill, version),
             approved_by=find_reviewer(histories[version.submission_id], version),
+            verdict=_verdict(reports.get((version.submission_id, version.digest))),
         )
         for version in reversed(versions)
     ]
     trust = await trust_of_skill(skill)
     return SkillVersions(skill=skill, trust=trust, versions=tuple(rows))
+
+
+def _verdict(report: ReportMark | None) -> Verdict | None:
+    return report.verdict if report else None
 
 
 async def diff_of_skill(slug: str, old: str | None, new: str | None) -> VersionDiff:

@@ -116,6 +116,11 @@ class SkillDetail(Shape, frozen=True, kw_only=True):
     updated_at: datetime
     #: Reason if the version is yanked, else None.
     yanked: str | None = None
+    #: The scan's verdict on this version: pass, review or block; null if its report is gone.
+    verdict: str | None
+    #: What this version can do, by kind; null if an older release published it.
+    capabilities: dict[str, tuple[str, ...]] | None
+    file_count: int
 
 
 class SkillAnswer(Shape, frozen=True, kw_only=True):
@@ -138,6 +143,11 @@ class VersionItem(Shape, frozen=True, kw_only=True):
     approved_by: str | None
     #: Changes since the previous version.
     diff_summary: str
+    #: The scan's verdict: pass, review or block; null if the report is gone.
+    verdict: str | None
+    #: What the version can do, by kind; null if an older release published it.
+    capabilities: dict[str, tuple[str, ...]] | None
+    file_count: int
     content: str | None = None
 
 

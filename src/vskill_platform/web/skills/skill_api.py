@@ -11,7 +11,7 @@ from litestar.status_codes import HTTP_404_NOT_FOUND
 from vskill_platform.access.namespaces import check_may_manage
 from vskill_platform.errors import NotFound
 from vskill_platform.model.namespace import namespace_of_skill
-from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.model.source import public_source
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
 from vskill_platform.publish.versions.find_version import FoundVersion, open_version
@@ -19,6 +19,7 @@ from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.stores.install_store import get_installs
+from vskill_platform.stores.scan_store import read_report_marks_on
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
@@ -151,8 +152,13 @@ async def _own(request: WebRequest, slug: str) -> PublishedSkill:
     return skill
 
 
+def _content(version: SkillVersion) -> tuple[str, str]:
+    return version.submission_id, version.digest
+
+
 async def _detail(skill: PublishedSkill, found: FoundVersion) -> SkillDetail:
     version, trust = found.version, await trust_of_skill(skill)
+    report = (await read_report_marks_on([_content(version)])).get(_content(version))
     return SkillDetail(
         slug=skill.slug,
         name=skill.name,
@@ -180,4 +186,7 @@ async def _detail(skill: PublishedSkill, found: FoundVersion) -> SkillDetail:
         published_at=skill.published_at,
         updated_at=version.published_at,
         yanked=found.yank.reason if found.yank else None,
+        verdict=report.verdict if report else None,
+        capabilities=version.capabilities,
+        file_count=len(version.files),
     )

@@ -226,6 +226,9 @@ def _item(listed: SkillVersions, place: int) -> VersionItem:
         cert_method=cert_method(tier, is_reviewed=is_reviewed) if is_offered else "",
         approved_by=row.approved_by,
         diff_summary=_sum_up(before, version),
+        verdict=row.verdict,
+        capabilities=version.capabilities,
+        file_count=len(version.files),
     )
 
 

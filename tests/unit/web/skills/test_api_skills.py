@@ -216,6 +216,24 @@ async def test_versions_say_what_each_brought_and_only_what_is_known_of_it(
     assert missing.status_code == 404
 
 
+async def test_a_version_says_what_it_can_do_and_what_the_scan_found(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path, verdict=Verdict.PASS)
+    await put_skill(registry.env, tmp_path, files=NEXT, verdict=Verdict.REVIEW)
+    names = ("verdict", "capabilities", "fileCount")
+
+    listed = (await registry.json(f"/skills/{SLUG}/versions"))["versions"]
+    latest = (await registry.json(f"/skills/{SLUG}"))["skill"]
+    first = (await registry.json(f"/skills/{SLUG}?version=1.0.0"))["skill"]
+
+    gained = {"hosts": ["api.example"], "commands": ["python"]}
+    # The report of the first version was replaced, and it was not kept as one of a publication.
+    expected = [["review", gained, 2], [None, {}, len(FILES)]]
+    assert [[item[name] for name in names] for item in listed] == expected
+    assert [[item[name] for name in names] for item in (latest, first)] == expected
+
+
 async def test_a_diff_is_text_and_never_null(registry: Registry, tmp_path: Path) -> None:
     await put_skill(registry.env, tmp_path)
     await put_skill(registry.env, tmp_path, files=NEXT)
