@@ -88,20 +88,19 @@ def needs_recovery(scope: Scope) -> bool:
 
 def replace_folders(scope: Scope, changes: Sequence[Change], lock_text: str) -> None:
     """Make all changes and write the lock file; call it only within `exclusive`."""
+    journal = _plan(scope, changes)
     with ExitStack() as stack:
-        journal = _plan(scope, changes)
-        try:
-            _write_journal(scope, journal)
-            _lock_folders(scope, journal, stack)
-            _sweep(scope, journal)
-            journal = _stage(scope, journal, changes)
-            for number, move in enumerate(journal.moves):
-                _put_in_place(scope, journal, number, move)
-            write_file(scope.lock, lock_text)
-            _journal_of(scope).unlink()
-        except BaseException:
-            recover(scope)
-            raise
+        # Undoes everything, unless the journal is deleted; the second one before the locks end.
+        stack.callback(recover, scope)
+        _write_journal(scope, journal)
+        _lock_folders(scope, journal, stack)
+        stack.callback(recover, scope)
+        _sweep(scope, journal)
+        journal = _stage(scope, journal, changes)
+        for number, move in enumerate(journal.moves):
+            _put_in_place(scope, journal, number, move)
+        write_file(scope.lock, lock_text)
+        _journal_of(scope).unlink()
         _delete_staged(scope, journal)
 
 
