@@ -83,9 +83,8 @@ class ArchiveCache:
         return self._folder / f"{sha256}{_SUFFIX}"
 
 
-def user_cache(environ: Mapping[str, str] | None = None) -> ArchiveCache:
+def user_cache(environ: Mapping[str, str]) -> ArchiveCache:
     """Return the cache of this user."""
-    environ = os.environ if environ is None else environ
     base = Path(environ.get("XDG_CACHE_HOME", ""))
     folder = base if base.is_absolute() else Path.home() / ".cache"
     return ArchiveCache(folder / "vskill-platform" / "archives")

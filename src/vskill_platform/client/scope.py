@@ -1,6 +1,5 @@
 """Where skills are installed: in a project, for a user, or in one folder; each has a lock file."""
 
-import os
 import re
 from collections.abc import Mapping
 from enum import StrEnum
@@ -88,7 +87,7 @@ def find_scope(
     user: bool = False,
     project: bool = False,
     folder: Path | None = None,
-    environ: Mapping[str, str] | None = None,
+    environ: Mapping[str, str],
 ) -> Scope:
     """Return the scope that the options choose; without any, the project around this folder."""
     if user + project + (folder is not None) > 1:
@@ -105,7 +104,7 @@ def find_scope(
 
 
 def skills_folders(
-    scope: Scope, names: tuple[str, ...] = (), environ: Mapping[str, str] | None = None
+    scope: Scope, names: tuple[str, ...] = (), *, environ: Mapping[str, str]
 ) -> list[SkillsFolder]:
     """Return the skills folders of the named agents, or of those that are on this machine.
 
@@ -115,7 +114,7 @@ def skills_folders(
         if names:
             raise InvalidInput("use either --agent or --dir")
         return [SkillsFolder(path="")]
-    agents = Agents(os.environ if environ is None else environ, Path.home())
+    agents = Agents(environ, Path.home())
     is_project = scope.kind is ScopeKind.PROJECT
     chosen = agents.named(names) if names else agents.detected(scope.root if is_project else None)
     found: dict[str, list[str]] = {}
