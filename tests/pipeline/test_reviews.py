@@ -42,7 +42,7 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.block_store import write_block
-from vskill_platform.stores.held_store import get_held, get_held_files, let_go
+from vskill_platform.stores.held_store import get_held, get_held_files, release_held
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.skill_store import (
     get_archive,
@@ -338,7 +338,7 @@ async def test_files_that_are_no_longer_stored_must_be_checked_again(
     bound: WorkerEnv, folder: Path, process: Process
 ) -> None:
     waiting = await one_waits(process, folder)
-    await bound.engine.commit(await let_go(waiting.submission.id))
+    await bound.engine.commit(await release_held(waiting.submission.id))
     with pytest.raises(NotFound, match="are no longer stored; run the checks again"):
         await approve(says(waiting))
 

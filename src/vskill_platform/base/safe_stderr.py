@@ -34,7 +34,7 @@ class _Text(NamedTuple):
     lines: int
 
 
-def _say_dropped(lines: int) -> str:
+def _dropped_notice(lines: int) -> str:
     return f"vskill-platform: {lines} log lines could not be written and were dropped"
 
 
@@ -48,12 +48,12 @@ class SafeStderr(io.TextIOBase):
         self._descriptor = descriptor
         #: Lines that were lost and not mentioned yet.
         self.dropped = 0
-        self.say_dropped: Callable[[int], str] = _say_dropped
+        self.say_dropped: Callable[[int], str] = _dropped_notice
         #: Whether what was written last ends in the middle of a line.
         self._is_cut = False
-        self.forget_waiting()
+        self.drop_buffered()
 
-    def forget_waiting(self) -> None:
+    def drop_buffered(self) -> None:
         """Start over; after a fork, locks, threads and waiting text belong to the parent."""
         # Reentrant: a destructor or a signal handler may log while a line is being written.
         self._lock = threading.RLock()
@@ -177,7 +177,7 @@ def guard_stderr() -> SafeStderr | None:
         return None
     safe = SafeStderr(descriptor)
     atexit.register(safe.finish)
-    os.register_at_fork(after_in_child=safe.forget_waiting)
+    os.register_at_fork(after_in_child=safe.drop_buffered)
     sys.stderr = cast("TextIO", safe)
     return safe
 

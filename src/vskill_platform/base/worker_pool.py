@@ -91,7 +91,7 @@ class _Pool(Generic[Item]):
         ready = self._wait(max(deadline - time.monotonic(), 0))
         for worker in list(self._workers):
             if worker.answers in ready:
-                yield from self._hear(worker)
+                yield from self._receive(worker)
             elif worker.pending and worker.busy_since + self._bounds.seconds <= time.monotonic():
                 worker.kill()
                 yield (
@@ -107,16 +107,16 @@ class _Pool(Generic[Item]):
             poll.register(worker.answers, select.POLLIN)
         return {end for end, _ in poll.poll(int(seconds * 1000) + 1)}
 
-    def _hear(self, worker: "_Worker") -> Iterator[tuple[int, Outcome]]:
-        for message in worker.hear():
+    def _receive(self, worker: "_Worker") -> Iterator[tuple[int, Outcome]]:
+        for message in worker.receive():
             if message[:1] != _DONE or not worker.pending:
-                yield from self._lose(worker, message)
+                yield from self._drop(worker, message)
                 return
             yield worker.pending.popleft(), message[1:]
             worker.pieces += 1
         self._supply(worker)
 
-    def _lose(self, worker: "_Worker", message: bytes) -> Iterator[tuple[int, Outcome]]:
+    def _drop(self, worker: "_Worker", message: bytes) -> Iterator[tuple[int, Outcome]]:
         worker.kill()
         # If the worker did other work before, that may be the reason: try again in a new one.
         if worker.pending and not worker.pieces:
@@ -129,7 +129,7 @@ class _Pool(Generic[Item]):
         is_old = worker.pieces + len(worker.pending) >= _MAX_PIECES
         # The last pieces are spread, so that no worker is idle while another has a queue.
         while self._todo and not is_old and len(worker.pending) < self._share():
-            worker.tell(self._todo.popleft())
+            worker.send(self._todo.popleft())
         if not worker.pending:
             worker.kill()
             self._replace(worker)
@@ -163,7 +163,7 @@ class _Pool(Generic[Item]):
 
     def _serve(self, orders: int, answers: int, foreign: Sequence[int]) -> None:
         """Answer until the other end is closed; runs in the worker."""
-        with _LastWords(answers):
+        with _ErrorReport(answers):
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for us, and we kill them
             for other in foreign:  # else the worker would not notice that the parent has ended
                 os.close(other)
@@ -172,7 +172,7 @@ class _Pool(Generic[Item]):
             limit_memory(bounds.memory_bytes)
             while order := os.read(orders, _NUMBER):
                 limit_cpu(int(time.process_time() + bounds.seconds) + 1)
-                _say(answers, _DONE + self._work(self._items[int.from_bytes(order)]))
+                _send(answers, _DONE + self._work(self._items[int.from_bytes(order)]))
 
 
 class _Worker:
@@ -185,36 +185,36 @@ class _Worker:
         self.pieces = 0
         self.busy_since = time.monotonic()
         self._process, self._exit_code = process, 0
-        self._heard = bytearray()
+        self._received = bytearray()
 
-    def tell(self, number: int) -> None:
+    def send(self, number: int) -> None:
         if not self.pending:
             self.busy_since = time.monotonic()
         self.pending.append(number)
         with suppress(OSError):  # it has died, which the next read reports
             os.write(self.orders, number.to_bytes(_NUMBER))
 
-    def hear(self) -> list[bytes]:
+    def receive(self) -> list[bytes]:
         """Return its complete answers; if it has ended, the last one says so."""
         chunk = os.read(self.answers, _CHUNK)
-        is_first = not self._heard  # the rest of an answer may take as long as the work
-        self._heard += chunk
+        is_first = not self._received  # the rest of an answer may take as long as the work
+        self._received += chunk
         messages = list(self._messages())
         if messages or is_first:
             self.busy_since = time.monotonic()
         return messages if chunk else [*messages, _GONE]
 
     def _messages(self) -> Iterator[bytes]:
-        while len(self._heard) >= _NUMBER:
-            length = int.from_bytes(self._heard[:_NUMBER])
+        while len(self._received) >= _NUMBER:
+            length = int.from_bytes(self._received[:_NUMBER])
             if length > _MAX_ANSWER_BYTES:
                 yield _BROKEN + b"its answer is too long"
                 return
             end = _NUMBER + length
-            if len(self._heard) < end:
+            if len(self._received) < end:
                 return
-            yield bytes(self._heard[_NUMBER:end])
-            del self._heard[:end]
+            yield bytes(self._received[_NUMBER:end])
+            del self._received[:end]
 
     def kill(self) -> None:
         if not self._process:
@@ -233,13 +233,13 @@ class _Worker:
         return f"the process ended with {signal.Signals(-code).name if code < 0 else code}"
 
 
-def _say(answers: int, message: bytes) -> None:
+def _send(answers: int, message: bytes) -> None:
     rest = memoryview(len(message).to_bytes(_NUMBER) + message)
     while rest:
         rest = rest[os.write(answers, rest) :]
 
 
-class _LastWords:
+class _ErrorReport:
     """Reports whatever ends a worker before the worker exits."""
 
     def __init__(self, answers: int) -> None:
@@ -257,5 +257,5 @@ class _LastWords:
         if error is not None:
             reason = str(error) if isinstance(error, VskillError) else f"it failed: {error!r}"
             with suppress(OSError):
-                _say(self._answers, _BROKEN + reason.encode(errors="backslashreplace"))
+                _send(self._answers, _BROKEN + reason.encode(errors="backslashreplace"))
         os._exit(0 if error is None else 1)

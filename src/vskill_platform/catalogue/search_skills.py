@@ -192,7 +192,7 @@ def _count_values(
     connection: apsw.Connection, query: SkillQuery, known: Known, facet: Facet
 ) -> list[tuple[str, int]]:
     """Count the matches of each value of a filter, given the other filters."""
-    if _asks_for_nothing(query):
+    if _matches_everything(query):
         of_all = {
             "facet": facet.value,
             "is_all": int(query.visible.is_all),
@@ -204,15 +204,15 @@ def _count_values(
     return _FACETS.decode(one_value(connection, _queries(known.way)[f"facet_{facet}"], bindings))
 
 
-def _asks_for_nothing(query: SkillQuery) -> bool:
+def _matches_everything(query: SkillQuery) -> bool:
     """Return whether the query matches all public skills, or all skills."""
-    return not query.text.strip() and not filters_of(query) and _sees_simply(query.visible)
+    return not query.text.strip() and not filters_of(query) and _sees_public_or_all(query.visible)
 
 
 def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | None:
     """Return the total from the maintained counts, for a query with at most one filter."""
     filters = filters_of(query)
-    if query.text.strip() or len(filters) > 1 or not _sees_simply(query.visible):
+    if query.text.strip() or len(filters) > 1 or not _sees_public_or_all(query.visible):
         return None
     is_all = query.visible.is_all
     if not filters:
@@ -226,7 +226,7 @@ def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | No
     return int(one_value(connection, SEARCH["count_value"], asked))
 
 
-def _sees_simply(visible: Visible) -> bool:
+def _sees_public_or_all(visible: Visible) -> bool:
     """Return whether the visitor sees exactly the public skills, or all."""
     return visible.is_all or not visible.namespaces
 

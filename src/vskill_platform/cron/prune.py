@@ -16,7 +16,7 @@ from vskill_platform.stores.audit_store import delete_audit_before
 from vskill_platform.stores.cron_store import get_cursor, put_cursor
 from vskill_platform.stores.db import bound_env, commit, get_now, get_queue, get_settings
 from vskill_platform.stores.external_scan_store import delete_external_scans, get_external_scans
-from vskill_platform.stores.held_store import drop_held, get_held, let_go, list_held
+from vskill_platform.stores.held_store import drop_held, get_held, list_held, release_held
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import delete_report, has_published_report
 from vskill_platform.stores.submission_set_store import leave_set
@@ -141,7 +141,7 @@ async def _how_to_remove(stored: Stored[Submission]) -> tuple[Submission, list[O
         *await delete_submission(stored),
         delete_report(submission.id),
         *delete_external_scans(scans),
-        *await let_go(submission.id),
+        *await release_held(submission.id),
     ]
 
 

@@ -173,7 +173,7 @@ async def open_repo(
                 proxy=proxy.url,
                 safe=urlsplit(source.url).path if scheme == "file" else "",
             )
-            async with _blaming(proxy):
+            async with _errors_of_proxy(proxy):
                 repo = Repo(git, source.url, workspace, reach)
                 await repo.fetch_commit(source.ref, with_files=with_files)
                 yield repo
@@ -207,7 +207,7 @@ def check_entries(entries: Sequence[Entry]) -> None:
 
 
 @asynccontextmanager
-async def _blaming(proxy: GuardedProxy) -> AsyncIterator[None]:
+async def _errors_of_proxy(proxy: GuardedProxy) -> AsyncIterator[None]:
     """If the proxy refused a request, raise its error instead of git's."""
     try:
         yield

@@ -90,19 +90,19 @@ class _SkillFolder(msgspec.Struct, frozen=True):
 async def discovered(place: Source | LocalFiles, reach: Reach) -> AsyncIterator[Discovery]:
     """Search a source; the files of an archive are available until this is closed."""
     if isinstance(place, Source):
-        look = _look_through_repo if place.kind is SourceKind.GIT else _look_through_source
+        look = _discover_in_repo if place.kind is SourceKind.GIT else _discover_in_source
         yield await look(place, reach)
     elif place.place.is_dir():
         root = inside(place.place, place.path)
-        yield await look_through_files(root, root.name)
+        yield await discover_in_files(root, root.name)
     else:
         content = await read_archive(place.place)
         async with unpacked(content, filename=place.place.name) as files:
             root = inside(files.root, place.path)
-            yield await look_through_files(root, root.name if place.path else files.name)
+            yield await discover_in_files(root, root.name if place.path else files.name)
 
 
-async def _look_through_repo(source: Source, reach: Reach) -> Discovery:
+async def _discover_in_repo(source: Source, reach: Reach) -> Discovery:
     """Fetch the trees, and only the manifests of all files."""
     async with open_workspace() as workspace:
         async with open_repo(source, workspace, reach) as repo:
@@ -121,7 +121,7 @@ async def _look_through_repo(source: Source, reach: Reach) -> Discovery:
     return Discovery(source=source.key, skills=skills, origin=source, commit_sha=commit_sha)
 
 
-async def _look_through_source(source: Source, reach: Reach) -> Discovery:
+async def _discover_in_source(source: Source, reach: Reach) -> Discovery:
     if reason := why_out_of_reach(source, reach):
         raise SourceRefused(reason)
     root = inside(Path(source.url), source.path)
@@ -129,7 +129,7 @@ async def _look_through_source(source: Source, reach: Reach) -> Discovery:
     return Discovery(source=source.key, skills=skills, origin=source)
 
 
-async def look_through_files(
+async def discover_in_files(
     root: Path, name: str, *, namespace: str = LOCAL_NAMESPACE
 ) -> Discovery:
     """Search uploaded files; they must stay in place while this is used."""
@@ -212,7 +212,7 @@ async def discovered_archive(
 ) -> AsyncIterator[Discovery]:
     """Search an archive; its files are available until this is closed."""
     async with unpacked(content, filename=filename) as files:
-        yield await look_through_files(files.root, files.name, namespace=namespace)
+        yield await discover_in_files(files.root, files.name, namespace=namespace)
 
 
 @asynccontextmanager
@@ -226,7 +226,7 @@ async def discovered_files(
         await work_in_thread(_write, folder, files)
         root = root_of(folder)
         name = root.name if root != folder else _UNNAMED
-        yield await look_through_files(root, name, namespace=namespace)
+        yield await discover_in_files(root, name, namespace=namespace)
 
 
 def _check(files: Sequence[tuple[str, bytes]]) -> None:

@@ -144,12 +144,12 @@ async def _answer(
     if known := await find_block(offer.source, name=submission.skill_name):
         why = why_blocked(known.record)
         return _unchanged(SubmitKind.BLOCKED, submission, reason=why)
-    if submission.state in STUCK_STATES and not _brings_other_files(submission, offer):
+    if submission.state in STUCK_STATES and not _has_other_files(submission, offer):
         return _unchanged(SubmitKind.PENDING, submission)
     answer = _ANSWERS.get(submission.state)
     if answer and await is_unchanged(submission, offer):
         return _unchanged(answer, submission)
-    return await _start_again(existing, offer, by)
+    return await _reopen(existing, offer, by)
 
 
 def _unchanged(
@@ -158,7 +158,7 @@ def _unchanged(
     return PlannedChange(result=SubmitResult(kind=kind, submission=submission, reason=reason))
 
 
-async def _start_again(
+async def _reopen(
     existing: Stored[Submission], offer: Offer, by: Submitter
 ) -> PlannedChange[SubmitResult]:
     cause = Cause(trigger="submit", actor=by.name, reason="submitted again")
@@ -181,7 +181,7 @@ async def _start_again(
     return PlannedChange(operations=operations, result=result)
 
 
-def _brings_other_files(submission: Submission, offer: Offer) -> bool:
+def _has_other_files(submission: Submission, offer: Offer) -> bool:
     """Tell whether the upload has other files than the submission: then processing restarts.
 
     A worker that is processing it finds the record changed and drops its result.

@@ -15,7 +15,7 @@ from vskill_platform.model.submission import (
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now
-from vskill_platform.stores.held_store import let_go
+from vskill_platform.stores.held_store import release_held
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import get_report, write_report
 from vskill_platform.stores.submission_store import get_submission, write_submission
@@ -38,7 +38,7 @@ async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission
     operations: list[Operation] = [
         *write_submission(withdrawn, [event], expected=stored.revision),
         write_report(await _report(stored, cause)),
-        *await let_go(submission_id, keeps_upload=True),
+        *await release_held(submission_id, keeps_upload=True),
         write_audit("withdraw", submission_id, actor=actor, reason=reason),
     ]
     if await commit(operations) is None:

@@ -107,7 +107,7 @@ def decide(report: Checked, policy: Policy, subject: Subject, *, today: date) ->
     if not doubts:
         return Decision(outcome=Outcome.PUBLISH, clause=_passed(here.thresholds, marked))
     is_trusted = subject.publisher in here.trust.publishers
-    left = [item for item in doubts if not (is_trusted and here.trust.overlooks(item))]
+    left = [item for item in doubts if not (is_trusted and here.trust.ignores(item))]
     if not left:
         return _trusted(doubts, subject.publisher)
     return _decision(Outcome.REVIEW, left, [_why_review(item, here.thresholds) for item in left])

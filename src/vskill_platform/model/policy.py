@@ -130,7 +130,7 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[FindingKind, ...] = (FindingKind.RISKY,)
     up_to: Level = Level.MEDIUM
 
-    def overlooks(self, finding: Finding) -> bool:
+    def ignores(self, finding: Finding) -> bool:
         """Tell whether the finding is ignored. Objections of the judge always need a review."""
         is_above = _STRICTNESS[Level(finding.severity)] < _STRICTNESS[self.up_to]
         return finding.kind in self.kinds and not is_above and not finding.rule.startswith("JUDGE")

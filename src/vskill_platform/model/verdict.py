@@ -112,7 +112,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return mark is not None and not mark.is_expired and self.kind in SUPPRESSIBLE
 
     @property
-    def is_aside(self) -> bool:
+    def is_informational(self) -> bool:
         """Tell whether it does not affect the verdict: suppressed or third-party."""
         return self.is_suppressed or self.kind is FindingKind.EXTERNAL
 
@@ -176,7 +176,7 @@ def score(findings: tuple[Finding, ...]) -> int:
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Sort by severity, with ignored findings last."""
     return tuple(
-        sorted(findings, key=lambda item: (item.is_aside, _ORDER[item.severity], item.rule))
+        sorted(findings, key=lambda item: (item.is_informational, _ORDER[item.severity], item.rule))
     )
 
 

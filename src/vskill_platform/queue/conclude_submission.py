@@ -35,7 +35,7 @@ from vskill_platform.queue.judge_submission import Judged
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.end_submission import end_if_blocked
 from vskill_platform.stores.external_scan_store import ExternalScan, write_external_scan
-from vskill_platform.stores.held_store import let_go
+from vskill_platform.stores.held_store import release_held
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.source_submissions import find_other_ref
@@ -93,7 +93,7 @@ async def _publish_unless_blocked(passed: _Passed, stopwatch: Stopwatch) -> Conc
             submission, passed.snapshot, passed.manifest, sketch=passed.sketch,
             now=report.checked_at,
         ),
-        let_go(submission.id),
+        release_held(submission.id),
         return_exceptions=True,
     )  # fmt: skip
     if isinstance(blocked, BaseException):
@@ -143,7 +143,9 @@ def _stop(
     current: Stored[Submission], report: Report, decision: Decision, state: SubmissionState
 ) -> Conclusion:
     """Reject the submission or hold it for review, with the most severe finding as the reason."""
-    blocking = [item for item in report.findings if item.severity in BLOCKING and not item.is_aside]
+    blocking = [
+        item for item in report.findings if item.severity in BLOCKING and not item.is_informational
+    ]
     first = in_order((*decision.deciding, *blocking) or report.findings)[0]
     others = len(blocking) - (first in blocking)
     more = f" (and {others} more)" if others else ""

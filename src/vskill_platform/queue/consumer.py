@@ -46,7 +46,7 @@ async def _handle_message(delivery: Delivery) -> None:
         await release_submission(delivery)
     except Exception as error:
         if isinstance(error, OutOfResources) or is_machine_short(error):
-            await _hand_back_later(delivery, error)
+            await _release_later(delivery, error)
             return
         unforeseen = None if isinstance(error, VskillError) else error
         log.warning(
@@ -55,7 +55,7 @@ async def _handle_message(delivery: Delivery) -> None:
         await fail_submission(delivery, error)
 
 
-async def _hand_back_later(delivery: Delivery, error: Exception) -> None:
+async def _release_later(delivery: Delivery, error: Exception) -> None:
     """Wait a little, then return the message: no skill is rejected because a disk is full.
 
     Meanwhile the message keeps its slot, so the worker receives fewer others.

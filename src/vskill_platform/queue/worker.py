@@ -52,7 +52,7 @@ class Worker:
                 busy = limits.busy()
                 batch = await self._receive(free, busy, drain=drain)
                 if stop.is_set():
-                    await self._hand_back(batch)
+                    await self._release(batch)
                 elif batch:
                     self._start(batch)
                 elif busy != NOTHING_BUSY:  # messages of busy hosts or submitters may be queued
@@ -114,7 +114,7 @@ class Worker:
         self._handled += 1
         self._last_handled_at = self._env.clock.now()
 
-    async def _hand_back(self, batch: list[Delivery]) -> None:
+    async def _release(self, batch: list[Delivery]) -> None:
         if batch:
             await asyncio.gather(
                 *(self._env.engine.commit([Release(delivery)]) for delivery in batch)

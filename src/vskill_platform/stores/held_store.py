@@ -75,7 +75,7 @@ def drop_held(held: HeldSkill, *, expected: int | None = None) -> list[Operation
     ]
 
 
-async def let_go(submission_id: str, *, keeps_upload: bool = False) -> list[Operation]:
+async def release_held(submission_id: str, *, keeps_upload: bool = False) -> list[Operation]:
     """Return the operations that remove held files; empty if there are none.
 
     With *keeps_upload*, an upload can be retried as long as if it had never been held.

@@ -36,7 +36,7 @@ class SkillPage(msgspec.Struct, frozen=True):
     cursor: str | None
 
 
-class _There(msgspec.Struct, frozen=True):
+class _Present(msgspec.Struct, frozen=True):
     """A present value, whose content a list does not need."""
 
 
@@ -48,7 +48,7 @@ class _SummaryFields(msgspec.Struct, frozen=True):
     description: str = ""
     version: str = ""
     #: Present if it was taken down.
-    down: _There | None = None
+    down: _Present | None = None
     is_private: bool = False
 
 
@@ -60,7 +60,7 @@ class SkillMark(msgspec.Struct, frozen=True):
     digest: str
     publisher: str = ""
     #: Present if it was taken down.
-    down: _There | None = None
+    down: _Present | None = None
 
 
 class VersionMark(msgspec.Struct, frozen=True):

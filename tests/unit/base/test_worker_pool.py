@@ -135,7 +135,7 @@ def test_large_answers_come_through() -> None:
 def test_a_worker_that_was_taken_over_cannot_hold_us_up(
     monkeypatch: pytest.MonkeyPatch, answer: bytes, reason: str
 ) -> None:
-    say = worker_pool._say
+    say = worker_pool._send
 
     def say_something_else(end: int, message: bytes) -> None:
         if not message.endswith(MANY[7].encode()):
@@ -146,7 +146,7 @@ def test_a_worker_that_was_taken_over_cannot_hold_us_up(
         else:
             die()
 
-    monkeypatch.setattr(worker_pool, "_say", say_something_else)
+    monkeypatch.setattr(worker_pool, "_send", say_something_else)
 
     outcomes = run(str.encode, MANY)
 
@@ -157,13 +157,13 @@ def test_a_worker_that_was_taken_over_cannot_hold_us_up(
 def test_a_worker_that_answers_what_nobody_asked_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    say = worker_pool._say
+    say = worker_pool._send
 
     def say_too_much(end: int, message: bytes) -> None:
         for _ in range(9):
             say(end, message)
 
-    monkeypatch.setattr(worker_pool, "_say", say_too_much)
+    monkeypatch.setattr(worker_pool, "_send", say_too_much)
 
     assert len(run(str.encode, MANY)) == len(MANY)
 

@@ -65,7 +65,7 @@ async def check_version(submission: Submission, snapshot: Snapshot) -> CheckedVe
     except ScanError as error:
         return _unverified(submission, snapshot, known, error)
     scanned = await apply_registry_rules(submission, snapshot, scanned)
-    others = [item for item in (known.findings if known else ()) if _is_of_others(item.rule)]
+    others = [item for item in (known.findings if known else ()) if _is_third_party(item.rule)]
     whole = renew_verdict(scanned, (*scanned.findings, *others))
     decision = decide_about(submission, whole)
     report = msgspec.structs.replace(
@@ -116,6 +116,6 @@ async def _check_in_time(snapshot: Snapshot) -> ScanResult:
         raise ScanError("the check took too long") from error
 
 
-def _is_of_others(rule: str) -> bool:
+def _is_third_party(rule: str) -> bool:
     """Tell whether a finding is from a judge or another scanner, not from our rules."""
     return rule not in rule_kinds() and not rule.startswith(("RUN-", "LIM-", "MAN-"))

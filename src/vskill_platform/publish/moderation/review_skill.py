@@ -27,7 +27,7 @@ from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.block_store import find_block
 from vskill_platform.stores.db import bound_env, commit, get_now
 from vskill_platform.stores.end_submission import why_blocked
-from vskill_platform.stores.held_store import let_go
+from vskill_platform.stores.held_store import release_held
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import get_report, write_report
 from vskill_platform.stores.submission_store import (
@@ -60,7 +60,7 @@ async def approve(said: Ruling) -> Submission:
     """
     stored = await _seen(said)
     submission = stored.record
-    await _check_who(submission, said.reviewer)
+    await _check_reviewer(submission, said.reviewer)
     async with reopened(submission) as snapshot:
         scanned, manifest, report = await _check_again(submission, snapshot)
         publication = await prepare_publication(
@@ -72,7 +72,7 @@ async def approve(said: Ruling) -> Submission:
     published, operations = publish(
         stored, publication, report, [(SubmissionState.PUBLISHED, cause)]
     )
-    operations += await let_go(submission.id)
+    operations += await release_held(submission.id)
     operations.append(_audit("reviews approve", said, outcome=publication.in_words()))
     return await _commit(published, operations)
 
@@ -134,7 +134,7 @@ async def _seen(said: Ruling) -> Stored[Submission]:
     return stored
 
 
-async def _check_who(submission: Submission, reviewer: str) -> None:
+async def _check_reviewer(submission: Submission, reviewer: str) -> None:
     """Reject approval of one's own submission unless the policy allows it."""
     if bound_env().policy.within(namespaces_of(submission.source)).review.own:
         return

@@ -23,7 +23,7 @@ _FIX = "Check this location; if it is a false positive, tell the reviewer why."
 _ORDER = {severity: place for place, severity in enumerate(Severity)}
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class ScannerFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One finding in the words of the scanner."""
 
     rule: str
@@ -33,7 +33,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
 
-def read_output(output: bytes, reading: Reading) -> list[Told]:
+def read_output(output: bytes, reading: Reading) -> list[ScannerFinding]:
     """Return the findings in the output; raise ScannerFailed if it does not match its format."""
     try:
         text = output.decode()
@@ -52,27 +52,27 @@ class Place(msgspec.Struct, frozen=True):
     paths: frozenset[str] = frozenset()
 
 
-def _as_finding(told: Told, place: Place, *, scanner: str, default: Severity) -> Finding:
+def _as_finding(found: ScannerFinding, place: Place, *, scanner: str, default: Severity) -> Finding:
     """Make a finding of kind external, with a path inside the skill and sanitised text."""
-    file = file_of(told.file, place)
-    said = told.message or told.rule
+    file = file_of(found.file, place)
+    said = found.message or found.rule
     for folder in place.folders:
         said = said.replace(f"{folder}/", "").replace(folder, "the skill")
-    rule = show(storable(told.rule), limit=_MAX_RULE) or "unnamed"
+    rule = show(storable(found.rule), limit=_MAX_RULE) or "unnamed"
     return Finding(
         rule=f"{scanner}/{rule}",
-        severity=told.severity or default,
+        severity=found.severity or default,
         kind=FindingKind.EXTERNAL,
         message=f"{scanner}: {show(redact(storable(said)), limit=_MAX_MESSAGE)}",
         fix=_FIX,
         file=file,
-        line=told.line if file and told.line and 0 < told.line <= _MAX_LINE else None,
+        line=found.line if file and found.line and 0 < found.line <= _MAX_LINE else None,
     )
 
 
-def file_of(told: str, place: Place) -> str | None:
+def file_of(found: str, place: Place) -> str | None:
     """Return a path inside the skill; None if the scanner names no file, or one outside."""
-    path = unquote(told.removeprefix("file://")) if told.startswith("file:") else told
+    path = unquote(found.removeprefix("file://")) if found.startswith("file:") else found
     for folder in place.folders:
         path = path.removeprefix(f"{folder}/")
     clean = posixpath.normpath(storable(path)) if path else ""
@@ -86,10 +86,10 @@ def file_of(told: str, place: Place) -> str | None:
 
 
 def as_findings(
-    told: Sequence[Told], place: Place, *, scanner: str, default: Severity
+    found: Sequence[ScannerFinding], place: Place, *, scanner: str, default: Severity
 ) -> tuple[Finding, ...]:
     """Make findings of all results, or of the most severe ones if there are too many."""
-    graded = sorted(told, key=lambda item: _ORDER[item.severity or default])
+    graded = sorted(found, key=lambda item: _ORDER[item.severity or default])
     return tuple(
         _as_finding(item, place, scanner=scanner, default=default) for item in graded[:MAX_FINDINGS]
     )
@@ -99,9 +99,9 @@ def is_at_least(severity: Severity, least: Severity) -> bool:
     return _ORDER[severity] <= _ORDER[least]
 
 
-def _sarif(text: str, _reading: Reading) -> Iterator[Told]:
+def _sarif(text: str, _reading: Reading) -> Iterator[ScannerFinding]:
     for result in read_sarif(text):
-        yield Told(
+        yield ScannerFinding(
             rule=result.rule,
             message=result.message,
             severity=result.severity,
@@ -110,7 +110,7 @@ def _sarif(text: str, _reading: Reading) -> Iterator[Told]:
         )
 
 
-def _json(text: str, reading: Reading) -> Iterator[Told]:
+def _json(text: str, reading: Reading) -> Iterator[ScannerFinding]:
     found = _at(msgspec.json.decode(text), reading.findings)
     if not isinstance(found, list):
         raise TypeError
@@ -118,7 +118,7 @@ def _json(text: str, reading: Reading) -> Iterator[Told]:
         rule, message = _at(item, reading.rule), _get(item, reading.message)
         file, line = _get(item, reading.file), _get(item, reading.line)
         word = _get(item, reading.severity_at)
-        yield Told(
+        yield ScannerFinding(
             rule=str(rule),
             message=str(message or ""),
             severity=_severity(str(word), reading) if word is not None else None,
@@ -127,14 +127,14 @@ def _json(text: str, reading: Reading) -> Iterator[Told]:
         )
 
 
-def _lines(text: str, reading: Reading) -> Iterator[Told]:
+def _lines(text: str, reading: Reading) -> Iterator[ScannerFinding]:
     pattern = re2.compile(reading.pattern)
     for line in text.splitlines():
         found = pattern.search(line)
         if found:
             parts = found.groupdict()
             number = parts.get("line")
-            yield Told(
+            yield ScannerFinding(
                 rule=parts["rule"],
                 message=parts.get("message") or "",
                 file=parts["file"],

@@ -24,7 +24,7 @@ _LIMITS = Limits(file_bytes=256 * 1024 * 1024)
 _MAX_COMPLAINT = 2000
 
 
-class Ran(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
     #: Negative if a signal killed it.
     exit_code: int
     stdout: bytes
@@ -44,7 +44,7 @@ async def run_program(
     home: Path,
     environment: Mapping[str, str],
     deadline: timedelta,
-) -> Ran:
+) -> ProgramResult:
     """Run it to completion; ScannerFailed if it cannot be run, TimeoutError if it is too slow."""
     found = find_program(program)
     if found is None:
@@ -65,7 +65,7 @@ async def run_program(
                 await process.wait()
     except CannotStart as error:
         raise ScannerFailed(f"the program {program} cannot be run: {error.strerror}") from error
-    return Ran(
+    return ProgramResult(
         exit_code=process.returncode or 0,
         stdout=await work_in_thread(read_bounded, printed),
         stderr=await work_in_thread(_first_of, complaint),

@@ -17,7 +17,12 @@ from vskill_platform.scan.external.read_output import (
     is_at_least,
     read_output,
 )
-from vskill_platform.scan.external.run_program import Ran, find_program, read_bounded, run_program
+from vskill_platform.scan.external.run_program import (
+    ProgramResult,
+    find_program,
+    read_bounded,
+    run_program,
+)
 from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.settings import format_duration
 
@@ -99,7 +104,9 @@ def _names_of(copy: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys((str(copy), os.path.realpath(copy))))
 
 
-def _read(scanner: LocalScanner, ran: Ran, place: Place, output: Path) -> ExternalScanResult:
+def _read(
+    scanner: LocalScanner, ran: ProgramResult, place: Place, output: Path
+) -> ExternalScanResult:
     """Accept exit code and output as a result only if they agree."""
     if ran.exit_code not in scanner.exit_clean | scanner.exit_found:
         said = redact(ran.stderr.strip().replace(place.folders[0], "the skill"))

@@ -36,7 +36,7 @@ class ConcurrencyQuota:
         try:
             yield
         finally:
-            self.give_back(who)
+            self.release(who)
 
     def take(self, who: str) -> None:
         if self._held[who] >= self.each:
@@ -46,7 +46,7 @@ class ConcurrencyQuota:
             raise TooMany(f"{self._what}: too many at the moment", retry_after=self._retry_after)
         self._held[who] += 1
 
-    def give_back(self, who: str) -> None:
+    def release(self, who: str) -> None:
         self._held[who] -= 1
         self._held += Counter()  # drop visitors that hold nothing
 

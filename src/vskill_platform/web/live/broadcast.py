@@ -91,16 +91,16 @@ class Broadcast:
     def listeners_of(self, topic: str) -> int:
         return len(self._listeners.get(topic, ()))
 
-    def tell(self, keys: Iterable[str]) -> None:
+    def notify(self, keys: Iterable[str]) -> None:
         """Wake the listeners of the changed records."""
-        self.tell_topics(_topics(keys))
+        self.notify_topics(_topics(keys))
 
-    def tell_topics(self, topics: Iterable[str]) -> None:
+    def notify_topics(self, topics: Iterable[str]) -> None:
         for topic in topics:
             for listener in self._listeners.get(topic, ()):
                 listener.wake()
 
-    def tell_all(self) -> None:
+    def notify_all(self) -> None:
         for listeners in self._listeners.values():
             for listener in listeners:
                 listener.wake()
@@ -135,16 +135,16 @@ async def _follow(env: WorkerEnv, broadcast: Broadcast) -> None:
                 revision = await env.engine.revision()
             async for change in env.engine.changes(after=revision):
                 revision = change.revision
-                broadcast.tell(change.keys)
+                broadcast.notify(change.keys)
                 if broadcast.count:
-                    broadcast.tell_topics(await _shown_topics(env, change.keys))
+                    broadcast.notify_topics(await _shown_topics(env, change.keys))
         except (FeedTrimmed, HistoryChanged):
             revision = None
         except EngineError as error:
             log.warning("live updates interrupted", error=str(error))
             await asyncio.sleep(_RETRY_SECONDS)
         # Listeners may have missed changes in the meantime.
-        broadcast.tell_all()
+        broadcast.notify_all()
 
 
 async def _shown_topics(env: WorkerEnv, keys: Iterable[str]) -> set[str]:

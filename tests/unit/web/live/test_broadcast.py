@@ -32,19 +32,19 @@ async def test_a_page_hears_of_its_submission(bound: WorkerEnv) -> None:
 async def test_a_page_hears_nothing_of_others() -> None:
     broadcast = Broadcast()
     async with broadcast.listening([submission_topic("sub_1")]) as listener:
-        broadcast.tell(["sub:sub_2", "skill:ada/notes/tidy"])
+        broadcast.notify(["sub:sub_2", "skill:ada/notes/tidy"])
         waiting = asyncio.ensure_future(listener.wait())
         await asyncio.sleep(0)
 
         assert not waiting.done()
-        broadcast.tell(["sub:sub_1"])
+        broadcast.notify(["sub:sub_1"])
         await asyncio.wait_for(waiting, 10)
 
 
 async def test_the_queue_page_hears_of_every_submission() -> None:
     broadcast = Broadcast()
     async with broadcast.listening([QUEUE]) as listener:
-        broadcast.tell(["sub:sub_2"])
+        broadcast.notify(["sub:sub_2"])
 
         await asyncio.wait_for(listener.wait(), 10)
 

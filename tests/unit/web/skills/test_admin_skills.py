@@ -15,7 +15,7 @@ from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.submission import Submission
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.held_store import let_go
+from vskill_platform.stores.held_store import release_held
 from vskill_platform.stores.skill_store import get_skill
 
 SLUG = "ada/notes/tidy"
@@ -71,7 +71,7 @@ async def test_files_that_cannot_be_shown_say_why(registry: Registry, tmp_path: 
 
     large = await rae.see(f"{path}?file=big.txt")
     binary = await rae.see(f"{path}?file=data.bin")
-    await registry.env.engine.commit(await let_go(waiting.id))
+    await registry.env.engine.commit(await release_held(waiting.id))
     gone = await rae.see(f"{path}?file=SKILL.md")
 
     assert "The file is too large to be shown." in large

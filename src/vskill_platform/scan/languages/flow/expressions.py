@@ -213,7 +213,7 @@ def inner(flow: Flow, node: ast.Await) -> Value:
     return flow.evaluate(node.value)
 
 
-def handed_out(flow: Flow, node: ast.Yield) -> Value:
+def yielded(flow: Flow, node: ast.Yield) -> Value:
     value = node.value
     if value is not None:
         flow.returned.append(flow.evaluate(value))
@@ -279,8 +279,8 @@ EXPRESSIONS: dict[type[ast.AST], Callable[[Flow, Any], Value]] = {
     ast.Call: call,
     ast.Await: inner,
     ast.Starred: inner,
-    ast.YieldFrom: handed_out,
-    ast.Yield: handed_out,
+    ast.YieldFrom: yielded,
+    ast.Yield: yielded,
     Closure: closure,
     Steps: steps,
 }

@@ -60,7 +60,7 @@ def expression(flow: Flow, node: ast.Expr) -> None:
     flow.evaluate(node.value)
 
 
-def give_back(flow: Flow, node: ast.Return) -> None:
+def return_value(flow: Flow, node: ast.Return) -> None:
     value = node.value
     if value is not None:
         flow.returned.append(flow.evaluate(value))
@@ -172,7 +172,7 @@ STATEMENTS: dict[type[ast.AST], Callable[[Flow, Any], None]] = {
     ast.AnnAssign: annotated,
     ast.AugAssign: augmented,
     ast.Expr: expression,
-    ast.Return: give_back,
+    ast.Return: return_value,
     ast.If: condition,
     ast.While: condition,
     ast.For: loop,

@@ -149,7 +149,7 @@ def _run_simple(state: State, simple: Simple, stdin: str, *, is_consumed: bool) 
     start = 0
     while start < len(words) and _assign(state, words[start]):
         start += 1
-    if not is_consumed and simple.is_plain and _is_unheard_of(state, simple, start):
+    if not is_consumed and simple.is_plain and _is_unknown_program(state, simple, start):
         return ""
     given = read_input(state, redirects, "") if redirects else ""
     if start == len(words):
@@ -164,7 +164,7 @@ def _run_simple(state: State, simple: Simple, stdin: str, *, is_consumed: bool) 
     return write_output(state, command, redirects, printed) if redirects else printed
 
 
-def _is_unheard_of(state: State, simple: Simple, start: int) -> bool:
+def _is_unknown_program(state: State, simple: Simple, start: int) -> bool:
     """Tell an unknown program, whose arguments do not matter."""
     path = bare(simple.words[start]) if start < len(simple.words) else None
     if path is None or not path.isascii() or simple.redirects:
