@@ -132,11 +132,11 @@ async def test_admins_add_and_change_people(registry: Registry) -> None:
     assert (added.status_code, added.json()["user"]["name"]) == (201, "dee")
     assert "/welcome?key=" in added.json()["welcomeUrl"]
     assert added.headers["cache-control"] == "no-store"
-    assert (again.status_code in {400, 409}, odd.status_code) == (True, 400)
+    assert (again.status_code, odd.status_code) == (400, 400)
     assert promoted.json()["role"] == "reviewer"
     assert [one.json()["isDisabled"] for one in (locked, let_in, nothing)] == [True, False, False]
     assert [one.status_code for one in missing] == [404, 404]
-    assert last_admin.status_code in {400, 403, 409}
+    assert last_admin.status_code == 409
     assert {one["name"] for one in listed.json()["users"]} == {"cyd", "rae", "dee"}
     assert {who for who, _, subject in await audited() if "dee" in subject} == {"cyd"}
 
@@ -159,6 +159,6 @@ async def test_the_audit_is_read_page_by_page(registry: Registry) -> None:
     assert len(subjects) == len(set(subjects)) or rest["nextCursor"] is None
     assert (await registry.get(AUDIT, headers=rae)).status_code == 403
     assert (await registry.get(AUDIT)).status_code == 401
-    assert all(answer.status_code in {200, 400} for answer in odd)
+    assert [answer.status_code for answer in odd] == [400, 200, 400, 400]
     assert (many.status_code, many.headers["x-limit-clamped"]) == (200, "100")
     assert not any("password" in answer.text or "argon2" in answer.text for answer in odd)
