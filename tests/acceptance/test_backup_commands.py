@@ -209,7 +209,7 @@ def test_without_an_answer_nothing_is_restored(platform: Platform, tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", ["missing", "text", "foreign", "newer", "damaged", "empty", "own"])
-def test_what_is_no_good_backup_is_refused_and_the_database_stays(
+def test_a_bad_backup_is_refused_and_the_database_is_kept(
     platform: Platform, tmp_path: Path, kind: str
 ) -> None:
     submission_id = platform.submit(a_skill_folder(tmp_path))

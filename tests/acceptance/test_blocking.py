@@ -151,7 +151,7 @@ async def test_a_life_on_the_blocklist(platform: Platform, tmp_path: Path, publi
     ],
     ids=["nothing", "two", "a name of nothing", "a name and a path"],
 )
-def test_what_is_blocked_must_be_one_thing(platform: Platform, about: list[str]) -> None:
+def test_a_block_needs_exactly_one_subject(platform: Platform, about: list[str]) -> None:
     finished = platform.run("block", "add", *about, "--reason", "r")
 
     assert finished.code == 2

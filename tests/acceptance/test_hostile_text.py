@@ -104,7 +104,7 @@ def test_no_command_prints_what_acts(hostile: Platform, part: int) -> None:
     assert [command for command, one in finished.items() if "Traceback" in one.err] == []
 
 
-def test_what_a_stranger_wrote_is_spelled_out_on_a_terminal_and_whole_in_json(
+def test_untrusted_text_is_escaped_on_a_terminal_and_complete_in_json(
     hostile: Platform, skill: Path
 ) -> None:
     hostile.columns = 2_000  # no word is broken

@@ -56,7 +56,7 @@ def test_a_server_holds_its_locks_however_often_the_file_is_opened(platform: Pla
 
 
 @pytest.mark.parametrize("backup", [_by_program, _by_module])
-async def test_what_is_acknowledged_during_and_after_a_backup_survives_a_kill(
+async def test_acknowledged_submissions_survive_a_kill_during_and_after_a_backup(
     platform: Platform, tmp_path: Path, backup: Backup
 ) -> None:
     skills = [a_skill_folder(tmp_path, name=f"tidy-notes-{number}") for number in range(9)]

@@ -65,7 +65,7 @@ def test_a_closed_database_that_cannot_be_written_can_be_read(
     assert (found.code, found.err) == (0, "")
 
 
-def test_what_a_killed_server_left_in_the_log_is_read_too(platform: Platform) -> None:
+def test_the_write_ahead_log_of_a_killed_server_is_read(platform: Platform) -> None:
     server = platform.start("serve", port=str(free_port()))
     server.wait_for("vskill-platform is at")
     paused = platform.run("pause", "--reason", "only in the log")

@@ -89,7 +89,7 @@ async def test_of_two_nodes_one_runs_a_job_that_is_due(platform: Platform, tmp_p
     await _assert_each_was_queued_once(platform, submission_ids)
 
 
-async def test_what_is_stranded_again_and_again_is_rejected_with_a_reason(
+async def test_a_submission_that_gets_stuck_repeatedly_is_rejected_with_a_reason(
     platform: Platform, tmp_path: Path
 ) -> None:
     clock = ago(days=1)

@@ -25,7 +25,7 @@ async def one_that_waits(platform: Platform, tmp_path: Path) -> str:
     return submission_id
 
 
-async def test_what_waits_is_listed_shown_and_approved(platform: Platform, tmp_path: Path) -> None:
+async def test_a_review_is_listed_shown_and_approved(platform: Platform, tmp_path: Path) -> None:
     submission_id = await one_that_waits(platform, tmp_path)
 
     listed = platform.run("reviews")
@@ -106,7 +106,7 @@ async def test_a_decision_is_about_what_was_shown(platform: Platform, tmp_path: 
     assert "file run.sh" not in this.out
 
 
-async def test_who_submitted_it_may_not_approve_it_but_a_policy_may_allow_it(
+async def test_submitters_cannot_approve_their_own_skill_unless_the_policy_allows_it(
     platform: Platform, tmp_path: Path
 ) -> None:
     submission_id = platform.submit(a_skill_folder(tmp_path, run_dot_sh=RISKY))

@@ -109,7 +109,7 @@ def test_a_tree_is_scanned_in_order_without_what_belongs_to_git(
     assert done.code == 0
 
 
-def test_what_cannot_be_read_is_not_verified_and_the_rest_is(
+def test_an_unreadable_skill_is_not_verified_and_the_others_are(
     platform: Platform, tmp_path: Path
 ) -> None:
     a_skill_folder(tmp_path / "tree", "ant")

@@ -16,7 +16,7 @@ def a_long_skill(parent: Path, name: str, text: str = NOTES) -> Path:
     return folder
 
 
-def test_what_is_like_a_folder_or_a_published_skill_is_listed(
+def test_skills_similar_to_a_folder_or_a_published_skill_are_listed(
     platform: Platform, tmp_path: Path
 ) -> None:
     for name in ("tidy-notes", "sort-papers"):
@@ -36,7 +36,7 @@ def test_what_is_like_a_folder_or_a_published_skill_is_listed(
     assert "100%" in by_slug.out
 
 
-def test_what_is_like_nothing_is_said(platform: Platform, tmp_path: Path) -> None:
+def test_similar_says_that_there_is_no_similar_skill(platform: Platform, tmp_path: Path) -> None:
     platform.submit(a_long_skill(tmp_path / "ada", "tidy-notes"))
 
     alone = platform.run("similar", a_skill_folder(tmp_path, "weather"))

@@ -24,7 +24,7 @@ def test_a_folder_is_submitted_checked_and_published(platform: Platform, tmp_pat
     assert "published as @local/word-count 1.0.0" in listed.out
 
 
-def test_what_submit_proposes_to_type_next_shows_the_history(
+def test_the_command_that_submit_suggests_shows_the_history(
     platform: Platform, tmp_path: Path
 ) -> None:
     submitted = platform.run("submit", a_skill_folder(tmp_path, "word-count"))

@@ -68,9 +68,7 @@ def test_a_diff_shows_lines_and_new_capabilities(platform: Platform, published: 
     assert printed(platform, "diff", SLUG)["files"][0]["path"] == "run.sh"
 
 
-def test_what_a_diff_prints_is_taken_by_git(
-    platform: Platform, published: Path, tmp_path: Path
-) -> None:
+def test_git_applies_the_printed_diff(platform: Platform, published: Path, tmp_path: Path) -> None:
     (published / "Makefile").write_text("all:\n\techo " + "long " * 60 + "\n")
     (published / "open.md").write_text("no end")
     platform.submit(published)

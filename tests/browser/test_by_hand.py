@@ -90,7 +90,9 @@ def test_without_scripts_there_is_the_archive_alone(plain_ben: Page) -> None:
     expect(plain_ben.locator("#folder")).to_be_hidden()
 
 
-def test_who_ticks_nothing_stays_with_the_choice(ben: Page, registry: Registry) -> None:
+def test_submitting_without_a_selection_shows_an_error_and_the_list(
+    ben: Page, registry: Registry
+) -> None:
     registry.submit(ben, registry.repo("one-cup", "two-cups"))
     for box in ben.get_by_role("checkbox").all():
         box.uncheck()

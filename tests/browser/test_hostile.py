@@ -92,7 +92,7 @@ def test_nothing_of_a_hostile_skill_in_review_runs_on_any_page(
 
 
 @pytest.mark.parametrize("part", ["raw/picture.svg", "raw/page.html"])
-def test_raw_files_are_never_pages_of_ours(ben: Page, registry: Registry, part: str) -> None:
+def test_raw_files_are_downloads_not_pages(ben: Page, registry: Registry, part: str) -> None:
     slug = registry.publish(
         ben,
         f"raw-{part[4:7]}",
@@ -108,7 +108,7 @@ def test_raw_files_are_never_pages_of_ours(ben: Page, registry: Registry, part: 
     assert "sandbox" in answer.headers["content-security-policy"]
 
 
-def test_names_that_hurt_are_shown_as_they_are(ben: Page, registry: Registry) -> None:
+def test_hostile_names_are_shown_as_text(ben: Page, registry: Registry) -> None:
     name = "<img src=x onerror=pwned=1>"
     ben.goto(f"/?q={name}")
     assert ben.evaluate("window.pwned") is None

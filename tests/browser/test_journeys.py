@@ -163,7 +163,7 @@ def test_a_dropped_archive_and_a_picked_folder_wait_for_the_button_too(
     expect(ben.locator("#story")).to_contain_text("upload:@local/fold-bags")
 
 
-def test_what_cannot_be_submitted_says_why_and_keeps_what_was_typed(ben: Page) -> None:
+def test_an_invalid_source_shows_an_error_and_keeps_the_typed_text(ben: Page) -> None:
     ben.goto("/submit")
     ben.get_by_label("Repository").fill("not a repo")
     ben.get_by_role("button", name="Submit repository").click()
@@ -235,7 +235,7 @@ def test_the_admin_pauses_and_resumes(cyd: Page) -> None:
     expect(cyd.get_by_role("status")).to_contain_text("is running again")
 
 
-def test_who_did_not_sign_in_is_led_to_the_sign_in_and_back(ben: Page, admin_state: object) -> None:
+def test_a_visitor_is_sent_to_the_sign_in_page_and_back(ben: Page, admin_state: object) -> None:
     ben.goto("/admin/queue")
     expect(ben.get_by_role("heading", level=1)).to_contain_text("Sign in")
     ben.get_by_label("Name").fill("cyd")

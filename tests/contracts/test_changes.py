@@ -90,7 +90,9 @@ async def test_a_follower_that_has_caught_up_waits_for_what_comes(engine: Engine
             assert await following == Change(revision, (key,))
 
 
-async def test_what_a_prune_removes_is_told(engine: Engine, clock: ManualClock) -> None:
+async def test_a_prune_reports_the_removed_keys_as_changes(
+    engine: Engine, clock: ManualClock
+) -> None:
     await committed(engine, Put("a", b""), Put("token:1", b"", expires_at=NOON + timedelta(1)))
     before = await engine.revision()
 

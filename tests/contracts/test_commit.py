@@ -151,7 +151,7 @@ async def test_concurrent_commits_stand_or_fall_alone(engine: Engine) -> None:
     ],
     ids=["naive due", "naive expiry", "endless id", "no key"],
 )
-async def test_what_cannot_be_stored_is_refused_and_spoils_no_other_commit(
+async def test_an_invalid_commit_is_refused_and_others_succeed(
     engine: Engine, unstorable: Operation
 ) -> None:
     commits: list[list[Operation]] = [

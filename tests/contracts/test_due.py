@@ -127,7 +127,7 @@ async def test_a_moment_long_before_the_epoch_is_a_moment_too(
 
 
 @pytest.mark.parametrize("cursor", ["sub:1", "", "due soon sub:1", "due 9" + "9" * 30 + " k"])
-async def test_what_is_no_cursor_of_such_a_listing_is_refused(engine: Engine, cursor: str) -> None:
+async def test_a_cursor_of_another_listing_is_refused(engine: Engine, cursor: str) -> None:
     with pytest.raises(InvalidInput, match="cursor"):
         await engine.kv.list_keys("sub:", due_before=NOON, after=cursor)
 

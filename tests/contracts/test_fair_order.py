@@ -146,7 +146,7 @@ async def test_a_revived_dead_letter_is_of_its_old_group(engine: Engine) -> None
     assert (revived.group, revived.resource) == ("ada", "git.example")
 
 
-async def test_what_needs_something_busy_is_passed_over_and_keeps_its_place(
+async def test_a_message_for_a_busy_resource_is_skipped_and_keeps_its_position(
     engine: Engine,
 ) -> None:
     await engine.commit(of("ada", "a1", "a2", resource="slow.example"))

@@ -59,7 +59,7 @@ async def test_a_new_rank_is_enough_to_change_the_order(engine: Engine) -> None:
     assert await found(engine, "w") == "b a"
 
 
-async def test_what_is_deleted_is_not_found_and_comes_back_only_when_it_says_so(
+async def test_a_deleted_key_is_not_found_until_it_is_written_with_its_marks(
     engine: Engine,
 ) -> None:
     await engine.commit([Put("a", b"", marks=("w",))])
@@ -74,7 +74,7 @@ async def test_what_is_deleted_is_not_found_and_comes_back_only_when_it_says_so(
     assert await found(engine, "w") == "a"
 
 
-async def test_what_has_expired_is_not_found_and_what_is_pruned_leaves_nothing(
+async def test_expired_keys_are_not_found_and_pruned_keys_leave_no_marks(
     engine: Engine, clock: ManualClock
 ) -> None:
     soon = clock.now() + timedelta(seconds=1)

@@ -18,7 +18,7 @@ async def test_messages_stand_in_the_order_in_which_they_were_sent(engine: Engin
     assert await places(engine, "a", "b", "c", "d") == [1, 2, 3, None]
 
 
-async def test_what_a_worker_holds_is_out_of_the_line(engine: Engine) -> None:
+async def test_a_leased_message_has_no_queue_position(engine: Engine) -> None:
     await engine.commit([Send(b"", key="a"), Send(b"", key="b"), Send(b"", key="c")])
 
     held = await receive_one(engine)
@@ -42,7 +42,7 @@ async def test_a_lease_that_ran_out_or_was_given_back_puts_it_in_line_again(
     assert set(await places(engine, "a", "b")) == {1, 2}
 
 
-async def test_what_waits_for_its_delay_stands_behind_what_is_ready(engine: Engine) -> None:
+async def test_delayed_messages_are_positioned_after_ready_ones(engine: Engine) -> None:
     await engine.commit([Send(b"", key="a"), Send(b"", key="late", delay=timedelta(hours=1))])
     held = await receive_one(engine)
 

@@ -16,7 +16,9 @@ from tests.contracts.asking import (
 from vskill_platform.engines.ports import ABSENT, Acknowledge, Change, Engine, Put, Send
 
 
-async def test_what_one_has_committed_the_other_reads(engine: Engine, other_engine: Engine) -> None:
+async def test_one_engine_reads_what_another_committed(
+    engine: Engine, other_engine: Engine
+) -> None:
     revision = await engine.commit([Put("sub:1", b"one")])
 
     assert await value_of(other_engine, "sub:1") == b"one"
@@ -61,7 +63,7 @@ async def test_a_follower_hears_what_another_engine_commits(
         assert await following == Change(revision, ("sub:1",))
 
 
-async def test_what_one_has_leased_the_other_does_not_get(
+async def test_a_message_leased_by_one_engine_is_not_given_to_another(
     engine: Engine, other_engine: Engine, clock: ManualClock
 ) -> None:
     await engine.commit([Send(b"job")])

@@ -115,7 +115,7 @@ async def test_a_block_takes_down_what_is_published_and_keeps_the_evidence(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_what_waits_in_the_queue_ends_blocked_and_nothing_of_it_is_fetched(
+async def test_a_queued_submission_is_blocked_without_a_fetch(
     bound: WorkerEnv, process: Process, tmp_path: Path, kind: str
 ) -> None:
     folder = a_skill_folder(tmp_path)
@@ -183,7 +183,7 @@ async def test_unblocking_queues_the_same_record_and_publishes_after_a_fresh_che
     assert triggers[-5:] == ["block", "unblock", "claim", "check", "publish"]
 
 
-async def test_what_a_second_block_holds_stays_blocked_until_that_is_gone_too(
+async def test_a_submission_stays_blocked_until_the_last_block_is_removed(
     bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
     source = folder_source(str(a_skill_folder(tmp_path)))

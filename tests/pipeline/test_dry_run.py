@@ -53,7 +53,7 @@ async def test_every_published_skill_and_every_one_in_review_is_decided_again(
     assert strict.unknown == ()
 
 
-async def test_what_a_person_has_approved_is_no_change_unless_it_gets_worse(
+async def test_a_dry_run_lists_an_approved_skill_only_if_it_got_worse(
     bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
     journey = await process(folder_source(str(a_skill_folder(tmp_path, run_dot_sh=RISKY))))

@@ -169,7 +169,7 @@ async def test_doubts_of_the_judge_need_review(
     assert (await states_of(ended))[-2:] == [S.TIER2_SCANNING, S.NEEDS_REVIEW]
 
 
-async def test_what_the_judge_holds_for_harmful_is_rejected_with_its_reasons(
+async def test_a_skill_that_the_judge_finds_harmful_is_rejected_with_its_reasons(
     process_judged: Process, folder: Path, judge: JudgeServer
 ) -> None:
     judge.will(saying("reject", {"claim": "It makes private notes public.", "line": 6}))
@@ -184,7 +184,7 @@ async def test_what_the_judge_holds_for_harmful_is_rejected_with_its_reasons(
     assert (await states_of(ended))[-2:] == [S.TIER2_SCANNING, S.REJECTED]
 
 
-async def test_what_tier_1_blocks_is_not_judged(
+async def test_a_skill_blocked_by_tier_1_is_not_judged(
     process_judged: Process, folder: Path, judge: JudgeServer
 ) -> None:
     (folder / "setup.sh").write_text(BLOCKED)

@@ -93,7 +93,7 @@ async def test_handing_it_in_privately_later_hides_it(process: Process, folder: 
     assert await get_similarity_record(SLUG) is None
 
 
-async def test_who_hands_in_the_same_learns_nothing_of_it(
+async def test_a_copy_of_a_private_skill_reveals_nothing_about_it(
     process: Process, folder: Path, bound: WorkerEnv
 ) -> None:
     await publish_upload(process, folder, is_private=True)
@@ -177,7 +177,7 @@ async def test_hiding_and_showing_is_about_the_submissions_of_every_ref(
     assert shown == {"": False, "v1": False, "v2": False}
 
 
-async def test_what_comes_in_while_its_skill_is_hidden_is_hidden_too(
+async def test_submissions_of_a_private_skill_are_private(
     process: Process, bound: WorkerEnv, tmp_path: Path
 ) -> None:
     url = await two_refs(process, tmp_path)
@@ -204,7 +204,7 @@ async def test_a_private_ref_hides_the_submissions_of_the_others(
     assert await hidden_refs(url) == {"v1": True, "v2": True}
 
 
-async def test_what_came_in_before_its_skill_was_hidden_is_published_hidden(
+async def test_a_submission_made_before_its_skill_became_private_is_published_private(
     process: Process, bound: WorkerEnv, tmp_path: Path
 ) -> None:
     url = await two_refs(process, tmp_path, private=frozenset({"v1"}))

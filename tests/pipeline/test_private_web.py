@@ -88,7 +88,7 @@ async def count(client: AsyncClient) -> int:
 
 
 @pytest.mark.parametrize("role", [None, Role.READER], ids=["unknown", "somebody else"])
-async def test_who_asks_for_it_hears_what_one_hears_of_nothing(
+async def test_a_private_skill_is_answered_like_a_missing_one(
     client: AsyncClient, hidden: Journey, role: Role | None
 ) -> None:
     if role:
@@ -132,7 +132,7 @@ async def test_no_search_finds_it(client: AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("who", ["owner", "member", "reviewer"])
-async def test_who_may_see_it_sees_all_of_it(
+async def test_namespace_members_see_every_page_of_a_private_skill(
     client: AsyncClient, hidden: Journey, who: str
 ) -> None:
     ada = await a_user(name="ada")

@@ -57,7 +57,7 @@ async def rename(repo: Path, name: str, process: Process) -> None:
     assert journey.submission.state is SubmissionState.PUBLISHED
 
 
-async def test_what_is_published_is_exactly_what_was_scanned(
+async def test_the_published_files_are_exactly_the_scanned_files(
     process: Process, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path, run_dot_sh="echo hi\n")

@@ -95,7 +95,7 @@ async def test_another_policy_is_reported_and_nothing_is_taken_down(
     assert await rescan_published() == "rules and policy have not changed since the last rescan"
 
 
-async def test_who_asks_for_a_rescan_gets_one_though_nothing_has_changed(
+async def test_a_requested_rescan_runs_although_nothing_changed(
     bound: WorkerEnv, published: str, clock: ManualClock
 ) -> None:
     same = lenient(bound)
@@ -141,7 +141,7 @@ async def test_a_rescan_that_was_asked_for_goes_on_where_it_was(
     assert outcomes[2] == "rules and policy have not changed since the last rescan"
 
 
-async def test_what_was_published_after_somebody_asked_was_checked_already(
+async def test_skills_published_after_the_request_are_not_rescanned(
     bound: WorkerEnv, published: str, clock: ManualClock, process: Process, tmp_path: Path
 ) -> None:
     clock.advance(minutes=2)
@@ -283,7 +283,7 @@ async def test_an_archive_that_is_not_what_was_published_is_an_error_and_left_fo
 
 
 @pytest.mark.parametrize("consequence", list(Consequence))
-async def test_what_got_worse_is_taken_down_as_the_operator_chooses(
+async def test_a_skill_that_got_worse_is_taken_down_with_the_chosen_consequence(
     bound: WorkerEnv, published: str, consequence: Consequence
 ) -> None:
     await rescan_published()
@@ -340,7 +340,7 @@ async def test_a_person_may_bring_it_back_after_a_review(bound: WorkerEnv, publi
     assert len(await get_versions(SLUG)) == 1
 
 
-async def test_what_a_person_rejects_after_a_rescan_stays_down(
+async def test_a_skill_rejected_after_a_rescan_stays_taken_down(
     bound: WorkerEnv, published: str
 ) -> None:
     await rescan_published()
@@ -406,7 +406,7 @@ async def approved_by_cyd(bound: WorkerEnv, process: Process, folder: Path) -> N
     await within(replace(bound, clock=TickingClock()), lambda: approve(said))
 
 
-async def test_what_a_reviewer_approved_is_not_asked_about_again(
+async def test_an_approved_skill_needs_no_second_approval(
     bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
     await approved_by_cyd(bound, process, a_skill_folder(tmp_path, run_dot_sh=DOUBTFUL))

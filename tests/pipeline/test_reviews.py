@@ -84,7 +84,7 @@ def says(journey: Journey, reviewer: str = "cyd", reason: str = "I know that hos
     )
 
 
-async def test_what_waits_is_listed_with_its_age_and_why(
+async def test_reviews_are_listed_with_their_age_and_reason(
     bound: WorkerEnv, folder: Path, process: Process, tmp_path: Path, clock: ManualClock
 ) -> None:
     waiting = await one_waits(process, folder)
@@ -294,7 +294,7 @@ async def test_nobody_approves_their_own_unless_the_policy_says_so(
     assert approved.state is SubmissionState.PUBLISHED
 
 
-async def test_who_submitted_it_again_is_a_submitter_too(
+async def test_a_user_who_resubmits_counts_as_a_submitter(
     bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
     await one_waits(process, folder)
@@ -305,7 +305,7 @@ async def test_who_submitted_it_again_is_a_submitter_too(
         await approve(says(again, reviewer="ben"))
 
 
-async def test_what_the_policy_would_reject_now_is_refused_and_still_waits(
+async def test_an_approval_that_the_policy_forbids_is_refused_and_the_review_stays_open(
     bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
     waiting = await one_waits(process, folder)
@@ -348,7 +348,7 @@ async def test_files_that_are_no_longer_stored_must_be_checked_again(
     assert await bound.engine.queue.position(again.id) == 1
 
 
-async def test_what_was_held_is_let_go_long_after_a_rejection(
+async def test_held_files_are_removed_some_time_after_a_rejection(
     bound: WorkerEnv, process: Process, folder: Path, clock: ManualClock
 ) -> None:
     waiting = await one_waits(process, folder)
@@ -403,7 +403,7 @@ async def test_a_new_version_that_is_approved_follows_the_published_one(
     assert [version.version for version in await get_versions(SLUG)] == ["1.0.0", "1.0.1"]
 
 
-async def test_what_waits_stays_there_when_the_same_comes_again(
+async def test_a_review_stays_open_when_the_same_source_is_submitted_again(
     bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
     waiting = await one_waits(process, folder)
@@ -413,7 +413,7 @@ async def test_what_waits_stays_there_when_the_same_comes_again(
     assert [review.id for review in await list_reviews()] == [waiting.submission.id]
 
 
-async def test_what_was_blocked_meanwhile_is_refused(
+async def test_an_approval_of_a_skill_blocked_in_the_meantime_is_refused(
     bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
     waiting = await one_waits(process, folder)

@@ -275,7 +275,7 @@ async def test_an_outage_that_passes_is_forgotten(
     assert "retry" in [event.trigger for event in await get_history(ended.id)]
 
 
-async def test_what_tier_1_stops_is_shown_to_no_scanner(
+async def test_a_skill_stopped_by_tier_1_is_sent_to_no_scanner(
     registry: Registry, folder: Path, programs: Path
 ) -> None:
     (folder / "setup.sh").write_text(BLOCKED)
@@ -324,7 +324,7 @@ async def test_a_slow_scanner_loses_its_result_but_does_not_fail_the_submission(
     assert (scan.status, scan.note) == ("TIMED_OUT", "there was no time left before the deadline")
 
 
-async def test_who_waits_for_a_place_to_scan_does_not_wait_for_ever(
+async def test_waiting_for_a_scan_slot_ends_at_the_deadline(
     registry: Registry, folder: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     probe = a_scanner(a_program(programs, CLEAN))
@@ -374,7 +374,7 @@ async def test_a_remote_scanner_is_sent_the_very_files_signed_and_with_a_way_bac
     assert KEY.reveal() not in str(headers) + str(dispatch)
 
 
-async def test_who_waits_for_a_required_scanner_holds_no_message_and_is_not_stuck(
+async def test_waiting_for_a_required_scanner_holds_no_message_and_is_not_stuck(
     registry: Registry, folder: Path, service: ScanService, clock: ManualClock
 ) -> None:
     waiting = await registry.using(used(service.scanner())).process(folder)

@@ -36,7 +36,7 @@ async def test_owners_and_reviewers_manage_and_members_and_strangers_do_not(
         await check_may_manage(Visitor(user=ben, via="session"), SKILL)
 
 
-async def test_what_belongs_to_nobody_is_for_reviewers_alone(bound: WorkerEnv) -> None:
+async def test_only_reviewers_manage_skills_without_an_owner(bound: WorkerEnv) -> None:
     ada, rae = await a_user(Role.PUBLISHER), await a_user(Role.REVIEWER)
 
     for skill in (SKILL, LOCAL):

@@ -81,7 +81,7 @@ async def test_a_namespace_may_have_more_owners_and_is_found_from_each() -> None
     assert [item.name for item in await list_namespaces()] == ["@ada", "team"]
 
 
-async def test_who_was_removed_has_no_say_any_more() -> None:
+async def test_a_removed_member_cannot_act_in_the_namespace() -> None:
     ada, ben = await visiting("ada"), await visiting("ben")
     await add_owner("team", "ada", actor="cyd")
     await add_owner("team", "ben", actor="cyd")

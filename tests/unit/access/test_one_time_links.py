@@ -205,7 +205,7 @@ async def test_a_link_does_not_work_for_a_disabled_user(bound: WorkerEnv) -> Non
 
 
 @pytest.mark.parametrize("key", ["", "x", "../../etc", "a" * 5000])
-async def test_what_is_no_key_opens_nothing(bound: WorkerEnv, key: str) -> None:
+async def test_an_invalid_key_is_refused(bound: WorkerEnv, key: str) -> None:
     with pytest.raises(NotFound):
         await read_one_time_link(key)
 

@@ -47,7 +47,7 @@ def test_a_password_that_is_easily_guessed_is_refused(password: str) -> None:
         "zebra quilt 2024 lamp",
     ],
 )
-def test_what_is_long_is_fine(password: str) -> None:
+def test_a_long_password_is_accepted(password: str) -> None:
     check_password(password, name="ada")
 
 

@@ -25,7 +25,7 @@ def test_every_single_changed_letter_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "vsk_", "abc", "vsk_" + "é" * 40, "ghp_" + "a" * 40])
-def test_what_is_none_of_ours_is_known(text: str) -> None:
+def test_other_texts_are_not_mistaken_for_tokens(text: str) -> None:
     assert not is_token_text(text)
 
 

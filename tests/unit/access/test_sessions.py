@@ -121,7 +121,7 @@ async def test_ones_own_password_needs_the_present_one() -> None:
     assert await find_session(opened.secret) is None
 
 
-async def test_who_is_disabled_is_out_at_once_and_for_good() -> None:
+async def test_disabling_a_user_ends_their_sessions_for_good() -> None:
     opened = await begin_session(await a_user())
 
     await disable_user("ada", actor="cyd")

@@ -110,7 +110,7 @@ async def test_a_link_to_a_password_ends_with_what_it_could_undo(deed: str) -> N
     assert (await read_one_time_link(other.partition("key=")[2])).user == "ben"
 
 
-async def test_what_changes_nothing_is_not_written_down(bound: WorkerEnv) -> None:
+async def test_a_change_without_effect_is_not_recorded(bound: WorkerEnv) -> None:
     await a_user(name="ada")
     revision = await bound.engine.revision()
 

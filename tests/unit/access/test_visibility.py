@@ -95,7 +95,7 @@ async def test_a_token_sees_what_is_private_only_if_it_is_for_reading() -> None:
     }
 
 
-async def test_what_may_not_be_seen_is_answered_like_what_is_not_there() -> None:
+async def test_a_hidden_skill_is_answered_like_a_missing_one() -> None:
     await the_skill()
     answers = []
 

@@ -8,7 +8,7 @@ from vskill_platform.base.bounded_turns import BoundedTurns
 from vskill_platform.errors import Busy
 
 
-async def test_who_comes_when_enough_others_wait_is_told_to_come_back() -> None:
+async def test_a_full_queue_refuses_with_a_retry_delay() -> None:
     queue = BoundedTurns(at_once=1, waiting=1, busy="others do this")
     order: list[str] = []
 
@@ -29,7 +29,7 @@ async def test_who_comes_when_enough_others_wait_is_told_to_come_back() -> None:
     assert refused.value.retry_after
 
 
-async def test_who_gives_up_waiting_leaves_the_place_to_others() -> None:
+async def test_a_cancelled_waiter_frees_its_position() -> None:
     queue = BoundedTurns(at_once=1, waiting=1, busy="others do this")
     async with queue.turn():
         waiting = asyncio.create_task(queue.turn().__aenter__())

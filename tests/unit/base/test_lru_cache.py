@@ -7,7 +7,7 @@ def a_memory(room: int) -> LruCache[str, str]:
     return LruCache(room=room, weigh=len)
 
 
-def test_what_was_kept_is_there() -> None:
+def test_a_cached_value_is_found() -> None:
     memory = a_memory(10)
 
     memory.keep("a", "aaaa")
@@ -16,7 +16,7 @@ def test_what_was_kept_is_there() -> None:
     assert memory.get("b") is None
 
 
-def test_what_was_asked_for_longest_ago_goes_first() -> None:
+def test_the_least_recently_used_value_is_evicted_first() -> None:
     memory = a_memory(10)
     memory.keep("a", "aaaa")
     memory.keep("b", "bbbb")
@@ -27,7 +27,7 @@ def test_what_was_asked_for_longest_ago_goes_first() -> None:
     assert (memory.get("a"), memory.get("b"), memory.get("c")) == ("aaaa", None, "cccc")
 
 
-def test_what_is_too_large_drives_nothing_out() -> None:
+def test_a_value_that_is_too_large_evicts_nothing() -> None:
     memory = a_memory(10)
     memory.keep("a", "aaaa")
 

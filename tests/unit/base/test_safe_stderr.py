@@ -104,7 +104,9 @@ def test_nobody_waits_for_a_reader_that_does_not_read(pipe: tuple[BinaryIO, Bina
     assert f" {dropped} log lines" in notice
 
 
-def test_what_waits_is_written_before_the_process_ends(pipe: tuple[BinaryIO, BinaryIO]) -> None:
+def test_buffered_lines_are_written_before_the_process_exits(
+    pipe: tuple[BinaryIO, BinaryIO],
+) -> None:
     reader, writer = pipe
     many = 2_000
     program = (

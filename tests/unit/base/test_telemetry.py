@@ -54,7 +54,7 @@ def test_a_line_is_what_a_terminal_would_show_without_colours(said: dict[str, ob
     assert render_line(None, "info", dict(event)) == FOR_TERMINALS(None, "info", dict(event))
 
 
-def test_what_others_have_written_cannot_colour_a_line_or_begin_a_new_one() -> None:
+def test_untrusted_text_cannot_colour_or_split_a_log_line() -> None:
     event = {
         "timestamp": "now",
         "level": "info",

@@ -84,7 +84,7 @@ def test_no_items_start_no_process() -> None:
         (eat_memory, "it failed: MemoryError()"),
     ],
 )
-def test_what_breaks_one_piece_of_work_spoils_no_other(
+def test_a_task_that_breaks_its_worker_affects_no_other_task(
     breaking: Callable[[], bytes], reason: str
 ) -> None:
     outcomes = run(lambda item: breaking() if item == MANY[7] else item.encode(), MANY)

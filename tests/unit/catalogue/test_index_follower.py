@@ -362,7 +362,7 @@ async def test_a_full_disk_costs_only_what_is_new(catalogue: Catalogue, bound: W
     assert not catalogue.freshness.is_degraded
 
 
-async def test_what_is_amiss_is_found_repaired_and_told(
+async def test_wrong_index_entries_are_found_repaired_and_logged(
     catalogue: Catalogue, bound: WorkerEnv, clock: ManualClock, logs: list[Any]
 ) -> None:
     for name in ("one", "two"):
@@ -484,7 +484,7 @@ async def test_waiting_ends(catalogue: Catalogue) -> None:
     assert catalogue.age < DEGRADED_AFTER
 
 
-async def test_what_the_user_raises_comes_out_as_it_was(bound: WorkerEnv) -> None:
+async def test_an_error_inside_the_context_is_raised_unchanged(bound: WorkerEnv) -> None:
     with pytest.raises(KeyError):
         async with open_catalogue(bound):
             raise KeyError("x")

@@ -70,7 +70,7 @@ async def another_process(env: WorkerEnv) -> AsyncIterator[Other]:
             process.kill()
 
 
-async def test_what_one_process_writes_another_finds_within_a_second(bound: WorkerEnv) -> None:
+async def test_one_process_finds_what_another_wrote_within_a_second(bound: WorkerEnv) -> None:
     await published("ada/r/one")
     async with another_process(bound) as other, open_catalogue(bound) as ours:
         assert [await other.hear(), await other.hear()] == ["started", "ready"]

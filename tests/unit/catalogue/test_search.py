@@ -85,7 +85,7 @@ async def test_filters_do_not_change_what_is_looked_for(catalogue: Catalogue) ->
     assert answer.facets["tag"] == [("x", 1)]
 
 
-async def test_who_asks_for_many_finds_one_and_the_other_way_round(catalogue: Catalogue) -> None:
+async def test_a_search_matches_singular_and_plural(catalogue: Catalogue) -> None:
     await published("ada/desk/a", description="Reads an invoice.")
     await published("ada/desk/b", description="Reads all invoices and entries.")
 
@@ -145,7 +145,7 @@ async def test_a_few_downloads_do_not_reorder_a_list(catalogue: Catalogue) -> No
     assert answer.hits[-1].installs == 15
 
 
-async def test_what_fits_alike_is_in_the_order_of_trust_installs_and_freshness(
+async def test_equal_matches_are_ordered_by_trust_installs_and_age(
     catalogue: Catalogue,
 ) -> None:
     for slug in ("a/r/old", "a/r/liked", "a/r/fresh"):
@@ -314,7 +314,7 @@ def a_skill_record(slug: str, number: int) -> Put:
     return Put(f"skill:{slug}", encode(skill))
 
 
-async def test_who_asks_at_the_same_moment_gets_their_own_answer(catalogue: Catalogue) -> None:
+async def test_concurrent_searches_get_their_own_results(catalogue: Catalogue) -> None:
     names = ("pdf-forms", "pdf-merge", "database-tools", "mail")
     for name in names:
         await published(f"a/r/{name}", tags=("t",), description=f"Knows {name[::-1]}.")
@@ -379,7 +379,7 @@ async def test_private_skills_are_only_found_by_viewers_with_access(catalogue: C
     assert len(await found(catalogue, visible=EVERYTHING)) == 3
 
 
-async def test_who_belongs_to_very_many_namespaces_is_answered(catalogue: Catalogue) -> None:
+async def test_a_member_of_very_many_namespaces_can_search(catalogue: Catalogue) -> None:
     await published("ada/r/secret", is_private=True)
     many = Visible(namespaces=frozenset({"ada", *(f"team-{number}" for number in range(3_000))}))
 

@@ -268,7 +268,7 @@ async def test_an_outage_says_nothing_against_what_was_seen_before(
     assert after.checked_at - after.missing_since >= GONE_AFTER
 
 
-async def test_what_was_seen_is_cached_and_looked_at_again_in_time(
+async def test_repo_health_is_cached_and_refreshed_in_time(
     git_server: GitServer, repo: Path, clock: ManualClock
 ) -> None:
     url = git_server.serve_repo(repo, "ada/notes")
@@ -286,7 +286,7 @@ async def test_what_was_seen_is_cached_and_looked_at_again_in_time(
     assert len(git_server.asked) > asked
 
 
-async def test_who_opens_a_page_gets_what_is_known_and_the_cron_looks_next(
+async def test_a_page_shows_the_known_repo_health_and_the_cron_job_checks_it_next(
     git_server: GitServer, repo: Path
 ) -> None:
     url = git_server.serve_repo(repo, "ada/notes")
@@ -321,7 +321,7 @@ async def test_a_page_that_is_opened_often_asks_for_one_look_an_hour(
     assert len(git_server.asked) > asked
 
 
-async def test_what_has_no_repo_is_unknown_and_not_looked_for(
+async def test_an_uploaded_skill_has_no_repo_to_check(
     git_server: GitServer, tmp_path: Path
 ) -> None:
     await published("@local/tidy-notes", folder_source(str(tmp_path / "nowhere")))
@@ -378,7 +378,7 @@ async def test_a_commit_that_claims_to_be_of_the_future_is_of_now_at_the_latest(
     assert last.last_commit_at == NOON
 
 
-async def test_what_one_run_has_no_time_for_is_still_due_in_the_next(
+async def test_a_repo_not_checked_in_one_run_is_due_in_the_next(
     git_server: GitServer, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = git_server.serve_repo(repo, "ada/notes")

@@ -107,7 +107,7 @@ async def test_it_stays_until_its_time_has_come(bound: WorkerEnv, clock: ManualC
     ids=str,
 )
 @pytest.mark.usefixtures("bound")
-async def test_what_is_in_progress_blocked_or_was_published_stays(
+async def test_pruning_keeps_submissions_in_progress_blocked_or_published(
     clock: ManualClock, fields: dict[str, Any]
 ) -> None:
     submission = await a_stored(**fields)
@@ -139,7 +139,7 @@ async def _is_being_scanned(submission: Submission) -> None:
     "happens", [_was_published, _is_queued, _has_a_dead_letter, _is_being_scanned]
 )
 @pytest.mark.usefixtures("bound")
-async def test_what_something_else_refers_to_stays(
+async def test_pruning_keeps_submissions_with_references(
     clock: ManualClock, happens: Callable[[Submission], Any]
 ) -> None:
     submission = await a_stored()

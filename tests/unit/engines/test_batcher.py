@@ -31,7 +31,7 @@ async def gate() -> Gate:
     return Gate()
 
 
-async def test_what_is_asked_in_one_turn_is_one_batch(gate: Gate) -> None:
+async def test_requests_of_one_loop_turn_form_one_batch(gate: Gate) -> None:
     batcher = Batcher(gate, max_batch=100, at_once=1)
 
     answers = await asyncio.gather(*(batcher.submit(n) for n in range(5)))
@@ -40,7 +40,7 @@ async def test_what_is_asked_in_one_turn_is_one_batch(gate: Gate) -> None:
     assert gate.batches == [[0, 1, 2, 3, 4]]
 
 
-async def test_what_is_asked_while_a_batch_runs_is_gathered_for_the_next() -> None:
+async def test_requests_during_a_batch_form_the_next_batch() -> None:
     gate = Gate(is_open=False)
     batcher = Batcher(gate, max_batch=100, at_once=1)
     answers = [batcher.submit(1)]

@@ -108,7 +108,9 @@ async def test_a_folder_nobody_can_write_to_is_told() -> None:
     ],
     ids=["read-only file", "unreadable file", "read-only folder"],
 )
-async def test_what_permissions_forbid_is_told(folder_mode: int, file_mode: int, told: str) -> None:
+async def test_missing_permissions_are_reported(
+    folder_mode: int, file_mode: int, told: str
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "skills.db"
         await (await open_engine(f"sqlite:///{path}")).close()

@@ -47,7 +47,7 @@ def test_no_moment_stays_none() -> None:
         (timedelta.max, NEVER),
     ],
 )
-def test_what_comes_after_is_not_before_and_not_beyond_the_calendar(
+def test_a_later_time_is_never_earlier_nor_beyond_the_calendar(
     span: timedelta, expected: datetime
 ) -> None:
     assert from_micros(micros_after(to_micros(NOON), span)) == expected

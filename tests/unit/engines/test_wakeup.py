@@ -50,7 +50,7 @@ async def test_a_wait_ends_when_the_time_is_up() -> None:
         await wakeup.wait(wakeup.ticket(), timeout_seconds=0)
 
 
-async def test_who_gave_up_waiting_is_forgotten() -> None:
+async def test_a_cancelled_waiter_is_forgotten() -> None:
     wakeup = Wakeup()
     waiting = asyncio.create_task(wakeup.wait(wakeup.ticket()))
     await asyncio.sleep(0)

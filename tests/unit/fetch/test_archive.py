@@ -142,7 +142,7 @@ def test_a_zip_packed_in_a_rare_way_is_refused(tmp_path: Path, method: int) -> N
         unpack(tmp_path / "a.zip", tmp_path / "out")
 
 
-def test_what_comes_out_is_for_our_eyes_only(tmp_path: Path) -> None:
+def test_unpacked_files_are_readable_only_by_their_owner(tmp_path: Path) -> None:
     info = zipfile.ZipInfo("run.sh")
     info.external_attr = (stat.S_IFREG | 0o6777) << 16
     unpack(a_zip(tmp_path / "a.zip", (info, b"x")), tmp_path / "out")
@@ -172,7 +172,7 @@ def test_a_bomb_is_refused_before_it_has_unfolded(
 
 
 @pytest.mark.parametrize("make", [a_zip, a_tar])
-def test_what_we_packed_ourselves_may_have_shrunk_to_nothing(
+def test_our_own_archives_may_have_any_compression_ratio(
     tmp_path: Path, make: Callable[..., Path]
 ) -> None:
     archive = make(tmp_path / ("a.zip" if make is a_zip else "a.tgz"), ("zeros", bytes(30_000_000)))
@@ -183,7 +183,7 @@ def test_what_we_packed_ourselves_may_have_shrunk_to_nothing(
 
 
 @pytest.mark.parametrize("make", [a_zip, a_tar])
-def test_what_we_packed_ourselves_is_bounded_all_the_same(
+def test_our_own_archives_are_limited_in_size_too(
     tmp_path: Path, make: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_TOTAL_BYTES", 1_000_000)

@@ -147,7 +147,9 @@ async def test_a_name_that_deceives_is_refused(tmp_path: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", [".GIT", ".git.", "git~1", ".git::$INDEX_ALLOCATION"])
-async def test_what_elsewhere_is_a_git_folder_is_refused(tmp_path: Path, name: str) -> None:
+async def test_a_file_name_that_other_systems_read_as_git_folder_is_refused(
+    tmp_path: Path, name: str
+) -> None:
     folder = a_skill_folder(tmp_path)
     (folder / name).mkdir()
     (folder / name / "config").write_text("[core]")
@@ -225,7 +227,9 @@ async def test_too_much_is_refused_while_it_is_being_read(
             pass
 
 
-async def test_what_is_small_is_packed_on_the_way_and_to_the_same_bytes(tmp_path: Path) -> None:
+async def test_a_small_skill_is_packed_while_it_is_copied_with_the_same_bytes(
+    tmp_path: Path,
+) -> None:
     folder = a_skill_folder(tmp_path, run_dot_sh="echo hi\n", empty_dot_md="")
     (folder / "deep").mkdir()
     (folder / "deep" / "notes.md").write_text("more\n" * 500)
@@ -236,7 +240,7 @@ async def test_what_is_small_is_packed_on_the_way_and_to_the_same_bytes(tmp_path
     assert snapshot.packed == again
 
 
-async def test_what_is_large_is_packed_when_somebody_needs_it(tmp_path: Path) -> None:
+async def test_a_large_skill_is_packed_when_needed(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path, more_dot_md="x" * PACKED_ON_THE_WAY)
 
     async with fetched(folder_source(str(folder))) as snapshot:

@@ -344,7 +344,7 @@ async def test_the_checked_address_is_the_one_that_is_connected_to(
     ["nonsense", "GET / HTTP/1.1", "GET ftp://a/b HTTP/1.1", "GET http://127.0.0.1/ HTTP/1.1",
      "CONNECT host:port HTTP/1.1", "GET file:///etc/passwd HTTP/1.1"],
 )  # fmt: skip
-async def test_what_is_no_request_to_a_proxy_is_refused(request_line: str) -> None:
+async def test_a_malformed_proxy_request_is_refused(request_line: str) -> None:
     async with open_proxy(Reach(), "https://git.example:443") as guard:
         port = int(guard.url.rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -33,7 +33,7 @@ def test_dates_owners_order_and_masks_change_nothing(tmp_path: Path) -> None:
     assert packed[0] == packed[1]
 
 
-def test_what_was_packed_comes_out_with_the_same_digest(tmp_path: Path) -> None:
+def test_a_packed_skill_unpacks_with_the_same_digest(tmp_path: Path) -> None:
     deep = "/".join(["a-folder-with-a-rather-long-name"] * 6)
     folder = a_skill_folder(tmp_path)
     (folder / deep).mkdir(parents=True)
@@ -59,7 +59,7 @@ def test_a_plain_archive_has_no_owner_and_no_date(tmp_path: Path) -> None:
     assert (member.mtime, member.uid, member.gid, member.uname, member.gname) == (0, 0, 0, "", "")
 
 
-def test_what_no_record_can_hold_is_refused(
+def test_an_archive_too_large_for_a_record_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_VALUE_BYTES", 10)
@@ -89,7 +89,7 @@ def packed_by_the_library(folder: Path, files: tuple[SkillFile, ...]) -> bytes:
 SIZES = (0, 1, 511, 512, 513, 10_240 - 1536, 32_768, 1024 * 1024 - 1, 1024 * 1024 + 1)
 
 
-def test_what_comes_out_is_what_the_standard_library_would_write(tmp_path: Path) -> None:
+def test_our_tar_writer_writes_the_same_bytes_as_the_standard_library(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path)
     for size in SIZES:
         words = random.Random(size).choices(string.printable, k=max(size // 3, 1))

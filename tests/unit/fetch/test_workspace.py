@@ -98,7 +98,7 @@ async def test_files_that_a_cancelled_thread_still_writes_are_removed(tmp_path: 
     assert left_in(tmp_path) == []
 
 
-async def test_what_is_small_lies_in_memory_and_is_gone_afterwards(memory: Path) -> None:
+async def test_a_small_workspace_is_in_memory_and_removed_afterwards(memory: Path) -> None:
     files = ["SKILL.md", "a/b/c.md", "a/b/d.md", "a/e.md"]
 
     async with planned_workspace() as workspace:
@@ -110,7 +110,7 @@ async def test_what_is_small_lies_in_memory_and_is_gone_afterwards(memory: Path)
 
 
 @pytest.mark.parametrize("more", ["left-over", "a/left-over", "new/left-over"])
-async def test_what_nobody_knew_of_is_gone_too(memory: Path, more: str) -> None:
+async def test_files_added_to_a_workspace_are_removed_with_it(memory: Path, more: str) -> None:
     async with planned_workspace() as workspace:
         fill(workspace.place(a_listing("SKILL.md", "a/b.md")), "SKILL.md", "a/b.md", more)
 
@@ -149,7 +149,7 @@ async def test_a_link_in_place_of_a_folder_leads_nowhere_when_it_is_removed(
     assert (tmp_path / "precious" / "b.md").exists()
 
 
-async def test_what_is_large_lies_on_the_disk(memory: Path, tmp_path: Path) -> None:
+async def test_a_large_workspace_is_on_disk(memory: Path, tmp_path: Path) -> None:
     async with planned_workspace() as workspace:
         folder = workspace.place(a_listing("SKILL.md", size=SMALL_BYTES + 1))
         fill(folder, "SKILL.md")

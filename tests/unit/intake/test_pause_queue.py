@@ -36,7 +36,7 @@ async def test_a_pause_is_longer_than_nothing_and_ends_within_a_day(bound: Worke
     assert (await list_audit()).records == []
 
 
-async def test_what_is_not_paused_is_not_resumed_and_leaves_no_trace(bound: WorkerEnv) -> None:
+async def test_resuming_a_running_queue_does_nothing_and_is_not_audited(bound: WorkerEnv) -> None:
     await pause_queue(timedelta(hours=1), actor="rae")
 
     resumed = [await resume_queue(actor="rae") for _ in range(2)]

@@ -133,7 +133,7 @@ def test_what_a_folder_cannot_have_is_refused(tmp_path: Path) -> None:
     ],
     ids=["url", "owner and repo", "spaces", "page of a folder", "page of a file", "group", "forge"],
 )  # fmt: skip
-def test_what_others_send_names_a_repo(text: str, url: str, ref: str, path: str) -> None:
+def test_remote_sources_name_a_repo(text: str, url: str, ref: str, path: str) -> None:
     source = read_remote_source(text, settings=Settings())
 
     assert (source.url, source.ref, source.path) == (url, ref, path)
@@ -146,7 +146,7 @@ def test_what_others_send_names_a_repo(text: str, url: str, ref: str, path: str)
     ids=["nothing", "path", "home", "here", "file", "loopback", "ssh", "archive", "option",
          "password"],
 )  # fmt: skip
-def test_what_others_send_names_nothing_of_this_machine(
+def test_remote_sources_cannot_name_local_files(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "skill.zip").touch()

@@ -38,7 +38,7 @@ async def test_an_ended_submission_is_queued_again_under_its_id(bound: WorkerEnv
     assert await bound.engine.queue.pending([submission.id]) == {submission.id}
 
 
-async def test_what_is_on_its_way_is_not_tried_again(bound: WorkerEnv) -> None:
+async def test_a_submission_in_progress_cannot_be_retried(bound: WorkerEnv) -> None:
     submission = (await submit(SOURCE, submitter="ada")).submission
 
     with pytest.raises(InvalidTransition, match="it is already in progress"):
@@ -109,7 +109,7 @@ async def test_one_that_cannot_be_requeued_does_not_stop_the_others(bound: Worke
     assert [reason.partition(":")[0] for reason in failed] == [ended, "sub_0"]
 
 
-async def test_what_has_ended_does_not_stand_still(bound: WorkerEnv) -> None:
+async def test_a_finished_submission_is_not_stuck(bound: WorkerEnv) -> None:
     submission = (await submit(SOURCE, submitter="ada")).submission
     await withdraw(submission.id, actor="ada", reason="wrong")
 

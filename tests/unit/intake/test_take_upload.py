@@ -127,7 +127,7 @@ async def test_other_files_while_the_first_are_being_checked_win(
         assert snapshot.digest == stored.record.digest
 
 
-async def test_what_was_published_is_stored_once_and_can_be_checked_again(
+async def test_a_published_upload_is_stored_once_and_can_be_rechecked(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
     upload = await take_folder(a_skill_folder(tmp_path))
@@ -148,7 +148,7 @@ async def test_what_was_published_is_stored_once_and_can_be_checked_again(
         assert snapshot.digest == stored.record.digest
 
 
-async def test_what_was_published_is_there_for_ever_and_the_rest_for_a_week(
+async def test_published_uploads_are_kept_and_others_for_a_week(
     bound: WorkerEnv, tmp_path: Path, clock: ManualClock
 ) -> None:
     good = await take_folder(a_skill_folder(tmp_path))

@@ -67,7 +67,7 @@ async def test_it_can_be_submitted_again(bound: WorkerEnv) -> None:
     assert (again.kind, again.submission.id) == (SubmitKind.REQUEUED, submission.id)
 
 
-async def test_what_was_found_so_far_is_kept_below_the_reason(bound: WorkerEnv) -> None:
+async def test_findings_are_kept_below_the_reason_for_the_withdrawal(bound: WorkerEnv) -> None:
     submission = (await submit(SOURCE, submitter="ada")).submission
     await withdraw(submission.id, actor="ada", reason="wrong repo")
     await submit(SOURCE, submitter="ada")

@@ -72,18 +72,18 @@ def test_only_equal_subjects_have_equal_ids_that_fit_into_a_key(one: str, other:
 
 
 @pytest.mark.parametrize("text", ["", "abc", "g" * 64, "0" * 63])
-def test_what_is_no_digest_is_refused(text: str) -> None:
+def test_an_invalid_digest_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="is not a digest"):
         digest_subject(text)
 
 
 @pytest.mark.parametrize("text", ["", "/", "https://git.example/ada", "a\nb"])
-def test_what_is_no_publisher_is_refused(text: str) -> None:
+def test_an_invalid_publisher_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="is not a publisher"):
         publisher_subject(text)
 
 
 @pytest.mark.parametrize("text", ["", "a#b", "a\0"])
-def test_what_is_no_name_is_refused(text: str) -> None:
+def test_an_invalid_name_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be the name"):
         name_subject(REPO, text)

@@ -139,7 +139,7 @@ def test_two_high_findings_reject_unless_the_policy_says_otherwise() -> None:
     assert decided(*two, policy=with_thresholds(two_grave_reject=False)).outcome is Outcome.REVIEW
 
 
-def test_what_could_not_be_read_is_never_published_whatever_the_thresholds_say() -> None:
+def test_unreadable_content_is_never_published_whatever_the_thresholds() -> None:
     lenient = with_thresholds(
         review_at=Level.CRITICAL,
         reject_at=Level.NEVER,

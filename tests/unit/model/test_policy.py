@@ -164,7 +164,7 @@ def test_a_finding_without_a_file_cannot_be_suppressed() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(set(FindingKind) - SUPPRESSIBLE))
-def test_what_was_not_read_or_is_not_in_order_stays_so(kind: FindingKind) -> None:
+def test_opaque_and_invalid_findings_cannot_be_suppressed(kind: FindingKind) -> None:
     marked = suppressed(a_finding(kind=kind), a_suppression())
 
     assert marked.suppression is None

@@ -64,7 +64,7 @@ def test_each_role_may_what_the_one_before_may() -> None:
         ("publishers", {Role.PUBLISHER, Role.REVIEWER, Role.ADMIN}),
     ],
 )
-def test_who_may_submit_is_a_setting(submit_by: SubmitBy, able: set[Role | None]) -> None:
+def test_a_setting_decides_who_may_submit(submit_by: SubmitBy, able: set[Role | None]) -> None:
     settings = msgspec.structs.replace(Settings(), submit_by=submit_by)
 
     may_submit = {
@@ -114,9 +114,9 @@ def test_only_the_scope_admin_makes_other_tokens() -> None:
         ("<script>", "anonymous@nowhere"),
     ],
 )
-def test_who_is_not_signed_in_is_named_by_a_part_of_the_address(address: str, name: str) -> None:
+def test_a_visitor_is_named_by_part_of_the_address(address: str, name: str) -> None:
     assert Visitor(address=address).name == name
 
 
-def test_who_is_signed_in_is_named_by_name() -> None:
+def test_a_signed_in_user_is_named_by_user_name() -> None:
     assert a_visitor(Role.READER).name == "ada"

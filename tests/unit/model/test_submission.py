@@ -115,7 +115,7 @@ def test_nobody_is_stuck_before_the_threshold() -> None:
 
 
 @pytest.mark.parametrize("state", sorted(STUCK_STATES))
-def test_who_waits_for_others_is_due_when_they_should_have_answered(state: SubmissionState) -> None:
+def test_a_submission_waiting_for_scanners_is_due_at_their_deadline(state: SubmissionState) -> None:
     until = NOON + timedelta(minutes=25)
     waiting = Waiting(scanners=("acme",), until=until)
 
@@ -128,7 +128,7 @@ def test_who_waits_for_others_is_due_when_they_should_have_answered(state: Submi
         assert is_stuck(waits, now=now, stuck_threshold=STUCK_THRESHOLD) is expected
 
 
-def test_who_moves_does_not_wait_any_more() -> None:
+def test_a_state_change_ends_the_waiting() -> None:
     waiting = Waiting(scanners=("acme",), until=NOON + timedelta(hours=1))
     waits = wait(a_submission(SubmissionState.TIER2_SCANNING), waiting, reason="waits", now=NOON)
 

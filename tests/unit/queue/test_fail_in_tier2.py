@@ -36,7 +36,7 @@ async def in_tier2(delivery: Delivery, *, tries: int) -> Submission:
         (SlugTaken("taken"), 1, SubmissionState.REJECTED),
     ],
 )
-async def test_who_breaks_off_in_tier_2_is_never_rejected_for_it(
+async def test_a_failure_in_tier_2_never_rejects_a_submission(
     bound: WorkerEnv,
     submit_skill: SubmitSkill,
     receive: Receive,

@@ -67,7 +67,7 @@ async def test_all_fetches_together_leave_room_for_what_needs_none() -> None:
             pass
 
 
-async def test_what_needs_no_host_is_never_limited() -> None:
+async def test_sources_without_a_host_are_not_limited() -> None:
     limits = FetchLimits(per_host=1, per_group=1, in_all=1)
 
     with ExitStack() as held:
@@ -77,7 +77,7 @@ async def test_what_needs_no_host_is_never_limited() -> None:
         assert limits.busy() == NOTHING_BUSY
 
 
-async def test_who_waits_is_told_when_a_fetch_has_ended() -> None:
+async def test_waiters_are_notified_when_a_fetch_ends() -> None:
     limits = FetchLimits()
     with limits.turn(HOST, "ada"):
         waiting = asyncio.create_task(limits.wait_until_freed(timeout_seconds=3600))

@@ -43,7 +43,7 @@ def crashed_copy(path: Path, to: Path) -> str:
     return f"sqlite:///{to / path.name}"
 
 
-async def test_what_was_answered_is_in_the_files_already(
+async def test_an_acknowledged_commit_is_already_in_the_files(
     url: str, path: Path, tmp_path: Path
 ) -> None:
     engine = await open_engine(url)

@@ -23,7 +23,7 @@ async def test_a_full_disk_is_told_in_plain_words(url: str) -> None:
         await engine.close()
 
 
-async def test_what_was_there_can_be_read_while_the_disk_is_full(url: str) -> None:
+async def test_existing_records_are_readable_while_the_disk_is_full(url: str) -> None:
     with faulty_disk() as disk:
         engine = await open_engine(url)
         await engine.commit([Put("sub:1", b"one"), Send(b"job")])

@@ -25,7 +25,7 @@ async def test_gets_that_wait_together_are_one_query(url: str) -> None:
     assert spy.count(GET) == 1
 
 
-async def test_what_a_store_settles_is_one_query_too(url: str) -> None:
+async def test_reads_settled_together_are_one_query(url: str) -> None:
     with spied_connections() as spy:
         engine = await open_engine(url)
 
@@ -56,7 +56,7 @@ async def test_a_lone_get_is_a_query_of_its_own(url: str) -> None:
     assert spy.count(GET) == 3
 
 
-async def test_what_is_wrong_with_one_question_is_told_to_nobody_else(url: str) -> None:
+async def test_an_error_in_one_read_reaches_only_its_caller(url: str) -> None:
     engine = await open_engine(url)
     await engine.commit([Put("sub:1", b"one"), Put("sub:2", b"two")])
     await engine.commit([Delete("sub:2")])

@@ -128,7 +128,7 @@ async def test_a_read_from_a_deleted_file_is_an_error(
     assert [line["event"] for line in logs] == ["database deleted or replaced while in use"]
 
 
-async def test_who_waits_for_a_change_hears_that_the_file_is_gone(path: Path, url: str) -> None:
+async def test_a_waiting_follower_is_told_that_the_file_was_deleted(path: Path, url: str) -> None:
     engine = await open_engine(url)
     following = asyncio.ensure_future(anext(engine.changes(after=await engine.revision())))
     await engine.revision()
@@ -187,7 +187,7 @@ async def test_a_database_whose_log_was_deleted_is_refused(path: Path, url: str)
     await engine.close()
 
 
-async def test_what_was_copied_to_the_file_needs_no_log(
+async def test_a_database_without_its_log_opens_after_a_checkpoint(
     path: Path, url: str, tmp_path: Path
 ) -> None:
     engine = await open_engine(url)
@@ -292,7 +292,7 @@ async def test_a_check_that_had_no_time_says_so(url: str, logs: list[Any]) -> No
     assert [line["event"] for line in logs] == ["integrity check incomplete: the database is large"]
 
 
-def test_who_waits_for_a_file_that_is_replaced_leaves_the_new_one_alone(
+def test_opening_a_file_that_is_replaced_meanwhile_leaves_the_new_one_alone(
     path: Path, url: str, tmp_path: Path
 ) -> None:
     asyncio.run(a_large_database(url))

@@ -56,7 +56,7 @@ async def test_looks_that_failed_do_not_end_the_looking(url: str) -> None:
     await other.close()
 
 
-async def test_who_waits_while_looking_fails_is_woken_all_the_same(url: str) -> None:
+async def test_a_waiting_receiver_is_woken_although_polling_failed(url: str) -> None:
     engine, blindfold = await open_with_blindfold(url)
     other = await open_engine(url)
     await blindfold.wait_for_failed_looks(engine)

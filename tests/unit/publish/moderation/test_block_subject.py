@@ -85,7 +85,7 @@ def test_a_source_that_is_gone_can_still_be_named() -> None:
 
 
 @pytest.mark.parametrize("typed", ["k28", "@local", "ada/notes/tidy", "upload:k28"])
-def test_what_is_no_source_is_answered_with_what_to_write(typed: str) -> None:
+def test_an_invalid_source_is_refused_with_the_expected_form(typed: str) -> None:
     with pytest.raises(InvalidInput, match="owner/repo") as told:
         read_blocked_source(typed, default_host=HOST)
 

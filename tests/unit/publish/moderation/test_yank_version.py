@@ -87,7 +87,7 @@ async def test_unyanking_offers_it_again(folder: Path) -> None:
     assert (await find_version(SLUG)).version.version == "1.0.1"
 
 
-async def test_twenty_equal_yanks_are_one_and_each_deed_is_written_down(
+async def test_twenty_concurrent_yanks_yank_once_and_are_audited_once(
     folder: Path, clock: ManualClock
 ) -> None:
     done = await asyncio.gather(
@@ -140,7 +140,7 @@ async def test_an_old_slug_keeps_working_and_is_never_listed(folder: Path) -> No
 
 
 @pytest.mark.parametrize("version", [None, "1.0.0"])
-async def test_what_was_taken_down_cannot_be_had(
+async def test_a_skill_that_was_taken_down_cannot_be_installed(
     bound: WorkerEnv, folder: Path, version: str | None
 ) -> None:
     stored = await get_skill(SLUG)
@@ -151,7 +151,7 @@ async def test_what_was_taken_down_cannot_be_had(
         await find_version(SLUG, version)
 
 
-async def test_what_is_not_there_is_said_with_what_is(folder: Path) -> None:
+async def test_an_unknown_version_is_refused_with_the_known_ones(folder: Path) -> None:
     with pytest.raises(NotFound, match=r"has no version 9\.9\.9, only 1\.0\.0, 1\.0\.1"):
         await yank("9.9.9")
     with pytest.raises(NotFound, match="has no version 9"):

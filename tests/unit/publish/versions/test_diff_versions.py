@@ -78,7 +78,9 @@ async def test_a_missing_final_newline_and_an_empty_file_are_said(
     }
 
 
-async def test_what_is_no_text_or_too_large_says_so(bound: WorkerEnv, tmp_path: Path) -> None:
+async def test_a_binary_or_large_file_has_a_note_instead_of_a_diff(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
     folder = a_skill_folder(tmp_path)
     await publish(folder, bound)
     (folder / "nul.txt").write_bytes(b"a\0b")
@@ -106,7 +108,7 @@ async def test_a_changed_mode_is_a_change(bound: WorkerEnv, tmp_path: Path) -> N
     assert (found["run.sh"].note, found["run.sh"].lines) == ("the mode has changed", ())
 
 
-async def test_what_it_can_do_that_it_could_not_is_told(bound: WorkerEnv, tmp_path: Path) -> None:
+async def test_new_capabilities_are_reported(bound: WorkerEnv, tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path)
     await publish(folder, bound)
     (folder / "more.md").write_text("more")
@@ -147,7 +149,7 @@ async def two_versions(env: WorkerEnv, folder: Path) -> list[SkillVersion]:
     return await get_versions(SLUG)
 
 
-async def test_who_asks_while_many_others_wait_comes_back_later(
+async def test_a_diff_is_refused_for_now_while_many_wait(
     bound: WorkerEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = BoundedTurns(at_once=1, waiting=0, busy="busy")
@@ -159,7 +161,7 @@ async def test_who_asks_while_many_others_wait_comes_back_later(
             await diff_versions(old, new)
 
 
-async def test_what_was_compared_lately_is_not_compared_again(
+async def test_a_recent_diff_is_cached(
     bound: WorkerEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, new = await two_versions(bound, tmp_path)

@@ -98,7 +98,7 @@ async def test_git_makes_the_new_version_of_the_old_one_and_back(
     assert before == contents(folder)
 
 
-async def test_what_has_no_lines_is_named_and_the_rest_still_applies(
+async def test_a_binary_file_is_named_and_the_rest_of_the_patch_applies(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path, a_dot_md="one\n", z_dot_md="one\n")

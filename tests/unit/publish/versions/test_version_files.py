@@ -34,7 +34,7 @@ async def test_files_are_read_as_they_were_published(bound: WorkerEnv, tmp_path:
     assert again == files["scripts/run.py"]
 
 
-async def test_what_the_version_does_not_have_is_not_found(
+async def test_a_file_missing_from_the_version_is_not_found(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
     await put_skill(bound, tmp_path)

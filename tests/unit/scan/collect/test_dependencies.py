@@ -70,7 +70,7 @@ def test_a_hook_is_found_wherever_it_stands(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_a_manifest_would_fetch_or_run_is_found(
+def test_dependencies_that_a_manifest_fetches_or_runs_are_found(
     tmp_path: Path, name: str, text: str, rule: str, line: int
 ) -> None:
     result = scanned(tmp_path, name, text)

@@ -28,7 +28,7 @@ code_that_may_do_something = st.lists(
 
 @given(code_that_may_do_something)
 @settings(max_examples=5 * settings().max_examples)
-def test_what_is_passed_over_does_nothing_when_it_is_followed(code: str) -> None:
+def test_skipped_shell_code_has_no_effects(code: str) -> None:
     split, text = lines_with_split_words(code), clean(code)
 
     if is_bare(code) or (not split and is_idle(text)):
