@@ -17,6 +17,7 @@ from vskill_platform.cli.terminal import (
     print_json,
     yes_option,
 )
+from vskill_platform.model.skill import Capabilities
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.moderation.list_reviews import Case, Review, get_case, list_reviews
 from vskill_platform.publish.moderation.review_skill import (
@@ -27,7 +28,6 @@ from vskill_platform.publish.moderation.review_skill import (
     recheck,
     reject,
 )
-from vskill_platform.scan.facts.capabilities import Capabilities
 
 _MAX_FILES = 50
 

@@ -12,6 +12,8 @@ _SEMVER = re.compile(r"(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})",
 #: A requested version with more digits is ignored: not every client can parse it.
 _MAX_REQUESTED = 10**9
 FIRST_VERSION = "1.0.0"
+#: What a skill can do, by kind: the hosts that it contacts, the commands that it runs, ….
+Capabilities = dict[str, tuple[str, ...]]
 
 
 class SkillManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +117,7 @@ class SkillVersion(Record, frozen=True, kw_only=True):
     submission_id: str
     published_at: datetime
     #: Its capabilities by kind; None if an older release published it without them.
-    capabilities: dict[str, tuple[str, ...]] | None = None
+    capabilities: Capabilities | None = None
 
 
 def known_version(
@@ -151,3 +153,11 @@ def parse_version(text: str) -> tuple[int, int, int] | None:
         return None
     major, minor, patch = (int(part) for part in found.groups())
     return major, minor, patch
+
+
+def new_capabilities(old: Capabilities, new: Capabilities) -> Capabilities:
+    """Return the capabilities of the new version that the old one did not have."""
+    gained = {
+        kind: tuple(sorted(set(values) - set(old.get(kind, ())))) for kind, values in new.items()
+    }
+    return {kind: values for kind, values in gained.items() if values}

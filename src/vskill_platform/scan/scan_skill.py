@@ -11,7 +11,7 @@ import msgspec
 
 from vskill_platform.errors import ScanError
 from vskill_platform.model.similarity import SkillSketch
-from vskill_platform.model.skill import SkillManifest
+from vskill_platform.model.skill import Capabilities, SkillManifest
 from vskill_platform.model.verdict import (
     Finding,
     FindingKind,
@@ -31,7 +31,7 @@ from vskill_platform.scan.collect.joined_files import joined_facts
 from vskill_platform.scan.collect.link_facts import link_facts
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
-from vskill_platform.scan.facts.capabilities import Capabilities, list_capabilities
+from vskill_platform.scan.facts.capabilities import list_capabilities
 from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, storable
 from vskill_platform.scan.facts.leaked_secrets import redact

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vskill_platform.model.lookalike import CONFUSABLES
 from vskill_platform.model.similarity import SkillSketch, sketch_words
-from vskill_platform.scan.facts.capabilities import Capabilities
+from vskill_platform.model.skill import Capabilities
 from vskill_platform.scan.facts.hidden_text import visible
 from vskill_platform.scan.read.frontmatter import FrontmatterError, read_frontmatter
 from vskill_platform.scan.read.manifest import MANIFEST, MAX_MANIFEST_BYTES

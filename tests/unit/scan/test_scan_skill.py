@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from vskill_platform.model.skill import new_capabilities
 from vskill_platform.model.verdict import FindingKind, Severity, Verdict
 from vskill_platform.scan import scan_skill as scan_module
-from vskill_platform.scan.facts.capabilities import new_capabilities
 from vskill_platform.scan.read import skill_files
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 

@@ -7,12 +7,11 @@ import msgspec
 
 from vskill_platform.base.settle import settle
 from vskill_platform.errors import NotFound
-from vskill_platform.model.skill import SkillFile
+from vskill_platform.model.skill import Capabilities, SkillFile, new_capabilities
 from vskill_platform.model.submission import StateEvent, Submission
 from vskill_platform.model.verdict import Finding, Report
 from vskill_platform.publish.moderation.hold_skill import reopened
 from vskill_platform.publish.versions.compare_skill import Difference, diff_copy
-from vskill_platform.scan.facts.capabilities import Capabilities, new_capabilities
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.similarity_store import get_similarity_record

@@ -16,9 +16,8 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.lookalike import NameSimilarity, compare_names, name_marks
 from vskill_platform.model.similarity import SkillSketch, is_near_copy, similarity, text_marks
-from vskill_platform.model.skill import SkillFile, SkillVersion
+from vskill_platform.model.skill import Capabilities, SkillFile, SkillVersion, new_capabilities
 from vskill_platform.model.verdict import Finding
-from vskill_platform.scan.facts.capabilities import Capabilities, new_capabilities
 from vskill_platform.scan.rules.registry_rules import registry_finding
 from vskill_platform.stores.similarity_store import (
     SimilarityRecord,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from vskill_platform.model.skill import Capabilities
 from vskill_platform.scan.facts.facts import Act, LocatedFact, storable
 from vskill_platform.scan.facts.leaked_secrets import redact
 
@@ -24,8 +25,6 @@ _ACTS: dict[str, tuple[Act, ...]] = {
 _KINDS = {act: kind for kind, acts in _ACTS.items() for act in acts}
 _MAX_OF_A_KIND = 100
 
-Capabilities = dict[str, tuple[str, ...]]
-
 
 def list_capabilities(facts: Iterable[LocatedFact]) -> Capabilities:
     found: dict[str, set[str]] = {}
@@ -37,11 +36,3 @@ def list_capabilities(facts: Iterable[LocatedFact]) -> Capabilities:
         if kind and what:
             found.setdefault(kind, set()).add(redact(storable(what[:200])))
     return {kind: tuple(sorted(values)[:_MAX_OF_A_KIND]) for kind, values in sorted(found.items())}
-
-
-def new_capabilities(old: Capabilities, new: Capabilities) -> Capabilities:
-    """Return the capabilities of the new version that the old one did not have."""
-    gained = {
-        kind: tuple(sorted(set(values) - set(old.get(kind, ())))) for kind, values in new.items()
-    }
-    return {kind: values for kind, values in gained.items() if values}

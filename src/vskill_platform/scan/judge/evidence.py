@@ -9,8 +9,9 @@ from typing import TypeVar
 
 import msgspec
 
+from vskill_platform.model.skill import Capabilities
 from vskill_platform.scan.collect.run_files import mark_run_files
-from vskill_platform.scan.facts.capabilities import Capabilities, list_capabilities
+from vskill_platform.scan.facts.capabilities import list_capabilities
 from vskill_platform.scan.facts.facts import Act, LocatedFact, Role
 from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.scan.read.magic import FileType

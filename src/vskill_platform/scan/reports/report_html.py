@@ -9,8 +9,8 @@ from typing import TextIO
 
 from vskill_platform.base.show_text import SPELLED_OUT, show
 from vskill_platform.model.failure import failures_in
+from vskill_platform.model.skill import Capabilities
 from vskill_platform.model.verdict import Finding, FindingKind, Verdict
-from vskill_platform.scan.facts.capabilities import Capabilities
 from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.scan.reports.source_lines import (
     Line,

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from vskill_platform.base.show_text import SPELLED_OUT, count_of, show
 from vskill_platform.model.failure import failures_in
+from vskill_platform.model.skill import Capabilities
 from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict
-from vskill_platform.scan.facts.capabilities import Capabilities
 from vskill_platform.scan.reports.source_lines import (
     Line,
     lines_around,

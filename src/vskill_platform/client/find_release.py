@@ -1,0 +1,193 @@
+"""Find the version of a skill to install, and what the registry says about it.
+
+Everything that a registry answers is untrusted: it is checked before it is used or shown.
+"""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from vskill_platform.client.lock_file import check_files
+from vskill_platform.client.registry import Registry, segment
+from vskill_platform.client.scope import check_folder_name
+from vskill_platform.client.version_range import VersionRange
+from vskill_platform.errors import NotAllowed, NotFound, RegistryError, SourceRefused
+from vskill_platform.model.skill import Capabilities, SkillFile, parse_version
+
+API = "/api/v1"
+_PAGE = 100
+_MAX_PAGES = 100
+_MAX_NAMED = 10
+#: The trust tiers of skills that passed a check.
+_VERIFIED = frozenset({"T2", "T3", "T4"})
+#: The verdict of a scan that found nothing to complain about.
+_PASSED = "pass"
+_AVAILABLE = frozenset({"latest", "offered"})
+YANKED = "yanked"
+
+Kind = TypeVar("Kind")
+
+
+class _Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+class Release(_Answer, frozen=True, kw_only=True):
+    """A version of a skill, with the field names of the API."""
+
+    slug: str
+    name: str
+    author: str
+    description: str
+    version: str
+    current_version: str | None
+    #: The digest of the content.
+    sha: str
+    archive_sha256: str
+    cert_tier: str
+    trust_tier: str
+    trust_score: int
+    license: str | None = None
+    is_private: bool = False
+    #: Why the version is yanked.
+    yanked: str | None = None
+    verdict: str | None = None
+    capabilities: Capabilities | None = None
+    files: tuple[SkillFile, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return the reasons to ask before installing it, even without a terminal."""
+        found = []
+        if self.yanked is not None:
+            found.append(f"version {self.version} was yanked: {self.yanked}")
+        if self.trust_tier not in _VERIFIED:
+            found.append(f"not verified: its trust tier is {self.trust_tier}")
+        if self.verdict == "block":
+            found.append("it fails the registry's current scan")
+        return tuple(found)
+
+
+class VersionItem(_Answer, frozen=True, kw_only=True):
+    """One row of the list of versions, with the field names of the API."""
+
+    version: str
+    standing: str
+    reason: str = ""
+    content_hash: str = ""
+    archive_sha256: str = ""
+    verdict: str | None = None
+    capabilities: Capabilities | None = None
+
+
+class _File(_Answer, frozen=True, kw_only=True):
+    path: str
+    size: int
+    sha256: str
+    is_executable: bool
+
+
+class _FileList(_Answer, frozen=True, kw_only=True):
+    version: str
+    digest: str
+    files: tuple[_File, ...]
+
+
+class _Versions(_Answer, frozen=True, kw_only=True):
+    versions: tuple[VersionItem, ...]
+    next_cursor: str | None = None
+
+
+def find_release(registry: Registry, name: str, wanted: VersionRange) -> Release:
+    """Return the version that *wanted* means, with its files.
+
+    Yanked versions are found only by their exact number, blocked ones never.
+    """
+    version = wanted.exact
+    if version is None and not wanted.is_latest:
+        version = best_version(list_versions(registry, name), wanted, name)
+    release = get_release(registry, name, version)
+    if wanted.is_latest and release.current_version is None:
+        raise NotFound(
+            f"every version of {release.slug} is yanked; to install one anyway, give its exact "
+            f"version: {release.slug}@{release.version}"
+        )
+    return with_files(registry, release)
+
+
+def get_release(registry: Registry, name: str, version: str | None) -> Release:
+    """Return what the registry says about a version, without its files."""
+    answer = registry.get_json(f"{API}/skills/{segment(name)}", version=version)
+    found = _read(registry, answer.get("skill") if isinstance(answer, dict) else None, Release)
+    check_folder_name(found.name)
+    if version is not None and found.version != version:
+        raise RegistryError(f"{registry.url} answered with another version of {found.slug}")
+    return found
+
+
+def with_files(registry: Registry, release: Release) -> Release:
+    """Add the list of files, checked against the digest of the content."""
+    path = f"{API}/skills/{segment(release.slug)}/files"
+    listed = _read(registry, registry.get_json(path, version=release.version), _FileList)
+    files = tuple(msgspec.convert(file, SkillFile, from_attributes=True) for file in listed.files)
+    if listed.version != release.version:
+        raise RegistryError(f"{registry.url} answered with another version of {release.slug}")
+    check_files(files, release.sha)
+    if not any(file.path == "SKILL.md" for file in files):
+        raise SourceRefused(f"{release.slug} {release.version} has no SKILL.md")
+    return msgspec.structs.replace(release, files=files)
+
+
+def check_not_blocked(registry: Registry, slug: str, content_hash: str) -> None:
+    """Ask the blocklist about a skill and its content; raise if it is blocked."""
+    answer = registry.get_json(f"{API}/blocklist/check", name=slug, hash=content_hash)
+    if not isinstance(answer, dict) or not isinstance(answer.get("blocked"), bool):
+        raise RegistryError(f"{registry.url} did not say whether {slug} is blocked")
+    if answer["blocked"]:
+        entry = answer.get("entry")
+        reason = entry.get("reason") if isinstance(entry, dict) else None
+        raise NotAllowed(f"{slug} is blocked by {registry.url}: {reason or 'no reason given'}")
+
+
+def list_versions(registry: Registry, name: str) -> list[VersionItem]:
+    """Return all versions of a skill, newest first."""
+    found: list[VersionItem] = []
+    cursor = None
+    for _ in range(_MAX_PAGES):
+        path = f"{API}/skills/{segment(name)}/versions"
+        page = _read(registry, registry.get_json(path, limit=_PAGE, cursor=cursor), _Versions)
+        found += page.versions
+        cursor = page.next_cursor
+        if cursor is None or not page.versions:
+            break
+    return found
+
+
+def best_version(versions: list[VersionItem], wanted: VersionRange, name: str) -> str:
+    """Return the highest available version in a range."""
+    available = [item.version for item in versions if item.standing in _AVAILABLE]
+    found = wanted.best_of(available)
+    if found:
+        return found
+    if not available:
+        raise NotFound(f"{name} has no version that can be installed without naming it exactly")
+    some = ", ".join(available[:_MAX_NAMED]) + (", …" if len(available) > _MAX_NAMED else "")
+    yanked = [item.version for item in versions if item.standing == YANKED]
+    left_out = wanted.best_of(yanked)
+    hint = f" {left_out} matches, but was yanked: name it exactly to install it." if left_out else ""
+    raise NotFound(f"no version of {name} matches {wanted.text!r}; available: {some}.{hint}")
+
+
+def _read(registry: Registry, answer: Any, kind: type[Kind]) -> Kind:
+    """Check an answer of the registry; a version that is not one ends here."""
+    try:
+        found = msgspec.convert(answer, kind)
+    except msgspec.ValidationError as error:
+        raise RegistryError(
+            f"{registry.url} gave an answer that this release does not understand ({error}); is it "
+            "a vskill-platform registry of about the same release?"
+        ) from error
+    version = getattr(found, "version", None)
+    if isinstance(version, str) and not parse_version(version):
+        raise RegistryError(f"{registry.url} gave a version that is not one: {version[:80]!r}")
+    return found

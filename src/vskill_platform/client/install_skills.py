@@ -1,0 +1,237 @@
+"""Install, update and remove skills: what would change, whether it may, and the change itself."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from vskill_platform.client.find_release import API, Release
+from vskill_platform.client.lock_file import LockedSkill, format_lock, place_of, read_lock
+from vskill_platform.client.registry import Progress, Registry, segment
+from vskill_platform.client.replace_folders import Change, exclusive, replace_folders
+from vskill_platform.client.scope import Scope, SkillsFolder
+from vskill_platform.client.skill_folder import compare_folder
+from vskill_platform.errors import NotAllowed, NotFound, SourceRefused
+from vskill_platform.fetch.archive import MAX_RATIO, unpack
+from vskill_platform.model.skill import Capabilities, SkillFile
+
+_FOLDER_MODE = 0o755
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill as it should be in the lock file and on disk."""
+
+    skill: LockedSkill
+    #: As it is in the lock file now.
+    before: LockedSkill | None = None
+    #: What the registry says; None if it was not asked.
+    release: Release | None = None
+    #: What the new version can do that the installed one cannot; None if that is unknown.
+    gained: Capabilities | None = msgspec.field(default_factory=dict)
+    #: Whether everything is in place already.
+    is_current: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.release.warnings if self.release else ()
+
+    @property
+    def is_first(self) -> bool:
+        return self.before is None
+
+    @property
+    def has_new_content(self) -> bool:
+        return self.before is None or self.before.content_hash != self.skill.content_hash
+
+
+def plan_skill(
+    scope: Scope,
+    locked: Mapping[str, LockedSkill],
+    skill: LockedSkill,
+    *,
+    release: Release | None = None,
+    gained: Capabilities | None = None,
+    force: bool = False,
+) -> Planned:
+    """Plan one skill; refuse to replace the work or the skill of somebody else without *force*."""
+    before = locked.get(skill.slug)
+    if before and before.registry != skill.registry and not force:
+        raise NotAllowed(
+            f"{skill.slug} was installed from {before.registry}, not from {skill.registry}; "
+            "use --force to replace it"
+        )
+    is_current = before == skill
+    for place in skill.places(scope):
+        is_current &= _check_place(scope, locked, place, skill, force=force)
+    return Planned(
+        skill=skill, before=before, release=release, gained=gained, is_current=is_current
+    )
+
+
+def _check_place(
+    scope: Scope,
+    locked: Mapping[str, LockedSkill],
+    place: Path,
+    skill: LockedSkill,
+    *,
+    force: bool,
+) -> bool:
+    """Tell whether the skill is in this place already; refuse to replace what is not ours."""
+    state = compare_folder(place, skill.files)
+    if state.is_clean:
+        return True
+    if state.is_absent or force:
+        return False
+    owner = next((one for one in locked.values() if place in one.places(scope)), None)
+    if owner is None:
+        raise NotAllowed(
+            f"{place} exists and was not installed by vskill-platform; move it away, or use "
+            "--force to replace it"
+        )
+    if owner.slug != skill.slug:
+        raise NotAllowed(
+            f"{place} contains {owner.slug}, a skill of another publisher with the same name; "
+            f"remove it first, or use --force to replace it"
+        )
+    found = compare_folder(place, owner.files)
+    if found.has_local_changes:
+        raise NotAllowed(
+            f"{place} has local changes ({found.in_words()}); save them, or use --force to discard "
+            "them"
+        )
+    return False
+
+
+def lock_release(
+    registry: Registry,
+    release: Release,
+    *,
+    wanted: str,
+    folders: Iterable[SkillsFolder],
+    before: LockedSkill | None = None,
+) -> LockedSkill:
+    """Return the entry of the lock file for a release; folders that it is in already stay."""
+    joined: dict[str, set[str]] = {}
+    for folder in (*(before.folders if before else ()), *folders):
+        joined.setdefault(folder.path, set()).update(folder.agents)
+    return LockedSkill(
+        slug=release.slug,
+        name=release.name,
+        registry=registry.url,
+        version=release.version,
+        range=wanted,
+        archive_sha256=release.archive_sha256,
+        content_hash=release.sha,
+        folders=tuple(
+            SkillsFolder(path=path, agents=tuple(sorted(joined[path]))) for path in sorted(joined)
+        ),
+        files=tuple(sorted(release.files, key=lambda file: file.path)),
+    )
+
+
+def load_archive(
+    registry: Registry, skill: LockedSkill, *, on_progress: Progress | None = None
+) -> bytes:
+    """Download the archive of a version; another digest than the expected one is an error."""
+    return registry.download(
+        f"{API}/skills/{segment(skill.slug)}/download?version={skill.version}",
+        sha256=skill.archive_sha256,
+        on_progress=on_progress,
+    )
+
+
+def apply_plans(
+    scope: Scope,
+    plans: Sequence[Planned],
+    archives: Mapping[str, Path],
+    *,
+    force: bool = False,
+    keep_lock: bool = False,
+) -> None:
+    """Write all planned skills, from their *archives* by digest, and the lock file.
+
+    With *keep_lock* the lock file must not change.
+    """
+    with exclusive(scope):
+        locked = read_lock(scope)
+        changes: dict[Path, Change] = {}
+        for planned in plans:
+            # Checked again: another run may have changed something since it was planned.
+            now = plan_skill(scope, locked, planned.skill, force=force)
+            archive = archives[planned.skill.archive_sha256]
+            for folder, place in zip(now.skill.folders, now.skill.places(scope), strict=True):
+                if not compare_folder(place, now.skill.files).is_clean:
+                    write = partial(write_skill, archive, now.skill.files)
+                    changes[place] = Change(folder=folder.path, name=now.skill.name, write=write)
+            locked = _with_skill(scope, locked, now.skill)
+        text = format_lock(locked.values())
+        if keep_lock and text != format_lock(read_lock(scope).values()):
+            raise NotAllowed(f"{scope.lock} would change, which --frozen does not allow")
+        replace_folders(scope, list(changes.values()), text)
+
+
+def _with_skill(
+    scope: Scope, locked: Mapping[str, LockedSkill], skill: LockedSkill
+) -> dict[str, LockedSkill]:
+    """Add a skill; a skill of the same name that it replaces loses those folders."""
+    taken = set(skill.places(scope))
+    kept: dict[str, LockedSkill] = {}
+    for slug, other in locked.items():
+        folders = tuple(
+            folder for folder in other.folders
+            if place_of(scope, folder.path, other.name) not in taken
+        )  # fmt: skip
+        if slug != skill.slug and folders:
+            kept[slug] = msgspec.structs.replace(other, folders=folders)
+    return {**kept, skill.slug: skill}
+
+
+def write_skill(archive: Path, files: Sequence[SkillFile], folder: Path) -> None:
+    """Unpack an archive into the new *folder*, and check that it contains exactly *files*."""
+    unpack(archive, folder, max_ratio=MAX_RATIO)
+    folder.chmod(_FOLDER_MODE)
+    state = compare_folder(folder, files)
+    if not state.is_clean:
+        raise SourceRefused(
+            f"the archive does not contain the files that the registry lists ({state.in_words()}); "
+            "nothing was installed"
+        )
+
+
+def find_installed(locked: Mapping[str, LockedSkill], name: str) -> LockedSkill:
+    """Return the installed skill with this slug, or with this name if there is only one."""
+    if name in locked:
+        return locked[name]
+    same = [skill for skill in locked.values() if skill.name == name]
+    if len(same) == 1:
+        return same[0]
+    if same:
+        raise NotFound(
+            f"several installed skills are called {name!r}: "
+            f"{', '.join(skill.slug for skill in same)}; use the full slug"
+        )
+    some = ", ".join(sorted(locked)) or "none"
+    raise NotFound(f"{name!r} is not installed here; installed: {some}")
+
+
+def remove_skills(scope: Scope, names: Sequence[str], *, force: bool = False) -> list[LockedSkill]:
+    """Remove skills and their entries in the lock file; return what was removed."""
+    with exclusive(scope):
+        locked = read_lock(scope)
+        removed = {skill.slug: skill for skill in (find_installed(locked, one) for one in names)}
+        changes = []
+        for skill in removed.values():
+            for folder, place in zip(skill.folders, skill.places(scope), strict=True):
+                found = compare_folder(place, skill.files)
+                if found.has_local_changes and not force:
+                    raise NotAllowed(
+                        f"{place} has local changes ({found.in_words()}); save them, or use "
+                        "--force to delete them"
+                    )
+                if not found.is_absent:
+                    changes.append(Change(folder=folder.path, name=skill.name))
+        kept = [skill for skill in locked.values() if skill.slug not in removed]
+        replace_folders(scope, changes, format_lock(kept))
+    return list(removed.values())
+
