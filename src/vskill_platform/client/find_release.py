@@ -174,7 +174,9 @@ def best_version(versions: list[VersionItem], wanted: VersionRange, name: str) -
     some = ", ".join(available[:_MAX_NAMED]) + (", …" if len(available) > _MAX_NAMED else "")
     yanked = [item.version for item in versions if item.standing == YANKED]
     left_out = wanted.best_of(yanked)
-    hint = f" {left_out} matches, but was yanked: name it exactly to install it." if left_out else ""
+    hint = (
+        f" {left_out} matches, but was yanked: name it exactly to install it." if left_out else ""
+    )
     raise NotFound(f"no version of {name} matches {wanted.text!r}; available: {some}.{hint}")
 
 

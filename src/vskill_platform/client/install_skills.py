@@ -234,4 +234,3 @@ def remove_skills(scope: Scope, names: Sequence[str], *, force: bool = False) ->
         kept = [skill for skill in locked.values() if skill.slug not in removed]
         replace_folders(scope, changes, format_lock(kept))
     return list(removed.values())
-

@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from vskill_platform.client.agents import SHARED_FOLDER, Agent, Agents
-from vskill_platform.client.config import config_folder
 from vskill_platform.errors import InvalidInput
 
 #: Not `vskill.lock`: another tool keeps a file of that name, in another format.
@@ -99,6 +98,8 @@ def find_scope(
     root = Path.cwd() if user else _find_project(Path.cwd(), home)
     # The project folders of a home folder are those of the user, so one lock file covers them.
     if user or (root == home and not project):
+        from vskill_platform.client.config import config_folder  # noqa: PLC0415 - loads HTTP
+
         return Scope(kind=ScopeKind.USER, root=home, lock=config_folder(environ) / LOCK_NAME)
     return Scope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
 
