@@ -237,7 +237,7 @@ async def test_a_skill_of_another_publisher_with_the_same_name_is_not_replaced(
     served: Served, installer: Installer, tmp_path: Path
 ) -> None:
     await put_skill(served.env, tmp_path)
-    other = {"files": NEXT, "publisher": "@ben", "repo_url": "upload:@ben/tidy"}
+    other: dict[str, Any] = {"files": NEXT, "publisher": "@ben", "repo_url": "upload:@ben/tidy"}
     await put_skill(served.env, tmp_path, "@ben/tidy", **other)
     await installer.install()
 
