@@ -90,7 +90,7 @@ class OpenRegistries:
         return opened
 
 
-def plan_install(  # noqa: PLR0913 - what the user asked for, and where
+def plan_install(
     registry: Registry,
     scope: Scope,
     locked: Mapping[str, LockedSkill],
