@@ -109,8 +109,8 @@ def find_release(registry: Registry, name: str, wanted: VersionRange) -> Release
     release = get_release(registry, name, version)
     if wanted.is_latest and release.current_version is None:
         raise NotFound(
-            f"every version of {release.slug} is yanked; to install one anyway, give its exact "
-            f"version: {release.slug}@{release.version}"
+            f"every version of {release.slug} is yanked; to install one anyway, name it exactly: "
+            f"{release.slug}@{release.version}"
         )
     return with_files(registry, release)
 
