@@ -16,6 +16,8 @@ from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.tool_texts import tool_texts
 from vskill_platform.scan.facts.commands_in_prose import commands_in, is_disguised, may_be_command
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
+from vskill_platform.scan.facts.hosts import HostClass
+from vskill_platform.scan.facts.mentions import is_command_mention
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import (
     read_prose,
@@ -42,10 +44,15 @@ _ORDERS = frozenset(
         Act.TELL_SEND,
         Act.TELL_UNASKED,
         Act.TELL_DISARM,
+        Act.TELL_OBEY,
+        Act.TELL_VOUCH,
+        Act.TELL_IMAGE,
     }
 )
 
 
+#: The host of a command that only shows a form: `curl URL | sh`.
+_NO_ADDRESS = frozenset({None, HostClass.PLACEHOLDER})
 _MAX_BLOCKS = 200
 _QUOTE_MARK = re.compile(r"(?m)^[ \t]*>[ \t]?|^(?: {4}|\t)")
 #: Code blocks, each with a pattern that quickly tells whether a text may contain any.
@@ -113,7 +120,12 @@ class Markdown:
         for view, start, code in commands_in(self._prose):
             if facts := [*self._fragments.read(read_shell, code), *code_signs(code)]:
                 line = self._prose.line_at(view, start)
-                found += locate(facts, self._file, self._role_at(line), shift=line - 1)
+                role = self._role_at(line)
+                named = facts if is_command_mention(view.text, start) else []
+                named = [fact for fact in named if fact.host_class in _NO_ADDRESS]
+                told = [fact for fact in facts if fact not in named]
+                found += locate(told, self._file, role, shift=line - 1)
+                found += locate(named, self._file, Role.QUOTED, shift=line - 1)
         found += self._other_code()
         found += locate(self._fragments.unread(), self._file)
         return self._in_rows(found)

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import Any
 
 import msgspec
 import re2
 
 from vskill_platform.scan.facts.facts import Role
+from vskill_platform.scan.facts.loading_variables import LOADED
 from vskill_platform.scan.read.decode_bytes import read_bytes
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import (
@@ -48,6 +50,15 @@ _LOOP = re.compile(r"for(?<!\wfor)\s+\w+\s+in\s+[\"']?(?P<path>[\w./-]*[*?/][\w.
 _TOLD = re2.compile(
     r"(?i)\b(?:run|execute|launch|start|invoke|call|source|load|feed|pipe|import)\b(?:[^\n]{0,50}?)[`\"'\[(\s]"
     r"(?P<path>(?:[\w.*-]+/)+[\w.*-]*|[\w*-]+\.\w{1,8})"
+)
+#: Data that a program loads as code, and files that a variable makes programs load.
+_LOADED = re2.compile(
+    r"\b(?:pickle|joblib|marshal|dill|cloudpickle|shelve|torch)\.(?:load|open)\([^\n]{0,80}?[\"']"
+    r"(?P<path>[\w./-]{2,200})[\"']"
+)
+_LOADED_BY_VARIABLE = re2.compile(
+    rf"\b(?:{'|'.join(sorted(LOADED))})[\"']?\]?\s?=\s?[\"']?(?:--?\w+[ =])?"
+    r"(?P<path>[\w.${}/-]{2,200})"
 )
 #: The folder of the running script, as shells write it.
 _OWN_FOLDER = re.compile(
@@ -135,6 +146,9 @@ def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
             token = _HERE.sub("", _decoded(found["path"])).strip("`'\").,:;").lower()
             if len(token) > 1 and not token.startswith("-"):
                 yield token, _INTERPRETERS.get(by, "")
+    for pattern in (_LOADED, _LOADED_BY_VARIABLE):
+        for found in islice(pattern.finditer(raw), _MAX_TOKENS):
+            yield _HERE.sub("", _decoded(found["path"])).lower(), _OTHER
     for found in _MODULE.finditer(text) if " -m" in text else ():
         yield found["path"].replace(".", "/").lower() + ".py", "python"
 

@@ -30,7 +30,7 @@ _PIPED = (
     r"(?:sudo[ \t]{1,9})?(?:curl|wget|echo|base64|bash|sh|iwr|irm|cat|printf)[ \t][^`\n]{0,600}?"
     r"(?:\|[ \t]{0,9}(?:sudo[ \t]{1,9})?(?:(?:ba|z|da)?sh|iex|python3?|node|perl|ruby)\b|<\()"
 )
-_BARE = re.compile(rf"(?:^|[\s:>(*_\"'“])((?:{_PIPED}|{_PROGRAM})[^`\n]{{0,800}})")
+_BARE = re.compile(rf"(?:^|[\s:>(*_$\"'“])((?:{_PIPED}|{_PROGRAM})[^`\n]{{0,800}})")
 _ANY_BARE = re2.compile(f"{_PROGRAM}|{_PIPED}".encode())
 #: A command without one of these does nothing relevant.
 _MATTERS = re2.compile(
@@ -65,11 +65,11 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
     marked = part.marked
     if "`" in marked.text:
         for found in _INLINE.finditer(marked.text):
-            yield Command(marked, found.start(2), found[2])
+            yield from _spans(marked, found)
     shown = part.shown
     if "&#" in marked.text and "`" in shown.text:  # written with entities
         for found in _INLINE.finditer(shown.text):
-            yield Command(shown, found.start(2), found[2])
+            yield from _spans(shown, found)
     if not may_be_command(shown.text):
         return
     yield from _bare(shown)
@@ -78,6 +78,12 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
     for start, block in part.blocks():
         if "\n" in block and _COMMAND_LINE.search(block):
             yield Command(marked, start, block)
+
+
+def _spans(view: View, found: re.Match[str]) -> Iterator[Command]:
+    yield Command(view, found.start(2), found[2])
+    if "\\|" in found[2]:  # as in the cell of a table
+        yield Command(view, found.start(2), found[2].replace("\\|", "|"))
 
 
 def _bare(view: View) -> Iterator[Command]:

@@ -36,6 +36,20 @@ _BY_OTHERS = re2.compile(
 )
 _ATTEMPTS = re2.compile(r"(?i)\b(?:jailbreak|injection) (?:attempts?|patterns?|phrases?) ?\($")
 _HAS_WORDS = re.compile(r"\w")
+_SENTENCE_END = re.compile(r"[.!?;]\s+")
+#: Says that a command is not to be run, or is to be found.
+_NEVER_RUN = re.compile(
+    r"(?i)\b(?:never|not|don't|avoid|refuse to)\s+(?:ever\s+|blindly\s+)?"
+    r"(?:run(?:ning)?|execut(?:e|ing)|us(?:e|ing)|pip(?:e|ing)|paste|start|install)\b|\bavoid\b"
+)
+_WARNS = re.compile(
+    r"(?i)\b(?:flags?|report|detects?|rejects?|blocks?|refuse|"
+    r"(?:look|watch|scan|check|search|grep) for|dangerous|risky|unsafe|suspicious|malicious|red flags?|anti-?patterns?)\b"
+)
+_RUNS = re.compile(
+    r"(?i)\b(?:run|execute|paste|enter|type|start|launch|use|call|"
+    r"(?:install|set up)\w* (?:it |this )?(?:with|via|by|using))\b"
+)
 
 
 def is_mention(act: Act, text: str, start: int, end: int) -> bool:
@@ -53,6 +67,18 @@ def is_mention(act: Act, text: str, start: int, end: int) -> bool:
         return False
     said = before if _HAS_WORDS.search(before) else _introduction(earlier)
     return _ABOUT.search(said) is not None and not _OBEYED.search(f"{said}\n{after}")
+
+
+def is_command_mention(text: str, start: int) -> bool:
+    """Tell whether a command at *start* is named as something to find, report or avoid.
+
+    Only the words of its own sentence count, and none of them may tell the reader to run it.
+    """
+    before = text[max(start - _REACH, 0) : start].rpartition("\n")[2]
+    sentence = _SENTENCE_END.split(before)[-1]
+    rest = _NEVER_RUN.sub("", sentence)
+    is_warned = rest != sentence or _WARNS.search(sentence) is not None
+    return is_warned and _RUNS.search(rest) is None
 
 
 def _introduction(earlier: list[str]) -> str:

@@ -23,6 +23,7 @@ _PREFIX = re.compile(
 )
 _STARTS = frozenset(">-*+•‣◦\u2013(#[|=:~_0123456789")
 _AFTER_LETTER = frozenset(".)")
+_TICKS = re.compile("`+")
 #: A fence inside a quote.
 _QUOTED_FENCE = re.compile(r"[> \t]*(?:```|~~~)[^`]{0,60}$")
 _COMMENT_GOES_ON = re.compile(r"\n[ \t]*(?:#+|//+|\*+(?!/)|--|;+|%+|REM\b)[ \t]*(?=\S)")
@@ -128,7 +129,8 @@ class Paragraphs:
                 if _RULE.match(line) or _QUOTED_FENCE.match(line):
                     is_new = True
                     continue
-                begins, ends, line = _without_prefix(line)
+                is_code = not is_new and self._has_open_code(pieces)
+                begins, ends, line = _without_prefix(line, is_code=is_code)
             begins = begins or (bool(self._alone) and self._first_line + number in self._alone)
             if pieces and not (is_new or begins):
                 pieces.append(_JOINT)
@@ -139,6 +141,14 @@ class Paragraphs:
             self._origins.append(number)
             is_new = ends
         return "".join(pieces)
+
+    @staticmethod
+    def _has_open_code(pieces: list[str]) -> bool:
+        """Tell whether the paragraph so far ends inside of a code span."""
+        start = len(pieces)
+        while start and pieces[start - 1] != "\n":
+            start -= 1
+        return sum(len(_TICKS.findall(piece)) for piece in pieces[start:]) % 2 == 1
 
     @cached_property
     def marked(self) -> View:
@@ -230,11 +240,13 @@ class CodeWords:
         return self._text.split("\n")
 
 
-def _without_prefix(line: str) -> tuple[bool, bool, str]:
+def _without_prefix(line: str, *, is_code: bool) -> tuple[bool, bool, str]:
     """Return whether a line starts a paragraph, whether it ends one, and its words."""
     found = _PREFIX.match(line)
     item = found["item"] if found else ""
     rest = line[found.end() :] if found else line
+    if is_code and rest.startswith("|") and not rest.endswith("|"):
+        return False, False, rest  # a pipe of the command, not a table
     if rest.startswith("|"):
         return True, False, rest.strip("| \t").replace("\\|", "|")
     return bool(item), "#" in item, rest

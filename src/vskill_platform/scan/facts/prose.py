@@ -26,6 +26,10 @@ class _Lexicon(NamedTuple):
     patterns: PatternSet
 
 
+#: Words with many alternatives.
+_LONG_WORDS = ("<secret>", "<private>", "<content>")
+
+
 @cache
 def _lexicon() -> _Lexicon:
     tables = load_data("prose.toml")
@@ -43,10 +47,11 @@ def _lexicon() -> _Lexicon:
 
 def _joined(patterns: list[str]) -> Iterator[str]:
     """Combine patterns into one; long ones stay separate, because the engine's memory is small."""
-    short = [pattern for pattern in patterns if "<secret>" not in pattern]
+    long = [pattern for pattern in patterns if any(word in pattern for word in _LONG_WORDS)]
+    short = [pattern for pattern in patterns if pattern not in long]
     if short:
         yield "|".join(short)
-    yield from (pattern for pattern in patterns if "<secret>" in pattern)
+    yield from long
 
 
 @cache
@@ -97,6 +102,7 @@ _NEGATABLE = frozenset(
     {
         Act.TELL_OVERRIDE, Act.TELL_DISARM, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_SEND,
         Act.TELL_ASK_SECRET, Act.TELL_WIPE, Act.TELL_SHELL, Act.TELL_PAY, Act.TELL_RUN,
+        Act.TELL_OBEY, Act.TELL_VOUCH, Act.TELL_IMAGE,
     }
 )  # fmt: skip
 #: "Never silently fall back" is the opposite of hiding.
@@ -144,6 +150,8 @@ TOLD_BY_CODE = frozenset(
         Act.TELL_LOCK,
         Act.TELL_MINE,
         Act.TELL_RECORD,
+        Act.TELL_OBEY,
+        Act.TELL_VOUCH,
     }
 )
 

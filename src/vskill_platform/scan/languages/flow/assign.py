@@ -2,6 +2,7 @@
 
 import ast
 
+from vskill_platform.scan.languages.flow.own_code import load_variable
 from vskill_platform.scan.languages.flow.secrets import whole_again
 from vskill_platform.scan.languages.flow.state import Call, Flow
 from vskill_platform.scan.languages.flow.values import MAX_NAME, Value, any_of
@@ -59,6 +60,7 @@ def _assign_entry(flow: Flow, target: ast.Subscript, value: Value) -> None:
     base = flow.evaluate(target.value)
     key = flow.evaluate(target.slice)
     if base.name in {"os.environ", "process.env"}:
+        load_variable(flow, target.lineno, key.text or "", value)
         return
     if not key.is_known():
         value = Value(taints=whole_again(value.taints))

@@ -8,6 +8,7 @@ from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.flow.files import keep
 from vskill_platform.scan.languages.flow.own_code import (
     line_of,
+    load_variable,
     run_decoded,
     run_file,
     run_tainted,
@@ -60,6 +61,8 @@ _CODE_OPTIONS = frozenset(
     {"-c", "-e", "-lc", "-ic", "/c", "/C", "-Command", "-command", "--eval", "-p"}
 )
 _PLACEHOLDER = "$x"
+#: The name of a process that runs what it is given on its standard input.
+INTERPRETER = "child process interpreter"
 _NETWORK = frozenset({Act.SEND, Act.FETCH, Act.LEAK})
 
 
@@ -123,7 +126,10 @@ def _read_by_shell(flow: Flow, call: Call, text: str, taints: Taints, line: int)
             found.add(Taint(Source.SECRET, fact.detail))
         if fact.act in _NETWORK:
             report_leak(flow, call.line, fact.host, _secrets(taints), NO_TAINTS)
-    return Value(name="child process", taints=frozenset(found))
+    words = text.split()
+    is_open = _runs_its_input(Value(items=tuple(Value(text=word) for word in words[:4])))
+    name = INTERPRETER if is_open else "child process"
+    return Value(name=name, taints=frozenset(found))
 
 
 def _read_shell(flow: Flow, text: str) -> list[Fact]:
@@ -152,12 +158,22 @@ def _run_fetched_file(flow: Flow, line: int, words: list[str]) -> None:
 
 def run_process(flow: Flow, call: Call) -> Value | None:
     """subprocess: a list of arguments, or a command line if a shell reads it."""
-    command = call.arg(0, "args", "cmd").having(call.named.get("input", UNKNOWN).taints)
+    given = call.named.get("input", UNKNOWN)
+    command = call.arg(0, "args", "cmd").having(given.taints)
     _check_streams(flow, call)
+    if _runs_its_input(command):
+        run_tainted(flow, call.line, Value(taints=given.taints))
     if command.items:
-        first = command.items[0].having(call.named.get("input", UNKNOWN).taints)
+        first = command.items[0].having(given.taints)
         return run_items(flow, call, (first, *command.items[1:]))
     return shell_text(flow, call, command, line_of(call, 0))
+
+
+def _runs_its_input(command: Value) -> bool:
+    """Tell an interpreter without a program of its own."""
+    words = [item.text or "" for item in command.items or ()] or (command.text or "").split()
+    program = words[0].rpartition("/")[2] if words else ""
+    return program in _INTERPRETERS and all(word in {"-", "-s", "-i", "-u"} for word in words[1:])
 
 
 def run_arguments(flow: Flow, call: Call) -> Value | None:
@@ -175,6 +191,7 @@ def run_arguments(flow: Flow, call: Call) -> Value | None:
 
 def _check_streams(flow: Flow, call: Call) -> None:
     """A process whose input and output are a connection is a remote shell."""
+    _load_by_environment(flow, call)
     given = [call.named[key] for key in ("stdin", "stdout", "stderr") if key in call.named]
     given += [arg.fields["stdio"] for arg in call.args if arg.fields and "stdio" in arg.fields]
     for value in given:
@@ -184,6 +201,15 @@ def _check_streams(flow: Flow, call: Call) -> None:
             flow.add(
                 Act.REVERSE_SHELL, call.line, host=host, detail="a process connected to a socket"
             )
+
+
+def _load_by_environment(flow: Flow, call: Call) -> None:
+    """Find a fetched file that a variable makes the new process load."""
+    tables = [call.named["env"]] if "env" in call.named else []
+    tables += [arg.fields["env"] for arg in call.args if arg.fields and "env" in arg.fields]
+    for table in tables:
+        for name, value in (table.fields or {}).items():
+            load_variable(flow, call.line, name, value)
 
 
 def run_items(flow: Flow, call: Call, items: tuple[Value, ...]) -> Value:

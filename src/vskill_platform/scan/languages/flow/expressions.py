@@ -30,6 +30,8 @@ from vskill_platform.scan.languages.flow.values import (
 
 _DECODED = frozenset({Taint(Source.DECODED)})
 _MAX_ITEMS = 20_000
+#: Attributes that lead to the same from every value: `(lambda: 0).__globals__`.
+_OF_ANYTHING = {"__globals__": "globals()", "constructor": "constructor"}
 
 
 class Closure(ast.expr):
@@ -78,6 +80,9 @@ def attribute_of(flow: Flow, base: Value, attr: str, line: int) -> Value:
     if base.fields and attr in base.fields:
         return base.fields[attr]
     taints = base.taints
+    is_literal = base.items is not None or base.text is not None
+    if attr == "__globals__" or (attr == "constructor" and is_literal and not base.name):
+        return with_name(_OF_ANYTHING[attr])
     if base.name == "file" and attr in {"name", "path"}:
         return Value(text=base.text)
     if base.name:

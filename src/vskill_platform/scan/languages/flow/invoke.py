@@ -3,7 +3,10 @@
 import ast
 
 from vskill_platform.scan.languages.flow.assign import fill
-from vskill_platform.scan.languages.flow.state import Call, Flow, Function
+from vskill_platform.scan.languages.flow.commands import INTERPRETER, run_process
+from vskill_platform.scan.languages.flow.indirect import call_bound, call_known, canonical_name
+from vskill_platform.scan.languages.flow.own_code import run_tainted
+from vskill_platform.scan.languages.flow.state import Bound, Call, Flow, Function, Handler
 from vskill_platform.scan.languages.flow.values import (
     UNKNOWN,
     Source,
@@ -22,6 +25,14 @@ _CREDENTIALS = frozenset({Source.ENV, Source.PART})
 _TAKING_ENVIRONMENT = frozenset(
     {"os.execve", "os.execvpe", "os.execle", "os.execlpe", "os.posix_spawn", "os.spawnve"}
 )
+#: Functions that call another one with their further arguments.
+_APPLYING = frozenset({"map", "filter", "itertools.starmap"})
+#: Named arguments that are functions, called with the other arguments or their elements.
+_CALLBACKS = frozenset({"key", "object_hook", "default", "callback", "initializer"})
+#: Methods that call a function for what they are called on.
+_EACH = frozenset({"then", "forEach", "map", "filter", "some", "every", "find", "flatMap"})
+#: Methods that give a process its input.
+_WRITING = frozenset({"write", "writelines", "communicate", "end", "sendline"})
 #: Methods that add something to their receiver.
 _FILLING = frozenset(
     {"append", "extend", "insert", "add", "update", "push", "unshift", "set", "writestr",
@@ -50,6 +61,9 @@ def call(flow: Flow, node: ast.Call) -> Value:
         _excuse_copies(flow, made)
     if isinstance(callee.function, Function):
         return _call_own(flow, callee.function, made)
+    if isinstance(callee.function, Bound):
+        bound = call_bound(flow, made, callee.function, args)
+        return bound or Value(taints=made.taints() | callee.taints)
     return _call_other(flow, made, callee)
 
 
@@ -99,10 +113,14 @@ def _call_own(flow: Flow, function: Function, made: Call) -> Value:
 
 
 def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
-    handler = flow.calls.get(made.name) if made.name else None
+    handler = _handler_of(flow, made) if made.name else None
     result = handler(flow, made) if handler is not None else None
-    if handler is None:
+    if handler is None or made.name in _APPLYING or not _CALLBACKS.isdisjoint(made.named):
         _call_passed_functions(flow, made)
+    if made.args and made.method in _WRITING and made.receiver.name.startswith(INTERPRETER):
+        run_tainted(flow, made.line, made.args[0])  # process.stdin.write(code)
+    if handler is None and made.named.get("shell", UNKNOWN).text == "True":
+        result = run_process(flow, made)  # whatever it is called
     if result is None and made.method:
         by_method = flow.methods.get(made.method)
         result = by_method(flow, made) if by_method is not None else None
@@ -116,6 +134,14 @@ def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
     return _hand_to_callbacks(flow, made, result)
 
 
+def _handler_of(flow: Flow, made: Call) -> Handler | None:
+    found = flow.calls.get(made.name)
+    if found is None and "." in made.name:
+        usual = canonical_name(made.name)
+        found = flow.calls.get(usual) if usual != made.name else None
+    return found
+
+
 def _call_passed_functions(flow: Flow, made: Call) -> None:
     """Call known functions that are passed with their arguments: `Timer(1, os.system, [x])`."""
     for place, passed in enumerate(made.args[:_MAX_PASSED], 1):
@@ -123,6 +149,8 @@ def _call_passed_functions(flow: Flow, made: Call) -> None:
     for key in ("target", "function", "func"):
         if key in made.named and "args" in made.named:
             _call_passed(flow, made, made.named[key], [made.named["args"]])
+    for key in sorted(_CALLBACKS & made.named.keys()):
+        _call_passed(flow, made, made.named[key], made.args)
 
 
 def _call_passed(flow: Flow, made: Call, passed: Value, args: list[Value]) -> None:
@@ -171,11 +199,10 @@ def _put_in(flow: Flow, made: Call, into: ast.expr) -> None:
 
 
 def _call_by_name(flow: Flow, made: Call) -> None:
-    """answer.then(eval): a built-in function passed by name."""
+    """answer.then(eval), texts.forEach(eval): a built-in function passed by name."""
     for value in made.args:
-        handler = flow.calls.get(value.name) if value.name else None
-        if handler is not None:
-            handler(flow, Call(made.node, value.name, value.name, UNKNOWN, [made.receiver], {}))
+        if value.name and not isinstance(value.function, Function):
+            call_known(flow, made, value, [Value(taints=made.receiver.taints)])
 
 
 def _handed(whole: Value) -> Value:
@@ -187,7 +214,7 @@ def _handed(whole: Value) -> Value:
 
 def _hand_to_callbacks(flow: Flow, made: Call, result: Value) -> Value:
     """Call a function that was passed as an argument with what the call is about."""
-    if made.method == "then":
+    if made.method in _EACH:
         _call_by_name(flow, made)
     for function in [value.function for value in made.given() if value.function is not None]:
         if not isinstance(function, Function):
@@ -195,7 +222,9 @@ def _hand_to_callbacks(flow: Flow, made: Call, result: Value) -> Value:
         plain = [value for value in made.args if value.function is None]
         taints = result.taints | made.receiver.taints | tainted(*plain)
         element = _handed(made.receiver)
-        same = result.name if made.method in {"get", "request", "then", "createServer"} else ""
+        same = result.name if made.method in {"get", "request", "createServer"} else ""
+        if made.method == "then":  # what was promised
+            same = made.receiver.name or result.name
         for param in function.params:
             function.give(param, Value(text=element.text, taints=taints, name=same))
         result = result.having(flow.result_of(function).taints)

@@ -50,9 +50,13 @@ def import_module(flow: Flow, call: Call) -> Value | None:
     key = call.arg(0)
     if is_put_together(call.node.args[0], key):
         _note(flow, call.line, key)
-    if key.is_known():
-        return with_name((key.text or "").removeprefix("node:"))
-    return None
+    if not key.is_known():
+        return None
+    name = (key.text or "").removeprefix("node:")
+    is_whole = len(call.args) > 3 or "fromlist" in call.named  # noqa: PLR2004 - the fourth one
+    if call.name == "__import__" and not is_whole:
+        name = name.partition(".")[0]
+    return with_name(name)
 
 
 def find_by_key(flow: Flow, base: Value, key: Value, node: ast.Subscript) -> Value | None:

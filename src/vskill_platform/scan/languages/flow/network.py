@@ -260,7 +260,25 @@ def look_up(flow: Flow, call: Call) -> Value | None:
         host = text.replace(HOLE, _ANY).rpartition(_ANY)[2].strip(".").lower()
         flow.add(Act.SEND, call.line, host=host or None, detail="dns")
         report_leak(flow, call.line, host or None, call.arg(0).taints, NO_TAINTS)
+    is_record = call.method in {"resolve", "query", "resolveTxt"}
+    if is_record and text and HOLE not in text:  # a text record can hold anything
+        return Value(taints=frozenset({Taint(Source.REMOTE, host=text.lower())}))
     return UNKNOWN
+
+
+def read_url(_flow: Flow, call: Call) -> Value | None:
+    """Functions that read a path or a URL: what comes from a URL is not the program's own."""
+    hosts = find_hosts(call.arg(0, "filepath_or_buffer", "path", "uri"))
+    if not hosts:
+        return None
+    return Value(taints=frozenset(Taint(Source.REMOTE, host=host) for host in hosts))
+
+
+def load_url(flow: Flow, call: Call) -> Value | None:
+    """Functions that run what a path or a URL holds."""
+    for host in find_hosts(call.arg(0, "filepath_or_buffer", "path")):
+        flow.add(Act.RUN_REMOTE, call.line, host=host)
+    return None
 
 
 def bind_address(flow: Flow, call: Call) -> Value | None:

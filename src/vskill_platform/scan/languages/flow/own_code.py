@@ -1,8 +1,10 @@
 """Code that a program runs in its own language: literal, fetched or decoded."""
 
 import ast
+import re
 
 from vskill_platform.scan.facts.facts import Act, Fact
+from vskill_platform.scan.facts.loading_variables import LOADED
 from vskill_platform.scan.languages.flow.decoding import plain_text
 from vskill_platform.scan.languages.flow.files import is_fetched
 from vskill_platform.scan.languages.flow.state import Call, Flow
@@ -10,6 +12,7 @@ from vskill_platform.scan.languages.flow.values import HOLE, UNKNOWN, Source, Va
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 _LONG = 120
+_PATHS = re.compile(r"[\s:=,;]+")
 
 
 def run_code(flow: Flow, call: Call) -> Value | None:
@@ -84,6 +87,13 @@ def run_file(flow: Flow, line: int, path: Value) -> bool:
         act = Act.RUN_REMOTE if taint.source is Source.REMOTE else Act.RUN_DECODED
         flow.add(act, line, host=taint.host)
     return bool(taints)
+
+
+def load_variable(flow: Flow, line: int, name: str, value: Value) -> None:
+    """Find a fetched file in a variable that makes programs load it."""
+    if name in LOADED:
+        for path in _PATHS.split(value.text or ""):
+            run_file(flow, line, Value(text=path))
 
 
 def load_code(flow: Flow, call: Call) -> Value | None:

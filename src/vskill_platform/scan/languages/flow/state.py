@@ -90,6 +90,17 @@ class Function:
             self.seen = False
 
 
+class Bound(msgspec.Struct, frozen=True, kw_only=True):
+    """A known function with some of its arguments, or a method that waits for its object."""
+
+    name: str
+    args: list[Value]
+    named: dict[str, Value]
+    is_method: bool = False
+    #: Whether it only returns the attribute.
+    is_getter: bool = False
+
+
 class Call(msgspec.Struct, gc=False):
     """One call, with its arguments evaluated."""
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from vskill_platform.scan.languages.flow.assign import assign, element_of
 from vskill_platform.scan.languages.flow.expressions import function_of
+from vskill_platform.scan.languages.flow.indirect import call_known, call_returned
 from vskill_platform.scan.languages.flow.secrets import copy_variables
-from vskill_platform.scan.languages.flow.state import DEFINITIONS, Flow, Scope
+from vskill_platform.scan.languages.flow.state import DEFINITIONS, Call, Flow, Scope
 from vskill_platform.scan.languages.flow.values import UNKNOWN, Value, concatenate, with_name
 
 _ENVIRONMENT = frozenset({"os.environ", "process.env"})
@@ -61,9 +62,13 @@ def expression(flow: Flow, node: ast.Expr) -> None:
 
 
 def return_value(flow: Flow, node: ast.Return) -> None:
-    value = node.value
-    if value is not None:
-        flow.returned.append(flow.evaluate(value))
+    if node.value is None:
+        return
+    value = flow.evaluate(node.value)
+    flow.returned.append(value)
+    if isinstance(node.value, ast.Tuple) and value.items:
+        call = ast.Call(func=node.value, args=[], keywords=[], lineno=node.lineno)
+        call_returned(flow, Call(call, "", "", UNKNOWN, [], {}), value)
 
 
 def condition(flow: Flow, node: ast.If) -> None:
@@ -105,7 +110,7 @@ def context(flow: Flow, node: ast.With) -> None:
 
 
 def define(flow: Flow, node: ast.FunctionDef) -> None:
-    for part in (*node.args.kw_defaults, *node.decorator_list):
+    for part in node.args.kw_defaults:
         if part is not None:
             flow.evaluate(part)
     given = node.args
@@ -117,6 +122,18 @@ def define(flow: Flow, node: ast.FunctionDef) -> None:
         if value.text:
             function.give(arg.arg, value)
     flow.bind(node.name, Value(function=function))
+    if node.decorator_list:
+        _decorate(flow, node, Value(function=function))
+
+
+def _decorate(flow: Flow, node: ast.FunctionDef, decorated: Value) -> None:
+    """Call decorators that are known functions: `@exec` runs what the one below it returns."""
+    for part in reversed(node.decorator_list):
+        decorator = flow.evaluate(part)
+        call = ast.Call(func=part, args=[], keywords=[], lineno=part.lineno)
+        if isinstance(part, ast.Lambda | ast.Name):
+            made = Call(call, "", "", UNKNOWN, [], {})
+            decorated = call_known(flow, made, decorator, [decorated]) or decorated
 
 
 def define_class(flow: Flow, node: ast.ClassDef) -> None:

@@ -204,7 +204,8 @@ def copy(flow: Flow, call: Call) -> Value | None:
     base = call.receiver if call.receiver.taints else call.arg(0)
     if not any(taint.source is Source.ALL_ENV for taint in base.taints):
         if call.receiver is UNKNOWN or call.method == "items":
-            return Value(taints=call.taints(), items=base.items, fields=base.fields, text=base.text)
+            fields = {**(base.fields or {}), **call.named} or None
+            return Value(taints=call.taints(), items=base.items, fields=fields, text=base.text)
         return same_receiver(flow, call)
     return Value(taints=copy_variables(flow, call.line, base.taints))
 

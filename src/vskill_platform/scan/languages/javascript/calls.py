@@ -9,6 +9,7 @@ from vskill_platform.scan.languages.flow import (
     commands,
     decoding,
     files,
+    indirect,
     names,
     network,
     own_code,
@@ -47,9 +48,33 @@ def _is_foreign(value: Value) -> bool:
 
 def _construct(flow: Flow, call: Call) -> Value | None:
     """(() => {}).constructor('code'): Function under another name."""
-    if call.receiver.function is not None or call.name.endswith("constructor.constructor"):
+    receiver = call.receiver
+    is_literal = receiver.items is not None or receiver.function is not None
+    is_prototype = receiver.name.endswith(("constructor", "prototype", "getPrototypeOf()"))
+    if is_literal or is_prototype:
         return own_code.run_code(flow, call)
     return None
+
+
+def _run_worker(flow: Flow, call: Call) -> Value | None:
+    """A new Worker(code, {eval: true}), or of a file or a URL."""
+    for host in network.find_hosts(call.arg(0)):
+        flow.add(Act.RUN_REMOTE, call.line, host=host)
+    if "eval" in (call.arg(1).fields or {}) or _is_foreign(call.arg(0)):
+        return own_code.run_code(flow, call)
+    return None
+
+
+def _run_template(flow: Flow, call: Call) -> Value | None:
+    """$`command`, as zx and Bun write it; jQuery calls its function $, too."""
+    text = call.arg(0).text or ""
+    return commands.run_shell(flow, call) if " " in text.strip() else None
+
+
+def _spawn_directly(flow: Flow, call: Call) -> Value | None:
+    """process.binding('spawn_sync').spawn({file, args})."""
+    args = (call.arg(0).fields or {}).get("args", UNKNOWN).items or ()
+    return commands.run_items(flow, call, tuple(args))
 
 
 def _import(flow: Flow, call: Call) -> Value | None:
@@ -59,7 +84,7 @@ def _import(flow: Flow, call: Call) -> Value | None:
     if text.startswith("data:") and ";base64," in text:
         code = decoding.decoded(Value(text=text.partition(",")[2]), decoding.base_64)
         return own_code.run_code(flow, Call(call.node, "eval", "eval", UNKNOWN, [code], {}))
-    for host in network.find_hosts(given) if call.name == "import" else []:
+    for host in network.find_hosts(given) if call.name in {"import", "importScripts"} else []:
         flow.add(Act.RUN_REMOTE, call.line, host=host)
     own_code.load_code(flow, call)
     return names.import_module(flow, call)
@@ -150,7 +175,17 @@ JAVASCRIPT_CALLS: dict[str, Handler] = {
             "fork", "execa", "sync"),
             "execa", "cross-spawn"),
     **_each(_deno_command, "Deno.Command", "Deno.run"),
-    **_each(_import, "require", "import", "module.require", "process.mainModule.require"),
+    **_each(_import, "require", "import", "module.require", "process.mainModule.require",
+            "importScripts", "module._load", "module.constructor._load", "Module._load",
+            "process.mainModule.constructor._load", "process.getBuiltinModule",
+            "module.createRequire()", "Module.createRequire()", "createRequire()",
+            "module.default.createRequire()", "require.main.require"),
+    **_each(_run_worker, "Worker", "worker_threads.Worker"),
+    **_each(_run_template, "$", "$.sync"),
+    **_each(_spawn_directly, "process.binding().spawn", "process._linkedBinding().spawn"),
+    **_each(indirect.call_with_list, "Reflect.apply", "Reflect.construct"),
+    "Reflect.get": indirect.get_entry,
+    "Proxy": indirect.same_function,
     **_each(_promisify, "util.promisify", "promisify", "pify"),
     **_each(_home, "os.homedir", "homedir", "Deno.env.home"),
     **_each(texts.join_path, "path.join", "path.resolve", "path.posix.join", "path.win32.join"),
@@ -213,6 +248,8 @@ JAVASCRIPT_METHODS: dict[str, Handler] = {
     "map": texts.map_items,
     "get": texts.entry,
     "constructor": _construct,
+    **_each(indirect.call_method, "call", "apply", "bind"),
+    "_compile": indirect.run_if_foreign,
     **_each(web.set_listener, "onmessage=", "ondata=", "onload="),
     "src=": web.set_source,
 }  # fmt: skip

@@ -3,7 +3,7 @@
 import ast
 
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.languages.flow import files, network
+from vskill_platform.scan.languages.flow import commands, files, network, own_code
 from vskill_platform.scan.languages.flow.network import Request
 from vskill_platform.scan.languages.flow.state import Call, Flow, Function, Handler
 from vskill_platform.scan.languages.flow.values import (
@@ -182,6 +182,8 @@ def pipe(flow: Flow, call: Call) -> Value | None:
     if has_process and socket is not None:
         host = next(iter(network.host_of(socket)), None)
         flow.add(Act.REVERSE_SHELL, call.line, host=host, detail="a process connected to a socket")
+    if goal.name.startswith(commands.INTERPRETER) and socket is None:
+        own_code.run_tainted(flow, call.line, source)
     if goal.name == "file":
         files.keep(flow, goal, source.taints)
     elif goal.name.startswith("connection()"):

@@ -9,6 +9,7 @@ from vskill_platform.scan.languages.flow import (
     commands,
     decoding,
     files,
+    indirect,
     names,
     network,
     own_code,
@@ -70,6 +71,24 @@ def _spawn_terminal(flow: Flow, call: Call) -> Value | None:
     return commands.run_process(flow, call)
 
 
+def _spawn(flow: Flow, call: Call) -> Value | None:
+    """os.spawnlp(mode, path, name, …): the second argument is repeated as the third."""
+    made = Call(call.node, call.name, call.method, call.receiver, call.args[2:], call.named)
+    return commands.run_arguments(flow, made)
+
+
+def _run_terminal(flow: Flow, call: Call) -> Value | None:
+    """pexpect.spawn(command, [arguments])."""
+    if call.arg(1, "args").items:
+        return commands.run_arguments(flow, call)
+    return commands.run_shell(flow, call)
+
+
+def _hide_in_memory(flow: Flow, call: Call) -> Value | None:
+    flow.add(Act.HIDE, call.line, detail="a program in memory only")
+    return UNKNOWN
+
+
 def _home(_flow: Flow, _call: Call) -> Value | None:
     return Value(text="~")
 
@@ -93,15 +112,19 @@ _PROCESSES = (
 _SHELL = (
     "os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput",
     "commands.getoutput",
-    "asyncio.create_subprocess_shell", "popen2.popen2", "pexpect.run", "pexpect.spawn",
-    "platform.popen", "ctypes.CDLL().system", "ctypes.CDLL().popen", "ctypes.PyDLL().system",
+    "asyncio.create_subprocess_shell", "popen2.popen2", "pexpect.run",
+    "platform.popen", "system", "popen", "getoutput", "get_ipython().system",
+    "get_ipython().getoutput", "IPython.get_ipython().system", "paramiko.ProxyCommand",
+    "os.popen2", "os.popen3", "invoke.run", "invoke.Context().run",
+    "ctypes.CDLL().system", "ctypes.CDLL().popen", "ctypes.PyDLL().system",
     "ctypes.cdll.LoadLibrary().system", "ctypes.cdll.msvcrt.system",
 )  # fmt: skip
 _EXEC = (
     "os.execv", "os.execve", "os.execvp", "os.execvpe", "os.execl", "os.execlp",
     "asyncio.create_subprocess_exec",
-    "os.posix_spawn", "os.posix_spawnp",
+    "os.posix_spawn", "os.posix_spawnp", "distutils.spawn.spawn",
 )  # fmt: skip
+_SPAWN = tuple(f"os.spawn{ending}" for ending in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe"))
 _CONNECTIONS = (
     "http.client.HTTPConnection", "http.client.HTTPSConnection", "smtplib.SMTP",
     "smtplib.SMTP_SSL", "ftplib.FTP",
@@ -142,13 +165,34 @@ PYTHON_CALLS: dict[str, Handler] = {
     **_each(commands.run_process, *_PROCESSES),
     **_each(commands.run_shell, *_SHELL),
     **_each(commands.run_arguments, *_EXEC),
-    **_each(own_code.load_code, "pickle.loads", "pickle.load", "cPickle.loads", "dill.loads",
-            "cloudpickle.loads",
-            "runpy.run_path", "importlib.util.spec_from_file_location", "os.startfile",
-            "ctypes.CDLL", "joblib.load",
-            "imp.load_source"),
+    **_each(indirect.load_pickle, "pickle.loads", "pickle.load", "cPickle.loads", "dill.loads",
+            "cloudpickle.loads", "dill.load", "cloudpickle.load", "_pickle.loads",
+            "pickle.Unpickler"),
+    **_each(indirect.run_if_foreign, "timeit.timeit", "timeit.Timer", "timeit.repeat",
+            "cProfile.run", "profile.run", "pdb.run", "pdb.runeval", "trace.Trace().run",
+            "code.InteractiveInterpreter().runsource", "code.InteractiveConsole().push",
+            "pandas.eval", "numexpr.evaluate", "yaml.unsafe_load", "yaml.load", "yaml.full_load",
+            "jsonpickle.decode", "torch.load", "numpy.load", "shelve.open", "zipimport.zipimporter",
+            "logging.config.fileConfig", "logging.config.listen", "asteval.Interpreter().eval",
+            "IPython.get_ipython().run_cell", "get_ipython().run_cell", "types.CodeType",
+            "importlib.machinery.SourceFileLoader", "imp.load_module",
+            "cffi.FFI().dlopen"),
+    "logging.config.dictConfig": indirect.configure,
+    **_each(indirect.extend_path, "sys.path.insert", "sys.path.append", "site.addsitedir"),
+    **_each(indirect.bind, "functools.partial", "functools.partialmethod", "toolz.curry"),
+    **_each(indirect.bind_method, "operator.methodcaller", "operator.attrgetter"),
+    **_each(indirect.fold, "functools.reduce", "reduce"),
+    **_each(network.read_url, "pandas.read_csv", "pandas.read_json", "pandas.read_html",
+            "pandas.read_table", "polars.read_csv", "xmlrpc.client.ServerProxy"),
+    "pandas.read_pickle": network.load_url,
+    **_each(own_code.load_code, "runpy.run_path", "importlib.util.spec_from_file_location",
+            "os.startfile", "ctypes.CDLL", "ctypes.cdll.LoadLibrary", "ctypes.WinDLL",
+            "ctypes.PyDLL", "joblib.load", "imp.load_source"),
     **_each(_spawn_terminal, "pty.spawn"),
     "os.dup2": commands.duplicate,
+    **_each(_spawn, *_SPAWN),
+    "pexpect.spawn": _run_terminal,
+    "os.memfd_create": _hide_in_memory,
     **_each(texts.same_argument, "str", "bytes.decode", "pathlib.Path", "pathlib.PurePath",
             "pathlib.PosixPath", "list",
             "tuple", "set", "frozenset", "sorted", "compile", "shlex.split", "os.path.expanduser",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from vskill_platform.scan.languages.shell.containers import CONTAINERS
 from vskill_platform.scan.languages.shell.deleting import DELETERS
 from vskill_platform.scan.languages.shell.files import FILES
+from vskill_platform.scan.languages.shell.given_code import GIVEN_CODE
 from vskill_platform.scan.languages.shell.network import FETCHERS
 from vskill_platform.scan.languages.shell.packages import PACKAGES
 from vskill_platform.scan.languages.shell.run import RUNNERS
@@ -18,6 +19,6 @@ from vskill_platform.scan.languages.shell.wrappers import WRAPPERS
 
 #: Later tables win: sed, for example, is a filter and more.
 PROGRAMS: dict[str, Callable[[State, Command], str]] = {
-    **FILES, **SYSTEM, **PACKAGES, **RUNNERS, **TEXTS, **TALKERS, **FETCHERS, **DELETERS,
-    **WRAPPERS, **CONTAINERS, **SURVEILLANCE, **TOOL_SERVERS,
+    **GIVEN_CODE, **FILES, **SYSTEM, **PACKAGES, **RUNNERS, **TEXTS, **TALKERS, **FETCHERS,
+    **DELETERS, **WRAPPERS, **CONTAINERS, **SURVEILLANCE, **TOOL_SERVERS,
 }  # fmt: skip

@@ -8,9 +8,10 @@ from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host
 from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
 from vskill_platform.scan.languages.shell.names import PICKERS, READERS
 from vskill_platform.scan.languages.shell.options import read_options
-from vskill_platform.scan.languages.shell.run import DOWNLOADED, execute
+from vskill_platform.scan.languages.shell.run import execute
 from vskill_platform.scan.languages.shell.sending import host_of
 from vskill_platform.scan.languages.shell.state import (
+    DOWNLOADED,
     MAX_TREES,
     Command,
     Flow,
@@ -222,6 +223,7 @@ def run_git(state: State, command: Command) -> str:
         _push_everything(state, args)
     elif "config" in args[:2] and any("hooksPath" in arg for arg in args):
         note_place(state, "core.hooksPath")
+        state.load(args[-1])
     return state.derive(command.stdin)
 
 

@@ -11,6 +11,7 @@ from vskill_platform.scan.languages.shell.syntax import (
     ANSI,
     ARRAY,
     PROCESS,
+    SINK,
     SUBSTITUTION,
     TEXT,
     VARIABLE,
@@ -162,7 +163,7 @@ class Lexer:
         elif sign == "`":
             self._backticks(parts, is_quoted=False)
         elif sign in "<>" and code.startswith("(", at + 1) and not parts:
-            parts.append(Part(PROCESS, self._balanced(at + 2)))
+            parts.append(Part(PROCESS if sign == "<" else SINK, self._balanced(at + 2)))
         elif sign == "<" and (found := _PLACEHOLDER.match(code, at)):
             self.position = found.end()
             parts.append(Part(TEXT, found[0].replace(" ", "_"), is_quoted=True))

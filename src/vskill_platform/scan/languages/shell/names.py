@@ -10,7 +10,9 @@ INTERPRETERS = {
     "python": ("c",), "node": ("e", "p", "eval", "print"), "bun": ("e", "eval"), "deno": (),
     "perl": ("e", "E"),
     "ruby": ("e",), "php": ("r",), "lua": ("e",), "Rscript": ("e",), "tclsh": (),
-    "osascript": ("e",), "ts-node": ("e",), "tsx": ("e",),
+    "osascript": ("e",), "ts-node": ("e",), "tsx": ("e",), "groovy": ("e",), "julia": ("e", "E"),
+    "elixir": ("e", "eval"), "raku": ("e",), "scala": ("e",), "luajit": ("e",),
+    "clojure": ("e", "eval"), "bb": ("e",), "guile": ("c",), "racket": ("e",),
 }  # fmt: skip
 #: Programs that print what they read; the second group only part of it.
 READERS = frozenset(
@@ -76,9 +78,10 @@ PICKERS = frozenset(
 #: Programs that can run a command that is part of an argument, each in its own syntax.
 TAKING_COMMANDS = frozenset(
     {
-        "ed", "emacs", "entr", "ex", "gdb", "gnome-terminal", "hyperfine", "inotifywait", "mysql",
-        "nodemon", "nvim", "psql", "rsync", "scp", "screen", "script", "sed", "sftp", "sqlite3",
-        "systemd-run", "tar", "tcpdump", "tmux", "vi", "vim", "xterm", "zip",
+        "concurrently", "ed", "emacs", "entr", "ex", "flock", "gdb", "gnome-terminal", "hyperfine",
+        "inotifywait", "mysql", "nodemon", "npm", "npx", "nvim", "pnpm", "psql", "rsync", "scp",
+        "screen", "script", "sed", "sftp", "sqlite3", "systemd-run", "tar", "tcpdump", "tmux", "vi",
+        "vim", "watch", "watchexec", "xterm", "yarn", "zip",
     }
 )  # fmt: skip
 #: Security programs: stopping them disables protection.

@@ -50,6 +50,7 @@ class Parser:
         self._code = code
         self._stack = [_Frame(Group("file"), "")]
         self._line, self._counted = 1, 0
+        self._is_coprocess = False
 
     def parse(self) -> Group:
         tokens = self._lexer.tokens(self._max_tokens)
@@ -139,6 +140,7 @@ class Parser:
                 self._open(text, token)
                 return
             if text in _CONNECTORS or (is_first and text in _CLOSERS):
+                self._is_coprocess |= text == "coproc"
                 return
             if text == "function" and is_first:
                 return
@@ -150,7 +152,8 @@ class Parser:
     def _command(self, token: Token) -> Simple | Group:
         frame = self._stack[-1]
         if frame.pipeline is None:
-            frame.pipeline = Pipeline(self._line_of(token.start))
+            frame.pipeline = Pipeline(self._line_of(token.start), is_coprocess=self._is_coprocess)
+            self._is_coprocess = False
             frame.start = token.start
         if frame.command is None:
             frame.command = Simple()

@@ -8,7 +8,7 @@ import msgspec
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import hosts_in
 from vskill_platform.scan.languages.dispatch import read_javascript, read_powershell, read_python
-from vskill_platform.scan.languages.shell.state import Host, State
+from vskill_platform.scan.languages.shell.state import DOWNLOADED, Host, State
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 #: Words that open a connection, in lower case.
@@ -28,6 +28,16 @@ _SHELL_SCRIPT = re.compile(r"do shell script\s+\"((?:[^\"\\]|\\.){1,4000})\"")
 _DECODES = re.compile(
     r"b64decode|decode64|MIME::Base64|pack\s*\(?[\"'][Hmu]|base64_decode|unpack|gzinflate"
     r"|hex2bin|fromhex"
+)
+#: How other languages run a text as code; Perl's `eval {` only catches errors.
+_EVALUATES = re.compile(
+    r"\b(?:eval(?!\s*\{)|evaluate|(?:instance|class|module)_eval|eval_string|EVAL|loadstring)\b"
+    r"|\bload\s?\(|\b(?:source|include(?:_once|_string)?|require(?:_once)?|sys\.source)\b\s?\(?\s?"
+    r"(?:[\"']https?:|url\b|[Dd]ownloads?\b|HTTP\.)"
+)
+#: How they run a file.
+_RUNS_FILE = re.compile(
+    r"\b(?:do|load|dofile|loadfile|require|include|source|use|instance_eval|eval)\b"
 )
 _EVALS = re.compile(r"\b(?:eval|exec|system|instance_eval|assert)\b")
 #: How awk, Lua, Perl, PHP and Ruby start a command.
@@ -62,6 +72,18 @@ def read_program(state: State, language: str, program: str) -> None:
         run_its_commands(state, program)
         if _DECODES.search(program) and _EVALS.search(program):
             state.emit(Act.RUN_DECODED, "")
+        _run_fetched(state, language, program)
+
+
+def _run_fetched(state: State, language: str, program: str) -> None:
+    """Record that a program runs what it fetched, or a file that was fetched before."""
+    if _EVALUATES.search(program):
+        state.emit_all(Act.RUN_REMOTE, [Host(host) for host in hosts_in(program)[:4]], language)
+    if state.files and _RUNS_FILE.search(program):
+        for found in islice(_LITERAL.finditer(program), _MAX_LITERALS):
+            content = state.recall(found[found.lastindex or 0])
+            if content is not None:
+                state.emit_all(Act.RUN_REMOTE, state.flow(content).hosts, DOWNLOADED)
 
 
 def run_its_commands(state: State, program: str) -> None:

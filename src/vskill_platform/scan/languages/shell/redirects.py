@@ -25,7 +25,12 @@ def read_input(state: State, redirects: list[Redirect], stdin: str) -> str:
             stdin = state.mark(Flow(hosts=(socket,)))
         elif redirect.op == "<&":
             host = state.sockets.get(target)
-            stdin = state.mark(Flow(hosts=(host,))) if host else stdin
+            known = target if state.is_mark(target) else state.inputs.get(target, stdin)
+            stdin = state.mark(Flow(hosts=(host,))) if host else known
+        elif redirect.op == "<" and redirect.fd not in {"", "0"}:
+            state.inputs[redirect.fd] = state.content(target)
+        elif redirect.op == "<" and target in state.streams:  # its content, not a path
+            stdin = state.derive(target, plain=state.flow(target).plain)
         elif redirect.op == "<":
             stdin = state.content(target)
     return stdin

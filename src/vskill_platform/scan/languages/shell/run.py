@@ -7,9 +7,8 @@ from vskill_platform.scan.languages.shell.names import INTERPRETERS, SHELLS, pro
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.programs import read_program, runs_its_input
 from vskill_platform.scan.languages.shell.sending import host_of
-from vskill_platform.scan.languages.shell.state import Command, Flow, State, Tree
+from vskill_platform.scan.languages.shell.state import DOWNLOADED, Command, Flow, State, Tree
 
-DOWNLOADED = "download and run"
 #: Tools whose printed settings are commonly evaluated in a profile.
 _HOOKS = re.compile(
     r"ssh-agent|gpg-agent|brew|linuxbrew|pyenv|rbenv|nodenv|jenv|direnv|starship|zoxide|fnm"
@@ -19,6 +18,7 @@ _HOOKS = re.compile(
 )
 _STDIN = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _OWN_SHELL = frozenset({"$SHELL", "${SHELL}", "$BASH", "${BASH}"})
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(.{1,3})")
 _UNKNOWN = re.compile(r"\$(?:\w|\{|@|\*)")
 _SCRIPTS = frozenset({"python", "node", "bun", "deno", "perl", "ruby", "php"})
 
@@ -87,6 +87,9 @@ def named(command: Command, args: list[str]) -> Command:
 def run_file(state: State, path: str, runner: str) -> bool:
     """Record that the file at *path* is run; tell whether anything is known about it."""
     content = state.recall(path)
+    if descriptor := _DESCRIPTOR.fullmatch(path):
+        path = descriptor[1]
+        content = state.inputs.get(path)
     if content is None and state.is_mark(path) and len(path) == 1:
         content = path
     if content is not None and content.strip():
@@ -150,6 +153,8 @@ def run_path(state: State, command: Command) -> str | None:
 def run_shell(state: State, command: Command) -> str:
     """``sh`` in all forms: with a text, a file, or standard input."""
     options = read_options(command.args, "cOo", frozenset({"rcfile", "init-file", "command"}))
+    for path in options.values("rcfile", "init-file"):
+        run_file(state, path, command.name)
     text = options.first("c", "command")
     if options.has("c") and text is not None and options.rest and text.startswith("-"):
         text = options.rest[0]
@@ -187,7 +192,7 @@ def run_eval(state: State, command: Command) -> str:
 def run_trap(state: State, command: Command) -> str:
     """Analyse the code that runs when the shell ends or gets a signal."""
     code = next((arg for arg in command.args if not arg.startswith("-")), "")
-    return execute(state, code, "") if " " in code else ""
+    return execute(state, code, "") if " " in code or state.has_mark(code) else ""
 
 
 def run_source(state: State, command: Command) -> str:
@@ -210,6 +215,8 @@ def run_interpreter(state: State, command: Command) -> str:
     if command.name == "osascript":
         state.emit(Act.RUN, "osascript")
     programs = options.values(*letters)
+    if command.name in {"deno", "bun"} and options.rest[:1] == ["eval"]:
+        programs = options.rest[1:2]
     if programs:
         _run_own(state, command, "\n".join(programs))
     elif options.has("m") and command.name == "python":
@@ -234,7 +241,7 @@ def _run_own(state: State, command: Command, program: str) -> None:
     if hosts and runs_its_input(program):
         state.emit_all(Act.RUN_REMOTE, hosts, command.name)
     if command.name == "perl" and not re.search(
-        r"socket|exec|system|eval|http|unpack", program, re.IGNORECASE
+        r"socket|exec|system|eval|http|unpack|\bdo\b|require|`", program, re.IGNORECASE
     ):
         return
     read_program(state, command.name, program)

@@ -20,6 +20,9 @@ _PROMPT = re.compile(
 )
 #: Every prompt contains one of these.
 _PROMPT_ENDS = tuple(sign + blank for sign in "$%>\u276f\u279c" for blank in " \t")
+#: A function without brackets after its name, and a named coprocess.
+_FUNCTION = re.compile(r"\bfunction[ \t]{1,8}([\w:.-]{1,100})([ \t\n]{1,8})\{")
+_COPROCESS = re.compile(r"\bcoproc[ \t]{1,8}([A-Za-z_]\w{0,60})[ \t]{1,8}(?=[{(])")
 _BRACES = re.compile(r"(?m)(^|[|;&(`])([ \t]{0,8})\{([\w./-]{1,40}(?:,[^\s{},]{1,400}){1,40})\}")
 
 
@@ -34,7 +37,15 @@ def clean(code: str) -> str:
         code = INVISIBLE.sub("", _MARKS.sub("?", code))
     if any(end in code for end in _PROMPT_ENDS):
         code = _PROMPT.sub(lambda found: " " * len(found[0]), code)
+    if "function" in code:
+        code = _FUNCTION.sub(r"\1()\2{", code)
     return code
+
+
+def take_coprocess_names(code: str) -> tuple[str, list[str]]:
+    """Return *code* with its coprocesses unnamed, and their names."""
+    names = _COPROCESS.findall(code)
+    return (_COPROCESS.sub("coproc ", code), names) if names else (code, names)
 
 
 def _may_be_odd(code: str) -> bool:

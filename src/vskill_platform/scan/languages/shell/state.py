@@ -43,7 +43,13 @@ _FOLDERS = {
     "Exodus": Secret.WALLET,
 }  # fmt: skip
 _FOLDER = re.compile(r"[/\\](" + "|".join(map(re.escape, _FOLDERS)) + r")(?:/(?:\*|\.)?)?$")
-_DOTS = re.compile(r"^(?:\./)+")
+_DOTS = re.compile(r"^(?:(?:\.|\$PWD|\$\{PWD\})/)+")
+#: Endings of files that a program loads from a folder of code.
+_LOADABLE = re.compile(
+    r"\.(?:py|pth|pyc|zip|egg|whl|js|mjs|cjs|pm|pl|rb|lua|so(?:\.\d+)*|dylib|dll|jar|class)$|/[\w-]+$"
+)
+#: How a download that is stored and then run is described.
+DOWNLOADED = "download and run"
 
 
 class Host(msgspec.Struct, frozen=True, gc=False):
@@ -113,6 +119,15 @@ class State(msgspec.Struct):
     called: set[str] = set()
     active: list[str] = []
     sockets: dict[str, Host] = {}
+    #: What open file descriptors read.
+    inputs: dict[str, str] = {}
+    #: Marks of process substitutions that are read, and the code of those that are written to.
+    streams: set[str] = set()
+    sinks: dict[str, str] = {}
+    #: Files that a variable makes programs load, before anything is known about them.
+    awaited: set[str] = set()
+    #: The names of coprocesses.
+    coprocesses: list[str] = []
     trees: list[Tree] = []
     #: Where the remotes of a repository are.
     remotes: dict[str, Host] = {}
@@ -227,9 +242,13 @@ class State(msgspec.Struct):
 
     def remember(self, path: str, content: str) -> None:
         bare = _DOTS.sub("", path[:MAX_PATH])
+        if bare in self.sinks:
+            self.run_code(self, self.sinks.pop(bare), content)
         if not bare or len(self.files) >= MAX_FILES:
             return
         self.files[bare] = content
+        if self.awaited and self._is_awaited(bare):
+            self.emit_all(Act.RUN_REMOTE, self.flow(content).hosts, DOWNLOADED)
         self.names[bare.rpartition("/")[2]] = bare
         folder = bare.rpartition("/")[0]
         for _ in range(6):
@@ -237,6 +256,22 @@ class State(msgspec.Struct):
                 break
             self.folders.setdefault(folder, []).append(bare)
             folder = folder.rpartition("/")[0]
+
+    def load(self, path: str) -> None:
+        """Record that programs load the file at *path*, or those of that folder, now or later."""
+        bare = path if self.is_mark(path) else _DOTS.sub("", path[:MAX_PATH]).rstrip("/")
+        if not bare:
+            return
+        self.awaited.add(bare)
+        known = [name for name in self.folders.get(bare, ())[:20] if _LOADABLE.search(name)]
+        contents = [self.files[name] for name in known] if known else [self.files.get(bare, bare)]
+        self.emit_all(Act.RUN_REMOTE, self.flow(*contents).hosts, DOWNLOADED)
+
+    def _is_awaited(self, path: str) -> bool:
+        folder = path.rpartition("/")[0]
+        return path in self.awaited or (
+            folder in self.awaited and _LOADABLE.search(path) is not None
+        )
 
     def recall(self, path: str) -> str | None:
         """Return what was written to a file, or to the files of a folder."""

@@ -9,6 +9,8 @@ import msgspec
 
 #: Kinds of parts of a word.
 TEXT, VARIABLE, SUBSTITUTION, PROCESS, ANSI, ARRAY = "text", "var", "sub", "proc", "ansi", "array"
+#: A process substitution that is written to.
+SINK = "sink"
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
@@ -58,6 +60,7 @@ class Pipeline(msgspec.Struct, gc=False):
     line: int
     stages: "list[Simple | Group]" = []
     source: str = ""
+    is_coprocess: bool = False
 
 
 class Group(msgspec.Struct, gc=False):

@@ -172,8 +172,12 @@ def run_xxd(state: State, command: Command) -> str:
 
 
 def run_read(state: State, command: Command) -> str:
-    """``read x`` reads a line of standard input into a variable."""
+    """``read x`` and ``mapfile x`` read standard input into a variable."""
     names = [arg for arg in command.args if arg.isidentifier()]
+    names = names or ["REPLY" if command.name == "read" else "MAPFILE"]
+    if "-u" in command.args[:-1]:
+        descriptor = command.args[command.args.index("-u") + 1]
+        command.stdin = state.inputs.get(descriptor, command.stdin)
     for name in names:
         state.variables[name] = command.stdin or state.mark(Flow())
     return ""
@@ -191,7 +195,7 @@ TEXTS = {
     "echo": run_echo, "printf": run_printf, "base64": run_base64, "base32": run_base64,
     "openssl": run_openssl, "rev": run_rev,
     "tr": run_tr, "sed": run_sed, "rot13": run_rot13, "xxd": run_xxd, "uudecode": run_base64,
-    "read": run_read,
+    "read": run_read, "mapfile": run_read, "readarray": run_read,
     **dict.fromkeys(("gunzip", "zcat", "gzip", "xz", "bunzip2", "bzip2", "unxz", "zstd", "lzma"),
     run_unpack),
 }  # fmt: skip

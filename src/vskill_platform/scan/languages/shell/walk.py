@@ -7,11 +7,12 @@ from fnmatch import fnmatchcase
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.commands import PROGRAMS
 from vskill_platform.scan.languages.shell.files import filter_text
+from vskill_platform.scan.languages.shell.given_code import run_given, run_nested
 from vskill_platform.scan.languages.shell.names import SHELLS, TAKING_COMMANDS, program_name
 from vskill_platform.scan.languages.shell.parser import Parser
 from vskill_platform.scan.languages.shell.redirects import read_input, write_output
 from vskill_platform.scan.languages.shell.run import execute, run_path, run_unknown
-from vskill_platform.scan.languages.shell.source import open_braces
+from vskill_platform.scan.languages.shell.source import open_braces, take_coprocess_names
 from vskill_platform.scan.languages.shell.state import (
     MAX_NESTING,
     MAX_TOKENS,
@@ -32,8 +33,8 @@ from vskill_platform.scan.languages.shell.syntax import (
     bare,
     parts_of,
 )
+from vskill_platform.scan.languages.shell.variables import note_variable
 from vskill_platform.scan.languages.shell.words import CUT, fold_text, fold_words, hides_its_name
-from vskill_platform.scan.languages.shell.wrappers import note_variable
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,100})(?:\[[^\]]{0,80}\])?(\+?)=")
 _BRACES = re.compile(r"(?m)(?:^|[|;&(`])[ \t]{0,8}\{([\w./-]{1,40}),[^\s{}]{1,400}\}")
@@ -52,6 +53,9 @@ def run_code(state: State, code: str, stdin: str = "") -> str:
         return ""
     state.spend(len(code))
     code = _open_braces(state, code)
+    if "coproc" in code:
+        code, names = take_coprocess_names(code)
+        state.coprocesses += names
     outer_line, outer_base = state.line, state.base_line
     state.nesting += 1
     state.base_line = state.line - 1 if state.nesting > 1 else 0
@@ -94,7 +98,10 @@ def run_items(state: State, items: list[Pipeline], stdin: str, *, is_consumed: b
             state.source = pipeline.source
         state.go_deeper()
         try:
-            out = _run_pipeline(state, pipeline, stdin, is_consumed=is_consumed)
+            is_used = is_consumed or pipeline.is_coprocess
+            out = _run_pipeline(state, pipeline, stdin, is_consumed=is_used)
+            if pipeline.is_coprocess:
+                state.variables.update(dict.fromkeys(("COPROC", *state.coprocesses), out))
         finally:
             state.depth -= 1
         if out:
@@ -157,6 +164,7 @@ def _run_simple(state: State, simple: Simple, stdin: str, *, is_consumed: bool) 
     args = fold_words(state, words[start:])
     if not args:
         return stdin
+    state.variables["_"] = args[-1]
     command = _name_command(state, words[start], args)
     command.stdin = given or stdin
     command.is_consumed = is_consumed or any(r.op.startswith((">", "&>")) for r in redirects)
@@ -243,6 +251,8 @@ def run_command(state: State, command: Command) -> str:
     try:
         if command.name in TAKING_COMMANDS:
             _run_arguments(state, command)
+        if state.flows:
+            run_given(state, command)
         return _dispatch(state, command)
     finally:
         state.depth -= 1
@@ -266,6 +276,7 @@ def _dispatch(state: State, command: Command) -> str:
     program = PROGRAMS.get(command.name)
     if program is not None and (command.path == command.name or not command.path.startswith(".")):
         return program(state, command)
+    run_nested(state, command)
     ran = run_path(state, command)
     return ran if ran is not None else filter_text(state, command)
 
@@ -299,7 +310,9 @@ def _call(state: State, command: Command) -> str:
 
 
 def run_uncalled(state: State) -> None:
-    """Analyse the functions that were never called, with unknown arguments."""
+    """Analyse the functions and aliases that were never called, with unknown arguments."""
+    for value in list(state.aliases.values()):
+        execute(state, value, "")
     for name in list(state.functions):
         if name not in state.called:
             run_command(state, Command(name=name, args=[], path=name))

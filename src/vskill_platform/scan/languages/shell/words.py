@@ -12,6 +12,7 @@ from vskill_platform.scan.languages.shell.syntax import (
     ANSI,
     ARRAY,
     PROCESS,
+    SINK,
     SUBSTITUTION,
     TEXT,
     VARIABLE,
@@ -75,7 +76,7 @@ def hides_its_name(word: Parts, name: str, *, is_spelled_out: bool) -> bool:
     kinds = {part.kind for part in word.parts}
     if kinds == {TEXT}:
         return _is_quoted_apart(word.parts)
-    if kinds & {SUBSTITUTION, PROCESS, ARRAY}:
+    if kinds & {SUBSTITUTION, PROCESS, SINK, ARRAY}:
         return False
     is_computed = any(p.kind == VARIABLE and _COMPUTED.search(p.text[1:]) for p in word.parts)
     pieces = [part for part in word.parts if part.text]
@@ -125,7 +126,14 @@ def _substitute(state: State, part: Part) -> str:
     printed = state.run_code(state, part.text, "")
     if part.kind == PROCESS:
         is_known = printed and not state.is_mark(printed)
-        return state.derive(printed, plain=printed if is_known else state.flow(printed).plain)
+        plain = printed if is_known else state.flow(printed).plain
+        stream = state.derive(printed, plain=plain)
+        state.streams.add(stream)
+        return stream
+    if part.kind == SINK:
+        sink = state.derive(printed)
+        state.sinks[sink] = part.text
+        return sink
     return printed.rstrip("\n")
 
 

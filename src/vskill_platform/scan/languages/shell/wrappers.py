@@ -8,6 +8,7 @@ from vskill_platform.scan.languages.shell.options import first_command, read_opt
 from vskill_platform.scan.languages.shell.run import execute, named
 from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import ALL_VARIABLES, Command, Flow, State
+from vskill_platform.scan.languages.shell.variables import note_variable
 
 #: Options of a wrapper that take a value, and how many arguments precede the command.
 _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
@@ -27,6 +28,15 @@ _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
     "ltrace": (frozenset({"-o"}), 0), "dotenv": (frozenset({"-f", "-e"}), 0),
     "strace": (frozenset({"-o", "-e", "-p"}), 0), "winpty": (frozenset(), 0),
     "retry": (frozenset({"-t", "-d"}), 0),
+    "systemd-run": (frozenset({"-p", "-u", "-E", "-M", "-H"}), 0), "unshare": (frozenset(), 0),
+    "dbus-run-session": (frozenset(), 0), "firejail": (frozenset(), 0),
+    "runuser": (frozenset({"-u", "-g", "-G"}), 0), "taskset": (frozenset({"-c"}), 1),
+    "numactl": (frozenset(), 0), "chrt": (frozenset(), 1), "setpriv": (frozenset(), 0),
+    "tsocks": (frozenset(), 0), "fakeroot": (frozenset(), 0), "valgrind": (frozenset(), 0),
+    "rlwrap": (frozenset(), 0), "tini": (frozenset(), 0), "dumb-init": (frozenset(), 0),
+    "gosu": (frozenset(), 1), "su-exec": (frozenset(), 1),
+    "sshpass": (frozenset({"-p", "-f"}), 0), "cgexec": (frozenset({"-g"}), 0),
+    "setarch": (frozenset(), 1), "prlimit": (frozenset(), 0), "entr": (frozenset(), 0),
 }  # fmt: skip
 _SUDO_VALUED = frozenset({"-u", "-g", "-h", "-p", "-C", "-r", "-t", "-U", "-D"})
 _XARGS_VALUED = frozenset({"-n", "-P", "-L", "-d", "-s", "-a", "-E", "--max-args", "--max-procs"})
@@ -39,6 +49,8 @@ _SSH_VALUED = "bcDEeFIiJLlmOopQRSWw"
 def wrap(state: State, command: Command) -> str:
     valued, skip = _WRAPPERS[command.name]
     inner = first_command(command.args, valued, skip)
+    if len(inner) == 1 and " " in inner[0]:  # a command line for a shell
+        return execute(state, inner[0], "", command.stdin)
     return state.run_command(state, named(command, inner)) if inner else command.stdin
 
 
@@ -68,6 +80,10 @@ def run_env(state: State, command: Command) -> str:
         return execute(
             state, " ".join(a for a in command.args if not a.startswith("-")), "env", command.stdin
         )
+    for arg in command.args:
+        name, equals, value = arg.partition("=")
+        if equals and name.isidentifier():
+            note_variable(state, name, value)
     inner = first_command(command.args, frozenset({"-u", "-C"}))
     if inner:
         return state.run_command(state, named(command, inner))
@@ -93,13 +109,6 @@ def run_declare(state: State, command: Command) -> str:
             note_variable(state, name, value)
     lists_all = all(arg in {"-p", "-x", "-px", "-xp"} for arg in command.args)
     return _all_variables(state, command) if lists_all and command.name != "local" else ""
-
-
-def note_variable(state: State, name: str, value: str) -> None:
-    """Record variables that disable the shell's history."""
-    is_off = name == "HISTFILE" and value in {"", "/dev/null"}
-    if is_off or (name in {"HISTSIZE", "HISTFILESIZE"} and value == "0"):
-        state.emit(Act.DISARM, "shell history")
 
 
 def _all_variables(state: State, command: Command) -> str:

@@ -11,7 +11,7 @@ from vskill_platform.scan.facts.sensitive_paths import (
     sensitive_place_in,
 )
 from vskill_platform.scan.languages.shell.programs import read_program
-from vskill_platform.scan.languages.shell.state import MAX_PATH, MAX_VALUE, State
+from vskill_platform.scan.languages.shell.state import DOWNLOADED, MAX_PATH, MAX_VALUE, State
 
 _DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d)")
 _SCHEDULE = re.compile(r"(?m)^\s{0,8}(?:(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)")
@@ -23,6 +23,24 @@ _WORD = re.compile(r"<string>([^<]{0,2000})</string>")
 _SHELL_CALL = re.compile(r"^\S*\b(?:ba|z|da)?sh\s+-\w*c\s+")
 _ROOT_LOGIN = re.compile(r"(?m)^\s{0,8}PermitRootLogin\s{1,8}yes\b")
 _CODE_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE, Sensitive.GIT_HOOK})
+#: Folders in which the shell looks for programs.
+_PROGRAM_FOLDER = re.compile(
+    r"(?:/usr(?:/local)?|/opt/(?:homebrew|local)|/snap|~|\$\{?HOME\}?|~?/[\w./-]{0,80}/\.local)?/s?bin/[^/]+"
+    r"|(?:~|\$\{?HOME\}?)/\.local/bin/[^/]+|.{0,200}/node_modules/\.bin/[^/]+"
+)
+#: Programs that a machine has and people start by name: another file in their place replaces them.
+_SYSTEM_PROGRAMS = frozenset(
+    {
+        "awk", "bash", "cat", "cc", "chmod", "chown", "clear", "cp", "crontab", "curl", "cut",
+        "date", "df", "diff", "dig", "du", "echo", "env", "find", "gcc", "git", "gpg", "grep",
+        "head", "id", "ifconfig", "ip", "java", "kill", "less", "ln", "login", "ls", "make", "man",
+        "mkdir", "more", "mount", "mv", "nano", "node", "npm", "npx", "open", "openssl", "passwd",
+        "perl", "php", "ping", "pip", "pip3", "ps", "pwd", "python", "python3", "rm", "rsync",
+        "ruby", "scp", "sed", "sh", "sleep", "sort", "ssh", "ssh-add", "su", "sudo", "systemctl",
+        "tail", "tar", "tee", "top", "touch", "unzip", "vi", "vim", "wget", "which", "whoami",
+        "xargs", "xdg-open", "zip", "zsh",
+    }
+)  # fmt: skip
 _LANGUAGES = {".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node"}
 
 
@@ -52,10 +70,16 @@ def note_write(state: State, path: str, content: str, *, appends: bool = False) 
 def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
     """Record a write to a sensitive path, with the host that the content came from."""
     place = sensitive_place_in(path[:MAX_PATH])
+    hosts = state.flow(content).hosts if content else ()
     if place is not None:
-        hosts = state.flow(content).hosts
         state.emit(Act.WRITE, str(place), hosts[0] if hosts else None)
+    if hosts and _PROGRAM_FOLDER.fullmatch(path[:MAX_PATH]) and is_system_program(path):
+        state.emit_all(Act.RUN_REMOTE, hosts, DOWNLOADED)
     return place
+
+
+def is_system_program(path: str) -> bool:
+    return path.rpartition("/")[2] in _SYSTEM_PROGRAMS
 
 
 def _read_written(state: State, path: str, content: str, *, is_code_place: bool) -> None:

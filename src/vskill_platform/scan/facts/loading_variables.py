@@ -1,0 +1,16 @@
+"""Environment variables that make programs load code."""
+
+#: The value names files or folders whose code is loaded, alone or among options.
+LOADED = frozenset(
+    {
+        "BASH_ENV", "ENV", "ZDOTDIR", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH",
+        "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH", "PYTHONSTARTUP",
+        "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "NODE_OPTIONS", "NODE_PATH", "PERL5OPT",
+        "PERL5LIB", "PERL5DB", "RUBYOPT", "RUBYLIB", "LUA_PATH", "LUA_CPATH", "LUA_INIT",
+        "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS",
+        "CLASSPATH", "GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH",
+        "GIT_TEMPLATE_DIR", "BASH_LOADABLES_PATH", "MAKEFILES", "PHPRC", "PHP_INI_SCAN_DIR",
+        "R_PROFILE", "R_PROFILE_USER", "JULIA_LOAD_PATH", "GCONV_PATH", "OPENSSL_CONF",
+        "DOTNET_STARTUP_HOOKS", "COR_PROFILER_PATH", "GEM_PATH",
+    }
+)  # fmt: skip
