@@ -25,7 +25,10 @@ from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
 from vskill_platform.scan.read.skill_files import ScanFile, is_program, is_prose, name_of, suffix_of
 
-_RECIPES = frozenset({"makefile", "gnumakefile", "dockerfile", "justfile"})
+_RECIPES = frozenset({"makefile", "gnumakefile", "dockerfile", "containerfile", "justfile"})
+_IMAGES = frozenset({"dockerfile", "containerfile"})
+#: Docker downloads a URL that is added to an image.
+_ADDED = re.compile(r"(?m)^ADD[ \t]+(?:--\S+[ \t]+)*(https?://[^\s\"]{3,500})[ \t]+(\S{1,200})")
 #: How many files are kept in memory in two forms.
 _AT_ONCE = 16
 #: The prefix of a command in a recipe, and readable text inside binary data such as image metadata.
@@ -160,7 +163,9 @@ def _recipes(path: str, text: str) -> str:
     is_recipe = name_of(path) in _RECIPES or suffix_of(path) in {".mk", ".make"}
     if not is_recipe:
         return text
-    if "$" in text and "dockerfile" not in name_of(path):
+    if name_of(path) in _IMAGES:
+        text = _ADDED.sub(r"curl \1 -o \2", text)
+    elif "$" in text:
         text = _with_make_variables(text)
     return _RECIPE.sub("", _MAKE_ASSIGNED.sub("", text))
 

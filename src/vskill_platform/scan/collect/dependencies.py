@@ -19,7 +19,10 @@ _INSTALL_SCRIPTS = (
     "preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare",
     "preuninstall", "uninstall", "postuninstall", "dependencies",
 )  # fmt: skip
-_NPM_TABLES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+_NPM_TABLES = (
+    "dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "overrides",
+    "resolutions",
+)  # fmt: skip
 #: A version that is a URL says where the package comes from.
 _ADDRESS = re.compile(
     r"git\+|git:|https?:|ssh:|github:|gitlab:|bitbucket:|gist:|^[A-Za-z][\w-]*/[\w.-]+$"
@@ -37,6 +40,10 @@ _RUST_TEXT = re.compile(r"\"((?:[^\"\\]|\\.){0,500})\"")
 _RUST_NETWORK = re.compile(r"\b(?:reqwest|ureq|curl|hyper|attohttpc|TcpStream|isahc)::")
 _MAX_LINES = 2_000
 _MAX_COMMAND = 10_000
+
+
+_FROM_URL = re.compile(r"\s{0,20}[\w.\[\],-]{1,80}\s?@\s?(?:git\+)?https?://")
+_REPOSITORY = re.compile(r"\s{0,20}-?\s{0,8}repo:\s{0,8}[\"']?(https?://[^\s\"']{3,300})")
 
 
 def dependency_facts(file: ScanFile) -> Iterator[LocatedFact]:
@@ -183,6 +190,25 @@ def _setup_py(text: str) -> Iterator[Fact]:
         yield _hook(1, "setup.py is run when the package is installed", "setup.py")
 
 
+def _setup_cfg(text: str) -> Iterator[Fact]:
+    """Read dependencies that setup.cfg takes from a URL."""
+    for number, line in enumerate(text.split("\n")[:_MAX_LINES], start=1):
+        if _FROM_URL.match(line):
+            yield from _installs("pip", line.strip(), number)
+
+
+def _hook_repositories(text: str) -> Iterator[Fact]:
+    """Read the repositories whose hooks pre-commit runs."""
+    for number, line in enumerate(text.split("\n")[:_MAX_LINES], start=1):
+        found = _REPOSITORY.match(line)
+        for host in hosts_in(found[1])[:1] if found else ():
+            kind = classify_host(host)
+            yield Fact(
+                act=Act.RUN_REMOTE, line=number, text=shorten(line), host=host, host_class=kind,
+                detail="hooks of a repository",
+            )  # fmt: skip
+
+
 def _build_rs(text: str) -> Iterator[Fact]:
     """Look for programs that a Rust build script starts; Rust itself has no reader."""
     found = list(_RUST_COMMAND.finditer(text))
@@ -216,5 +242,7 @@ _READERS: dict[str, Callable[[str], Iterator[Fact]]] = {
     "package.json": _package_json,
     "pyproject.toml": _pyproject,
     "setup.py": _setup_py,
+    "setup.cfg": _setup_cfg,
+    ".pre-commit-config.yaml": _hook_repositories,
     "build.rs": _build_rs,
 }

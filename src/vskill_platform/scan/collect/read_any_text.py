@@ -74,7 +74,8 @@ _TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>")
 _CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
 #: Prefixes of a command in a task file or markup.
 _LEAD = re.compile(
-    r"^\s*(?:[-*>@+]\s*|<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+)*"
+    r"^\s*(?:[-*>@+]\s*|<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+|"
+    r"[:\\]?!\s*|shell\s+|(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)*"
 )
 _DECODE = (
     r"(?:base64|b64|decode64|atob\b|unpack\s?\(|fromcharcode|gzinflate|gzuncompress|str_rot13|"
@@ -96,12 +97,14 @@ _DECODED_NAME = re.compile(
 _RUN_NAME = re.compile(rf"{_EVALUATE}(?=\s?\(?\s?([$@]?[A-Za-z_]\w{{0,40}})\b)", re.IGNORECASE)
 _MAY_RUN_DECODED = re2.compile(f"(?i){_DECODE}".encode())
 _FETCH = (
-    r"(?:uri\.open|open-uri|net::http|file_get_contents|http\.get|httpclient|downloadstring|lwp|"
-    r"urlsession|http\.request|curl_exec|getstring|openstream|readall|\bopen\s?\(|\bfetch\s?\()"
+    r"(?:uri\.open|open-uri|net::http|file_get_contents|http[\"')\s]{0,3}\.(?:get|request)|httpclient|"
+    r"downloadstring|lwp|http::tiny|httparty|faraday|restclient|mojo::useragent|download\.file|"
+    r"\bget\s?\(\s?[\"']|urlsession|curl_exec|getstring|openstream|readall|\bopen\s?\(|\bfetch\s?\()"
 )
 _RUN_FETCHED = re.compile(
     rf"(?:{_EVALUATE}|\binclude(?:_once)?\b|\brequire(?:_once)?\b)[^\n]{{0,80}}{_FETCH}[^\n]{{0,80}}https?://"
-    r"|\b(?:include|require)(?:_once)?\s?\(?\s?[\"']https?://"
+    r"|\b(?:include|require|source|source_url)(?:_once)?\s?\(?\s?[\"']https?://"
+    r"|\bfetch\s?\(\s?[\"'`]https?://[^\n]{0,200}\.then\(\s?(?:eval|Function)\b"
     r"|\bexecute(?:global)?\s\(?\w{1,40}\.responsetext",
     re.IGNORECASE,
 )
@@ -109,6 +112,11 @@ _FETCHED_NAME = re.compile(
     rf"([$@]?[A-Za-z_]\w{{0,40}})\s?:?=\s?[^|\n]{{0,60}}{_FETCH}[^\n]{{0,80}}https?://[^\n]{{0,200}}",
     re.IGNORECASE,
 )
+#: Runs directly what it fetches, wherever the URL is.
+_FETCH_AND_RUN = re.compile(
+    rf"(?:\beval|loadstring|\bload|instance_eval)\b\s?\(?\s?[\w.$@:]{{0,30}}{_FETCH}", re.IGNORECASE
+)
+_MAY_FETCH_AND_RUN = re2.compile(f"(?i){_FETCH_AND_RUN.pattern}".encode())
 _MAY_RUN_FETCHED = re2.compile(f"(?i){_RUN_FETCHED.pattern}".encode())
 _MAY_NAME_FETCHED = re2.compile(
     rf"(?i)[A-Za-z_]\w*\s?:?=\s?[^|\n]*{_FETCH}[^\n]*https?://".encode()
@@ -139,11 +147,12 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
         facts += _commands(
             _with_values(text) if runs_others else text, _ANY_STRING if runs_others else _TRIGGER
         )
-        if _MAY_RUN_FETCHED.search(raw) or (is_code and _MAY_NAME_FETCHED.search(raw)):
-            facts += islice(_fetched_and_run(text), _MAX_LINES)
         if _MAY_RUN_DECODED.search(raw):
             facts += islice(_decoded_and_run(text), _MAX_LINES)
+    if _MAY_RUN_FETCHED.search(raw) or (is_code and _MAY_NAME_FETCHED.search(raw)):
+        facts += islice(_fetched_and_run(text), _MAX_LINES)
     if is_code:
+        facts += islice(_fetched_by_variable(text), 1) if _MAY_FETCH_AND_RUN.search(raw) else []
         facts += _secret_and_address(text)
         facts += _shell_on_a_socket(text) if _MAY_SHELL_ON_SOCKET.search(raw) else []
     return list(dict.fromkeys(facts))
@@ -197,7 +206,8 @@ def _candidates(line: str) -> Iterator[str]:
         inside = next(part for part in found.groups() if part is not None)
         if " " in inside:
             plain = html.unescape(_ESCAPE.sub(_unescaped, inside))
-            yield _SWITCH.sub("", plain).strip("'\"")
+            command = _SWITCH.sub("", plain)
+            yield command if command == plain else command.strip("'\"")
     if line.count(",") > _MANY and _LISTED.search(line):
         for found in _STRING.finditer(_LISTED.sub("", line)):
             inside = next(part for part in found.groups() if part is not None)
@@ -242,6 +252,15 @@ def _fetched_and_run(text: str) -> Iterator[Fact]:
         host = next(iter(hosts_in(fact.text)), None)
         kind = classify_host(host) if host else None
         yield msgspec.structs.replace(fact, host=host, host_class=kind)
+
+
+def _fetched_by_variable(text: str) -> Iterator[Fact]:
+    """Yield code that runs what it fetches from a URL that is written elsewhere in the program."""
+    hosts = [host for host in hosts_in(text) if classify_host(host) not in _REPUTABLE]
+    for found in _FETCH_AND_RUN.finditer(text) if hosts else ():
+        kind = classify_host(hosts[0])
+        fact = _fact(Act.RUN_REMOTE, text, found)
+        yield msgspec.structs.replace(fact, host=hosts[0], host_class=kind)
 
 
 def _fetched_by_name(text: str) -> Iterator[re.Match[str]]:

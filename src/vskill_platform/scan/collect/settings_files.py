@@ -79,6 +79,7 @@ _INI = re.compile(r"^[^\S\n]*([\w.-]+)\s*[=:]\s*(\S.*)$", re.MULTILINE)
 _INI_ESCAPE = re.compile(r"\\([nt\"\\])")
 _YAML_LINE = re.compile(r"^[^\S\n]*(?:-\s+)?(?:([\w.-]+)\s*:\s+)?(\S.*)$", re.MULTILINE)
 _LINE_END = re.compile("\n")
+_RUN_MAGIC = re.compile(r"\s*%(?:run|load|pycat)\s+(?:-\w+\s+)*(\S{1,500})")
 _MAGIC = re.compile(r"^%%(?:bash|sh|script\s+(?:ba)?sh)[^\n]*\n")
 
 
@@ -286,8 +287,9 @@ class _Walk:
         elif magic := _MAGIC.match(code):
             self._found.commands.append((line, code[magic.end() :]))
         else:
-            lines = code.split("\n")
+            lines = code.replace("\\\n", " ").split("\n")  # a command may go on
             shell = [one.lstrip()[1:] for one in lines if one.lstrip().startswith("!")]
+            shell += [f"python {found[1]}" for one in lines if (found := _RUN_MAGIC.match(one))]
             self._found.commands += [(line, one) for one in shell]
             python = [one for one in lines if not one.lstrip().startswith(("!", "%"))]
             self._found.programs.append((line, "python", "\n".join(python)))

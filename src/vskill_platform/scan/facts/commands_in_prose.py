@@ -104,9 +104,23 @@ def _readings(found: re.Match[str], line_length: int) -> Iterator[str]:
     whole = _NEXT_SENTENCE.split(found[1])[0]
     piped = _ONLY_PIPED.match(whole)
     for code in dict.fromkeys((whole, whole[:line_length], piped[0] if piped else whole)):
-        plain = code.rstrip("*_~.,:)\"'” ")
+        plain = _trimmed(code)
         if _MATTERS.search(plain.encode(errors="replace")):
             yield plain
+
+
+def _trimmed(code: str) -> str:
+    """Remove what ends a sentence, except quotes and brackets that were opened inside."""
+    plain = code.rstrip("*_~.,:)\"'” ")
+    for sign in code[len(plain) :]:
+        opening = "(" if sign == ")" else sign
+        is_open = plain.count(opening) > plain.count(sign) or (
+            opening == sign and plain.count(sign) % 2 == 1
+        )
+        if sign not in ")\"'" or not is_open:
+            break
+        plain += sign
+    return plain
 
 
 def is_disguised(text: str) -> bool:

@@ -44,7 +44,8 @@ _NEVER_RUN = re.compile(
 )
 _WARNS = re.compile(
     r"(?i)\b(?:flags?|report|detects?|rejects?|blocks?|refuse|"
-    r"(?:look|watch|scan|check|search|grep) for|dangerous|risky|unsafe|suspicious|malicious|red flags?|anti-?patterns?)\b"
+    r"(?:look|watch|scan|check|search|grep) for|dangerous|risky|unsafe|suspicious|malicious|"
+    r"red flags?|anti-?patterns?)\b"
 )
 _RUNS = re.compile(
     r"(?i)\b(?:run|execute|paste|enter|type|start|launch|use|call|"

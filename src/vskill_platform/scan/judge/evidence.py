@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -38,6 +37,7 @@ _SELECTORS = range(0xE0100, 0xE01F0)
 
 
 Item = TypeVar("Item")
+_Key = tuple[str, int, Role, str, str, str]
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: Capabilities
     #: Files that are not shown at all, because they are not text or do not fit.
     left_out: tuple[str, ...] = ()
-    #: Files that the agent would obey or run and that are not shown in full.
+    #: Files that are not shown in full although the agent would obey or run them, or although
+    #: tier 1 could not read them or lowered a finding in them.
     unseen: tuple[str, ...] = ()
 
     def texts(self) -> Iterable[str]:
@@ -87,9 +88,10 @@ def gather_evidence(folder: Path, max_chars: int) -> Evidence:
     files = sorted(opened.files, key=lambda file: _ROLES[file.role])
     facts = facts_of(opened)
     unread = _unread_paths(facts)
-    spans = tuple(
-        _fitting(_spans(_most_needed_first(facts, own)), _size, int(max_chars * _SHARE_OF_FACTS))
-    )
+    needed = _most_needed(facts, own)
+    ordered = list(dict.fromkeys(map(_key, [*needed, *facts])))[:_MAX_FACTS]
+    spans = tuple(_fitting(_spans(ordered), _size, int(max_chars * _SHARE_OF_FACTS)))
+    dropped = {path for path, *_ in set(map(_key, needed)) - set(ordered[: len(spans)])}
     capabilities = _capabilities(facts, int(max_chars * _SHARE_OF_CAPABILITIES))
     names = int(max_chars * _SHARE_OF_NAMES)
     room = max_chars - names - sum(map(_size, spans)) - _size_of_all(capabilities)
@@ -101,7 +103,8 @@ def gather_evidence(folder: Path, max_chars: int) -> Evidence:
         else:
             shown.append(one)
             room -= len(one.path) + _HEADING + sum(len(line) + _MARGIN for line in one.lines)
-        if _is_unseen(file, one) or file.path in unread:
+        is_lost = file.path in dropped and (one is None or one.is_cut)
+        if _is_unseen(file, one) or file.path in unread or is_lost:
             unseen.append(clean(file.path))
     return Evidence(
         spans=spans,
@@ -129,8 +132,8 @@ def _is_unseen(file: ScanFile, shown: ShownFile | None) -> bool:
     return shown.is_cut and _is_obeyed(file)
 
 
-def _most_needed_first(facts: list[LocatedFact], files: list[ScanFile]) -> list[LocatedFact]:
-    """Put first what tier 1 could not read, then what it lowered because of its place.
+def _most_needed(facts: list[LocatedFact], files: list[ScanFile]) -> list[LocatedFact]:
+    """Return what tier 1 could not read, then what it lowered because of its place, then the rest.
 
     Nothing else checks these again, so a flood of other facts must not push them out.
     """
@@ -139,7 +142,7 @@ def _most_needed_first(facts: list[LocatedFact], files: list[ScanFile]) -> list[
     matches = apply_rules(load_rules(), facts, is_about_security=is_shown)
     lowered = [fact for match in matches if match.lowered for fact in match.facts]
     others = [fact for match in matches for fact in match.facts]
-    return [*unread, *lowered, *others, *facts]
+    return [*unread, *lowered, *others]
 
 
 def clean(text: str) -> str:
@@ -177,9 +180,8 @@ def _size(span: Span) -> int:
     return len(span.path) + len(span.text) + len(span.host) + _FRAME
 
 
-def _spans(facts: Iterable[LocatedFact]) -> Iterator[Span]:
-    known = islice(dict.fromkeys(map(_key, facts)), _MAX_FACTS)
-    for number, (path, line, role, act, text, host) in enumerate(known, start=1):
+def _spans(facts: Iterable[_Key]) -> Iterator[Span]:
+    for number, (path, line, role, act, text, host) in enumerate(facts, start=1):
         yield Span(
             id=f"S{number}",
             path=clean(path),
@@ -191,7 +193,7 @@ def _spans(facts: Iterable[LocatedFact]) -> Iterator[Span]:
         )
 
 
-def _key(located: LocatedFact) -> tuple[str, int, Role, str, str, str]:
+def _key(located: LocatedFact) -> _Key:
     fact = located.fact
     return located.path, fact.line, located.role, fact.act.value, fact.text, fact.host or ""
 

@@ -85,6 +85,15 @@ _NAMES = {
     ".profile": "shell",
     "justfile": "shell",
     "dockerfile": "shell",
+    "containerfile": "shell",
+    "bashrc": "shell",
+    "zshrc": "shell",
+    "profile": "shell",
+    "bash_profile": "shell",
+    ".bash_profile": "shell",
+    ".zshenv": "shell",
+    ".zprofile": "shell",
+    ".xinitrc": "shell",
     "procfile": "shell",
     "pkgbuild": "shell",
     # Git runs these by name.
@@ -119,7 +128,7 @@ _PROGRAMS = frozenset(
         ".zig", ".nim", ".inc", ".cmake", ".bats", ".csh", ".nu", ".reg", ".jsp", ".asp", ".aspx",
         ".csx", ".fsx", ".fs", ".rake", ".gemspec", ".tf", ".hcl", ".nomad", ".plist", ".csproj",
         ".targets", ".hs", ".ml", ".erl", ".cr", ".raku", ".scm", ".rkt", ".lisp", ".coffee",
-        ".ahk", ".au3", ".fnl", ".pas", ".sc", ".sbt", ".bzl", ".star", ".podspec",
+        ".ahk", ".au3", ".fnl", ".pas", ".sc", ".sbt", ".bzl", ".star", ".podspec", ".vim",
     }
 )  # fmt: skip
 #: The same, for files without a suffix.
@@ -128,6 +137,7 @@ _PROGRAM_NAMES = frozenset(
         "rakefile", "vagrantfile", "jenkinsfile", "gemfile", "podfile", "fastfile", "brewfile",
         "snakefile", "guardfile", "berksfile", "thorfile", "capfile", "dangerfile", "tiltfile",
         "cmakelists.txt", "pom.xml", "build.xml", "build", "workspace", "sconstruct", "wscript",
+        "crontab", "user-data", ".gdbinit", ".lldbinit", ".vimrc", "ssh_config", ".irbrc", ".pryrc",
     }
 )  # fmt: skip
 #: pytest loads it automatically, wherever the tests are.

@@ -62,6 +62,19 @@ def test_a_rule_spares_its_good_sample(tmp_path: Path, rule: Rule) -> None:
     assert grave == set()
 
 
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_line_ends_of_windows_change_nothing(tmp_path: Path, rule: Rule) -> None:
+    usual = [finding.rule for finding in scanned(tmp_path, rule.bad).findings]
+    for path in tmp_path.iterdir():
+        raw = path.read_bytes()
+        if b"\0" not in raw:
+            path.write_bytes(raw.replace(b"\n", b"\r\n"))
+
+    found = [finding.rule for finding in scan_skill(tmp_path, None).findings]
+
+    assert found == usual
+
+
 def test_ids_are_unique_and_well_formed() -> None:
     ids = [rule.id for rule in RULES]
 

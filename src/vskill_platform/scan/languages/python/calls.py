@@ -89,6 +89,13 @@ def _hide_in_memory(flow: Flow, call: Call) -> Value | None:
     return UNKNOWN
 
 
+def _run_magic(flow: Flow, call: Call) -> Value | None:
+    """get_ipython().run_line_magic("sx", command)."""
+    if call.arg(0).text in {"sx", "sc", "system", "bash", "sh", "script", "!"}:
+        return commands.shell_text(flow, call, call.args[-1], call.line)
+    return None
+
+
 def _home(_flow: Flow, _call: Call) -> Value | None:
     return Value(text="~")
 
@@ -193,6 +200,7 @@ PYTHON_CALLS: dict[str, Handler] = {
     **_each(_spawn, *_SPAWN),
     "pexpect.spawn": _run_terminal,
     "os.memfd_create": _hide_in_memory,
+    **_each(_run_magic, "get_ipython().run_line_magic", "get_ipython().run_cell_magic"),
     **_each(texts.same_argument, "str", "bytes.decode", "pathlib.Path", "pathlib.PurePath",
             "pathlib.PosixPath", "list",
             "tuple", "set", "frozenset", "sorted", "compile", "shlex.split", "os.path.expanduser",

@@ -162,5 +162,7 @@ def run_other(state: State, command: Command) -> str:
 
 GIVEN_CODE = {
     **dict.fromkeys(_RUN_INPUT, run_other),
-    **dict.fromkeys(("nix", "nix-shell", "ansible-pull", "scala-cli", "jbang"), run_url),
+    **dict.fromkeys(
+        ("nix", "nix-shell", "ansible-pull", "scala-cli", "jbang", "source_url"), run_url
+    ),
 }

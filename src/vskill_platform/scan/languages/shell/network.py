@@ -189,7 +189,7 @@ def _send(state: State, hosts: list[Host], request: Request) -> None:
 def _is_own_key(state: State, hosts: list[Host], extra: str) -> bool:
     """Tell a header with one key of a service from one that carries a secret away."""
     flow = state.flow(extra)
-    if not flow.secrets or flow.names or any(is_anonymous(host) for host in hosts):
+    if not flow.secrets or len(flow.names) > 1 or any(is_anonymous(host) for host in hosts):
         return False
     is_one = flow.is_picked or flow.secrets <= _ONE_TOKEN
     return is_one and flow.secrets <= _OWN_KEYS and bool(_AUTHORISES.search(extra))

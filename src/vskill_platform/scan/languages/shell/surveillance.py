@@ -81,7 +81,8 @@ def run_schtasks(state: State, command: Command) -> str:
 def run_cmd(state: State, command: Command) -> str:
     """``cmd /c`` runs the rest of its line."""
     at = next((n for n, arg in enumerate(command.args) if arg.lower() in {"/c", "/k"}), -1)
-    return execute(state, " ".join(command.args[at + 1 :]), "cmd") if at >= 0 else ""
+    text = " ".join(command.args[at + 1 :]) if at >= 0 else command.stdin
+    return execute(state, text, "cmd") if text else ""
 
 
 def run_nsenter(state: State, command: Command) -> str:
