@@ -102,7 +102,8 @@ _FETCH = (
     r"\bget\s?\(\s?[\"']|urlsession|curl_exec|getstring|openstream|readall|\bopen\s?\(|\bfetch\s?\()"
 )
 _RUN_FETCHED = re.compile(
-    rf"(?:{_EVALUATE}|\binclude(?:_once)?\b|\brequire(?:_once)?\b)[^\n]{{0,80}}{_FETCH}[^\n]{{0,80}}https?://"
+    rf"(?:{_EVALUATE}[^\n]{{0,80}}|\b(?:include|require)(?:_once)?\b\s?\(?\s?){_FETCH}"
+    r"[^\n]{0,80}https?://"
     r"|\b(?:include|require|source|source_url)(?:_once)?\s?\(?\s?[\"']https?://"
     r"|\bfetch\s?\(\s?[\"'`]https?://[^\n]{0,200}\.then\(\s?(?:eval|Function)\b"
     r"|\bexecute(?:global)?\s\(?\w{1,40}\.responsetext",
