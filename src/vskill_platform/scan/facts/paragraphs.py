@@ -116,7 +116,7 @@ class Paragraphs:
 
     def _join(self) -> str:
         pieces: list[str] = []
-        is_new = True
+        is_new, is_code = True, False
         for number, raw in enumerate(self._lines):
             line = raw.strip()
             if not line:
@@ -129,26 +129,21 @@ class Paragraphs:
                 if _RULE.match(line) or _QUOTED_FENCE.match(line):
                     is_new = True
                     continue
-                is_code = not is_new and self._has_open_code(pieces)
-                begins, ends, line = _without_prefix(line, is_code=is_code)
+                begins, ends, line = _without_prefix(line, is_code=is_code and not is_new)
             begins = begins or (bool(self._alone) and self._first_line + number in self._alone)
             if pieces and not (is_new or begins):
                 pieces.append(_JOINT)
                 self._continued.append(number)
-            elif pieces:
-                pieces.append("\n")
+            else:
+                is_code = False
+                if pieces:
+                    pieces.append("\n")
+            if "`" in line:  # whether the paragraph so far ends inside of a code span
+                is_code ^= len(_TICKS.findall(line)) % 2 == 1
             pieces.append(line)
             self._origins.append(number)
             is_new = ends
         return "".join(pieces)
-
-    @staticmethod
-    def _has_open_code(pieces: list[str]) -> bool:
-        """Tell whether the paragraph so far ends inside of a code span."""
-        start = len(pieces)
-        while start and pieces[start - 1] != "\n":
-            start -= 1
-        return sum(len(_TICKS.findall(piece)) for piece in pieces[start:]) % 2 == 1
 
     @cached_property
     def marked(self) -> View:

@@ -38,7 +38,7 @@ def javascript_hosts(code: str) -> set[str | None]:
         f'[c for c in object.__subclasses__() if c.__name__ == "Popen"][0]("{COMMAND}",shell=True)',
         f'().__class__.__base__.__subclasses__()[9].__init__.__globals__["system"]("{COMMAND}")',
         f'import os\nclass P:\n    def __reduce__(self): return (os.system, ("{COMMAND}",))',
-        f'import logging.config as c\nc.dictConfig({{"h": {{"()": "os.system", "a": "{COMMAND}"}}}})',
+        f'import logging.config as c\nc.dictConfig({{"h": {{"()":"os.system","a":"{COMMAND}"}}}})',
     ],
 )  # fmt: skip
 def test_a_command_that_python_runs_indirectly_is_run(code: str) -> None:
