@@ -22,6 +22,7 @@ VskillError
 │   └── SourceRefused      too large, unsafe or missing                  422, final
 │       └── SourceMoved    the host redirects to another URL             422, final
 ├── SlugTaken              another source publishes under that slug      409, final
+├── NotPublished           its check has not ended, or it needs review   423
 ├── ScanError              a scanner failed: not verified                500, retried
 │   ├── JudgeFailed        the judge of tier 2 gave no usable response   500, retried
 │   └── ScannerFailed      a third-party scanner gave no usable result   500, retried
@@ -144,6 +145,10 @@ class SourceMoved(SourceRefused):
 
 
 class SlugTaken(VskillError):
+    pass
+
+
+class NotPublished(VskillError):
     pass
 
 

@@ -34,6 +34,8 @@ PLACES = [
     "/api/v1/skills/X/files",
     "/api/v1/skills/X/repo-health", "/api/v1/skills/X/security", "/api/v1/skills/X/versions",
     "/api/v1/skills/X/versions/1.0.0", "/api/v1/skills/X/versions/diff",
+    "/artifacts/X/1.0.0.zip", "/apm/v1/packages/X/versions",
+    "/apm/v1/packages/X/versions/1.0.0/download",
 ]  # fmt: skip
 SUBMISSION_PLACES = ["/submissions/X", "/api/v1/submissions/X", "/live/submissions/X"]
 #: Where everything is listed and counted.

@@ -19,6 +19,7 @@ from vskill_platform.web.people import (
     users_page,
 )
 from vskill_platform.web.protocols import (
+    apm,
     artifacts,
 )
 from vskill_platform.web.registry import (
@@ -216,6 +217,8 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
 #: Protocols of other clients, each in its own format; see docs/clients.md.
 PROTOCOLS = [Route(*row) for row in (
     ("GET", "/artifacts/{address:path}", ANYONE, artifacts.send_artifact),
+    ("GET", "/apm/v1/packages/{address:path}", ANYONE, apm.read_package),
+    ("PUT", "/apm/v1/packages/{address:path}", SUBMIT, apm.publish_package),
 )]
 # fmt: on
 

@@ -69,7 +69,7 @@ class BoundedRequest(Request[Any, Any, Any]):
         if length is not None and length > most:
             raise _too_large(most)
         is_large = length is None or length > MAX_BODY_BYTES
-        if is_large and self.route_handler.opt.get(TAKES_FILES):
+        if is_large and most > MAX_POLICY_BYTES:
             hold_until_answered(self, LARGE_BODIES)
         until = asyncio.get_running_loop().time() + LARGE_BODY_SECONDS
         try:

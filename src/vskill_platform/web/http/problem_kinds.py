@@ -13,6 +13,7 @@ from vskill_platform.errors import (
     InvalidTransition,
     NotAllowed,
     NotFound,
+    NotPublished,
     NotReady,
     NotSignedIn,
     OutOfResources,
@@ -86,6 +87,12 @@ KINDS: dict[type[Exception], Kind] = {
     InvalidTransition: Kind(409, "wrong_state", "Conflict", "Check the current state."),
     ChangedSinceSeen: Kind(
         409, "changed_since_seen", "Changed since you viewed it", "Reload it, then decide."
+    ),
+    NotPublished: Kind(
+        423,
+        "not_published",
+        "Not published yet",
+        "It is stored. Do not send it again; follow the submission.",
     ),
     SlugTaken: Kind(409, "slug_taken", "Name already taken", "Choose another name."),
     Overtaken: Kind(

@@ -13,6 +13,8 @@ WebRequest = Request[Any, Any, Any]
 Connection = ASGIConnection[Any, Any, Any, Any]
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+#: Paths of programs; browsers have no pages and no forms there.
+_FOR_PROGRAMS = ("/api/", "/apm/", "/mcp")
 #: Probes may use any host name.
 _HEALTH = frozenset({"/healthz", "/healthz/queue", "/readyz"})
 _STATIC = "/static/"
@@ -37,7 +39,8 @@ def cannot_exist(path: str) -> bool:
 
 
 def is_api(connection: Connection) -> bool:
-    return connection.scope["path"].startswith("/api/")
+    path: str = connection.scope["path"]
+    return path.startswith(_FOR_PROGRAMS)
 
 
 def wants_html(connection: Connection) -> bool:

@@ -16,7 +16,7 @@ HandlerFunction = TypeVar("HandlerFunction", bound=Callable[..., Any])
 
 
 class Route(NamedTuple):
-    method: Literal["GET", "POST", "PATCH", "DELETE"]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
     #: The right that a visitor needs.
     right: Right

@@ -1,9 +1,13 @@
-"""Names of skills for protocols that only know an owner and a name.
+"""Names of skills in protocols that have no slugs.
 
 A slug has two to four segments: `@acme/demo`, `ada/notes/tidy`, `git.example/ada/notes/tidy`. The
 last one is the name. The others become the owner, joined by a comma: `acme`, `ada,notes`,
 `git.example,ada,notes`. A comma in a slug is doubled, so that two slugs never have the same owner
 and name, and no publisher can take the name of another one's skill.
+
+APM accepts no commas, but an owner of several segments. Its ids are the slug without the @, with
+nested groups as segments: `acme/demo`, `ada/notes/tidy`, `git.example/ada/group/notes/tidy`. Two
+segments are an upload, three or four a repo, more a repo in nested groups.
 """
 
 import re
@@ -11,6 +15,9 @@ import re
 import msgspec
 
 _JOINT = re.compile(r",,|,")
+#: What APM accepts as a segment of an id.
+_APM_SEGMENT = re.compile(r"[A-Za-z0-9._-]+")
+_UPLOAD_SEGMENTS, _MOST_SEGMENTS = 2, 4
 
 
 class OwnedName(msgspec.Struct, frozen=True):
@@ -36,3 +43,21 @@ def join_slug(owner: str, name: str) -> str:
 
 def _separator(found: re.Match[str]) -> str:
     return "," if found[0] == ",," else "/"
+
+
+def apm_id(slug: str) -> str | None:
+    """Return the id of a skill in APM; None if APM cannot name it."""
+    name = slug.removeprefix("@").replace(",", "/")
+    is_possible = all(_APM_SEGMENT.fullmatch(part) for part in name.split("/"))
+    return name if is_possible and slug_of_apm_id(name) == slug else None
+
+
+def slug_of_apm_id(name: str) -> str:
+    """Return the slug of an id in APM; `owner,repo/skill` and `@owner/skill` work, too."""
+    parts = name.split("/")
+    if len(parts) == _UPLOAD_SEGMENTS:
+        return join_slug(*parts)
+    if len(parts) <= _MOST_SEGMENTS:
+        return name
+    host, owner, *groups, skill = parts
+    return f"{host}/{owner}/{','.join(groups)}/{skill}"

@@ -3,7 +3,7 @@
 The pages and the API share this.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -112,10 +112,19 @@ async def submit_chosen(
     )
 
 
+async def _no_check(_: Discovery) -> None:
+    pass
+
+
 async def submit_files(
-    visitor: Visitor, parts: Sequence[UploadFile], *, namespace: str = "", is_private: bool
+    visitor: Visitor,
+    parts: Sequence[UploadFile],
+    *,
+    namespace: str = "",
+    is_private: bool,
+    check: Callable[[Discovery], Awaitable[None]] = _no_check,
 ) -> SubmittedSet:
-    """Submit all skills of an archive or of an uploaded folder."""
+    """Submit all skills of an archive or of an uploaded folder, unless *check* raises."""
     namespace = checked_namespace(namespace or _own_namespace(visitor))
     if not namespace.startswith("@"):
         raise InvalidInput(f"{namespace!r}: files are uploaded to a namespace such as @ada")
@@ -123,6 +132,7 @@ async def submit_files(
     async with _read(visitor, parts) as files, _opened(files, namespace) as discovery:
         if not discovery.skills:
             raise SourceRefused("no SKILL.md found")
+        await check(discovery)
         check_count(visitor, len(discovery.skills))
         await check_pending(visitor, len(discovery.skills))
         await charge_upload(visitor, namespace, sum(len(file.content) for file in files))

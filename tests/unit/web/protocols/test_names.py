@@ -4,7 +4,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from vskill_platform.web.protocols.names import OwnedName, join_slug, split_slug
+from vskill_platform.web.protocols.names import (
+    OwnedName,
+    apm_id,
+    join_slug,
+    slug_of_apm_id,
+    split_slug,
+)
 
 _SEGMENT = st.text("ab,.-_~+", min_size=1, max_size=6)
 _REPO_SLUGS = st.lists(_SEGMENT, min_size=3, max_size=4).map("/".join)
@@ -33,6 +39,35 @@ def test_every_slug_of_a_repo_survives_the_round_trip(slug: str) -> None:
     assume(_is_possible(slug))
     owned = split_slug(slug)
     assert join_slug(owned.owner, owned.name) == slug
+
+
+@pytest.mark.parametrize(
+    ("slug", "name"),
+    [
+        ("@acme/demo", "acme/demo"),
+        ("ada/notes/tidy", "ada/notes/tidy"),
+        ("git.example/ada/notes/tidy", "git.example/ada/notes/tidy"),
+        ("gitlab.com/ada/group,notes/tidy", "gitlab.com/ada/group/notes/tidy"),
+    ],
+)
+def test_apm_has_segments_instead_of_commas(slug: str, name: str) -> None:
+    assert apm_id(slug) == name
+    assert slug_of_apm_id(name) == slug
+
+
+def test_apm_also_finds_the_owner_and_name_of_other_protocols() -> None:
+    assert slug_of_apm_id("ada,notes/tidy") == "ada/notes/tidy"
+
+
+@pytest.mark.parametrize("slug", ["ada/no,tes/tidy", "git.sr.ht/~ada/notes/tidy", "ada/c++/tidy"])
+def test_apm_cannot_name_every_skill(slug: str) -> None:
+    assert apm_id(slug) is None
+
+
+@given(_REPO_SLUGS)
+def test_an_apm_id_means_only_one_skill(slug: str) -> None:
+    name = apm_id(slug)
+    assert name is None or slug_of_apm_id(name) == slug
 
 
 def _is_possible(slug: str) -> bool:
