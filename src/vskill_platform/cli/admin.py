@@ -1,32 +1,51 @@
-"""`admin`: database maintenance."""
+"""`admin`: the commands of operators, which need the database of the registry."""
 
 import click
 
-from vskill_platform.cli.run_command import json_option, run_command
-from vskill_platform.cli.terminal import echo, print_json
-from vskill_platform.engines.ports import Compacted
-from vskill_platform.stores.db import bound_env
+from vskill_platform.cli.lazy import LazyGroup
+
+_HERE = "vskill_platform.cli"
+#: Everything here reads or writes the database directly.
+ADMIN = {
+    "Users": {
+        "users": f"{_HERE}.users:users",
+        "tokens": f"{_HERE}.tokens:tokens",
+        "namespaces": f"{_HERE}.namespaces:namespaces",
+        "audit": f"{_HERE}.audit:audit",
+    },
+    "Queue": {
+        "queue": f"{_HERE}.queue:queue",
+        "pause": f"{_HERE}.queue:pause",
+        "resume": f"{_HERE}.queue:resume",
+        "stuck": f"{_HERE}.queue:stuck",
+        "requeue": f"{_HERE}.retry_commands:requeue",
+        "dead-letters": f"{_HERE}.dead_letters:dead_letters",
+        "work": f"{_HERE}.work:work",
+        "tick": f"{_HERE}.work:tick",
+    },
+    "Rules": {
+        "policy": f"{_HERE}.policy:policy",
+        "rescan": f"{_HERE}.rescan:rescan",
+        "scanners": f"{_HERE}.scanners:scanners",
+        "similar": f"{_HERE}.similar:similar",
+    },
+    "Database": {
+        "backup": f"{_HERE}.backup:backup",
+        "restore": f"{_HERE}.backup:restore",
+        "vacuum": f"{_HERE}.vacuum:vacuum",
+        "config": f"{_HERE}.config:config",
+    },
+}
+#: Their names in earlier releases, which scripts use.
+ALIASES = {
+    name: place for section in ADMIN.values() for name, place in section.items() if name != "vacuum"
+}
 
 
-@click.group()
+@click.group(cls=LazyGroup, sections=ADMIN)
 def admin() -> None:
-    """Maintain the database."""
+    """Operate the registry on this machine.
 
-
-@admin.command()
-@json_option
-def vacuum(*, as_json: bool) -> None:
-    """Return the space of deleted records to the disk.
-
-    You can run it while the platform runs: reads continue, and writes wait or get a 503 for about
-    a second per 100 MB. It needs free disk space of twice the size of the remaining data.
+    These commands need its database: run them where it is, with VSKILL_DATABASE_URL if it is not in
+    the current folder.
     """
-
-    async def work() -> Compacted:
-        return await bound_env().engine.compact()
-
-    done = run_command(work)
-    if as_json:
-        print_json(done)
-    else:
-        echo(f"{done.before_bytes:,} bytes before, {done.after_bytes:,} bytes now.")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from vskill_platform.cli.run_command import current_settings, json_option
+from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.terminal import confirm, echo, is_interactive, print_json, yes_option
 from vskill_platform.engines.open_engine import back_up_database, inspect_backup, restore_database
 from vskill_platform.engines.ports import Contents

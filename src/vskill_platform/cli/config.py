@@ -7,7 +7,8 @@ import click
 import msgspec
 from rich.table import Table
 
-from vskill_platform.cli.run_command import current_settings, json_option
+from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.settings import FILE_SUFFIX, Settings, format_duration, variable
 

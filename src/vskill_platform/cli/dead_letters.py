@@ -5,7 +5,8 @@ import getpass
 import click
 from rich.table import Column, Table
 
-from vskill_platform.cli.run_command import json_option, run_command
+from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import (
     Console,
     confirm,

@@ -1,10 +1,10 @@
-"""`discover`: the skills in a repo, a folder or an archive."""
+"""`discover` on this machine: the skills in a repo, a folder or an archive."""
 
 import click
 import uvloop
 from rich.table import Table
 
-from vskill_platform.cli.run_command import current_settings, json_option
+from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.submit_all import no_skills
 from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.fetch.reach import reach_of
@@ -12,18 +12,7 @@ from vskill_platform.intake.discover import FoundSkill, discovered
 from vskill_platform.intake.read_source import read_source
 
 
-@click.command()
-@click.argument("source")
-@click.option("--path", default="", metavar="DIR", help="Search only this folder.")
-@click.option("--ref", default="", metavar="REF", help="A branch or tag of the repo.")
-@json_option
-@click.pass_context
-def discover(context: click.Context, *, source: str, path: str, ref: str, as_json: bool) -> None:
-    """List the skills in a source.
-
-    SOURCE is a git repo, a folder or an archive; nothing is submitted. The exit code is 1 if there
-    is no skill, or if one has an unusable manifest.
-    """
+def discover(*, source: str, path: str, ref: str, as_json: bool) -> None:
     settings = current_settings()
     place = read_source(source, settings=settings, path=path, ref=ref)
 
@@ -39,7 +28,7 @@ def discover(context: click.Context, *, source: str, path: str, ref: str, as_jso
     else:
         _show(skills)
     if not all(skill.is_fine for skill in skills) or not skills:
-        context.exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _show(skills: tuple[FoundSkill, ...]) -> None:

@@ -1,5 +1,6 @@
 """Load the modules of a command when it is called, so that each command starts fast."""
 
+import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -9,6 +10,9 @@ import click
 
 from vskill_platform.base.show_text import show_lines
 
+#: Commands by the heading of their part of the help; each is `module:name`.
+Sections = Mapping[str, Mapping[str, str]]
+
 
 def load(place: str) -> Any:
     """Return the object that `module:name` names."""
@@ -17,19 +21,58 @@ def load(place: str) -> Any:
 
 
 class LazyGroup(click.Group):
-    """A group that knows where its commands are, and loads the one that is called."""
+    """A group that knows where its commands are, and loads the one that is called.
 
-    def __init__(self, *arguments: Any, places: Mapping[str, str], **options: Any) -> None:
+    Commands in *hidden* work, and no help shows them.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        sections: Sections,
+        hidden: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(*arguments, **options)
-        self._places = places
+        self._sections = sections
+        self._places = {
+            name: place for section in sections.values() for name, place in section.items()
+        }
+        self._hidden = dict(hidden or {})
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self._places)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        place = self._places.get(cmd_name)
+        place = self._places.get(cmd_name) or self._hidden.get(cmd_name)
         command: click.Command | None = load(place) if place else None
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = difflib.get_close_matches(args[0], [*self._places, *self._hidden], n=3)
+            if not near:
+                raise
+            meant = " or ".join(f"'{name}'" for name in near)
+            raise click.UsageError(
+                f"{error.format_message()} Did you mean {meant}?", ctx
+            ) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = formatter.width - 6 - max(map(len, self._places))
+        for heading, places in self._sections.items():
+            found = {name: self.get_command(ctx, name) for name in places}
+            rows = [
+                (name, command.get_short_help_str(width))
+                for name, command in found.items()
+                if command
+            ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         with _quiet_errors():

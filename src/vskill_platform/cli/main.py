@@ -9,55 +9,70 @@ import click
 
 from vskill_platform import __version__
 from vskill_platform.base.safe_stderr import guard_stderr
+from vskill_platform.cli.admin import ALIASES
 from vskill_platform.cli.lazy import LazyGroup, load
+from vskill_platform.cli.near_or_far import uses_named_database
 from vskill_platform.errors import VskillError
 
 _HERE = "vskill_platform.cli"
-COMMANDS = {
-    "serve": f"{_HERE}.serve:serve",
-    "scan": f"{_HERE}.scan:scan",
-    "judge": f"{_HERE}.judge:judge",
-    "discover": f"{_HERE}.discover:discover",
-    "submit": f"{_HERE}.submit:submit",
-    "status": f"{_HERE}.submissions:status",
-    "list": f"{_HERE}.submissions:list_submissions",
-    "retry": f"{_HERE}.retry_commands:retry",
-    "requeue": f"{_HERE}.retry_commands:requeue",
-    "withdraw": f"{_HERE}.retry_commands:withdraw",
-    "work": f"{_HERE}.work:work",
-    "tick": f"{_HERE}.work:tick",
-    "stuck": f"{_HERE}.queue:stuck",
-    "dead-letters": f"{_HERE}.dead_letters:dead_letters",
-    "queue": f"{_HERE}.queue:queue",
-    "reviews": f"{_HERE}.reviews:reviews",
-    "pause": f"{_HERE}.queue:pause",
-    "resume": f"{_HERE}.queue:resume",
-    "similar": f"{_HERE}.similar:similar",
-    "versions": f"{_HERE}.versions:versions",
-    "diff": f"{_HERE}.versions:diff",
-    "yank": f"{_HERE}.versions:yank",
-    "unyank": f"{_HERE}.versions:unyank",
-    "block": f"{_HERE}.block:block_group",
-    "rescan": f"{_HERE}.rescan:rescan",
-    "users": f"{_HERE}.users:users",
-    "tokens": f"{_HERE}.tokens:tokens",
-    "namespaces": f"{_HERE}.namespaces:namespaces",
-    "backup": f"{_HERE}.backup:backup",
-    "restore": f"{_HERE}.backup:restore",
-    "audit": f"{_HERE}.audit:audit",
-    "policy": f"{_HERE}.policy:policy",
-    "scanners": f"{_HERE}.scanners:scanners",
-    "config": f"{_HERE}.config:config",
-    "admin": f"{_HERE}.admin:admin",
+_USER, _MODERATION = f"{_HERE}.user_commands", f"{_HERE}.moderation_commands"
+#: Every command that the help shows, by its part of the help.
+SECTIONS = {
+    "Publish": {
+        "publish": f"{_HERE}.publish:publish",
+        "scan": f"{_HERE}.scan:scan",
+        "submit": f"{_USER}:submit",
+        "status": f"{_USER}:status",
+        "submissions": f"{_USER}:submissions",
+        "retry": f"{_USER}:retry",
+        "withdraw": f"{_USER}:withdraw",
+        "yank": f"{_USER}:yank",
+        "unyank": f"{_USER}:unyank",
+        "discover": f"{_USER}:discover",
+        "judge": f"{_HERE}.judge:judge",
+    },
+    "Find": {
+        "search": f"{_USER}:search",
+        "versions": f"{_USER}:versions",
+        "diff": f"{_USER}:diff",
+    },
+    "Sign in": {
+        "login": f"{_HERE}.login:login",
+        "logout": f"{_HERE}.login:logout",
+        "whoami": f"{_HERE}.login:whoami",
+        "registries": f"{_HERE}.login:registries",
+    },
+    "Moderate": {
+        "reviews": f"{_MODERATION}:reviews",
+        "block": f"{_MODERATION}:block",
+    },
+    "Run a registry": {
+        "serve": f"{_HERE}.serve:serve",
+        "admin": f"{_HERE}.admin:admin",
+    },
 }
+COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
+#: Scripts that name the database of this machine list its submissions with `list`.
+_LIST_OF_SUBMISSIONS = f"{_USER}:submissions"
+
+
+class _Commands(LazyGroup):
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "list" and (cmd_name not in COMMANDS or uses_named_database()):
+            command: click.Command = load(_LIST_OF_SUBMISSIONS)
+            return command
+        return super().get_command(ctx, cmd_name)
 
 
 @click.group(
-    cls=LazyGroup, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=_Commands,
+    sections=SECTIONS,
+    hidden=ALIASES,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="vskill-platform")
 def cli() -> None:
-    """Run and use a verified registry of agent skills."""
+    """Publish, find and verify agent skills, and run a registry for them."""
     if not gc.isenabled():  # the command is loaded, and its modules stay until the end
         gc.freeze()
         gc.enable()

@@ -1,11 +1,12 @@
-"""`retry`, `requeue` and `withdraw`: process a submission again, or end it."""
+"""`retry`, `requeue` and `withdraw` on this machine: process a submission again, or end it."""
 
 import getpass
 import sys
 
 import click
 
-from vskill_platform.cli.run_command import json_option, run_command
+from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.show import state_mark
 from vskill_platform.cli.terminal import Console, echo, print_json
 from vskill_platform.intake.requeue import requeue_all_stuck, requeue_each
@@ -14,9 +15,6 @@ from vskill_platform.intake.withdraw import withdraw as withdraw_one
 from vskill_platform.model.submission import Submission
 
 
-@click.command()
-@click.argument("submission_id", metavar="ID")
-@json_option
 def retry(*, submission_id: str, as_json: bool) -> None:
     """Retry a finished submission.
 
@@ -53,10 +51,6 @@ def requeue(*, submission_ids: tuple[str, ...], every: bool, as_json: bool) -> N
         sys.exit(1)
 
 
-@click.command()
-@click.argument("submission_id", metavar="ID")
-@click.option("--reason", required=True, help="Reason, kept in the history.")
-@json_option
 def withdraw(*, submission_id: str, reason: str, as_json: bool) -> None:
     """Withdraw a submission; it can be submitted again."""
     actor = getpass.getuser()

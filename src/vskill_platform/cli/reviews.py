@@ -1,4 +1,4 @@
-"""`reviews`: submissions that need review, and the decisions about them."""
+"""`reviews` on this machine: submissions that need review, and the decisions about them."""
 
 import getpass
 
@@ -6,7 +6,7 @@ import click
 from rich.table import Column, Table
 
 from vskill_platform.base.show_text import count_of
-from vskill_platform.cli.run_command import json_option, run_command
+from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.show import short_duration, show_submission, state_mark
 from vskill_platform.cli.terminal import (
     Console,
@@ -15,7 +15,6 @@ from vskill_platform.cli.terminal import (
     escape,
     is_interactive,
     print_json,
-    yes_option,
 )
 from vskill_platform.model.skill import Capabilities
 from vskill_platform.model.submission import Submission, SubmissionState
@@ -31,24 +30,8 @@ from vskill_platform.publish.moderation.review_skill import (
 
 _MAX_FILES = 50
 
-_id = click.argument("submission_id", metavar="ID")
-_digest = click.option(
-    "--digest",
-    metavar="DIGEST",
-    help="The digest you reviewed, as `reviews show` prints it. Without it, you are shown the "
-    "content and asked.",
-)
-_reason = click.option("--reason", required=True, metavar="TEXT", help="Reason, kept permanently.")
 
-
-@click.group(invoke_without_command=True)
-@json_option
-@click.pass_context
-def reviews(context: click.Context, *, as_json: bool) -> None:
-    """List and decide on submissions that need review."""
-    if context.invoked_subcommand:
-        return
-
+def list_all(*, as_json: bool) -> None:
     async def work() -> list[Review]:
         return await list_reviews()
 
@@ -59,9 +42,6 @@ def reviews(context: click.Context, *, as_json: bool) -> None:
         _show_list(found)
 
 
-@reviews.command()
-@_id
-@json_option
 def show(*, submission_id: str, as_json: bool) -> None:
     """Show a submission that needs review.
 
@@ -78,12 +58,6 @@ def show(*, submission_id: str, as_json: bool) -> None:
         _show_case(case)
 
 
-@reviews.command("approve")
-@_id
-@_reason
-@_digest
-@yes_option
-@json_option
 def approve_one(
     *, submission_id: str, reason: str, digest: str | None, yes: bool, as_json: bool
 ) -> None:
@@ -95,12 +69,6 @@ def approve_one(
     _rule(approve, _ruling(submission_id, reason, seen=seen), as_json=as_json)
 
 
-@reviews.command("reject")
-@_id
-@_reason
-@_digest
-@yes_option
-@json_option
 def reject_one(
     *, submission_id: str, reason: str, digest: str | None, yes: bool, as_json: bool
 ) -> None:
@@ -109,10 +77,6 @@ def reject_one(
     _rule(reject, _ruling(submission_id, reason, seen=seen), as_json=as_json)
 
 
-@reviews.command("recheck")
-@_id
-@click.option("--reason", default="check again", metavar="TEXT", help="Why.")
-@json_option
 def recheck_one(*, submission_id: str, reason: str, as_json: bool) -> None:
     """Run the whole pipeline again.
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
-import click
 import uvloop
 
 from vskill_platform.base.clock import SystemClock
@@ -27,8 +26,6 @@ Result = TypeVar("Result")
 
 #: How long `serve` and `work` check the database for damage before they start.
 _CHECK_AT_START = timedelta(seconds=5)
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
 def run_command(

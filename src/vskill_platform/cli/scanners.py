@@ -8,7 +8,8 @@ import uvloop
 from rich.table import Table
 
 from vskill_platform.base.settle import settle
-from vskill_platform.cli.run_command import current_settings, json_option, read_current_policy
+from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.run_command import current_settings, read_current_policy
 from vskill_platform.cli.show import show_findings
 from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.errors import InvalidInput

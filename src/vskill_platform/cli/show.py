@@ -4,13 +4,14 @@ from datetime import datetime, timedelta
 
 from rich.table import Table
 
+from vskill_platform.cli.near_or_far import EXIT_NOT_DONE
 from vskill_platform.cli.terminal import Console, escape
 from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import NotFound
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.model.failure import failure_title, failures_in, results_in
 from vskill_platform.model.judgement import Judgement
-from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
+from vskill_platform.model.submission import STUCK_STATES, StateEvent, Submission, SubmissionState
 from vskill_platform.model.verdict import BLOCKING, Finding, FindingKind, Report
 from vskill_platform.settings import format_duration
 from vskill_platform.stores.submission_store import follow_submission
@@ -33,7 +34,7 @@ _KINDS = {
 
 
 def no_submission(submission_id: str) -> NotFound:
-    return NotFound(f"there is no submission {submission_id!r}; `list` shows the newest")
+    return NotFound(f"there is no submission {submission_id!r}; `submissions` shows the newest")
 
 
 async def show_progress(submission_id: str, *, quiet: bool) -> Submission:
@@ -54,6 +55,13 @@ async def show_progress(submission_id: str, *, quiet: bool) -> Submission:
 def state_mark(state: SubmissionState) -> str:
     colour = "green" if state is SubmissionState.PUBLISHED else "red" if state in _BAD else "yellow"
     return f"[{colour}]{state}[/]"
+
+
+def exit_code(state: SubmissionState) -> int:
+    """Return 0 if it is published, 3 if it needs a review or is in progress, otherwise 1."""
+    if state is SubmissionState.PUBLISHED:
+        return 0
+    return EXIT_NOT_DONE if state is SubmissionState.NEEDS_REVIEW or state in STUCK_STATES else 1
 
 
 def _place_in_queue(position: int | None) -> str:

@@ -6,7 +6,8 @@ import click
 import msgspec
 from rich.table import Column, Table
 
-from vskill_platform.cli.run_command import json_option, run_command
+from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import NotFound
 from vskill_platform.model.lookalike import compare_names

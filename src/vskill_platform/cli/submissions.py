@@ -1,11 +1,10 @@
-"""`status` and `list`: the state of submissions, and the scans of third-party scanners."""
+"""`status` and `submissions` on this machine, with the scans of third-party scanners."""
 
 from collections.abc import Collection
 
-import click
 from rich.table import Column, Table
 
-from vskill_platform.cli.run_command import json_option, run_command
+from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.show import (
     age,
     no_submission,
@@ -38,10 +37,6 @@ _WIDTH_OF_OTHERS = 92
 _WIDTH_WITH_REASONS = _WIDTH_OF_OTHERS + 20
 
 
-@click.command()
-@click.argument("submission_id", metavar="ID")
-@click.option("--watch", is_flag=True, help="Follow it until it is finished.")
-@json_option
 def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
     """Show a submission, its history and findings."""
 
@@ -74,11 +69,6 @@ def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
         show_scans(scans, known=report.findings if report else ())
 
 
-@click.command("list")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
-@click.option("--after", help="Continue after this cursor (printed below a full page).")
-@click.option("--set", "set_id", metavar="ID", help="Only the submissions of this set.")
-@json_option
 def list_submissions(*, limit: int, after: str | None, set_id: str | None, as_json: bool) -> None:
     """List submissions, newest first."""
 
@@ -93,7 +83,7 @@ def list_submissions(*, limit: int, after: str | None, set_id: str | None, as_js
             return
         _show_table(page.submissions)
         if page.cursor:
-            echo(f"more: vskill-platform list --limit {limit} --after {page.cursor}")
+            echo(f"more: vskill-platform submissions --limit {limit} --after {page.cursor}")
 
     run_command(work, read_only=True)
 

@@ -1,11 +1,11 @@
-"""`submit`: a repo, a folder or an archive."""
+"""`submit` on this machine: a repo, a folder or an archive."""
 
 import getpass
 
 import click
 
-from vskill_platform.cli.run_command import current_settings, json_option, run_command
-from vskill_platform.cli.show import show_end, show_progress, show_result
+from vskill_platform.cli.run_command import current_settings, run_command
+from vskill_platform.cli.show import exit_code, show_end, show_progress, show_result
 from vskill_platform.cli.submit_all import submit_all
 from vskill_platform.cli.terminal import print_json
 from vskill_platform.engines.ports import MAX_POSITION
@@ -14,42 +14,23 @@ from vskill_platform.intake.read_source import LocalFiles, read_source
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.intake.submit import submit as submit_offer
 from vskill_platform.model.source import Source
-from vskill_platform.model.submission import Submission, SubmissionState
+from vskill_platform.model.submission import Submission
 
 #: Results without anything to follow: nothing was queued.
 _ENDED_AT_ONCE = frozenset({SubmitKind.BLOCKED, SubmitKind.ALREADY_VERIFIED})
 
 
-@click.command()
-@click.argument("source")
-@click.option("--path", default="", metavar="DIR", help="The path of the skill in the source.")
-@click.option("--ref", default="", metavar="REF", help="A branch or tag of the repo.")
-@click.option("--all", "every", is_flag=True, help="Submit every skill in the source.")
-@click.option("--watch", is_flag=True, help="Wait until it is published or rejected.")
-@json_option
-@click.pass_context
-def submit(  # noqa: PLR0913 - options come as parameters
-    context: click.Context,
-    *,
-    source: str,
-    path: str,
-    ref: str,
-    every: bool,
-    watch: bool,
-    as_json: bool,
-) -> None:
-    """Submit a skill.
-
-    SOURCE is a git URL, owner/repo, a folder or an archive (.zip, .tar.gz, .tgz). The exit code is
-    1 if it is blocked; with --watch it is 0 only if everything was published.
-    """
+def submit(*, source: str, path: str, ref: str, every: bool, watch: bool, as_json: bool) -> None:
+    """Put a submission into the database of this machine."""
     place = read_source(source, settings=current_settings(), path=path, ref=ref)
     run = submit_all if every else _submit_one
-    if not run(place, watch=watch, as_json=as_json):
-        context.exit(1)
+    if code := run(place, watch=watch, as_json=as_json):
+        raise click.exceptions.Exit(code)
 
 
-def _submit_one(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> bool:
+def _submit_one(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> int:
+    """Return the exit code."""
+
     async def work() -> tuple[SubmitResult, Submission]:
         result = await submit_offer(
             await prepare_offer(place), submitter=getpass.getuser(), may_replace_ref=True
@@ -68,5 +49,5 @@ def _submit_one(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> bo
     else:
         show_result(result, submission)
     if watch:
-        return submission.state is SubmissionState.PUBLISHED
-    return result.kind is not SubmitKind.BLOCKED
+        return exit_code(submission.state)
+    return int(result.kind is SubmitKind.BLOCKED)

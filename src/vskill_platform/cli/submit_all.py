@@ -9,7 +9,7 @@ from rich.table import Table
 
 from vskill_platform.base.show_text import count_of
 from vskill_platform.cli.run_command import run_command
-from vskill_platform.cli.show import state_mark
+from vskill_platform.cli.show import exit_code, state_mark
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import NotFound
 from vskill_platform.fetch.reach import reach_of
@@ -18,7 +18,7 @@ from vskill_platform.intake.read_source import LocalFiles
 from vskill_platform.intake.submit import SubmitKind
 from vskill_platform.intake.submit_set import SubmittedSet, submit_set
 from vskill_platform.model.source import Source
-from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.model.submission import STUCK_STATES, Submission
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_store import follow_submissions, get_submissions_fresh
@@ -26,8 +26,8 @@ from vskill_platform.stores.submission_store import follow_submissions, get_subm
 _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
 
 
-def submit_all(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> bool:
-    """Submit each skill; tell whether all were accepted and, if watched, published."""
+def submit_all(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> int:
+    """Submit each skill; return the exit code."""
 
     async def work() -> tuple[SubmittedSet, list[Submission]]:
         console = Console(stderr=True, quiet=as_json)
@@ -47,7 +47,8 @@ def submit_all(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> boo
         member.result and member.result.kind is not SubmitKind.BLOCKED
         for member in submitted.members
     )
-    return all_in and (not watch or all(map(_is_published, submissions)))
+    codes = {exit_code(submission.state) for submission in submissions} if watch else set()
+    return 1 if not all_in or 1 in codes else max(codes, default=0)
 
 
 def no_skills(source: str) -> NotFound:
@@ -95,8 +96,4 @@ def _show(submitted: SubmittedSet, submissions: list[Submission]) -> None:
     counts = Counter(submission.state for submission in submissions)
     shown = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
     echo(f"{count_of(len(submitted.members), 'skill')} in {submitted.set_id}: {shown or 'none'}")
-    echo(f"See them with: vskill-platform list --set {submitted.set_id}")
-
-
-def _is_published(submission: Submission) -> bool:
-    return submission.state is SubmissionState.PUBLISHED
+    echo(f"See them with: vskill-platform submissions --set {submitted.set_id}")

@@ -64,19 +64,24 @@ def escape(text: str) -> str:
     return markup.escape(show(text))
 
 
-def echo(*lines: str, err: bool = False) -> None:
-    """Print each of *lines* on its own line; line ends inside one are escaped."""
+def echo(*lines: str, err: bool = False, tabs: bool = False) -> None:
+    """Print each of *lines* on its own line; line ends inside one are escaped.
+
+    With *tabs*, tabs stay as they are: they separate the columns of a table.
+    """
     with output_errors():
         for line in lines or ("",):
-            click.echo(show(line), err=err)
+            shown = "\t".join(map(show, line.split("\t"))) if tabs else show(line)
+            click.echo(shown, err=err)
 
 
 def echo_patch_line(line: str, *, colour: str | None, dim: bool) -> None:
     """Print a line of a patch with its tabs and line end, so that it can be applied."""
     text = line.removesuffix("\r")
     shown = "\t".join(map(show, text.split("\t"))) + line[len(text) :]
+    is_plain = Console().no_color  # NO_COLOR is set
     with output_errors():
-        click.secho(shown, fg=colour, dim=dim)
+        click.secho(shown, fg=None if is_plain else colour, dim=dim and not is_plain)
 
 
 def print_json(value: Any) -> None:

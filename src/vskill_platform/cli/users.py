@@ -16,7 +16,8 @@ from vskill_platform.access.users import (
     set_password,
     set_role,
 )
-from vskill_platform.cli.run_command import json_option, run_command
+from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import Console, echo, print_json
 from vskill_platform.model.user import Role, User
 from vskill_platform.stores.user_store import list_users

@@ -1,12 +1,11 @@
-"""`versions`, `diff`, `yank` and `unyank`: published versions, and which are available."""
+"""`versions`, `diff`, `yank` and `unyank` on this machine."""
 
 import getpass
 from collections.abc import Awaitable, Callable
 
-import click
 from rich.table import Column, Table
 
-from vskill_platform.cli.run_command import json_option, run_command
+from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.publish.moderation.yank_version import Yanked, unyank_version, yank_version
 from vskill_platform.publish.versions.diff_versions import FileChange, VersionDiff, patch_of
@@ -26,16 +25,7 @@ _COLOURS = {
 }
 _LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
-_slug = click.argument("slug")
-_version = click.argument("version")
-reason_option = click.option(
-    "--reason", required=True, metavar="TEXT", help="Reason, kept permanently in the audit log."
-)
 
-
-@click.command()
-@_slug
-@json_option
 def versions(*, slug: str, as_json: bool) -> None:
     """List the versions of a skill.
 
@@ -52,11 +42,6 @@ def versions(*, slug: str, as_json: bool) -> None:
         _show_versions(found)
 
 
-@click.command()
-@_slug
-@click.argument("old", metavar="[A]", required=False)
-@click.argument("new", metavar="[B]", required=False)
-@json_option
 def diff(*, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
     """Show the changes between two versions.
 
@@ -74,11 +59,6 @@ def diff(*, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
         _show_diff(found)
 
 
-@click.command()
-@_slug
-@_version
-@reason_option
-@json_option
 def yank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
     """Yank a version.
 
@@ -91,11 +71,6 @@ def yank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
     _change("yanked", work, as_json=as_json)
 
 
-@click.command()
-@_slug
-@_version
-@reason_option
-@json_option
 def unyank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
     """Make a yanked version available again."""
 

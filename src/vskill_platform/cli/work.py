@@ -2,7 +2,8 @@
 
 import click
 
-from vskill_platform.cli.run_command import json_option, run_command, run_worker
+from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.run_command import run_command, run_worker
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.cron.schedule import run_due_jobs

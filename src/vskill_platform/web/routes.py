@@ -197,6 +197,7 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
     ),
     "Account": (
         ("GET", "/api/v1/account", ANYONE, people_api.who_am_i),
+        ("DELETE", "/api/v1/account/token", ANYONE, people_api.revoke_this_token),
         ("GET", "/api/v1/account/tenants", ANYONE, people_api.list_tenants),
         ("DELETE", "/api/v1/auth/sign-out-all", ACCOUNT, people_api.sign_out_all),
     ),

@@ -35,4 +35,6 @@ ROUTES: dict[str, frozenset[str]] = {
     **{f"{row.method} {row.path}": WHO[row.right] for row in TABLE},
     # Its handler answers any account, and asks everybody else to sign in.
     "GET /api/v1/account/tenants": EVERYBODY - {"anonymous"},
+    # Its handler answers any token.
+    "DELETE /api/v1/account/token": frozenset(who for who in EVERYBODY if who.startswith("token:")),
 }

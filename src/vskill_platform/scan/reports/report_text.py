@@ -84,11 +84,13 @@ def _verdict_line(mark: tuple[str, str], word: str, one: Scanned) -> Text:
 
 
 def _measures(result: ScanResult) -> str:
-    files = count_of(result.files, "file")
+    """Return the score and, unless a registry scanned it, the files and the time."""
+    files = f" · {count_of(result.files, 'file')}" if result.files else ""
+    took = f" · {result.duration_ms:.0f} ms" if result.duration_ms else ""
     suppressed = sum(finding.is_suppressed for finding in result.findings)
     also = f" · {suppressed} suppressed" if suppressed else ""
     score = "no score" if failures_in(result.findings) else f"score {result.score}/100"
-    return f"{score} · {files} · {result.duration_ms:.0f} ms{also}"
+    return f"{score}{files}{took}{also}"
 
 
 def _finding(finding: Finding, one: Scanned) -> Iterator[Padding]:

@@ -133,6 +133,15 @@ async def who_am_i(request: WebRequest) -> WhoAmI:
     )
 
 
+async def revoke_this_token(request: WebRequest) -> Ok:
+    """Revoke the token that this request is sent with."""
+    visitor = visitor_of(request)
+    if visitor.user is None or visitor.via != "token":
+        raise NotSignedIn("send the token that is to be revoked")
+    await revoke_token(visitor.credential, actor=visitor.user.name, of=visitor.user.name)
+    return Ok()
+
+
 async def list_tenants(request: WebRequest) -> Tenants:
     """List the namespaces that the caller owns or is a member of."""
     user = visitor_of(request).user

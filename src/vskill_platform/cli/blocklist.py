@@ -1,15 +1,12 @@
-"""`block`: the blocklist, by content, source, name or publisher."""
+"""`block` on this machine: the blocklist, by content, source, name or publisher."""
 
 import getpass
-from collections.abc import Callable
-from typing import Any
 
 import click
 from rich.table import Column, Table
 
-from vskill_platform.cli.run_command import current_settings, json_option, run_command
+from vskill_platform.cli.run_command import current_settings, run_command
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
-from vskill_platform.cli.versions import reason_option
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.block import Block, BlockSubject, subjects_of
 from vskill_platform.publish.moderation.block_skill import Blocked, Unblocked, block, unblock
@@ -17,29 +14,6 @@ from vskill_platform.publish.moderation.block_subject import read_blocked_source
 from vskill_platform.stores.block_store import get_block, get_blocks, list_blocks
 
 
-@click.group("block")
-def block_group() -> None:
-    """Add, remove, list or check blocks."""
-
-
-def _subject_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the four options that name what a block is about."""
-    options = (
-        click.option("--digest", help="Exactly this content, from any source."),
-        click.option("--source", help="A git URL, owner/repo, folder, or @namespace/name."),
-        click.option("--path", default="", help="Only this folder of the source."),
-        click.option("--name", help="Only the skill of this name in the source."),
-        click.option("--publisher", help="All skills of a publisher: git.example/ada, @local."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-@block_group.command()
-@_subject_options
-@reason_option
-@json_option
 def add(*, reason: str, as_json: bool, **about: str | None) -> None:
     """Block content, a source or a publisher.
 
@@ -63,10 +37,6 @@ def add(*, reason: str, as_json: bool, **about: str | None) -> None:
         echo(done.in_words())
 
 
-@block_group.command()
-@_subject_options
-@reason_option
-@json_option
 def remove(*, reason: str, as_json: bool, **about: str | None) -> None:
     """Remove a block.
 
@@ -88,8 +58,6 @@ def remove(*, reason: str, as_json: bool, **about: str | None) -> None:
         echo(f"  still blocked by another entry: {submission_id}")
 
 
-@block_group.command("list")
-@json_option
 def list_all(*, as_json: bool) -> None:
     """List all blocks, newest first."""
     found = run_command(list_blocks, read_only=True)
@@ -101,11 +69,7 @@ def list_all(*, as_json: bool) -> None:
         echo("Nothing is blocked.")
 
 
-@block_group.command()
-@_subject_options
-@json_option
-@click.pass_context
-def check(context: click.Context, /, *, as_json: bool, **about: str | None) -> None:
+def check(*, as_json: bool, **about: str | None) -> None:
     """Tell whether something is blocked.
 
     The exit code is 1 if it is.
@@ -133,7 +97,7 @@ def check(context: click.Context, /, *, as_json: bool, **about: str | None) -> N
     else:
         echo(f"Not blocked: {subject.in_words()}")
     if found:
-        context.exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _read_subject(**about: str | None) -> BlockSubject:

@@ -1,0 +1,150 @@
+"""`reviews` and `block`, for a registry or for this machine."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from vskill_platform.cli.near_or_far import json_option, near_or_far
+from vskill_platform.cli.user_commands import reason_option
+
+_id = click.argument("submission_id", metavar="ID")
+_digest = click.option(
+    "--digest",
+    metavar="DIGEST",
+    help="The digest you reviewed, as `reviews show` prints it. Without it, you are shown the "
+    "content and asked.",
+)
+_reason = click.option("--reason", required=True, metavar="TEXT", help="Reason, kept permanently.")
+_yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+
+
+@near_or_far("reviews:list_all", "remote_reviews:list_all")
+def _list_reviews() -> None:
+    """List submissions that need review."""
+
+
+@click.group(invoke_without_command=True)
+@click.option("--registry", metavar="NAME_OR_URL", help="The registry to use.")
+@json_option
+@click.pass_context
+def reviews(context: click.Context, *, registry: str | None, as_json: bool) -> None:
+    """List and decide on submissions that need review."""
+    if not context.invoked_subcommand:
+        _list_reviews(registry=registry, as_json=as_json)
+
+
+@reviews.command("list")
+@json_option
+@near_or_far("reviews:list_all", "remote_reviews:list_all")
+def list_reviews() -> None:
+    """List submissions that need review, the longest waiting first."""
+
+
+@reviews.command()
+@_id
+@json_option
+@near_or_far("reviews:show", "remote_reviews:show")
+def show() -> None:
+    """Show a submission that needs review.
+
+    It shows the history, findings and files, and the changes to the published version.
+    """
+
+
+@reviews.command()
+@_id
+@_reason
+@_digest
+@_yes
+@json_option
+@near_or_far("reviews:approve_one", "remote_reviews:approve_one")
+def approve() -> None:
+    """Publish exactly the checked files.
+
+    It fails if the current rules reject them.
+    """
+
+
+@reviews.command()
+@_id
+@_reason
+@_digest
+@_yes
+@json_option
+@near_or_far("reviews:reject_one", "remote_reviews:reject_one")
+def reject() -> None:
+    """Reject it; the submitter sees the reason."""
+
+
+@reviews.command()
+@_id
+@click.option("--reason", default="check again", metavar="TEXT", help="Why.")
+@json_option
+@near_or_far("reviews:recheck_one", "remote_reviews:recheck_one")
+def recheck() -> None:
+    """Run the whole pipeline again.
+
+    It uses the current content of the source.
+    """
+
+
+@click.group()
+def block() -> None:
+    """Add, remove, list or check blocks."""
+
+
+def _subject_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name what a block is about."""
+    options = (
+        click.option("--digest", help="Exactly this content, from any source."),
+        click.option("--source", help="A git URL, owner/repo, folder, or @namespace/name."),
+        click.option("--path", default="", help="Only this folder of the source."),
+        click.option("--name", help="Only the skill of this name in the source."),
+        click.option("--publisher", help="All skills of a publisher: git.example/ada, @local."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@block.command()
+@_subject_options
+@reason_option
+@json_option
+@near_or_far("blocklist:add", "remote_blocks:add")
+def add() -> None:
+    """Block content, a source or a publisher.
+
+    Published skills are taken down at once, and pending submissions end.
+    """
+
+
+@block.command()
+@_subject_options
+@reason_option
+@json_option
+@near_or_far("blocklist:remove", "remote_blocks:remove")
+def remove() -> None:
+    """Remove a block.
+
+    Submissions that it ended are queued and checked again.
+    """
+
+
+@block.command("list")
+@json_option
+@near_or_far("blocklist:list_all", "remote_blocks:list_all")
+def list_blocks() -> None:
+    """List all blocks, newest first."""
+
+
+@block.command()
+@_subject_options
+@json_option
+@near_or_far("blocklist:check", "remote_blocks:check")
+def check() -> None:
+    """Tell whether something is blocked.
+
+    The exit code is 1 if it is.
+    """

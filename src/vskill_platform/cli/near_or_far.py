@@ -1,0 +1,85 @@
+"""Where a command goes: to a registry over HTTP, or to the database of this machine."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vskill_platform.cli.lazy import load
+from vskill_platform.errors import ConfigError
+
+#: Not loaded with the settings, whose module takes a while: a test compares them.
+DATABASE_VARIABLE = "VSKILL_DATABASE_URL"
+DEFAULT_DATABASE = "vskill-platform.db"
+REGISTRY_VARIABLE = "VSKILL_REGISTRY"
+#: Published nothing yet: it waits for a reviewer, or was not followed to its end.
+EXIT_NOT_DONE = 3
+_HERE = "vskill_platform.cli"
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+registry_option = click.option(
+    "--registry",
+    metavar="NAME_OR_URL",
+    help=f"The registry to use (default: {REGISTRY_VARIABLE}, else the one of `login`).",
+)
+
+
+def near_or_far(near: str, far: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Run *near* with the options of the command, or *far* with the registry and the options.
+
+    Both are `module:function` in this folder. The decorated function has only the help.
+    """
+
+    def decorate(described: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*, registry: str | None, **options: Any) -> None:
+            target = find_registry(registry)
+            if target is None:
+                load(f"{_HERE}.{near}")(**options)
+                return
+            with target.open() as opened:
+                load(f"{_HERE}.{far}")(opened, **options)
+
+        run.__name__, run.__doc__ = described.__name__, described.__doc__
+        return registry_option(run)
+
+    return decorate
+
+
+def find_registry(option: str | None) -> Any:
+    """Return the `Target` that a command goes to; None for the database of this machine.
+
+    First the option, then VSKILL_REGISTRY, then VSKILL_DATABASE_URL, then the registry that the
+    user signed in to, then the default database if it is in the current folder.
+    """
+    if not option and uses_named_database():
+        return None
+    found = load("vskill_platform.client.config:resolve_registry")(option)
+    if found is not None or Path(DEFAULT_DATABASE).exists():
+        return found
+    raise ConfigError(
+        "there is no registry to talk to. Sign in to one with `vskill-platform login URL`, name "
+        f"one with --registry or {REGISTRY_VARIABLE}, or start one on this machine with "
+        "`vskill-platform serve`"
+    )
+
+
+def run_far(far: str, option: str | None, **options: Any) -> None:
+    """Run `module:function` with a registry; raise if there is none."""
+    target = load("vskill_platform.client.config:resolve_registry")(option)
+    if target is None:
+        raise ConfigError("name a registry, or sign in to one with `vskill-platform login URL`")
+    with target.open() as opened:
+        load(f"{_HERE}.{far}")(opened, **options)
+
+
+def names_registry(option: str | None) -> bool:
+    """Tell whether the user names a registry for this command."""
+    return bool(option or os.environ.get(REGISTRY_VARIABLE))
+
+
+def uses_named_database() -> bool:
+    """Tell whether the environment names a database, and no registry."""
+    environ = os.environ
+    return bool(environ.get(DATABASE_VARIABLE)) and not environ.get(REGISTRY_VARIABLE)

@@ -1,0 +1,35 @@
+"""Print a report of a registry as `scan` prints its own."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vskill_platform.model.verdict import Finding, Verdict
+from vskill_platform.scan.reports.report_text import write_text
+from vskill_platform.scan.scan_many import Scanned, Target
+from vskill_platform.scan.scan_skill import ScanResult
+
+#: Nothing is there: lines of code are shown only if the files are on this machine.
+NO_FILES = Path("/nonexistent")
+
+
+def show_scan(found: Any, *, folder: Path = NO_FILES) -> None:
+    """Print verdict and findings of a submission, as the API describes it."""
+    report = found.get("scanResult")
+    if report is None:
+        return
+    result = ScanResult(
+        verdict=Verdict(report["verdict"]),
+        score=report["score"] or 0,
+        findings=msgspec.convert(report["findings"], tuple[Finding, ...]),
+        capabilities=report["capabilities"],
+        manifest=None,
+        files=0,
+        duration_ms=0,
+        scanner=report["scanner"],
+        ruleset=report["ruleset"],
+    )
+    target = Target(path=found["skillName"], folder=folder)
+    write_text([Scanned(target=target, result=result)], sys.stdout)

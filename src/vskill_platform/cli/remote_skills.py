@@ -1,0 +1,123 @@
+"""`search`, `versions`, `diff`, `yank` and `unyank` on a registry."""
+
+from typing import Any
+
+from vskill_platform.cli.tables import Cell, show_table
+from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
+from vskill_platform.client.registry import Registry, segment
+from vskill_platform.errors import NotFound
+
+_SKILLS = "/api/v1/skills"
+_COLOURS = {"latest": "green", "yanked": "yellow", "blocked": "red", "taken down": "red"}
+LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def search(registry: Registry, *, words: tuple[str, ...], limit: int, as_json: bool) -> None:
+    answer = registry.get_json(_SKILLS, q=" ".join(words), limit=limit)
+    if as_json:
+        print_json(answer)
+        return
+    if not answer["skills"]:
+        echo("Nothing found.", err=True)
+        return
+    show_table(
+        ("skill", "version", "trust", "description"),
+        [
+            (one["slug"], one["currentVersion"] or "yanked",
+             Cell(f"{one['trustTier']} {one['trustScore']}"), one["description"])
+            for one in answer["skills"]
+        ],
+        keys=("skill", "version"),
+    )  # fmt: skip
+    total, shown = answer["pagination"]["total"], len(answer["skills"])
+    if total > shown:
+        echo(f"{shown} of {total}; use more words or --limit", err=True)
+
+
+def versions(registry: Registry, *, slug: str, as_json: bool) -> None:
+    path = f"{_SKILLS}/{segment(slug)}/versions"
+    answer = registry.get_json(path)
+    while answer["nextCursor"]:
+        more = registry.get_json(path, cursor=answer["nextCursor"])
+        answer["versions"] += more["versions"]
+        answer["nextCursor"] = more["nextCursor"]
+    if as_json:
+        print_json(answer)
+    else:
+        show_versions(answer)
+
+
+def show_versions(answer: Any) -> None:
+    show_table(
+        ("version", "", "published (UTC)", "digest", "changes", "reason"),
+        [
+            (
+                one["version"],
+                Cell(one["standing"], _COLOURS.get(one["standing"], "")),
+                one["createdAt"][:16].replace("T", " "),
+                one["contentHash"][:12],
+                one["diffSummary"],
+                one["reason"] or (f"approved by {one['approvedBy']}" if one["approvedBy"] else ""),
+            )
+            for one in answer["versions"]
+        ],
+        keys=("version", "digest"),
+    )
+
+
+def diff(registry: Registry, *, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
+    path = f"{_SKILLS}/{segment(slug)}/versions"
+    if old is None or new is None:
+        old, new = _default_versions(registry.get_json(path), slug, old)
+    answer = registry.get_json(f"{path}/diff", **{"from": old, "to": new})
+    if as_json:
+        print_json(answer)
+        return
+    console = Console()
+    console.print(
+        f"[bold]{escape(slug)} {escape(answer['from'])} → {escape(answer['to'])}[/]: "
+        f"{escape(answer['diffSummary'])}",
+        highlight=False,
+    )
+    for line in answer["contentDiff"].split("\n")[:-1]:
+        echo_patch_line(line, colour=LINE_COLOURS.get(line[:1]), dim=line[:1] == " ")
+    if answer["gained"] is None:
+        console.print("Their capabilities are unknown: an older release published them.")
+    elif answer["gained"]:
+        console.print("[bold red]New capabilities:[/]")
+        for kind, values in answer["gained"].items():
+            console.print(f"  {escape(kind)}: {escape(', '.join(values))}", highlight=False)
+    else:
+        console.print("No new capabilities.")
+
+
+def _default_versions(listed: Any, slug: str, old: str | None) -> tuple[str, str]:
+    """Return the latest version and, unless it is given, the one before."""
+    names = [one["version"] for one in listed["versions"]]
+    latest = next((one["version"] for one in listed["versions"] if one["standing"] == "latest"), "")
+    latest = latest or (names[0] if names else "")
+    before = names[names.index(latest) + 1 :] if latest else []
+    if not latest or not (old or before):
+        raise NotFound(f"{slug} has no two versions to compare")
+    return old or before[0], latest
+
+
+def yank(registry: Registry, *, slug: str, version: str, reason: str, as_json: bool) -> None:
+    _change(registry, "yank", slug, version, reason, as_json=as_json)
+
+
+def unyank(registry: Registry, *, slug: str, version: str, reason: str, as_json: bool) -> None:
+    _change(registry, "unyank", slug, version, reason, as_json=as_json)
+
+
+def _change(
+    registry: Registry, action: str, slug: str, version: str, reason: str, *, as_json: bool
+) -> None:
+    body = {"version": version, "reason": reason}
+    answer = registry.post_json(f"{_SKILLS}/{segment(slug)}/{action}", body)
+    if as_json:
+        print_json(answer)
+        return
+    latest = next((one["version"] for one in answer["versions"] if one["standing"] == "latest"), "")
+    then = f"The latest is {latest}." if latest else "No version can be installed by default."
+    echo(f"{slug} {version} is {'yanked' if action == 'yank' else 'available'}. {then}")

@@ -1,0 +1,154 @@
+"""Commands about submissions and published skills, for a registry or for this machine."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vskill_platform.cli.lazy import load
+from vskill_platform.cli.near_or_far import (
+    json_option,
+    names_registry,
+    near_or_far,
+    registry_option,
+    run_far,
+)
+
+_id = click.argument("submission_id", metavar="ID")
+_slug = click.argument("slug")
+_version = click.argument("version")
+reason_option = click.option(
+    "--reason", required=True, metavar="TEXT", help="Reason, kept permanently in the audit log."
+)
+
+
+@click.command()
+@click.argument("source")
+@click.option("--path", default="", metavar="DIR", help="The path of the skill in the source.")
+@click.option("--ref", default="", metavar="REF", help="A branch or tag of the repo.")
+@click.option("--all", "every", is_flag=True, help="Submit every skill in the source.")
+@click.option("--watch", is_flag=True, help="Wait until it is published or rejected.")
+@json_option
+@near_or_far("submit:submit", "remote_submissions:submit")
+def submit() -> None:
+    """Submit a skill, or all skills of a repo.
+
+    SOURCE is a git URL, owner/repo, a folder or an archive (.zip, .tar.gz, .tgz). The exit code is
+    1 if it is blocked; with --watch it is 0 only if everything was published.
+    """
+
+
+@click.command()
+@_id
+@click.option("--watch", is_flag=True, help="Follow it until it is finished.")
+@json_option
+@near_or_far("submissions:status", "remote_submissions:status")
+def status() -> None:
+    """Show a submission, its history and findings."""
+
+
+@click.command()
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--after", help="Continue after this cursor (printed below a full page).")
+@click.option("--set", "set_id", metavar="ID", help="Only the submissions of this set.")
+@json_option
+@near_or_far("submissions:list_submissions", "remote_submissions:list_submissions")
+def submissions() -> None:
+    """List submissions, newest first."""
+
+
+@click.command()
+@_id
+@json_option
+@near_or_far("retry_commands:retry", "remote_submissions:retry")
+def retry() -> None:
+    """Retry a finished submission.
+
+    It is checked with the current content of its source.
+    """
+
+
+@click.command()
+@_id
+@click.option("--reason", required=True, metavar="TEXT", help="Reason, kept in the history.")
+@json_option
+@near_or_far("retry_commands:withdraw", "remote_submissions:withdraw")
+def withdraw() -> None:
+    """Withdraw a submission; it can be submitted again."""
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 100))
+@json_option
+@near_or_far("search:search", "remote_skills:search")
+def search() -> None:
+    """Search for published skills."""
+
+
+@click.command()
+@_slug
+@json_option
+@near_or_far("versions:versions", "remote_skills:versions")
+def versions() -> None:
+    """List the versions of a skill.
+
+    It shows which versions are available, and the trust score.
+    """
+
+
+@click.command()
+@_slug
+@click.argument("old", metavar="[A]", required=False)
+@click.argument("new", metavar="[B]", required=False)
+@json_option
+@near_or_far("versions:diff", "remote_skills:diff")
+def diff() -> None:
+    """Show the changes between two versions.
+
+    It shows files, lines and capabilities that changed from version A to B. By default B is the
+    latest version and A the one before.
+    """
+
+
+@click.command()
+@_slug
+@_version
+@reason_option
+@json_option
+@near_or_far("versions:yank", "remote_skills:yank")
+def yank() -> None:
+    """Yank a version.
+
+    It is no longer the latest, but still installable by exact version.
+    """
+
+
+@click.command()
+@_slug
+@_version
+@reason_option
+@json_option
+@near_or_far("versions:unyank", "remote_skills:unyank")
+def unyank() -> None:
+    """Make a yanked version available again."""
+
+
+@click.command()
+@click.argument("source")
+@click.option("--path", default="", metavar="DIR", help="Search only this folder.")
+@click.option("--ref", default="", metavar="REF", help="A branch or tag of the repo.")
+@json_option
+@registry_option
+def discover(*, source: str, registry: str | None, **options: Any) -> None:
+    """List the skills in a source.
+
+    SOURCE is a git repo, a folder or an archive; nothing is submitted. With --registry, the
+    registry reads the repo. The exit code is 1 if there is no skill, or if one has an unusable
+    manifest.
+    """
+    is_here = "://" not in source and Path(source).expanduser().exists()
+    if names_registry(registry) and not is_here:
+        run_far("remote_submissions:discover", registry, source=source, **options)
+    else:
+        load("vskill_platform.cli.discover:discover")(source=source, **options)
