@@ -73,7 +73,7 @@ async def test_an_unknown_id_is_named(platform: Platform, options: tuple[str, ..
 
     refused = platform.run("status", "sub_7", *options)
 
-    _assert_refused(refused, "there is no submission 'sub_7'; `list` shows the newest")
+    _assert_refused(refused, "there is no submission 'sub_7'; `submissions` shows the newest")
 
 
 @pytest.mark.parametrize("command", ["revive", "drop"])
