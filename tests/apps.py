@@ -13,8 +13,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.app import build_state, create_app
-from vskill_platform.web.http.middleware import AccessMiddleware, EnvMiddleware
+from vskill_platform.web.app import behind_access, build_state, create_app
 from vskill_platform.web.http.rate_limits import RateLimits
 from vskill_platform.web.live.broadcast import Broadcast
 
@@ -33,7 +32,7 @@ def an_app(
     limits = RateLimits()
     app.state = build_state(limits, catalogue, broadcast)
     built: Any = app.asgi_handler
-    app.asgi_handler = EnvMiddleware(AccessMiddleware(built._app._app, limits), env)
+    app.asgi_handler = behind_access(built._app._app._app, env, limits)
     return app
 
 

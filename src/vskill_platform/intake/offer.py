@@ -27,6 +27,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     set_id: str | None = None
     #: Whether a new submission is private to its namespace.
     is_private: bool = False
+    #: The version that the submitter asks for; empty for the one in the manifest.
+    version: str = ""
 
 
 async def prepare_offer(place: Source | LocalFiles) -> Offer:

@@ -111,6 +111,7 @@ async def _create(offer: Offer, by: Submitter) -> PlannedChange[SubmitResult]:
         # Another ref of a private skill is private, too.
         is_private=offer.is_private or any(skill.record.is_private for skill in skills),
         may_replace_ref=by.may_replace_ref,
+        requested_version=offer.version,
     )
     cause = Cause(trigger="submit", actor=by.name, reason="submitted")
     submission, event = open_submission(draft, cause)
@@ -170,6 +171,7 @@ async def _reopen(
         # Submitting again may make it private, and never makes it public.
         is_private=offer.is_private or reopened.is_private,
         may_replace_ref=by.may_replace_ref,
+        requested_version=offer.version,
     )
     operations = [
         *await count_submission(offer.source),

@@ -1,10 +1,10 @@
-"""Uploads, packed, kept until their submission is finished."""
+"""Uploads, packed, kept until their submission is finished, and single files sent before that."""
 
 from datetime import datetime, timedelta
 
 from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
 from vskill_platform.stores.db import get_kv
-from vskill_platform.stores.records import get_archive_at
+from vskill_platform.stores.records import get_archive_at, list_all_keys
 from vskill_platform.stores.skill_store import get_archive
 
 _UPLOAD = "upload:"
@@ -15,6 +15,9 @@ HELD_UPLOAD = "held-upload:"
 _HOLDERS = 8
 #: Published files are kept in the version's archive; others can be uploaded again.
 KEPT_FOR = timedelta(days=7)
+#: Prefix for single files of a user, which a later request submits together.
+_STAGED = "staged-file:"
+STAGED_FOR = timedelta(hours=1)
 
 
 async def get_upload(sha256: str) -> bytes | None:
@@ -41,3 +44,26 @@ def write_upload(sha256: str, content: bytes, *, now: datetime) -> Operation:
 def drop_upload(sha256: str) -> Operation:
     """Return the operation that deletes an upload when its bytes are stored under another key."""
     return Delete(_UPLOAD + sha256)
+
+
+async def count_staged(user: str) -> tuple[int, int]:
+    """Return how many files a user has staged, and their bytes."""
+    keys = await list_all_keys(f"{_STAGED}{user}:")
+    return len(keys), sum(int(key.rpartition(":")[2]) for key in keys)
+
+
+async def get_staged(user: str, sha256: str, size: int) -> bytes | None:
+    return await get_archive_at(_staged_key(user, sha256, size), sha256)
+
+
+def write_staged(user: str, sha256: str, content: bytes, *, now: datetime) -> Operation:
+    key = _staged_key(user, sha256, len(content))
+    return Put(key, content, due=NEVER, expires_at=now + STAGED_FOR)
+
+
+def drop_staged(user: str, sha256: str, size: int) -> Operation:
+    return Delete(_staged_key(user, sha256, size))
+
+
+def _staged_key(user: str, sha256: str, size: int) -> str:
+    return f"{_STAGED}{user}:{sha256}:{size}"

@@ -6,6 +6,7 @@ from litestar import Litestar, Router
 from litestar.datastructures import State
 from litestar.static_files import create_static_files_router
 from litestar.template.config import TemplateConfig
+from litestar.types import ASGIApp
 
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.fetch.snapshot import MAX_FILES
@@ -21,6 +22,7 @@ from vskill_platform.web.http.rate_limits import RateLimits
 from vskill_platform.web.http.search_index import warn_if_stale
 from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.openapi import api_router, describe_api
+from vskill_platform.web.protocols.clawhub_paths import ClawHubPaths
 from vskill_platform.web.registry.probes import CachedHealth, CachedReadiness
 from vskill_platform.web.routes import page_handlers
 from vskill_platform.web.skills.installs import CountedInstalls
@@ -74,5 +76,10 @@ def create_app(
     check_every_handler(app)
     # Outside of the router, so that errors of the router get the same headers and format.
     inside = HeadRequests(ETags(SlugPaths(app.asgi_handler)))
-    app.asgi_handler = EnvMiddleware(AccessMiddleware(inside, limits), env)
+    app.asgi_handler = behind_access(inside, env, limits)
     return app
+
+
+def behind_access(inside: ASGIApp, env: WorkerEnv, limits: RateLimits) -> ASGIApp:
+    """Put the outermost middleware, which differs between applications, around the rest."""
+    return ClawHubPaths(EnvMiddleware(AccessMiddleware(inside, limits), env))

@@ -37,4 +37,10 @@ ROUTES: dict[str, frozenset[str]] = {
     "GET /api/v1/account/tenants": EVERYBODY - {"anonymous"},
     # Its handler answers any token.
     "DELETE /api/v1/account/token": frozenset(who for who in EVERYBODY if who.startswith("token:")),
+    "GET /clawhub/api/v1/whoami": EVERYBODY - {"anonymous"},
+    # ClawHub's clients publish with an account only.
+    **{
+        f"POST /clawhub/api/v1/skills{path}": WHO[Right.SUBMIT] - {"anonymous"}
+        for path in ("", "/-/upload/{sha256:str}")
+    },
 }

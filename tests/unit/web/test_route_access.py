@@ -21,7 +21,9 @@ from vskill_platform.model.user import Role, Scope, User
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.web.app import create_app
+from vskill_platform.web.http.problems import ERROR_CODE_HEADER
 from vskill_platform.web.http.visitor import SESSION_COOKIE, VISIT_COOKIE, csrf_token_for
+from vskill_platform.web.protocols import clawhub_manage
 
 #: What the guard says to whom it does not let through.
 _REFUSALS = {"not_signed_in", "right_missing"}
@@ -107,6 +109,9 @@ async def is_refused(app: Any, route: str, headers: dict[str, str]) -> bool:
         await asyncio.wait([task])
         if not task.cancelled():
             task.exception()  # what breaks behind the head of an answer is not asked here
+    codes = [value for name, value in head["headers"] if name == ERROR_CODE_HEADER.lower().encode()]
+    if codes:  # ClawHub's clients get plain text
+        return codes[0].decode() in _REFUSALS
     is_problem = (b"content-type", b"application/problem+json") in head["headers"]
     return is_problem and msgspec.json.decode(body)["code"] in _REFUSALS
 
@@ -135,7 +140,10 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/api/v1/skills/check-updates",  # changes nothing
         "/api/v1/skills/installs",
         "/api/v1/skills/{slug:str}/installs",
-    }
+        "/clawhub/api/cli/telemetry/install",
+        "/clawhub/api/v1/skills/-/scan",  # changes nothing
+        "/clawhub/api/v1/skills/-/security-verdicts",  # changes nothing
+    } | {row.path for row in TABLE if row.handler is clawhub_manage.not_offered}
 
 
 def test_admin_pages_are_for_staff_except_those_of_namespace_owners() -> None:

@@ -134,12 +134,13 @@ async def prepare_publication(
     archive = await package_skill(snapshot)
     always += _stored_once(submission, archive.sha256)
     newest = versions[-1].version if versions else None
+    requested = submission.requested_version or manifest.metadata.get("version")
     version = _version(snapshot, archive.sha256, submission, now)
     version = msgspec.structs.replace(
         version,
         slug=target.slug,
         number=target.skill.versions + 1 if target.skill else 1,
-        version=next_version(newest, manifest.metadata.get("version")),
+        version=next_version(newest, requested),
         capabilities=sketch.capabilities,
     )
     skill = _skill(submission, manifest, version, target.skill)

@@ -21,6 +21,7 @@ from vskill_platform.web.http.headers import NEW_VISIT
 from vskill_platform.web.http.problems import answer_problem
 from vskill_platform.web.http.rate_limits import RateLimits, address_key, quota_key
 from vskill_platform.web.http.requests import (
+    CLAWHUB,
     SAFE_METHODS,
     WebRequest,
     cannot_exist,
@@ -34,7 +35,7 @@ from vskill_platform.web.http.visitor import VISITOR, address_of, identify
 _STREAMS = "/live/"
 #: Scope key of a HEAD request that is handled as GET.
 IS_HEAD = "vskill_platform.is_head"
-_API_PREFIX = "/api/"
+_API_PREFIXES = ("/api/", f"{CLAWHUB}api/")
 #: Larger responses are sent without a tag.
 _MAX_BYTES = 1024 * 1024
 _WANTED = b"if-none-match"
@@ -81,7 +82,7 @@ class ETags:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_read = scope["type"] == ScopeType.HTTP and scope.get("method") == "GET"
-        if is_read and scope["path"].startswith(_API_PREFIX):
+        if is_read and scope["path"].startswith(_API_PREFIXES):
             send = _Holding(scope, send)
         await self._app(scope, receive, send)
 

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any, get_args
 
 import msgspec
-from litestar import Response
+from litestar import MediaType, Response
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import ParameterKwarg
@@ -28,7 +28,12 @@ from vskill_platform.web.http.problem_kinds import (
     Kind,
     kind_of,
 )
-from vskill_platform.web.http.requests import WebRequest, request_id_of, wants_html
+from vskill_platform.web.http.requests import (
+    WebRequest,
+    is_clawhub_route,
+    request_id_of,
+    wants_html,
+)
 from vskill_platform.web.http.urls import sign_in_url
 
 #: Litestar's message for a missing body.
@@ -39,6 +44,8 @@ log = get_logger(__name__)
 #: Retry-After of an outage, unless the error says otherwise.
 RETRY_AFTER_SECONDS = 5
 PROBLEM_TYPE = "application/problem+json"
+#: The code of a problem that is answered as plain text.
+ERROR_CODE_HEADER = "X-Error-Code"
 
 
 def framework_message(request: WebRequest, error: HTTPException) -> str:
@@ -128,6 +135,11 @@ def answer_problem(request: WebRequest, error: Exception) -> Response[Any]:
     )
     _log_error(request, error, kind)
     headers = _headers_of(request, error, kind)
+    if is_clawhub_route(request):  # its clients show the whole body as it is
+        headers[ERROR_CODE_HEADER] = kind.code
+        return Response(
+            problem.detail, status_code=kind.status, headers=headers, media_type=MediaType.TEXT
+        )
     if is_page:
         context = {"problem": problem, "look_for": getattr(error, "look_for", "")}
         return Template("error.html", context=context, status_code=kind.status, headers=headers)

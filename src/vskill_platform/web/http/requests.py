@@ -13,8 +13,10 @@ WebRequest = Request[Any, Any, Any]
 Connection = ASGIConnection[Any, Any, Any, Any]
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+#: The prefix of the routes for ClawHub clients.
+CLAWHUB = "/clawhub/"
 #: Paths of programs; browsers have no pages and no forms there.
-_FOR_PROGRAMS = ("/api/", "/apm/", "/mcp")
+_FOR_PROGRAMS = ("/api/", "/apm/", "/mcp", CLAWHUB)
 #: Probes may use any host name.
 _HEALTH = frozenset({"/healthz", "/healthz/queue", "/readyz"})
 _STATIC = "/static/"
@@ -41,6 +43,10 @@ def cannot_exist(path: str) -> bool:
 def is_api(connection: Connection) -> bool:
     path: str = connection.scope["path"]
     return path.startswith(_FOR_PROGRAMS)
+
+
+def is_clawhub_route(connection: Connection) -> bool:
+    return connection.scope["path"].startswith(CLAWHUB)
 
 
 def wants_html(connection: Connection) -> bool:

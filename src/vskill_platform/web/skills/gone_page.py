@@ -84,7 +84,7 @@ async def taken_down(skill: PublishedSkill, down: TakenDown) -> Response[Any]:
 
 async def never_published(request: WebRequest, slug: str) -> Response[Any]:
     """Return the page of a skill that was submitted but not published; NotFound if it never was."""
-    submission = await _find_submission(request, slug)
+    submission = await find_submission(request, slug)
     if submission is None:
         raise NotFound(f"there is no skill {slug!r}", look_for=slug.rsplit("/", 1)[-1])
     state = submission.state
@@ -115,7 +115,7 @@ def blocked_version(skill: PublishedSkill, version: str, reason: str) -> Respons
     )
 
 
-async def _find_submission(request: WebRequest, slug: str) -> Submission | None:
+async def find_submission(request: WebRequest, slug: str) -> Submission | None:
     """Return the latest visible submission that would be published under this slug."""
     words = slug.split("/")
     visible = await visible_to(visitor_of(request))

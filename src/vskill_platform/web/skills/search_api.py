@@ -53,7 +53,7 @@ async def search_skills(
     answer = SearchAnswer(
         results=[skill_item(hit) for hit in found.hits],
         total=found.total,
-        pagination=_paging(query, found),
+        pagination=paging(query, found),
         next_cursor=offset_cursor(start, len(found.hits), found.total),
     )
     return Response(answer, headers=headers)
@@ -91,7 +91,7 @@ async def list_skills(
     found = await catalogue_of(request).search_skills(query)
     answer = SkillListAnswer(
         skills=[skill_item(hit) for hit in found.hits],
-        pagination=_paging(query, found),
+        pagination=paging(query, found),
         facets=found.facets,
         next_cursor=offset_cursor(start, len(found.hits), found.total),
     )
@@ -146,7 +146,7 @@ def split_slug(slug: str) -> tuple[str, str, str]:
     return "/".join(owner[:-1]), owner[-1], skill
 
 
-def _paging(query: SkillQuery, found: SkillResults) -> Paging:
+def paging(query: SkillQuery, found: SkillResults) -> Paging:
     return Paging(
         page=query.offset // query.limit + 1,
         limit=query.limit,

@@ -14,7 +14,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from vskill_platform.access.visibility import find_visible_skill, sees_skill
 from vskill_platform.base.show_text import show
-from vskill_platform.catalogue.query import SkillQuery
+from vskill_platform.catalogue.query import SkillHit, SkillQuery
 from vskill_platform.errors import NotFound
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill
@@ -42,7 +42,7 @@ API_PARTS = frozenset(
     }
 )  # fmt: skip
 #: API paths that are not slugs.
-_NOT_SLUGS = frozenset({"check-updates", "installs", "search", "suggest"})
+NOT_SLUGS = frozenset({"check-updates", "installs", "search", "suggest"})
 _LONGEST, _SHORTEST = 4, 2
 #: Longest slug.
 _MAX_SLUG = 400
@@ -70,7 +70,7 @@ class SlugPaths:
         path = scope.get("path", "")
         if path.startswith(_API_PREFIX):
             rest = path.removeprefix(_API_PREFIX)
-            if rest and rest not in _NOT_SLUGS and len(rest) <= _MAX_SLUG:
+            if rest and rest not in NOT_SLUGS and len(rest) <= _MAX_SLUG:
                 joined = _API_PREFIX + await _join(rest.strip("/").split("/"), visitor_in(scope))
                 scope["path"] = joined
                 scope["raw_path"] = quote(joined).encode()
@@ -117,15 +117,21 @@ async def find_skill(connection: Connection, name: str) -> PublishedSkill:
     visitor = visitor_of(connection)
     if "/" in name:
         return (await find_visible_skill(visitor, name)).record
-    query = SkillQuery(text=name, limit=_MAX_NAMESAKES, visible=await visible_to(visitor))
-    hits = (await catalogue_of(connection).search_skills(query)).hits
-    same = [hit for hit in hits if hit.name == name]
+    same = await find_namesakes(connection, name)
     if not same:
         raise NotFound(f"there is no skill {name!r}")
     if len(same) > 1:
         some = ", ".join(hit.slug for hit in same[:5])
         raise NotFound(f"several skills are called {name!r}: {some}; use the full slug")
     return (await find_visible_skill(visitor, same[0].slug)).record
+
+
+async def find_namesakes(connection: Connection, name: str) -> list[SkillHit]:
+    """Return the skills with this name that the visitor sees."""
+    visible = await visible_to(visitor_of(connection))
+    query = SkillQuery(text=name, limit=_MAX_NAMESAKES, visible=visible)
+    hits = (await catalogue_of(connection).search_skills(query)).hits
+    return [hit for hit in hits if hit.name == name]
 
 
 async def find_listed(connection: Connection, segment: str) -> PublishedSkill:

@@ -125,10 +125,7 @@ async def submit_files(
     check: Callable[[Discovery], Awaitable[None]] = _no_check,
 ) -> SubmittedSet:
     """Submit all skills of an archive or of an uploaded folder, unless *check* raises."""
-    namespace = checked_namespace(namespace or _own_namespace(visitor))
-    if not namespace.startswith("@"):
-        raise InvalidInput(f"{namespace!r}: files are uploaded to a namespace such as @ada")
-    await _check_namespace(visitor, namespace, is_private=is_private)
+    namespace = await _upload_namespace(visitor, namespace, is_private=is_private)
     async with _read(visitor, parts) as files, _opened(files, namespace) as discovery:
         if not discovery.skills:
             raise SourceRefused("no SKILL.md found")
@@ -143,6 +140,43 @@ async def submit_files(
             is_private=is_private,
             admit=partial(check_may_replace, visitor),
         )
+
+
+async def submit_skill(
+    visitor: Visitor,
+    files: Sequence[UploadedFile],
+    *,
+    name: str,
+    namespace: str = "",
+    version: str = "",
+) -> SubmitResult:
+    """Submit one skill from its files, whose paths begin at its folder.
+
+    A skill that is private stays so; a new one is public.
+    """
+    namespace = await _upload_namespace(visitor, namespace, is_private=False)
+    if "/" in name or "\\" in name:
+        raise InvalidInput(f"{name!r} is not the name of a skill")
+    pairs = [(f"{name}/{file.name}", file.content) for file in files]
+    with _uploads.held_by(quota_key(visitor)):
+        async with discovered_files(pairs, namespace=namespace) as discovery:
+            skill = next((found for found in discovery.skills if not found.path), None)
+            if skill is None:
+                raise SourceRefused(f"there is no {MANIFEST} at the top of {name!r}")
+            await check_pending(visitor, 1)
+            await charge_upload(visitor, namespace, sum(len(file.content) for file in files))
+            offer = msgspec.structs.replace(await discovery.offer(skill), version=version)
+            await check_may_replace(visitor, offer.source)
+            return await submit(offer, submitter=visitor.name, group=group_of(visitor))
+
+
+async def _upload_namespace(visitor: Visitor, namespace: str, *, is_private: bool) -> str:
+    """Return the namespace of an upload, by default the visitor's own; refuse others' ones."""
+    namespace = checked_namespace(namespace or _own_namespace(visitor))
+    if not namespace.startswith("@"):
+        raise InvalidInput(f"{namespace!r}: files are uploaded to a namespace such as @ada")
+    await _check_namespace(visitor, namespace, is_private=is_private)
+    return namespace
 
 
 @asynccontextmanager

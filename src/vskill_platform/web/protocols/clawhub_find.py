@@ -1,0 +1,111 @@
+"""Which skill a ClawHub client means: by owner and name, or by a name that only one skill has."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+
+from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.base.show_text import show
+from vskill_platform.errors import NotFound
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.submission import Submission, SubmissionState
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.urls import skill_url
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.protocols.names import OwnedName, join_slug, split_slug
+from vskill_platform.web.skills.gone_page import find_submission
+from vskill_platform.web.skills.readme_page import public_address
+from vskill_platform.web.skills.slugs import find_namesakes
+
+#: Clients recognize this text; it is the same for skills that the visitor may not see.
+SKILL_NOT_FOUND = "Skill not found"
+_MAX_NAME = 300
+#: Submissions in these states are shown as refused, although nothing was published.
+_REFUSED = frozenset(
+    {
+        SubmissionState.TIER1_FAILED,
+        SubmissionState.REJECTED,
+        SubmissionState.BLOCKED,
+        SubmissionState.NEEDS_REVIEW,
+    }
+)
+
+
+class AmbiguousName(NotFound):
+    """Several skills have this name; the text is JSON, which clients show as a list."""
+
+    def __init__(self, name: str, matches: list[dict[str, str]]) -> None:
+        refs = ", ".join(match["ref"] for match in matches)
+        self.message = f"Several skills are called {name!r}: {refs}. Give the owner, too."
+        error = {"code": "AMBIGUOUS_SKILL_SLUG", "message": self.message, "matches": matches}
+        super().__init__(msgspec.json.encode(error).decode())
+
+
+class NoSkill(NotFound):
+    def __init__(self) -> None:
+        super().__init__(SKILL_NOT_FOUND)
+
+
+async def find_owned_skill(request: WebRequest, name: str, owner: str = "") -> PublishedSkill:
+    """Return a skill, also one that was taken down; raise NoSkill or AmbiguousName."""
+    name = _checked(name)
+    if owner:
+        slug = join_slug(_checked(owner), name)
+    else:
+        same = await find_namesakes(request, name)
+        if len(same) > 1:
+            raise AmbiguousName(name, [_match(request, split_slug(hit.slug)) for hit in same])
+        if not same:
+            raise NoSkill
+        slug = same[0].slug
+    try:
+        return (await find_visible_skill(visitor_of(request), slug)).record
+    except NotFound as error:
+        raise NoSkill from error
+
+
+async def find_refused(request: WebRequest, name: str, owner: str) -> Submission:
+    """Return the visible submission of a skill that was not published; raise NoSkill if none."""
+    if not owner:
+        raise NoSkill
+    slug = join_slug(_checked(owner), _checked(name))
+    found = await find_submission(request, slug)
+    if found is None or found.state not in _REFUSED:
+        raise NoSkill
+    return found
+
+
+def reference(owned: OwnedName) -> str:
+    """Return what a user gives to `clawhub install`."""
+    return f"@{owned.owner}/{owned.name}"
+
+
+def owner_json(owned: OwnedName) -> dict[str, Any]:
+    return {"handle": owned.owner, "displayName": owned.owner, "image": None}
+
+
+def page_url(request: WebRequest, slug: str, *parts: str, **query: str) -> str:
+    return public_address(request) + skill_url(slug, *parts, **query)
+
+
+def download_url(request: WebRequest, owned: OwnedName, version: str) -> str:
+    query = urlencode({"slug": owned.name, "ownerHandle": owned.owner, "version": version})
+    return f"{public_address(request)}/api/v1/download?{query}"
+
+
+def _match(request: WebRequest, owned: OwnedName) -> dict[str, str]:
+    return {
+        "ownerHandle": owned.owner,
+        "slug": owned.name,
+        "ref": reference(owned),
+        "url": page_url(request, join_slug(owned.owner, owned.name)),
+    }
+
+
+def _checked(text: str) -> str:
+    """Refuse what is no name: it would be another part of a slug."""
+    text = text.strip().removeprefix("@")
+    if not text or "/" in text or len(text) > _MAX_NAME or show(text) != text:
+        raise NoSkill
+    return text

@@ -1,0 +1,131 @@
+"""ClawHub v1, changing: delete and restore, install counts, and what is not offered here."""
+
+import msgspec
+from litestar import MediaType, Response
+from litestar.params import FromPath
+from litestar.status_codes import HTTP_405_METHOD_NOT_ALLOWED
+
+from vskill_platform.access.namespaces import check_may_manage
+from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
+from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.web.http.api_types import MAX_REASON
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.protocols.clawhub_find import find_owned_skill
+from vskill_platform.web.protocols.clawhub_skills import Object
+from vskill_platform.web.skills.installs import count_installs
+
+#: Marks what a delete has yanked, so that an undelete leaves other yanked versions alone.
+_DELETED = "deleted by the owner"
+#: What ClawHub offers and this registry does not, by the word in the path, with what to do instead.
+_INSTEAD = {
+    "stars": "Skills cannot be starred in this registry.",
+    "rename": "Skills cannot be renamed: publish it under the new name, then delete this one.",
+    "merge": "Skills cannot be merged: publish one of them again, then delete the other.",
+    "transfer": "Skills cannot be transferred: the new owner publishes it, then you delete yours.",
+    "transfers": "Skills cannot be transferred: the new owner publishes it, then you delete yours.",
+    "tags": "The only tag is latest: the newest version that is not yanked.",
+    "report": "Reports go to the operator of this registry, not through this command.",
+    "publishers": "An admin of this registry adds namespaces and their owners.",
+}
+_SKILLS_ONLY = "This registry has skills only: no plugins, packages or promotions."
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The body of a change; a DELETE may have none."""
+
+    owner_handle: str = ""
+    reason: str = ""
+    event: str = ""
+    slug: str = ""
+
+
+async def delete_skill(request: WebRequest, name: FromPath[str]) -> Object:
+    """Yank every version. They stay installable by exact version, and can be restored."""
+    asked = await _read_body(request)
+    skill = await _own(request, name, asked)
+    yanked = {mark.number for mark in skill.yanked}
+    for version in await get_versions(skill.slug):
+        if version.number not in yanked:
+            await yank_version(
+                skill.slug, version.version, reason=_reason(asked), actor=visitor_of(request).name
+            )
+    return {"ok": True}
+
+
+async def undelete_skill(request: WebRequest, name: FromPath[str]) -> Object:
+    """Restore the versions that a delete has yanked."""
+    asked = await _read_body(request)
+    skill = await _own(request, name, asked)
+    deleted = {mark.number for mark in skill.yanked if mark.reason.startswith(_DELETED)}
+    if not deleted:
+        raise InvalidInput(f"{skill.slug} is not deleted")
+    for version in await get_versions(skill.slug):
+        if version.number in deleted:
+            actor = visitor_of(request).name
+            await unyank_version(skill.slug, version.version, reason="undeleted", actor=actor)
+    return {"ok": True}
+
+
+async def delete_version(
+    request: WebRequest, name: FromPath[str], version: FromPath[str]
+) -> Object:
+    """Yank one version."""
+    asked = await _read_body(request)
+    skill = await _own(request, name, asked)
+    await yank_version(skill.slug, version, reason=_reason(asked), actor=visitor_of(request).name)
+    return {"ok": True}
+
+
+async def restore_version(
+    request: WebRequest, name: FromPath[str], version: FromPath[str]
+) -> Object:
+    """Make a yanked version available again."""
+    asked = await _read_body(request)
+    skill = await _own(request, name, asked)
+    actor = visitor_of(request).name
+    await unyank_version(skill.slug, version, reason=asked.reason or "restored", actor=actor)
+    return {"ok": True}
+
+
+async def count_install(request: WebRequest) -> Object:
+    """Count an install, once a day for each visitor and skill; other events are ignored."""
+    asked = await _read_body(request)
+    if asked.event == "install":
+        try:
+            skill = await find_owned_skill(request, asked.slug, asked.owner_handle)
+        except NotFound:
+            return {"ok": True}
+        await count_installs(request, [skill.slug])
+    return {"ok": True}
+
+
+async def not_offered(request: WebRequest) -> Response[str]:
+    """Refuse what this registry does not have, and say what to do instead."""
+    words = request.scope["path"].split("/")
+    text = next((_INSTEAD[word] for word in words if word in _INSTEAD), _SKILLS_ONLY)
+    # Not 501, after which clients try again.
+    return Response(text, status_code=HTTP_405_METHOD_NOT_ALLOWED, media_type=MediaType.TEXT)
+
+
+async def _own(request: WebRequest, name: str, asked: Asked) -> PublishedSkill:
+    owner = asked.owner_handle or str(request.query_params.get("ownerHandle", ""))
+    skill = await find_owned_skill(request, name, owner)
+    await check_may_manage(visitor_of(request), skill)
+    return skill
+
+
+async def _read_body(request: WebRequest) -> Asked:
+    body = await request.body()
+    if not body:
+        return Asked()
+    try:
+        return msgspec.json.decode(body, type=Asked)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidInput(f"the request cannot be read: {error}") from error
+
+
+def _reason(asked: Asked) -> str:
+    return f"{_DELETED}: {asked.reason}"[:MAX_REASON] if asked.reason else _DELETED

@@ -1,0 +1,272 @@
+"""ClawHub v1, publishing: files one by one (0.23 and later) or as one form (until 0.20).
+
+Both go the way of every upload: rights, quotas, queue, scan and review. The answer waits a few
+seconds for the result, because clients show nothing that comes later.
+"""
+
+import asyncio
+import hashlib
+from datetime import timedelta
+from typing import Annotated
+
+import msgspec
+from litestar.datastructures import UploadFile
+from litestar.enums import RequestEncodingType
+from litestar.params import FromPath, JSONBody
+from litestar.status_codes import HTTP_201_CREATED
+
+from vskill_platform.access.visibility import find_visible_submission
+from vskill_platform.errors import InvalidInput, NotAllowed, NotSignedIn, SourceRefused, TooLarge
+from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
+from vskill_platform.intake.submit import SubmitKind
+from vskill_platform.model.rights import Role, Visitor
+from vskill_platform.model.skill import SkillVersion, parse_version
+from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.model.user import User
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.stores.submission_store import follow_submissions
+from vskill_platform.stores.upload_store import (
+    count_staged,
+    drop_staged,
+    get_staged,
+    write_staged,
+)
+from vskill_platform.web.http.bodies import LARGE_BODIES
+from vskill_platform.web.http.concurrency_quota import hold_until_answered
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.route import operation
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.protocols.clawhub_find import NoSkill, find_owned_skill
+from vskill_platform.web.protocols.clawhub_fingerprint import find_match, fingerprint
+from vskill_platform.web.protocols.clawhub_skills import Object
+from vskill_platform.web.protocols.clawhub_trust import assess_refused, millis
+from vskill_platform.web.skills.readme_page import public_address
+from vskill_platform.web.submissions.submit_skills import (
+    MAX_FORM_BYTES,
+    UploadedFile,
+    submit_skill,
+)
+
+#: The largest file that clients send.
+MAX_FILE_BYTES = 10 * 1024 * 1024
+#: Clients wait 15 seconds for an answer.
+RESULT_AFTER = timedelta(seconds=8)
+_ROLES = {Role.ADMIN: "admin", Role.REVIEWER: "moderator"}
+_Text = Annotated[str, msgspec.Meta(max_length=300)]
+_Path = Annotated[str, msgspec.Meta(max_length=500)]
+_Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+_Size = Annotated[int, msgspec.Meta(ge=0, le=MAX_FILE_BYTES)]
+
+
+class PublishedFile(msgspec.Struct, frozen=True, kw_only=True):
+    path: _Path
+    size: _Size
+    sha256: _Digest
+
+
+class PublishRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    slug: _Text
+    version: _Text
+    owner_handle: _Text = ""
+    migrate_owner: bool = False
+    categories: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    #: Empty if the files are in the same form.
+    files: Annotated[tuple[PublishedFile, ...], msgspec.Meta(max_length=MAX_FILES)] = ()
+
+
+async def whoami(request: WebRequest) -> Object:
+    """Show whose token this is; the handle is also the name of the user's namespace."""
+    user = _user(visitor_of(request))
+    role = _ROLES.get(user.role, "user")
+    return {"user": {"handle": user.name, "displayName": user.name, "image": None, "role": role}}
+
+
+async def upload_url(request: WebRequest, data: JSONBody[PublishedFile]) -> Object:
+    """Tell where to send one file."""
+    _user(visitor_of(request))
+    path = f"/api/v1/skills/-/upload/{data.sha256}"
+    return {"uploadUrl": public_address(request) + path, "uploadTicket": data.sha256}
+
+
+@operation(max_body=MAX_FILE_BYTES)
+async def upload_file(request: WebRequest, sha256: FromPath[str]) -> Object:
+    """Keep one file for an hour, until it is published with the others."""
+    user = _user(visitor_of(request))
+    hold_until_answered(request, LARGE_BODIES)
+    content = await request.body()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise InvalidInput("the SHA-256 of the file is not the announced one; send it again")
+    count, size = await count_staged(user.name)
+    if count >= 2 * MAX_FILES or size + len(content) > 2 * MAX_TOTAL_BYTES:
+        raise TooLarge(
+            "too many files were sent and not published; those of an hour ago are removed"
+        )
+    await commit([write_staged(user.name, sha256, content, now=get_now())])
+    return {"storageId": sha256}
+
+
+@operation(max_body=MAX_FORM_BYTES, takes_files=True, status=HTTP_201_CREATED)
+async def publish(request: WebRequest) -> Object:
+    """Submit a skill and wait a few seconds for the result."""
+    user = _user(visitor_of(request))
+    if request.content_type[0] == RequestEncodingType.MULTI_PART:
+        asked, files = await _read_form(request)
+    else:
+        asked = _read_request(await request.body())
+        files = [await _staged(user, file) for file in asked.files]
+    answer = await _publish(request, asked, files)
+    await commit([drop_staged(user.name, file.sha256, file.size) for file in asked.files])
+    return answer
+
+
+async def show_attempt(request: WebRequest, attempt_id: FromPath[str]) -> Object:
+    """Show how far a publication is."""
+    submission = (await find_visible_submission(visitor_of(request), attempt_id)).record
+    is_published = submission.state is SubmissionState.PUBLISHED
+    is_pending = submission.state in STUCK_STATES | {SubmissionState.NEEDS_REVIEW}
+    status = "pending" if is_pending else "failed"
+    return {
+        "ok": True,
+        "attemptId": submission.id,
+        "status": "published" if is_published else status,
+        "state": submission.state,
+        "slug": submission.skill_name,
+        "message": submission.reason,
+        "createdAt": millis(submission.created_at),
+        "updatedAt": millis(submission.updated_at),
+    }
+
+
+async def _publish(request: WebRequest, asked: PublishRequest, files: list[UploadedFile]) -> Object:
+    _check_request(asked)
+    if known := await _already_published(request, asked, files):
+        return _answer(known.submission_id, asked, known.version, is_published=True)
+    result = await submit_skill(
+        visitor_of(request),
+        files,
+        name=asked.slug,
+        namespace=_namespace(asked),
+        version=asked.version,
+    )
+    if result.kind is SubmitKind.BLOCKED:
+        raise NotAllowed(result.reason)
+    submission = await _wait_for_result(result.submission)
+    link = f"{public_address(request)}/submissions/{submission.id}"
+    if submission.state is SubmissionState.PUBLISHED:
+        version = await _version_of(submission)
+        return _answer(submission.id, asked, version, is_published=True)
+    if submission.state in STUCK_STATES:
+        return _answer(submission.id, asked, f"is being checked: {link}", is_published=False)
+    if submission.state is SubmissionState.NEEDS_REVIEW:
+        return _answer(submission.id, asked, f"needs review: {link}", is_published=False)
+    found = await assess_refused(submission)
+    raise SourceRefused(f"{found.overview}\nDetails: {link}")
+
+
+def _check_request(asked: PublishRequest) -> None:
+    if parse_version(asked.version) is None:
+        raise InvalidInput(f"{asked.version!r} is not a version: use three numbers, such as 1.2.0")
+    if asked.migrate_owner:
+        raise InvalidInput("skills cannot be moved to another owner; publish without this option")
+    if asked.categories or asked.topics:
+        raise InvalidInput(
+            "categories and topics are not taken from the command; write tags into SKILL.md"
+        )
+
+
+async def _already_published(
+    request: WebRequest, asked: PublishRequest, files: list[UploadedFile]
+) -> SkillVersion | None:
+    """Return the latest version if it is asked for again; refuse older ones."""
+    owner = asked.owner_handle or visitor_of(request).name
+    try:
+        skill = await find_owned_skill(request, asked.slug, owner)
+    except NoSkill:
+        return None
+    latest, version = parse_version(skill.version), parse_version(asked.version)
+    if latest is None or version is None or version > latest or skill.down:
+        return None
+    sent = [(file.name, hashlib.sha256(file.content).hexdigest()) for file in files]
+    known = [item for item in await get_versions(skill.slug) if item.version == asked.version]
+    if match := await find_match(known, fingerprint(sent)):
+        return match
+    raise InvalidInput(
+        f"version {asked.version} is not newer than {skill.version}, the latest version of "
+        f"{skill.slug}; choose a higher one"
+    )
+
+
+async def _wait_for_result(submission: Submission) -> Submission:
+    """Return the submission when it is checked, or as it is after a few seconds."""
+    latest = submission
+    try:
+        async with asyncio.timeout(RESULT_AFTER.total_seconds()):
+            async for changed in follow_submissions([submission.id]):
+                latest = changed
+    except TimeoutError:
+        pass
+    return latest
+
+
+async def _version_of(submission: Submission) -> str:
+    versions = await get_versions(submission.slug or "")
+    return next(item.version for item in reversed(versions) if item.digest == submission.digest)
+
+
+def _answer(attempt_id: str, asked: PublishRequest, version: str, *, is_published: bool) -> Object:
+    """Return the answer; old clients print only the id of the version."""
+    status = "published" if is_published else "pending"
+    version_id = f"{asked.slug}@{version}" if is_published else version
+    return {
+        "ok": True,
+        "skillId": asked.slug,
+        "versionId": version_id,
+        "slug": asked.slug,
+        "version": version if is_published else asked.version,
+        "status": status,
+        "publicationStatus": status,
+        "attemptId": attempt_id,
+    }
+
+
+async def _read_form(request: WebRequest) -> tuple[PublishRequest, list[UploadedFile]]:
+    form = await request.form()
+    try:
+        payload = form.get("payload")
+        if not isinstance(payload, str):
+            raise InvalidInput("the form has no field payload")
+        parts = [part for part in form.getall("files", []) if isinstance(part, UploadFile)]
+        files = [UploadedFile(part.filename, await part.read()) for part in parts]
+        asked = _read_request(payload.encode())
+        return msgspec.structs.replace(asked, files=()), files
+    finally:
+        await form.close()
+
+
+def _read_request(body: bytes) -> PublishRequest:
+    try:
+        return msgspec.json.decode(body, type=PublishRequest)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidInput(f"the request cannot be read: {error}") from error
+
+
+async def _staged(user: User, file: PublishedFile) -> UploadedFile:
+    content = await get_staged(user.name, file.sha256, file.size)
+    if content is None:
+        raise InvalidInput(f"{file.path!r} was not sent, or more than an hour ago; publish again")
+    return UploadedFile(file.path, content)
+
+
+def _namespace(asked: PublishRequest) -> str:
+    owner = asked.owner_handle.removeprefix("@")
+    if "," in owner:
+        raise NotAllowed(f"the skills of {owner} are published from its Git repository")
+    return f"@{owner}" if owner else ""
+
+
+def _user(visitor: Visitor) -> User:
+    if visitor.user is None:
+        raise NotSignedIn("sign in first: clawhub login")
+    return visitor.user

@@ -1,0 +1,351 @@
+"""ClawHub v1, reading: search, lists, skills, versions, files and archives."""
+
+from typing import Annotated, Any, Literal
+
+from litestar import Response
+from litestar.params import FromPath, FromQuery, QueryParameter
+
+from vskill_platform.catalogue.query import SkillHit, SkillQuery, SkillSort
+from vskill_platform.errors import NotFound
+from vskill_platform.model.skill import PublishedSkill, SkillVersion
+from vskill_platform.model.submission import Submission
+from vskill_platform.publish.versions.find_version import (
+    Standing,
+    find_version,
+    list_versions,
+    open_version,
+)
+from vskill_platform.stores.install_store import get_installs
+from vskill_platform.stores.skill_store import get_version, get_versions
+from vskill_platform.web.http.api_types import Limit, offset_cursor, read_offset
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.protocols.artifacts import artifact_path, send_artifact
+from vskill_platform.web.protocols.clawhub_find import (
+    NoSkill,
+    find_owned_skill,
+    find_refused,
+    owner_json,
+    page_url,
+    reference,
+)
+from vskill_platform.web.protocols.clawhub_fingerprint import find_match
+from vskill_platform.web.protocols.clawhub_trust import (
+    assess_refused,
+    assess_skill,
+    assess_version,
+    millis,
+    moderation_json,
+    security_json,
+)
+from vskill_platform.web.protocols.names import OwnedName, split_slug
+from vskill_platform.web.skills.downloads import skill_raw_file
+from vskill_platform.web.skills.open_skill import OpenSkill
+from vskill_platform.web.skills.readme_page import public_address
+from vskill_platform.web.skills.search_api import paging, skill_item
+
+Text = Annotated[str, QueryParameter(max_length=300)]
+Owner = Annotated[str, QueryParameter(name="ownerHandle", max_length=300)]
+Tag = Annotated[str, QueryParameter(max_length=100)]
+Hash = Annotated[str, QueryParameter(name="hash", max_length=100)]
+Object = dict[str, Any]
+_MAX_RESULTS = 100
+_SORTS = {
+    "createdAt": SkillSort.NEWEST,
+    "newest": SkillSort.NEWEST,
+    "updated": SkillSort.UPDATED,
+    "downloads": SkillSort.INSTALLS,
+    "installs": SkillSort.INSTALLS,
+    "trending": SkillSort.INSTALLS,
+    "name": SkillSort.NAME,
+}
+#: Search results that are looked through for names with a prefix, for one answer.
+_LOOKED_THROUGH = 1_000
+_LATEST = "latest"
+#: The only license that clients know; other licenses are sent as null.
+_KNOWN_LICENSE = "MIT-0"
+
+
+async def well_known(request: WebRequest) -> Object:
+    """Tell ClawHub clients where the registry is."""
+    address = public_address(request)
+    return {"apiBase": address, "authBase": address}
+
+
+async def search(
+    request: WebRequest,
+    q: Text = "",
+    limit: Limit = 25,
+    mode: FromQuery[Literal["exact", ""]] = "",
+) -> Object:
+    """Search skills, best match first; with `mode=exact` only the ones of this name."""
+    query = SkillQuery(
+        text=q,
+        limit=min(limit, _MAX_RESULTS),
+        visible=await visible_to(visitor_of(request)),
+    )
+    hits = (await catalogue_of(request).search_skills(query)).hits
+    if mode:
+        hits = [hit for hit in hits if hit.name == q.strip()]
+    return {"results": [_result(request, place, hit) for place, hit in enumerate(hits)]}
+
+
+async def trending(request: WebRequest, limit: Limit = 20) -> Object:
+    """List the skills with the most installs."""
+    query = SkillQuery(
+        sort=SkillSort.INSTALLS,
+        limit=min(limit, _MAX_RESULTS),
+        visible=await visible_to(visitor_of(request)),
+    )
+    hits = (await catalogue_of(request).search_skills(query)).hits
+    return {"items": [_result(request, place, hit) for place, hit in enumerate(hits)]}
+
+
+async def show_list(
+    request: WebRequest,
+    limit: Limit = 25,
+    sort: Tag = "updated",
+    prefix: Text = "",
+    cursor: FromQuery[str | None] = None,
+) -> Object:
+    """List skills; the fields of our own list are in the answer, too."""
+    size, start = min(limit, _MAX_RESULTS), read_offset(cursor, 0)
+    if prefix:
+        return await _names_with(request, prefix.strip(), start, size)
+    query = SkillQuery(
+        sort=_SORTS.get(sort, SkillSort.RELEVANCE),
+        offset=start,
+        limit=size,
+        visible=await visible_to(visitor_of(request)),
+    )
+    found = await catalogue_of(request).search_skills(query)
+    return {
+        "items": [_listed(hit) for hit in found.hits],
+        "nextCursor": offset_cursor(start, len(found.hits), found.total),
+        "skills": [skill_item(hit) for hit in found.hits],
+        "pagination": paging(query, found),
+    }
+
+
+async def show_skill(request: WebRequest, name: FromPath[str], owner: Owner = "") -> Object:
+    """Show a skill and its moderation; also of skills that were refused, with the reasons."""
+    try:
+        skill = await find_owned_skill(request, name, owner)
+    except NoSkill:
+        return await _refused_skill(await find_refused(request, name, owner))
+    owned = split_slug(skill.slug)
+    latest = None if skill.down or skill.offered is None else await _latest(skill)
+    found = await assess_skill(skill)
+    return {
+        "skill": await _skill(skill, latest),
+        "latestVersion": _version_line(skill, latest) if latest else None,
+        "metadata": None,
+        "owner": owner_json(owned),
+        "moderation": moderation_json(found),
+    }
+
+
+async def show_versions(
+    request: WebRequest,
+    name: FromPath[str],
+    owner: Owner = "",
+    limit: Limit = 25,
+    cursor: FromQuery[str | None] = None,
+) -> Object:
+    """List the available versions, newest first."""
+    skill = await find_owned_skill(request, name, owner)
+    rows = (await list_versions(skill.slug)).versions
+    shown = [row for row in rows if row.standing in {Standing.LATEST, Standing.OFFERED}]
+    start = read_offset(cursor, 0)
+    page = shown[start : start + min(limit, _MAX_RESULTS)]
+    return {
+        "items": [_version_line(skill, row.version) for row in page],
+        "nextCursor": offset_cursor(start, len(page), len(shown)),
+    }
+
+
+async def show_version(
+    request: WebRequest, name: FromPath[str], version: FromPath[str], owner: Owner = ""
+) -> Object:
+    """Show one version with its files and what we found in it."""
+    skill = await find_owned_skill(request, name, owner)
+    found = (await find_version(skill.slug, version)).version
+    files = [
+        {"path": file.path, "size": file.size, "sha256": file.sha256, "contentType": None}
+        for file in found.files
+    ]
+    security = security_json(await assess_version(skill, found))
+    return {
+        "version": {**_version_line(skill, found), "files": files, "security": security},
+        "skill": {"slug": split_slug(skill.slug).name, "displayName": skill.name},
+    }
+
+
+async def send_file(
+    request: WebRequest,
+    name: FromPath[str],
+    path: Annotated[str, QueryParameter(max_length=500)] = "",
+    owner: Owner = "",
+    version: Tag = "",
+    tag: Tag = "",
+) -> Response[Any]:
+    """Send one file of a version, as it was checked."""
+    skill = await find_owned_skill(request, name, owner)
+    found = await open_version(skill, chosen_version(version, tag))
+    return await skill_raw_file(request, OpenSkill(found=found, is_named=bool(version), path=path))
+
+
+async def download(
+    request: WebRequest, slug: Text = "", owner: Owner = "", version: Tag = "", tag: Tag = ""
+) -> Response[Any]:
+    """Send a version as a zip."""
+    skill = await find_owned_skill(request, slug, owner)
+    found = await find_version(skill.slug, chosen_version(version, tag))
+    path = artifact_path(skill.slug, found.version.version)
+    return await send_artifact(request, path.removeprefix("/artifacts"))
+
+
+async def resolve(
+    request: WebRequest, slug: Text = "", owner: Owner = "", wanted: Hash = ""
+) -> Object:
+    """Tell which version has the files of a folder, by its fingerprint."""
+    skill = await find_owned_skill(request, slug, owner)
+    match = None
+    if not skill.down:
+        match = await find_match(reversed(await get_versions(skill.slug)), wanted.lower())
+    has_latest = bool(skill.version) and not skill.down
+    return {
+        "match": {"version": match.version} if match else None,
+        "latestVersion": {"version": skill.version} if has_latest else None,
+    }
+
+
+def chosen_version(version: str, tag: str) -> str | None:
+    """Return the version to look up; None for the latest, which is the only tag."""
+    if version:
+        return version
+    if tag and tag != _LATEST:
+        raise NotFound(f"there is no tag {tag!r}: the only tag is {_LATEST}")
+    return None
+
+
+async def _names_with(request: WebRequest, prefix: str, start: int, size: int) -> Object:
+    """Return skills whose names begin with a text; the cursor counts search results."""
+    visible = await visible_to(visitor_of(request))
+    found: list[SkillHit] = []
+    at, total = start, start + 1
+    while len(found) < size and at < min(total, start + _LOOKED_THROUGH):
+        query = SkillQuery(
+            text=prefix, sort=SkillSort.NAME, offset=at, limit=_MAX_RESULTS, visible=visible
+        )
+        results = await catalogue_of(request).search_skills(query)
+        total = results.total if results.hits else at
+        for hit in results.hits:
+            at += 1
+            found += [hit] if hit.name.startswith(prefix) else []
+            if len(found) == size:
+                break
+    return {
+        "items": [_listed(hit) for hit in found],
+        "nextCursor": offset_cursor(start, at - start, total),
+    }
+
+
+def _result(request: WebRequest, place: int, hit: SkillHit) -> Object:
+    """Return a search result; clients drop those without source and owner."""
+    owned = split_slug(hit.slug)
+    publisher = {"kind": "user", "official": False, **owner_json(owned)}
+    updated = millis(hit.updated_at)
+    return {
+        "id": hit.slug,
+        "source": "clawhub",
+        "slug": owned.name,
+        "ownerHandle": owned.owner,
+        "displayName": hit.name,
+        "summary": hit.description,
+        "version": hit.version or None,
+        # Clients want a number; the order is the registry's.
+        "score": 1 / (1 + place),
+        "downloads": hit.installs,
+        "updatedAt": updated,
+        "owner": owner_json(owned),
+        "publisher": publisher,
+        "canonicalUrl": page_url(request, hit.slug),
+        "install": {"kind": "clawhub", "reference": reference(owned), "sourceUrl": None},
+        "metrics": {"rolling60DayInstalls": None, "bookmarks": None, "updatedAt": updated},
+    }
+
+
+def _listed(hit: SkillHit) -> Object:
+    owned = split_slug(hit.slug)
+    version = {
+        "version": hit.version,
+        "createdAt": millis(hit.updated_at),
+        "changelog": "",
+        "license": _license(hit.license),
+    }
+    return {
+        "slug": owned.name,
+        "ownerHandle": owned.owner,
+        "displayName": hit.name,
+        "summary": hit.description,
+        "topics": list(hit.tags),
+        "tags": {_LATEST: hit.version} if hit.version else {},
+        "stats": {"downloads": hit.installs, "installs": hit.installs},
+        "createdAt": millis(hit.published_at),
+        "updatedAt": millis(hit.updated_at),
+        **({"latestVersion": version} if hit.version else {}),
+    }
+
+
+async def _skill(skill: PublishedSkill, latest: SkillVersion | None) -> Object:
+    installs = (await get_installs(skill.slug)).total
+    return {
+        "slug": split_slug(skill.slug).name,
+        "displayName": skill.name,
+        "summary": skill.description,
+        "topics": list(skill.tags),
+        "tags": {_LATEST: latest.version} if latest else {},
+        "stats": {"downloads": installs, "installs": installs, "versions": skill.versions},
+        "createdAt": millis(skill.published_at),
+        "updatedAt": millis(latest.published_at if latest else skill.checked_at),
+    }
+
+
+async def _refused_skill(submission: Submission) -> Object:
+    owned = OwnedName(submission.source.namespace.removeprefix("@"), submission.skill_name)
+    moment = millis(submission.updated_at)
+    return {
+        "skill": {
+            "slug": owned.name,
+            "displayName": owned.name,
+            "summary": None,
+            "tags": {},
+            "stats": {},
+            "createdAt": millis(submission.created_at),
+            "updatedAt": moment,
+        },
+        "latestVersion": None,
+        "metadata": None,
+        "owner": owner_json(owned),
+        "moderation": moderation_json(await assess_refused(submission)),
+    }
+
+
+def _version_line(skill: PublishedSkill, version: SkillVersion) -> Object:
+    return {
+        "version": version.version,
+        "createdAt": millis(version.published_at),
+        "changelog": "",
+        "changelogSource": None,
+        "license": _license(skill.license),
+    }
+
+
+async def _latest(skill: PublishedSkill) -> SkillVersion | None:
+    return await get_version(skill.slug, skill.offered) if skill.offered else None
+
+
+def _license(name: str | None) -> str | None:
+    return name if name == _KNOWN_LICENSE else None

@@ -1,0 +1,94 @@
+"""Which requests are ClawHub's, where our API has the same paths."""
+
+from typing import Any, cast
+
+import pytest
+from litestar.types import Scope
+
+from vskill_platform.web.protocols.clawhub_paths import is_clawhub
+
+NODE, VSKILL, CURL = "node", "vskill-cli", "curl/8.5.0"
+
+
+def a_request(line: str, agent: str) -> Scope:
+    method, _, target = line.partition(" ")
+    path, _, query = target.partition("?")
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(b"user-agent", agent.encode())],
+    }
+    return cast("Scope", scope)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GET /api/v1/search?q=x",
+        "GET /api/v1/resolve?slug=tidy&hash=0",
+        "GET /api/v1/download?slug=tidy",
+        "GET /api/v1/whoami",
+        "POST /api/v1/skills",
+        "POST /api/v1/skills/-/security-verdicts",
+        "GET /api/v1/skills/tidy?ownerHandle=ada",
+        "HEAD /api/v1/skills/tidy?ownerHandle=ada",
+        "GET /api/v1/skills/tidy/versions/1.0.0?ownerHandle=ada",
+        "GET /api/v1/skills/tidy/verify",
+        "GET /api/v1/skills/tidy/install",
+        "DELETE /api/v1/skills/tidy",
+        "DELETE /api/v1/skills/tidy/versions/1.0.0",
+        "POST /api/v1/skills/tidy/versions/1.0.0/restore",
+        "POST /api/v1/skills/tidy/tags/beta",
+        "POST /api/v1/stars/tidy",
+        "GET /api/v1/packages/x",
+        "POST /api/cli/telemetry/install",
+    ],
+)
+@pytest.mark.parametrize("agent", [NODE, VSKILL, CURL])
+def test_what_only_clawhub_asks_is_clawhubs_whoever_asks(line: str, agent: str) -> None:
+    assert is_clawhub(a_request(line, agent))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GET /api/v1/skills?limit=25",
+        "GET /api/v1/skills/tidy",
+        "GET /api/v1/skills/tidy/versions",
+        "GET /api/v1/skills/tidy/versions/1.0.0",
+    ],
+)
+def test_what_both_ask_is_decided_by_the_program_that_asks(line: str) -> None:
+    assert is_clawhub(a_request(line, NODE))
+    assert not is_clawhub(a_request(line, VSKILL))
+    assert not is_clawhub(a_request(line, CURL))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GET /",
+        "GET /api",
+        "GET /api/search?q=x",
+        "GET /api/v1/skills/search?q=x",
+        "GET /api/v1/skills?q=x",
+        "GET /api/v1/skills?page=2",
+        "GET /api/v1/skills/@ada/tidy",
+        "GET /api/v1/skills/@ada/verify",
+        "GET /api/v1/skills/ada/notes/tidy",
+        "GET /api/v1/skills/ada/versions/tidy",
+        "GET /api/v1/skills/ada/file/tidy",
+        "GET /api/v1/skills/tidy/security",
+        "GET /api/v1/skills/tidy/download",
+        "POST /api/v1/skills/installs",
+        "POST /api/v1/skills/tidy/installs",
+        "POST /api/v1/skills/@ada/tidy/yank",
+        "POST /api/v1/skills/ada/tags/tidy/yank",
+        "POST /api/v1/submissions",
+        "GET /api/v1/users",
+    ],
+)
+def test_our_own_paths_stay_ours_whoever_asks(line: str) -> None:
+    assert not is_clawhub(a_request(line, NODE))
