@@ -46,7 +46,8 @@ def is_api(connection: Connection) -> bool:
 
 
 def is_clawhub_route(connection: Connection) -> bool:
-    return connection.scope["path"].startswith(CLAWHUB)
+    path: str = connection.scope["path"]
+    return path.startswith(CLAWHUB)
 
 
 def wants_html(connection: Connection) -> bool:

@@ -538,13 +538,14 @@ async def test_installs_that_clients_report_are_counted_once(
 ) -> None:
     await put_skill(registry.env, tmp_path)
     where = "/api/cli/telemetry/install"
-
-    for body in (
+    reports: list[dict[str, Any]] = [
         {"event": "install", "slug": "tidy", "ownerHandle": "ada,notes"},
         {"event": "install", "slug": "tidy", "ownerHandle": "ada,notes"},
         {"event": "install", "slug": "none"},
         {"roots": []},
-    ):
+    ]
+
+    for body in reports:
         assert await answer(registry, where, method="POST", json=body) == {"ok": True}
 
     assert (await get_installs("ada/notes/tidy")).total == 1
