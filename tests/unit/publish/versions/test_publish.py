@@ -26,7 +26,9 @@ from vskill_platform.stores.skill_store import get_archive, get_skill, get_versi
 MANIFEST = SkillManifest(name="tidy-notes", description="Tidies notes.")
 
 
-async def publish(folder: Path, env: WorkerEnv, *, requested: str | None = None) -> Publication:
+async def publish(
+    folder: Path, env: WorkerEnv, *, requested: str | None = None, by_submitter: str = ""
+) -> Publication:
     source = folder_source(str(folder))
     manifest = SkillManifest(
         name="tidy-notes",
@@ -35,7 +37,11 @@ async def publish(folder: Path, env: WorkerEnv, *, requested: str | None = None)
     )
     async with fetched(source) as snapshot:
         publication = await prepare_publication(
-            submitted(source), snapshot, manifest, sketch=SkillSketch(), now=NOON
+            msgspec.structs.replace(submitted(source), requested_version=by_submitter),
+            snapshot,
+            manifest,
+            sketch=SkillSketch(),
+            now=NOON,
         )
     assert await env.engine.commit(publication.operations) is not None
     return publication
@@ -88,6 +94,18 @@ async def test_changed_content_makes_the_next_version(bound: WorkerEnv, tmp_path
     stored = await get_skill("@local/tidy-notes")
     assert stored
     assert (stored.record.version, stored.record.versions) == ("2.0.0", 3)
+
+
+async def test_the_version_that_the_submitter_asks_for_precedes_the_manifest(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path)
+    first = await publish(folder, bound, requested="2.0.0", by_submitter="1.5.0")
+    (folder / "more.md").write_text("more")
+
+    lower = await publish(folder, bound, requested="2.0.0", by_submitter="1.4.0")
+
+    assert (first.version, lower.version) == ("1.5.0", "1.5.1")
 
 
 async def test_a_slug_belongs_to_the_source_that_had_it_first(
