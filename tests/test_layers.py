@@ -135,6 +135,7 @@ def test_only_the_settings_read_the_environment() -> None:
     assert readers == {
         "cli/run_command.py",
         "cli/config.py",
+        "cli/install_options.py",
         "cli/near_or_far.py",
         "client/config.py",
         "fetch/git.py",

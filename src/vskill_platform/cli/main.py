@@ -35,6 +35,15 @@ SECTIONS = {
         "search": f"{_USER}:search",
         "versions": f"{_USER}:versions",
         "diff": f"{_USER}:diff",
+        "info": f"{_HERE}.info:info",
+    },
+    "Install": {
+        "install": f"{_HERE}.install:install",
+        "update": f"{_HERE}.install:update",
+        "outdated": f"{_HERE}.installed:outdated",
+        "list": f"{_HERE}.installed:list_installed",
+        "verify": f"{_HERE}.installed:verify",
+        "remove": f"{_HERE}.install:remove",
     },
     "Sign in": {
         "login": f"{_HERE}.login:login",
@@ -58,7 +67,7 @@ _LIST_OF_SUBMISSIONS = f"{_USER}:submissions"
 
 class _Commands(LazyGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == "list" and (cmd_name not in COMMANDS or uses_named_database()):
+        if cmd_name == "list" and uses_named_database():
             command: click.Command = load(_LIST_OF_SUBMISSIONS)
             return command
         return super().get_command(ctx, cmd_name)

@@ -1,0 +1,80 @@
+"""Options that the commands about installed skills share, and what they choose."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from vskill_platform.cli.lazy import load
+from vskill_platform.client.lock_file import LockedSkill, read_lock
+from vskill_platform.client.replace_folders import exclusive, needs_recovery
+from vskill_platform.client.scope import Scope, SkillsFolder, find_scope, skills_folders
+from vskill_platform.errors import ConfigError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+#: The user's environment, as it is when it is looked at.
+ENVIRON: Mapping[str, str] = os.environ
+
+force_option = click.option(
+    "--force", is_flag=True, help="Replace or delete local changes and foreign skills."
+)
+offline_option = click.option(
+    "--offline", is_flag=True, help="Do not contact the registry; use what is on this machine."
+)
+agent_option = click.option(
+    "--agent", "agents", multiple=True, metavar="NAME",
+    help="Install for this agent, such as claude-code (default: all that are found).",
+)  # fmt: skip
+
+
+def scope_options(command: Command) -> Command:
+    """Add the options that choose where skills are installed."""
+    for option in (
+        click.option(
+            "--dir", "folder", metavar="DIR",
+            type=click.Path(file_okay=False, path_type=Path),
+            help="Use this skills folder, with a lock file of its own.",
+        ),
+        click.option("--user", is_flag=True, help="Use the folders for all your projects."),
+        click.option("--project", is_flag=True, help="Use the folders of this project (default)."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def chosen_scope(*, user: bool, project: bool, folder: Path | None) -> Scope:
+    return find_scope(user=user, project=project, folder=folder, environ=ENVIRON)
+
+
+def chosen_folders(scope: Scope, agents: tuple[str, ...]) -> list[SkillsFolder]:
+    return skills_folders(scope, agents, environ=ENVIRON)
+
+
+def installed_in(scope: Scope) -> dict[str, LockedSkill]:
+    """Return the installed skills, after undoing what a killed run left half done."""
+    if needs_recovery(scope):
+        with exclusive(scope):
+            return read_lock(scope)
+    return read_lock(scope)
+
+
+def chosen_target(option: str | None) -> Any:
+    """Return the registry that a command asks; there must be one."""
+    found = find_target(option)
+    if found is None:
+        raise no_registry()
+    return found
+
+
+def no_registry() -> ConfigError:
+    return ConfigError(
+        "there is no registry to ask. Sign in to one with `vskill-platform login URL`, or name one "
+        "with --registry or VSKILL_REGISTRY"
+    )
+
+
+def find_target(option: str | None) -> Any:
+    return load("vskill_platform.client.config:resolve_registry")(option, ENVIRON)
