@@ -34,14 +34,15 @@ class Running:
         for reader in self._readers:
             reader.start()
 
-    def wait_for(self, text: str) -> None:
-        """Wait until the process has printed *text*."""
+    def wait_for(self, text: str) -> str:
+        """Wait until the process has printed *text*; return its line."""
         heard = []
         try:
             while text not in (line := self._lines.get(timeout=PATIENCE_SECONDS)):
                 heard.append(line)
         except Empty:
             raise AssertionError(f"it never said {text!r}, only {heard}") from None
+        return line
 
     def wait_until_it_sleeps(self) -> None:
         """Wait until a SIGSTOP has reached the process."""

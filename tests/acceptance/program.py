@@ -26,7 +26,7 @@ from vskill_platform.settings import load_settings, variable
 
 Result = TypeVar("Result")
 
-_PROGRAM = str(Path(sys.executable).with_name("vskill-platform"))
+PROGRAM = str(Path(sys.executable).with_name("vskill-platform"))
 _STRUCK_AT = str(Path(__file__).with_name("struck_at.py"))
 
 
@@ -72,7 +72,7 @@ class Platform:
         """
         drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-sys_resource"]
         done = subprocess.run(
-            [*(drop if os.geteuid() == 0 else []), *prefix, _PROGRAM, *map(str, arguments)],
+            [*(drop if os.geteuid() == 0 else []), *prefix, PROGRAM, *map(str, arguments)],
             capture_output=True,
             text=True,
             env=self._environment({}),
@@ -88,7 +88,7 @@ class Platform:
         try:
             os.write(typing, f"{answer}\n".encode())
             done = subprocess.run(
-                [_PROGRAM, *map(str, arguments)],
+                [PROGRAM, *map(str, arguments)],
                 stdin=terminal,
                 capture_output=True,
                 text=True,
@@ -121,12 +121,27 @@ class Platform:
 
     def start(self, *arguments: str | Path, prefix: Sequence[str] = (), **settings: str) -> Running:
         """Start a command that goes on beside the test; *prefix* is a program that starts it."""
-        return self._start([*prefix, _PROGRAM, *map(str, arguments)], settings)
+        return self._start([*prefix, PROGRAM, *map(str, arguments)], settings)
+
+    def start_elsewhere(
+        self, arguments: Sequence[str], environment: dict[str, str], folder: Path
+    ) -> Running:
+        """Start a command of somebody who has another home and other settings."""
+        process = subprocess.Popen(
+            [PROGRAM, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            cwd=folder,
+        )
+        self._running.append(Running(process))
+        return self._running[-1]
 
     def start_logging_to(self, stderr: int, *arguments: str | Path, **settings: str) -> Running:
         """Start a command whose standard error is this file, which is closed here."""
         try:
-            return self._start([_PROGRAM, *map(str, arguments)], settings, stderr=stderr)
+            return self._start([PROGRAM, *map(str, arguments)], settings, stderr=stderr)
         finally:
             os.close(stderr)
 
@@ -163,7 +178,7 @@ class Platform:
         self, arguments: Sequence[str | Path], settings: dict[str, str], harm: Sequence[str] = ()
     ) -> Finished:
         order = Order(
-            [os.fsencode(argument) for argument in (_PROGRAM, *arguments)],
+            [os.fsencode(argument) for argument in (PROGRAM, *arguments)],
             self._environment(settings),
             str(self.folder),
             list(harm),

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.acceptance.ports import free_port
-from tests.acceptance.program import _PROGRAM, Platform
+from tests.acceptance.program import PROGRAM, Platform
 
 PASSWORD = "correct horse battery staple"
 
@@ -53,7 +53,7 @@ def test_a_password_is_read_from_standard_input(platform: Platform) -> None:
 
 def _set_password(platform: Platform, text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [_PROGRAM, "users", "set-password", "ada"],
+        [PROGRAM, "users", "set-password", "ada"],
         input=text,
         capture_output=True,
         text=True,

@@ -51,6 +51,9 @@ def publish(*, registry: str | None, **options: Any) -> None:
     wishes = Wishes(**options)
     if not wishes.path.exists():
         raise NotFound(f"{wishes.path} does not exist")
+    if wishes.dry_run:
+        _show_only(wishes)
+        return
     target = find_registry(registry)
     if target is None:
         _publish_near(wishes)
@@ -59,20 +62,31 @@ def publish(*, registry: str | None, **options: Any) -> None:
         _publish_far(opened, wishes)
 
 
+def _show_only(wishes: Wishes) -> None:
+    """Scan it and show what would be sent, without asking any registry."""
+    from vskill_platform.fetch.private_folder import make_workspace  # noqa: PLC0415 - after --help
+
+    with make_workspace() as workspace:
+        parcel, folder = _pack(wishes, workspace)
+        scanned = None if wishes.no_scan else _scan(parcel, folder, wishes)
+    if wishes.as_json:
+        _print_json(wishes, {"dryRun": True, **_plan(parcel, wishes.namespace), "scan": scanned})
+    else:
+        _show_plan(parcel, f"{wishes.namespace or 'your namespace'} as {parcel.name}", wishes)
+
+
 def _publish_far(registry: Any, wishes: Wishes) -> None:
     from vskill_platform.client.submissions import upload  # noqa: PLC0415 - after --help
     from vskill_platform.fetch.private_folder import make_workspace  # noqa: PLC0415 - as above
 
     with make_workspace() as workspace:
         parcel, folder = _pack(wishes, workspace)
-        scanned = None if wishes.no_scan else _scan(parcel, folder, wishes)
+        if not wishes.no_scan:
+            _scan(parcel, folder, wishes)
         who = registry.get_json("/api/v1/account")
         namespace = wishes.namespace or (f"@{who['name']}" if who["name"] else "@local")
         if not wishes.as_json:
             _show_plan(parcel, f"{registry.url} as {namespace}/{parcel.name}", wishes)
-        if wishes.dry_run:
-            _print_json(wishes, {"dryRun": True, **_plan(parcel, namespace), "scan": scanned})
-            return
         bar = load(f"{_CLI}.transfer_bar:transfer_bar")
         try:
             with bar("uploading", quiet=wishes.as_json) as on_progress:
@@ -209,12 +223,10 @@ def _publish_near(wishes: Wishes) -> None:
 
     with make_workspace() as workspace:
         parcel, folder = _pack(wishes, workspace)
-        scanned = None if wishes.no_scan else _scan(parcel, folder, wishes)
+        if not wishes.no_scan:
+            _scan(parcel, folder, wishes)
     if not wishes.as_json:
         _show_plan(parcel, "the database of this machine", wishes)
-    if wishes.dry_run:
-        _print_json(wishes, {"dryRun": True, **_plan(parcel, "@local"), "scan": scanned})
-        return
     load(f"{_CLI}.submit:submit")(
         source=str(wishes.path), path="", ref="", every=False, watch=True, as_json=wishes.as_json
     )

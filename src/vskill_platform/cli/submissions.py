@@ -2,11 +2,13 @@
 
 from collections.abc import Collection
 
+import click
 from rich.table import Column, Table
 
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.show import (
     age,
+    exit_code,
     no_submission,
     show_findings,
     show_progress,
@@ -67,6 +69,8 @@ def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
     else:
         show_submission(submission, history, report)
         show_scans(scans, known=report.findings if report else ())
+    if watch and (code := exit_code(submission.state)):
+        raise click.exceptions.Exit(code)
 
 
 def list_submissions(*, limit: int, after: str | None, set_id: str | None, as_json: bool) -> None:

@@ -14,6 +14,7 @@ def transfer_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int | Non
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(),
                TransferSpeedColumn())  # fmt: skip
     console = Console(stderr=True, quiet=quiet)
-    with Progress(*columns, console=console, disable=quiet, transient=True) as bar:
+    is_off = quiet or not console.is_terminal
+    with Progress(*columns, console=console, disable=is_off, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
