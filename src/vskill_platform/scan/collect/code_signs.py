@@ -94,6 +94,13 @@ _MAY = re2.compile(
     r"|hidden answer|--password|op item get|vault kv get|docker-credential-|/inet/tcp/|\bssh\b.*R"
     r"|\bfind\b.*-(?:delete|exec)"
 )
+#: The same without word boundaries: where a part of a text has a sign, the text matches this.
+_MAY_ANYWHERE = re2.compile(_MAY.pattern.replace(r"\b", ""))
+
+
+def may_have_signs(text: str) -> bool:
+    """Tell quickly whether any part of a text may have a sign."""
+    return _MAY_ANYWHERE.search(text.encode(errors="replace")) is not None
 
 
 def code_signs(code: str) -> list[Fact]:

@@ -9,7 +9,7 @@ from itertools import islice
 import msgspec
 import re2
 
-from vskill_platform.scan.collect.code_signs import code_signs
+from vskill_platform.scan.collect.code_signs import code_signs, may_have_signs
 from vskill_platform.scan.collect.frontmatter_values import read_values
 from vskill_platform.scan.collect.locate_facts import Fragments, encoded_in, locate, role_of_words
 from vskill_platform.scan.collect.read_any_text import read_any_text
@@ -18,7 +18,7 @@ from vskill_platform.scan.facts.commands_in_prose import commands_in, is_disguis
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
 from vskill_platform.scan.facts.hosts import HostClass
 from vskill_platform.scan.facts.mentions import is_command_mention
-from vskill_platform.scan.facts.paragraphs import Paragraphs
+from vskill_platform.scan.facts.paragraphs import Paragraphs, View
 from vskill_platform.scan.facts.prose import (
     read_prose,
     read_words_in_code,
@@ -117,8 +117,23 @@ class Markdown:
                 found += self._fence(region)
             elif region.kind is RegionKind.FRONTMATTER:
                 found += locate(read_values(region, self._fragments), self._file)
+        found += self._commands()
+        found += self._other_code()
+        found += locate(self._fragments.unread(), self._file)
+        return self._in_rows(found)
+
+    def _commands(self) -> list[LocatedFact]:
+        """Read the commands in the prose."""
+        found: list[LocatedFact] = []
+        #: By view: whether any of its commands can have a sign; most texts have none.
+        may_have: dict[View, bool] = {}
         for view, start, code in commands_in(self._prose):
-            if facts := [*self._fragments.read(read_shell, code), *code_signs(code)]:
+            if view not in may_have:
+                may_have[view] = may_have_signs(view.text)
+            facts = self._fragments.read(read_shell, code)
+            if may_have[view]:
+                facts = [*facts, *code_signs(code)]
+            if facts:
                 line = self._prose.line_at(view, start)
                 role = self._role_at(line)
                 named = facts if is_command_mention(view.text, start) else []
@@ -126,9 +141,7 @@ class Markdown:
                 told = [fact for fact in facts if fact not in named]
                 found += locate(told, self._file, role, shift=line - 1)
                 found += locate(named, self._file, Role.QUOTED, shift=line - 1)
-        found += self._other_code()
-        found += locate(self._fragments.unread(), self._file)
-        return self._in_rows(found)
+        return found
 
     def _other_code(self) -> list[LocatedFact]:
         """Read code that is indented, in HTML or in a quote, and commands that an agent expands."""

@@ -115,11 +115,13 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator
         part = visible(text).rstrip("\n")  # escapes hide characters from the view of the whole file
         parts.append(part)
         lines += [line] * (part.count("\n") + 2)
-        if _has_command_line(part):
-            for fact in run_at(part, line):
-                if fact.act is not Act.OPAQUE:
-                    yield _at(file, fact, role, 0)
     whole = "\n\n".join(parts)
+    if _has_command_line(whole):  # most settings have none: one search instead of one per text
+        for (line, _), part in zip(texts, parts, strict=True):
+            if _has_command_line(part):
+                for fact in run_at(part, line):
+                    if fact.act is not Act.OPAQUE:
+                        yield _at(file, fact, role, 0)
     words = Paragraphs(whole, 1)
     for fact in (*read_prose(words), *told_commands(words, is_obeyed=role is Role.INSTRUCTION)):
         at = lines[min(fact.line, len(lines)) - 1]

@@ -88,10 +88,14 @@ def _spans(view: View, found: re.Match[str]) -> Iterator[Command]:
 
 def _bare(view: View) -> Iterator[Command]:
     # One search over the whole text tells which paragraphs are worth a search of their own.
-    numbers = {number for number, _ in lines_with(_ANY_BARE, view.text)}
+    numbers = {
+        number
+        for number, paragraph in lines_with(_ANY_BARE, view.text)
+        if _MATTERS.search(paragraph.encode())
+    }
     start = 0
     for number, paragraph in enumerate(view.text.split("\n"), start=1):
-        if number in numbers and may_be_command(paragraph):
+        if number in numbers:
             for found in _BARE.finditer(paragraph[:_MAX_BARE]):
                 begin = start + found.start(1)
                 for code in _readings(found, view.line_end(begin) - begin):

@@ -8,6 +8,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from urllib.parse import unquote
 
 import re2
@@ -19,6 +20,7 @@ MAX_BYTES = 256 * 1024
 _MIN_CHARACTERS = 12
 _MIN_VARIETY = 8
 _MIN_BASE85 = 40
+_SHORT = 400
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:0x[0-9a-fA-F]{2},?\s*){4,}")
@@ -53,6 +55,16 @@ _MAX_BROKEN_OFF = 24
 
 def decode_literal(text: str) -> str | None:
     """Return the decoded text, or None if it cannot be decoded."""
+    return _decode_short(text) if len(text) <= _SHORT else _decode(text)
+
+
+@lru_cache(maxsize=256)
+def _decode_short(text: str) -> str | None:
+    """Cache short runs: several checks decode the same ones, and long paths repeat."""
+    return _decode(text)
+
+
+def _decode(text: str) -> str | None:
     best: str | None = None
     current = text.strip()
     for _ in range(MAX_LAYERS):

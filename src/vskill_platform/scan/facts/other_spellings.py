@@ -57,9 +57,10 @@ def other_spellings(text: str) -> Iterator[str]:
     """Yield the text in plain spelling where it is obfuscated; lines stay lines."""
     raw = text.encode(errors="replace")
     plain = text
-    if _MAY_HAVE_SYMBOLS.search(raw) or _MAY_BE_APART.search(raw):
+    has_symbols = not text.isascii() and _MAY_HAVE_SYMBOLS.search(raw)
+    if has_symbols or _MAY_BE_APART.search(raw):
         plain = _joined_letters(plain)
-    if _MAY_BE_BROKEN.search(raw):
+    if (b"-\n" in raw or b"-\r\n" in raw) and _MAY_BE_BROKEN.search(raw):
         plain = _BROKEN.sub(_unbroken, plain)
     if _MAY_BE_LEET.search(raw):
         yield from {_without_leet(plain, letters): None for letters in _LETTERS}

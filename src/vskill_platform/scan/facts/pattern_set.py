@@ -78,26 +78,38 @@ class PatternSet:
         """Return the patterns that may match, because the text contains the words they need."""
         raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
         filters = (self._by_piece, *self._by_text)
-        return {place for one in filters for place in one.places_in(raw, is_potential=True)}
+        return {place for one in filters for place in one.possible(raw)}
 
     def finds(self, text: str, only: AbstractSet[int] | None = None) -> list[tuple[int, int, int]]:
-        """Return pattern, start and end of all matches, pattern by pattern."""
+        """Return pattern, start and end of all matches, pattern by pattern.
+
+        Name the patterns in *only* if a few are asked for: each is searched for by itself.
+        """
         raw = text.encode()
-        is_potential = only is not None
-        spans = [
+        together = self._search_all(raw) if only is None else self._search(raw, only)
+        spans = sorted(
             (place, start + found.start(), start + found.end())
-            for together, pieces in (
-                (self._by_piece, _pieces(raw)),
-                *((together, [(0, raw)]) for together in self._by_text),
-            )
-            for start, piece in pieces
-            for place in together.places_in(piece, is_potential=is_potential)
-            if only is None or place in only
+            for place, start, piece in together
             for found in self._pattern(place).finditer(piece)
-        ]
-        spans.sort()
+        )
         # In ASCII text, byte positions are text positions.
         return spans if len(raw) == len(text) else _in_characters(spans, raw)
+
+    def _search_all(self, raw: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """Yield each pattern that matches in loosened form, with the piece in which it does."""
+        for start, piece in _pieces(raw):
+            for place in self._by_piece.matching(piece):
+                yield place, start, piece
+        for together in self._by_text:
+            for place in together.matching(raw):
+                yield place, 0, raw
+
+    def _search(self, raw: bytes, only: AbstractSet[int]) -> Iterator[tuple[int, int, bytes]]:
+        for together in (self._by_piece, *self._by_text):
+            for place in together.loose.keys() & only:
+                if together.loose[place].search(raw):
+                    pieces = _pieces(raw) if together is self._by_piece else [(0, raw)]
+                    yield from ((place, *piece) for piece in pieces)
 
     def find_between(self, place: int, text: str, start: int, end: int) -> tuple[int, int] | None:
         """Return the first match of one pattern between two positions."""
@@ -116,17 +128,26 @@ class _Filter:
     def __init__(self, patterns: dict[int, str]) -> None:
         self._filter = re2.Filter()
         self._places = list(patterns)
+        #: The loosened patterns, and those that are exact at the same time.
+        self.loose: dict[int, Any] = {}
         self.compiled: dict[int, Any] = {}
         for place, text in patterns.items():
             loose = loosened(text)
-            added = self._filter.Add(loose)
+            self.loose[place] = self._filter.re(self._filter.Add(loose))
             if loose == text:
-                self.compiled[place] = self._filter.re(added)
+                self.compiled[place] = self.loose[place]
         if patterns:
             self._filter.Compile()
 
-    def places_in(self, raw: bytes, *, is_potential: bool) -> list[int]:
-        """Return the patterns that match in loosened form, or all that have the words they need."""
+    def matching(self, raw: bytes) -> list[int]:
+        """Return the patterns that match in loosened form."""
+        return self._match(raw, is_potential=False)
+
+    def possible(self, raw: bytes) -> list[int]:
+        """Return the patterns that have the words they need."""
+        return self._match(raw, is_potential=True)
+
+    def _match(self, raw: bytes, *, is_potential: bool) -> list[int]:
         if not self._places:
             return []
         matched = self._filter.Match(raw, potential=is_potential)

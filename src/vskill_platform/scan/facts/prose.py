@@ -189,10 +189,10 @@ def _read_as_spelled(part: Paragraphs) -> list[Fact]:
         facts += [fact for fact in found if _key(fact) not in known]
     marked = part.marked
     if "![" in marked.text or _MAY_LOAD_SCRIPT.search(marked.text):
-        facts += _facts_at(part, marked, _find(marked.text, _MARKED))
+        facts += _facts_at(part, marked, _find(marked.text, _places_of(_MARKED)))
     if _ESCAPED_SCRIPT.search(marked.text):
         decoded = part.decoded
-        facts += _facts_at(part, decoded, _find(decoded.text, _MARKED))
+        facts += _facts_at(part, decoded, _find(decoded.text, _places_of(_MARKED)))
     return facts + _downloads(part)
 
 
@@ -206,25 +206,24 @@ class WordsInCode(NamedTuple):
 
 def read_words_in_code(text: str) -> WordsInCode:
     """Return what the words in code tell their reader; no fact is in both lists."""
-    possible = _lexicon().patterns.possible_in(text)  # also after joining comments
-    if not possible:
-        return WordsInCode([], [])
     words = words_in_code(text)
     shown = read_prose(Paragraphs(words, 1)) if words.strip() else []
-    if _places_of(TOLD_BY_CODE).isdisjoint(possible):
-        return WordsInCode([], shown)
     code = CodeWords(text, 1)
-    told = _facts_at(code, code.view, _find(code.view.text, TOLD_BY_CODE))
+    # Asked of the joined text: the words that a pattern needs may be on two lines of a comment.
+    possible = _places_of(TOLD_BY_CODE) & _lexicon().patterns.possible_in(code.view.text)
+    if not possible:
+        return WordsInCode([], shown)
+    told = _facts_at(code, code.view, _find(code.view.text, possible))
     # A rule may count occurrences, so the same words must not count twice.
     known = {(fact.act, fact.line) for fact in shown}
     return WordsInCode([fact for fact in told if (fact.act, fact.line) not in known], shown)
 
 
-def _find(text: str, only: frozenset[Act] | None) -> list[tuple[Act, int, int]]:
+def _find(text: str, only: frozenset[int] | None) -> list[tuple[Act, int, int]]:
+    """Return the acts that a text expresses, and where; *only* restricts the patterns."""
     acts, patterns = _lexicon()
-    places = None if only is None else _places_of(only)
     found = []
-    for place, start, end in patterns.finds(text, places):
+    for place, start, end in patterns.finds(text, only):
         act = acts[place]
         span = start, end
         if _says_otherwise(act, text, *span):

@@ -6,6 +6,7 @@ like one in SKILL.md. Strings that are only compared or searched for are not inc
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 
 import re2
@@ -50,6 +51,7 @@ _STAR = re.compile(r"^[ \t]*\*+(?!\w)[ \t]?", re.MULTILINE)
 _ESCAPED_END = re.compile(r"\\[nrt]")
 
 
+@lru_cache(maxsize=1)  # its words and its commands are read one after the other
 def words_in_code(code: str) -> str:
     """Return the words in *code*, each on its own line of the code; all other lines are empty."""
     lines = [""] * (code.count("\n") + 1)

@@ -5,6 +5,7 @@ them come here, and a parser is loaded when it is first needed: most skills use 
 """
 
 from collections.abc import Callable
+from functools import cache
 
 from vskill_platform.scan.facts.facts import Fact
 
@@ -12,35 +13,55 @@ Reader = Callable[[str], list[Fact]]
 
 
 def read_shell(code: str) -> list[Fact]:
-    from vskill_platform.scan.languages.shell import read_shell as shell  # noqa: PLC0415 - above
-
-    return shell.read_shell(code)
+    return _shell()(code)
 
 
 def read_python(code: str) -> list[Fact]:
+    return _python()(code)
+
+
+def read_javascript(code: str) -> list[Fact]:
+    return _javascript()(code, typescript=False)
+
+
+def read_typescript(code: str) -> list[Fact]:
+    return _javascript()(code, typescript=True)
+
+
+def read_powershell(code: str) -> list[Fact]:
+    return _powershell()(code)
+
+
+@cache
+def _shell() -> Reader:
+    from vskill_platform.scan.languages.shell import read_shell as shell  # noqa: PLC0415 - above
+
+    return shell.read_shell
+
+
+@cache
+def _python() -> Reader:
     from vskill_platform.scan.languages.python import read_python as python  # noqa: PLC0415 - above
 
-    return python.read_python(code)
+    return python.read_python
 
 
-def read_javascript(code: str, *, typescript: bool = False) -> list[Fact]:
+@cache
+def _javascript() -> Callable[..., list[Fact]]:
     from vskill_platform.scan.languages.javascript import (  # noqa: PLC0415 - see above
         read_javascript as javascript,
     )
 
-    return javascript.read_javascript(code, typescript=typescript)
+    return javascript.read_javascript
 
 
-def read_typescript(code: str) -> list[Fact]:
-    return read_javascript(code, typescript=True)
-
-
-def read_powershell(code: str) -> list[Fact]:
+@cache
+def _powershell() -> Reader:
     from vskill_platform.scan.languages.powershell import (  # noqa: PLC0415 - see above
         read_powershell as powershell,
     )
 
-    return powershell.read_powershell(code)
+    return powershell.read_powershell
 
 
 #: Labels of fences and files, by language.

@@ -57,6 +57,17 @@ def test_only_the_patterns_that_are_asked_for_are_found() -> None:
     assert patterns.possible_in(text) == {0, 1}
 
 
+def test_a_pattern_finds_the_same_alone_as_together_with_the_others() -> None:
+    across = r"(?i)one\s+two"
+    patterns = PatternSet([*PATTERNS, across], ["(?i)drei{1,2}"])
+    text = "\n".join(["send one key", "two", "deadbeef", "Drei", "k\u00f6nig", "x" * 90] * 20)
+
+    alone = [found for place in range(5) for found in patterns.finds(text, {place})]
+
+    assert {place for place, _, _ in alone} == {0, 1, 2, 4}
+    assert alone == patterns.finds(text)
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
