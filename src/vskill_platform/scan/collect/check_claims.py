@@ -13,9 +13,8 @@ from itertools import islice
 import msgspec
 import re2
 
-from vskill_platform.model.lookalike import is_one_slip_apart
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
-from vskill_platform.scan.facts.packages import known_packages, package_names
+from vskill_platform.scan.facts.packages import known_packages, one_slip_from, package_names
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.scan.read.skill_files import ScanFile
@@ -144,14 +143,17 @@ def _misnamed(files: list[ScanFile], facts: Iterable[LocatedFact]) -> Iterator[L
     installs = [located for located in facts if located.fact.act is Act.INSTALL]
     installed = {name for located in installs for name, _ in package_names(located.fact)}
     doubtful: dict[str, tuple[LocatedFact, str]] = {}
+    #: What is said above each line: one line can install thousands of packages.
+    above: dict[tuple[str, int], _Said] = {}
     for located in installs[:_MAX_INSTALLS]:
         end = located.fact.line
-        said = "\n".join(lines.get(located.path, [])[max(end - 1 - _ABOVE, 0) : end])
+        if (located.path, end) not in above:
+            said = "\n".join(lines.get(located.path, [])[max(end - 1 - _ABOVE, 0) : end])
+            above[located.path, end] = _Said(said, installed)
         for name, registry in package_names(located.fact):
-            known = known_packages(registry)
-            if name in known or name.startswith("@"):
+            if name in known_packages(registry) or name.startswith("@"):
                 continue
-            if other := _promised(name, said, known - installed):
+            if other := above[located.path, end].promises(name, registry):
                 doubtful.setdefault(name, (located, other))
     whole = "\n".join("\n".join(text) for text in lines.values()) if doubtful else ""
     for name, (located, other) in islice(doubtful.items(), _MAX_DOUBTFUL):
@@ -159,20 +161,36 @@ def _misnamed(files: list[ScanFile], facts: Iterable[LocatedFact]) -> Iterator[L
             yield _changed(located, Act.INSTALL_LOOKALIKE, detail=f"{name} instead of {other}")
 
 
-def _promised(name: str, said: str, popular: frozenset[str]) -> str | None:
-    """Return the package that the words speak of, where a name only resembles it."""
-    parts = name.split("-")
-    words = set(_WORD.findall(said.lower().replace("_", "-"))) - {name}
-    for other in sorted(popular.intersection(words)):
-        if any(part != other and is_one_slip_apart(part, other) for part in parts):
-            return other
-        if other in parts and _is_to_be_installed(other, said):
-            return other
-    if official := _OFFICIAL.search(said):
-        vendor = str(official[1]).lower()
-        if vendor not in name and name not in vendor:
-            return f"the official {official[1]}"
-    return None
+class _Said:
+    """What the lines above an install command say about packages."""
+
+    def __init__(self, said: str, installed: set[str]) -> None:
+        self._said = said
+        self._words = set(_WORD.findall(said.lower().replace("_", "-"))) - installed
+        self._official = _OFFICIAL.search(said)
+        #: By package: whether the words tell to install it.
+        self._is_told: dict[str, bool] = {}
+
+    def promises(self, name: str, registry: str) -> str | None:
+        """Return the package that the words speak of, where a name only resembles it."""
+        parts = name.split("-")
+        alike = {
+            other for part in parts for other in one_slip_from(part, registry) if other != part
+        }
+        spoken_of = {*parts, *alike} & self._words & known_packages(registry)
+        for other in sorted(spoken_of - {name}):
+            if other in alike or self._tells_to_install(other):
+                return other
+        if self._official:
+            vendor = str(self._official[1]).lower()
+            if vendor not in name and name not in vendor:
+                return f"the official {self._official[1]}"
+        return None
+
+    def _tells_to_install(self, name: str) -> bool:
+        if name not in self._is_told:
+            self._is_told[name] = _is_to_be_installed(name, self._said)
+        return self._is_told[name]
 
 
 def _is_to_be_installed(name: str, said: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from vskill_platform.scan.collect.line_finder import LineFinder
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, shorten
 from vskill_platform.scan.facts.hosts import classify_host, hosts_in
 from vskill_platform.scan.languages.dispatch import read_shell
@@ -77,10 +78,6 @@ def _role(file: ScanFile) -> Role:
     return file.role if file.role is Role.SAMPLE else Role.SCRIPT
 
 
-def _line_of(text: str, part: str) -> int:
-    return text.count("\n", 0, max(text.find(part), 0)) + 1
-
-
 def _hook(line: int, text: str, detail: str) -> Fact:
     return Fact(act=Act.HOOK, line=line, text=shorten(text), detail=detail)
 
@@ -92,17 +89,18 @@ def _package_json(text: str) -> Iterator[Fact]:
         return
     if not isinstance(package, dict):
         return
+    lines = LineFinder(text)
     scripts = _table(package, "scripts")
     for name in _INSTALL_SCRIPTS:
         command = scripts.get(name)
         if isinstance(command, str):
-            line = _line_of(text, f'"{name}"')
+            line = lines.line_of(f'"{name}"')
             yield _hook(line, f"{name}: {command}", name)
             yield from run_at(command, line)
     for table in _NPM_TABLES:
         for name, version in list(_table(package, table).items())[:_MAX_LINES]:
             source = version if isinstance(version, str) and _ADDRESS.search(version) else name
-            yield from _installs("npm", str(source), _line_of(text, f'"{name}"'))
+            yield from _installs("npm", str(source), lines.line_of(f'"{name}"'))
 
 
 def _installs(manager: str, package: str, line: int) -> Iterator[Fact]:
@@ -138,9 +136,10 @@ def _index(address: str, line: int, manager: str) -> Iterator[Fact]:
 
 
 def _index_settings(text: str) -> Iterator[Fact]:
+    lines = LineFinder(text)
     for found in _INDEX_SETTING.finditer(text):
         manager = "npm" if found[1] == "registry" else "pip"
-        yield from _index(found[2], _line_of(text, found[0].strip()), manager)
+        yield from _index(found[2], lines.line_at(found.start(1)), manager)
 
 
 def _pyproject(text: str) -> Iterator[Fact]:
@@ -148,15 +147,16 @@ def _pyproject(text: str) -> Iterator[Fact]:
         project = tomllib.loads(text)
     except (ValueError, RecursionError):
         return
+    lines = LineFinder(text)
     build = _table(project, "build-system")
     if "backend-path" in build:
-        yield _hook(_line_of(text, "backend-path"), "a custom build backend", "backend-path")
+        yield _hook(lines.line_of("backend-path"), "a custom build backend", "backend-path")
     hatch = _table(_table(_table(project, "tool"), "hatch"), "build")
     if "custom" in _table(hatch, "hooks") or "custom" in _table(project, "hooks"):
-        yield _hook(_line_of(text, "hooks.custom"), "a custom build hook", "hatch")
+        yield _hook(lines.line_of("hooks.custom"), "a custom build hook", "hatch")
     for package in _listed(project)[:_MAX_LINES]:
-        yield from _installs("pip", package.partition(";")[0], _line_of(text, package))
-    yield from _sources(text, project)
+        yield from _installs("pip", package.partition(";")[0], lines.line_of(package))
+    yield from _sources(lines, project)
 
 
 def _listed(project: dict[str, Any]) -> list[str]:
@@ -170,19 +170,19 @@ def _listed(project: dict[str, Any]) -> list[str]:
     return [package for group in groups for package in _texts(group)]
 
 
-def _sources(text: str, project: dict[str, Any]) -> Iterator[Fact]:
+def _sources(lines: LineFinder, project: dict[str, Any]) -> Iterator[Fact]:
     """Read custom package indexes and repositories."""
     tool = _table(project, "tool")
     uv, poetry = _table(tool, "uv"), _table(tool, "poetry")
     indexes = [*_list(uv, "index"), *_list(poetry, "source")]
     for table in indexes:
         if isinstance(table, dict) and isinstance(table.get("url"), str):
-            yield from _index(table["url"], _line_of(text, table["url"]), "pip")
+            yield from _index(table["url"], lines.line_of(table["url"]), "pip")
     for table in (_table(uv, "sources"), _table(poetry, "dependencies")):
         for source in table.values():
             address = source.get("git") or source.get("url") if isinstance(source, dict) else None
             if isinstance(address, str):
-                yield from _installs("pip", f"git+{address}", _line_of(text, address))
+                yield from _installs("pip", f"git+{address}", lines.line_of(address))
 
 
 def _setup_py(text: str) -> Iterator[Fact]:

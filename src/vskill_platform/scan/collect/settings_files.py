@@ -8,7 +8,6 @@ import json
 import re
 import shlex
 import tomllib
-from bisect import bisect_left
 from collections.abc import Callable
 from itertools import accumulate, islice
 from typing import Any
@@ -17,6 +16,7 @@ import msgspec
 import re2
 import yaml
 
+from vskill_platform.scan.collect.line_finder import LineFinder
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import classify_host, hosts_in
 
@@ -38,9 +38,6 @@ _BRACKETS = re.compile(r"[][{}]")
 _MAX_VALUES = 20_000
 _MAX_TEXT = 400_000
 _MAX_COMMANDS = 2_000
-#: How many characters are searched for the lines of values, and how many for each one after that.
-_MAX_SEARCHED = 50_000_000
-_REACH = 4_000
 #: Keys whose values are commands.
 _COMMAND_KEY = re.compile(
     r"(?:.*[_-])?(?:commands?|cmds?|run|exec(?:start(?:pre|post)?|stop)?|shell|entry|entrypoint|"
@@ -78,7 +75,6 @@ _LONG_KEY = re2.compile(r"(?:[\w\"'-]+[ \t]*\.[ \t]*){50}")
 _INI = re.compile(r"^[^\S\n]*([\w.-]+)\s*[=:]\s*(\S.*)$", re.MULTILINE)
 _INI_ESCAPE = re.compile(r"\\([nt\"\\])")
 _YAML_LINE = re.compile(r"^[^\S\n]*(?:-\s+)?(?:([\w.-]+)\s*:\s+)?(\S.*)$", re.MULTILINE)
-_LINE_END = re.compile("\n")
 _RUN_MAGIC = re.compile(r"\s*%(?:run|load|pycat)\s+(?:-\w+\s+)*(\S{1,500})")
 _MAGIC = re.compile(r"^%%(?:bash|sh|script\s+(?:ba)?sh)[^\n]*\n")
 
@@ -194,9 +190,7 @@ class _Walk:
         self._text, self._found = text, found
         self._seen: set[int] = set()
         self._room = _MAX_TEXT
-        self._line_ends = [at.start() for at in _LINE_END.finditer(text)]
-        #: Where the last value was found, and how much was searched for all values.
-        self._last_place, self._searched = 0, 0
+        self._lines = LineFinder(text)
 
     def walk(self, tree: Any) -> None:
         todo: list[tuple[tuple[str, ...], Any]] = [((), tree)]
@@ -311,27 +305,11 @@ class _Walk:
             words = _COMMENT_MARK.sub("", found[0])
             if len(words) >= _SHORTEST and self._room > 0:
                 self._room -= len(words)
-                line = bisect_left(self._line_ends, found.start()) + 1
-                self._found.texts.append((line, words))
+                self._found.texts.append((self._lines.line_at(found.start()), words))
 
     def _line_of(self, text: str) -> int:
         start = text.strip().partition("\n")[0][:40]
-        place = self._find(start)
-        if place < 0:
-            place = self._find(json.dumps(start)[1:-1])
-        if place >= 0:
-            self._last_place = place
-        elif self._searched < _MAX_SEARCHED:
-            return 1
-        return bisect_left(self._line_ends, self._last_place) + 1
-
-    def _find(self, start: str) -> int:
-        """Find the first position of a value; after very many values, one right after the last."""
-        if self._searched >= _MAX_SEARCHED:
-            return self._text.find(start, self._last_place, self._last_place + _REACH)
-        place = self._text.find(start)
-        self._searched += place if place >= 0 else len(self._text)
-        return place
+        return self._lines.line_of(start, json.dumps(start)[1:-1])
 
 
 #: Shorter texts carry no message.

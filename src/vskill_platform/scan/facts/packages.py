@@ -29,6 +29,9 @@ class _Names(msgspec.Struct, frozen=True):
     #: Names by their parts in order, and without separators.
     by_parts: dict[tuple[str, ...], str]
     by_letters: dict[str, str]
+    #: Popular names and their neighbours, by each form with one letter left out.
+    by_slip: dict[str, list[str]]
+    longest: int
 
 
 def borrowed_names(facts: Iterable[LocatedFact]) -> Iterator[LocatedFact]:
@@ -75,14 +78,28 @@ def looks_like(package: str, registry: str) -> str | None:
     if stem != name and stem in known.popular:
         return stem
     same = known.by_letters.get(name.replace("-", "")) or known.by_parts.get(_parts(name))
-    return same or next(
+    return same or min(
         (
             other
-            for other in sorted(known.popular)
-            if len(other) >= _MIN_CHARACTERS and is_one_slip_apart(name, other)
+            for other in one_slip_from(name, registry)
+            if other in known.popular and len(other) >= _MIN_CHARACTERS
         ),
-        None,
+        default=None,
     )
+
+
+def one_slip_from(name: str, registry: str) -> set[str]:
+    """Return the known packages whose names differ from this one by a single slip."""
+    known = _names(registry)
+    if len(name) > known.longest + 1:
+        return set()
+    near = {other for form in _slips(name) for other in known.by_slip.get(form, ())}
+    return {other for other in near if is_one_slip_apart(name, other)}
+
+
+def _slips(name: str) -> list[str]:
+    """Return a name, and it without each of its letters: names one slip apart share a form."""
+    return [name, *(name[:at] + name[at + 1 :] for at in range(len(name)))]
 
 
 def _parts(name: str) -> tuple[str, ...]:
@@ -93,9 +110,15 @@ def _parts(name: str) -> tuple[str, ...]:
 def _names(registry: str) -> _Names:
     table = load_data("packages.toml")[registry]
     popular = [_SEPARATORS.sub("-", name) for name in table["popular"]]
+    by_slip: dict[str, list[str]] = {}
+    for name in {*popular, *table["neighbours"]}:
+        for form in _slips(name):
+            by_slip.setdefault(form, []).append(name)
     return _Names(
         popular=frozenset(popular),
         neighbours=frozenset(table["neighbours"]),
         by_parts={_parts(name): name for name in popular if "-" in name},
         by_letters={name.replace("-", ""): name for name in popular},
+        by_slip=by_slip,
+        longest=max(map(len, by_slip)),
     )

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from vskill_platform.model.lookalike import is_one_slip_apart
 from vskill_platform.model.verdict import Severity, Verdict
-from vskill_platform.scan.facts.packages import looks_like
+from vskill_platform.scan.facts.packages import known_packages, looks_like, one_slip_from
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 HEAD = "---\nname: notes\ndescription: Tidies notes.\n{head}---\n\nTake notes.\n"
@@ -151,3 +152,28 @@ def test_asking_for_more_than_is_needed_is_said_and_changes_nothing(
     assert {item.rule for item in about_tools} == found
     assert {item.severity for item in about_tools} <= {Severity.LOW, Severity.INFO}
     assert (result.verdict, result.score) == (Verdict.PASS, 0)
+
+
+@pytest.mark.parametrize("registry", ["pypi", "npm"])
+def test_every_known_name_one_slip_away_is_found_without_comparing_all(registry: str) -> None:
+    known = known_packages(registry)
+    slips = [
+        spelled
+        for name in sorted(known)[::20]
+        for at in range(len(name))
+        for spelled in (
+            name[:at] + name[at + 1 :],
+            f"{name[:at]}x{name[at:]}",
+            f"{name[:at]}x{name[at + 1 :]}",
+            name[:at] + name[at + 1 : at + 2] + name[at] + name[at + 2 :],
+        )
+    ]
+
+    for slip in slips:
+        assert one_slip_from(slip, registry) == {
+            name for name in known if is_one_slip_apart(slip, name)
+        }
+
+
+def test_a_very_long_name_resembles_nothing() -> None:
+    assert one_slip_from("requests" * 100_000, "pypi") == set()

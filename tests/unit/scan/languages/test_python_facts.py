@@ -690,3 +690,12 @@ def test_code_is_read_however_its_imports_are_written(code: str) -> None:
 )
 def test_code_that_only_uses_a_rare_library_is_read(code: str, act: Act) -> None:
     assert act in {fact.act for fact in read_python(code)}
+
+
+def test_a_collection_with_more_entries_than_are_followed_is_reported() -> None:
+    code = "import os\nd = {}\n" + "".join(f"d['k{n}'] = 'x'\n" for n in range(2_100))
+
+    with pytest.raises(Unparsed) as caught:
+        read_python(code)
+
+    assert caught.value.is_too_much

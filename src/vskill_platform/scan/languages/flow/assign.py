@@ -7,6 +7,9 @@ from vskill_platform.scan.languages.flow.secrets import whole_again
 from vskill_platform.scan.languages.flow.state import Call, Flow
 from vskill_platform.scan.languages.flow.values import MAX_NAME, Value, any_of
 
+#: How many entries of one collection are known by their keys: each one copies the others.
+_MAX_FIELDS = 2_000
+
 
 def element_of(whole: Value) -> Value:
     """Return what is known about any element of a collection."""
@@ -69,7 +72,11 @@ def _assign_entry(flow: Flow, target: ast.Subscript, value: Value) -> None:
 
 def fill(flow: Flow, node: ast.AST, base: Value, value: Value, key: str | None = None) -> None:
     """Record that *value* was put into the collection that *node* names."""
-    fields = {**(base.fields or {}), key: value} if key is not None else base.fields
+    fields = base.fields
+    if key is not None and len(fields or ()) < _MAX_FIELDS:
+        fields = {**(fields or {}), key: value}
+    elif key is not None:
+        flow.is_cut = True
     changed = Value(
         text=base.text, name=base.name, taints=base.taints | value.taints, items=base.items,
         fields=fields, function=base.function,
