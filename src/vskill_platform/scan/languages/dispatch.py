@@ -20,12 +20,12 @@ def read_python(code: str) -> list[Fact]:
     return _python()(code)
 
 
-def read_javascript(code: str) -> list[Fact]:
-    return _javascript()(code, typescript=False)
+def read_javascript(code: str, *, typescript: bool = False) -> list[Fact]:
+    return _javascript()(code, typescript=typescript)
 
 
 def read_typescript(code: str) -> list[Fact]:
-    return _javascript()(code, typescript=True)
+    return read_javascript(code, typescript=True)
 
 
 def read_powershell(code: str) -> list[Fact]:
