@@ -25,6 +25,7 @@ from vskill_platform.web.protocols import (
     clawhub_manage,
     clawhub_publish,
     clawhub_skills,
+    mcp,
 )
 from vskill_platform.web.registry import (
     api_page,
@@ -264,6 +265,7 @@ PROTOCOLS = [Route(*row) for row in (
     ("GET", "/clawhub/api/v1/{rest:path}", ANYONE, clawhub_manage.not_offered),
     ("POST", "/clawhub/api/v1/{rest:path}", ANYONE, clawhub_manage.not_offered),
     ("DELETE", "/clawhub/api/v1/{rest:path}", ANYONE, clawhub_manage.not_offered),
+    ("POST", "/mcp", ANYONE, mcp.handle_message),
 )]
 # fmt: on
 

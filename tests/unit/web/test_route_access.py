@@ -137,6 +137,7 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/api/cli/device/token",  # needs a code that a user has approved
         "/api/v1/account/token",  # revokes the token that it is sent with
         "/api/v1/external-scans/{scan_id:str}/callback",  # needs a signature
+        "/mcp",  # reads; a report needs an account
         "/api/v1/skills/check-updates",  # changes nothing
         "/api/v1/skills/installs",
         "/api/v1/skills/{slug:str}/installs",

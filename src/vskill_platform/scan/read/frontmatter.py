@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
+from math import isfinite
+from typing import Any
 
 import msgspec
 import yaml
@@ -22,6 +25,20 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]"
     "|(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0000-\U000e007f]"
 )
+
+#: The core schema of YAML 1.2.
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOLEANS = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+#: Of at most this many digits: Python refuses to read much longer numbers.
+_INTEGERS = (
+    (re.compile(r"[-+]?[0-9]{1,300}"), 10),
+    (re.compile(r"0o[0-7]{1,300}"), 8),
+    (re.compile(r"0x[0-9a-fA-F]{1,300}"), 16),
+)
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 Value = str | list[str] | dict[str, str] | None
 
@@ -45,6 +62,22 @@ class Frontmatter(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=2)  # several checks read the same one, one after the other
 def read_frontmatter(text: str) -> Frontmatter:
+    head, body = _split(text)
+    with _readable_errors():
+        return Frontmatter(_read_fields(head), body)
+
+
+def frontmatter_as_json(text: str) -> dict[str, Any]:
+    """Return the frontmatter with typed values, as a reader of YAML 1.2 (core schema) sees it."""
+    head, _ = _split(text)
+    with _readable_errors():
+        root = _compose(head)
+        typed = _typed(root) if isinstance(root, yaml.MappingNode) else {}
+    return typed if isinstance(typed, dict) else {}
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return the frontmatter and the rest."""
     lines = _LINE_END.split(text.removeprefix("\ufeff"))
     if not lines or lines[0].rstrip() != _FENCE:
         raise FrontmatterError("the file does not start with a line `---`", 1)
@@ -55,8 +88,13 @@ def read_frontmatter(text: str) -> Frontmatter:
     head = "\n".join(lines[1:end]) + "\n"
     if len(head) > MAX_FRONTMATTER_CHARACTERS:
         raise FrontmatterError(f"it has more than {MAX_FRONTMATTER_CHARACTERS:,} characters", 1)
+    return head, "\n".join(lines[end + 1 :]).strip()
+
+
+@contextmanager
+def _readable_errors() -> Iterator[None]:
     try:
-        return Frontmatter(_read_fields(head), "\n".join(lines[end + 1 :]).strip())
+        yield
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + _FIRST_LINE if mark else 1
@@ -137,6 +175,28 @@ def _read_value(node: yaml.Node) -> Value:
     ):
         return {str(key.value): str(value.value) for key, value in node.value}
     return None
+
+
+def _typed(node: yaml.Node) -> Any:
+    """Return a node as JSON."""
+    if isinstance(node, yaml.MappingNode):
+        return {str(key.value): _typed(value) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_typed(item) for item in node.value]
+    is_quoted = isinstance(node, yaml.ScalarNode) and node.style  # or a block
+    return str(node.value) if is_quoted else _plain(str(node.value))
+
+
+def _plain(text: str) -> str | float | None:
+    """Return the value of an unquoted scalar; a number without a JSON form stays text."""
+    if text in _NULLS:
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    for pattern, base in _INTEGERS:
+        if pattern.fullmatch(text):
+            return int(text, base)
+    return float(text) if _FLOAT.fullmatch(text) and isfinite(float(text)) else text
 
 
 def _is_scalar(node: yaml.Node) -> bool:

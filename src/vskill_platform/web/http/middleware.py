@@ -22,10 +22,10 @@ from vskill_platform.web.http.problems import answer_problem
 from vskill_platform.web.http.rate_limits import RateLimits, address_key, quota_key
 from vskill_platform.web.http.requests import (
     CLAWHUB,
-    SAFE_METHODS,
     WebRequest,
     cannot_exist,
     is_health,
+    is_read,
     request_id_of,
     skips_identity,
 )
@@ -211,10 +211,9 @@ class AccessMiddleware:
 
     def _count(self, request: WebRequest, who: str) -> None:
         settings = get_settings()
-        is_read = request.scope["method"] in SAFE_METHODS
         kind, rate = (
             ("read", settings.reads_per_minute)
-            if is_read
+            if is_read(request.scope)
             else ("write", settings.writes_per_minute)
         )
         self._limits.take(kind, who, per_minute=rate, now=get_now())

@@ -15,8 +15,9 @@ Connection = ASGIConnection[Any, Any, Any, Any]
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 #: The prefix of the routes for ClawHub clients.
 CLAWHUB = "/clawhub/"
+MCP_PATH = "/mcp"
 #: Paths of programs; browsers have no pages and no forms there.
-_FOR_PROGRAMS = ("/api/", "/apm/", "/mcp", CLAWHUB)
+_FOR_PROGRAMS = ("/api/", "/apm/", MCP_PATH, CLAWHUB)
 #: Probes may use any host name.
 _HEALTH = frozenset({"/healthz", "/healthz/queue", "/readyz"})
 _STATIC = "/static/"
@@ -33,6 +34,11 @@ def is_health(path: str) -> bool:
 def skips_identity(path: str) -> bool:
     """Tell whether a path skips identification and rate limits: probes and static files."""
     return is_health(path) or path in _STATIC_FILES
+
+
+def is_read(scope: Scope) -> bool:
+    """Tell whether a request counts as reading; MCP reads with POST, too."""
+    return scope.get("method") in SAFE_METHODS or scope["path"] == MCP_PATH
 
 
 def cannot_exist(path: str) -> bool:

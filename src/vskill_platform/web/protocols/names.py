@@ -8,15 +8,20 @@ and name, and no publisher can take the name of another one's skill.
 APM accepts no commas, but an owner of several segments. Its ids are the slug without the @, with
 nested groups as segments: `acme/demo`, `ada/notes/tidy`, `git.example/ada/group/notes/tidy`. Two
 segments are an upload, three or four a repo, more a repo in nested groups.
+
+MCP names files: `skill://%40acme/demo/SKILL.md`. The @ is written as %40, because URL parsers drop
+an @ at the start of a host.
 """
 
 import re
+from urllib.parse import quote, unquote
 
 import msgspec
 
 _JOINT = re.compile(r",,|,")
 #: What APM accepts as a segment of an id.
 _APM_SEGMENT = re.compile(r"[A-Za-z0-9._-]+")
+_SCHEME = "skill"
 _UPLOAD_SEGMENTS, _MOST_SEGMENTS = 2, 4
 
 
@@ -61,3 +66,18 @@ def slug_of_apm_id(name: str) -> str:
         return name
     host, owner, *groups, skill = parts
     return f"{host}/{owner}/{','.join(groups)}/{skill}"
+
+
+def skill_uri(slug: str, path: str = "SKILL.md") -> str:
+    """Return the URI of a file of a skill; of its folder if the path is empty."""
+    return f"{_SCHEME}://" + quote(f"{slug}/{path}" if path else slug, safe="/,")
+
+
+def path_of_uri(uri: str) -> str | None:
+    """Return slug and path in a URI, joined; None if it is not the URI of a file or folder."""
+    if not uri.startswith(f"{_SCHEME}://"):
+        return None
+    path = unquote(uri.removeprefix(f"{_SCHEME}://"))
+    parts = path.split("/")
+    is_plain = path.isprintable() and not {"", ".", ".."} & set(parts)
+    return path if is_plain else None

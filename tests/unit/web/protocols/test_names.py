@@ -8,6 +8,8 @@ from vskill_platform.web.protocols.names import (
     OwnedName,
     apm_id,
     join_slug,
+    path_of_uri,
+    skill_uri,
     slug_of_apm_id,
     split_slug,
 )
@@ -68,6 +70,12 @@ def test_apm_cannot_name_every_skill(slug: str) -> None:
 def test_an_apm_id_means_only_one_skill(slug: str) -> None:
     name = apm_id(slug)
     assert name is None or slug_of_apm_id(name) == slug
+
+
+@given(_REPO_SLUGS, st.text("aö ?#%&.@+", min_size=1, max_size=6))
+def test_a_uri_names_slug_and_file(slug: str, name: str) -> None:
+    assume(name not in {".", ".."} and not {".", ".."} & set(slug.split("/")))
+    assert path_of_uri(skill_uri(slug, name)) == f"{slug}/{name}"
 
 
 def _is_possible(slug: str) -> bool:
