@@ -37,7 +37,11 @@ from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.trust import TrustScore, TrustTier
+from vskill_platform.scan.collect.code_signs import code_signs, may_have_signs
 from vskill_platform.scan.facts import pattern_set, prose
+from vskill_platform.scan.facts.commands_in_prose import commands_in
+from vskill_platform.scan.facts.paragraphs import Paragraphs
+from vskill_platform.scan.facts.words_in_code import words_in_code
 
 _ROUNDS = 5
 _ROOT = Path(__file__).parents[1]
@@ -46,6 +50,7 @@ _TEXTS = [path.read_text() for path in sorted(_ROOT.glob("d[eo][mc]*/**/*.md"))]
 #: Skills and submissions in the search index.
 _INDEXED = 10_000
 _MATERIALIZED, _BY_INDEX = " AS MATERIALIZED", " INDEXED BY {index}"
+_CODE = [path.read_text() for path in sorted(_ROOT.glob("src/vskill_platform/web/**/*.py"))]
 _IMPORTS = "import vskill_platform.cli.submissions, vskill_platform.cli.run_command"
 
 
@@ -53,6 +58,9 @@ def main() -> None:
     rows = [
         _row("remove few files without a thread", *_removing()),
         _row("search words in pieces of 400 bytes", *_searching()),
+        _row("search a few patterns one by one", *_searching_few()),
+        _row("look for signs in a text before each command", *_looking_for_signs()),
+        _row("keep the words of the last code", *_reading_words_twice()),
         _row("start a command without garbage collection", *_starting()),
         *_index_rows(_filled_index()),
     ]
@@ -113,6 +121,49 @@ def _searching() -> tuple[float, float]:
         return with_it, _best(search)
     finally:
         pattern_set._PIECE_BYTES = size
+
+
+def _searching_few() -> tuple[float, float]:
+    patterns = prose._lexicon().patterns
+    places = prose._places_of(prose.TOLD_BY_CODE)
+    possible = [(code, places & patterns.possible_in(code)) for code in _CODE]
+
+    def one_by_one() -> None:
+        for code, only in possible:
+            patterns.finds(code, only)
+
+    def together() -> None:
+        for code, _ in possible:
+            patterns.finds(code)
+
+    return _best(one_by_one), _best(together)
+
+
+def _looking_for_signs() -> tuple[float, float]:
+    commands = [[command.code for command in commands_in(Paragraphs(text, 1))] for text in _TEXTS]
+
+    def whole_first() -> None:
+        for text, codes in zip(_TEXTS, commands, strict=True):
+            if may_have_signs(text):
+                list(map(code_signs, codes))
+
+    def each() -> None:
+        for codes in commands:
+            list(map(code_signs, codes))
+
+    return _best(whole_first), _best(each)
+
+
+def _reading_words_twice() -> tuple[float, float]:
+    def read(words_in: Callable[[str], str]) -> None:
+        for code in _CODE:
+            words_in(code)
+            words_in(code)
+
+    return (
+        _best(lambda: read(words_in_code)),
+        _best(lambda: read(words_in_code.__wrapped__)),
+    )
 
 
 def _starting() -> tuple[float, float]:
