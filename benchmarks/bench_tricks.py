@@ -38,7 +38,7 @@ from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.trust import TrustScore, TrustTier
 from vskill_platform.scan.collect.code_signs import code_signs, may_have_signs
-from vskill_platform.scan.facts import pattern_set, prose
+from vskill_platform.scan.facts import decode_text, pattern_set, prose
 from vskill_platform.scan.facts.commands_in_prose import commands_in
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.words_in_code import words_in_code
@@ -61,6 +61,7 @@ def main() -> None:
         _row("search a few patterns one by one", *_searching_few()),
         _row("look for signs in a text before each command", *_looking_for_signs()),
         _row("keep the words of the last code", *_reading_words_twice()),
+        _row("keep short decoded runs", *_decoding_twice()),
         _row("start a command without garbage collection", *_starting()),
         *_index_rows(_filled_index()),
     ]
@@ -163,6 +164,19 @@ def _reading_words_twice() -> tuple[float, float]:
     return (
         _best(lambda: read(words_in_code)),
         _best(lambda: read(words_in_code.__wrapped__)),
+    )
+
+
+def _decoding_twice() -> tuple[float, float]:
+    runs = [text[start:end] for text in _TEXTS for start, end in decode_text.encoded_runs(text)]
+
+    def decode(decode_one: Callable[[str], str | None]) -> None:
+        for run in runs:
+            decode_one(run)
+            decode_one(run)
+
+    return _best(lambda: decode(decode_text.decode_literal)), _best(
+        lambda: decode(decode_text._decode)
     )
 
 
