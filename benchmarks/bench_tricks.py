@@ -171,6 +171,7 @@ def _decoding_twice() -> tuple[float, float]:
     runs = [text[start:end] for text in _TEXTS for start, end in decode_text.encoded_runs(text)]
 
     def decode(decode_one: Callable[[str], str | None]) -> None:
+        decode_text._decode_short.cache_clear()
         for run in runs:
             decode_one(run)
             decode_one(run)
