@@ -117,14 +117,14 @@ class Home(msgspec.Struct, frozen=True):
             capture_output=True,
             text=True,
             cwd=self.project,
-            env=self._environment(env),
+            env=self.environment(env),
             stdin=subprocess.DEVNULL,
             timeout=_PATIENCE_SECONDS * 2,
             check=False,
         )
         return Finished(done.returncode, done.stdout, done.stderr)
 
-    def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
+    def environment(self, more: Mapping[str, str]) -> dict[str, str]:
         """Nothing of this machine but the path; no client may report to its maker."""
         node = str(_MODULES / "node22/bin")
         return {
