@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any
 
+from vskill_platform.base.clock import Clock
 from vskill_platform.engines.ports import (
     Change,
     ChangesPage,
@@ -68,6 +69,10 @@ class ProbingEngine:
     @property
     def queue(self) -> MessageQueue:
         return self._engine.queue
+
+    @property
+    def clock(self) -> Clock:
+        return self._engine.clock
 
     async def commit(self, operations: Sequence[Operation]) -> int | None:
         self.commits += 1

@@ -35,6 +35,7 @@ VskillError
 ├── WorkerDied             workers crashed repeatedly, even when it ran alone  500, final
 ├── Overtaken              another process changed it first              409, retried
 └── EngineError            the database failed                           503, retried
+    ├── OutcomeUnknown     it was lost during a commit                   503, retried
     ├── NotReady           the search index is being built               503
     ├── FeedTrimmed        the change feed no longer reaches back        503, index rebuilt
     ├── HistoryChanged     the database was restored or replaced         503, index rebuilt
@@ -234,6 +235,10 @@ class Overtaken(VskillError):
 
 class EngineError(VskillError):
     retryable = True
+
+
+class OutcomeUnknown(EngineError):
+    """The commit may have been applied or not: read before it is repeated."""
 
 
 class NotReady(EngineError):

@@ -5,8 +5,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.clocks import ManualClock
+from tests.contracts.machine import a_database
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Engine
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def engine_url(request: pytest.FixtureRequest) -> AsyncIterator[str]:
+    """Every engine that we ship, one after the other, each on an empty database."""
+    async with a_database(request.param) as url:
+        yield url
 
 
 @pytest.fixture

@@ -2,14 +2,16 @@
 
 import asyncio
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine
 
 from tests.clocks import ManualClock
+from tests.postgres import an_empty_database
 from vskill_platform.engines.open_engine import open_engine
 
 Result = TypeVar("Result")
@@ -18,15 +20,25 @@ Result = TypeVar("Result")
 FORTY_STEPS = settings(stateful_step_count=40, suppress_health_check=[HealthCheck.too_slow])
 
 
+def steps_for(kind: str) -> settings:
+    """Return how much to try: a server takes several times as long for each step."""
+    if kind == "sqlite":
+        return FORTY_STEPS
+    return settings(FORTY_STEPS, max_examples=max(settings().max_examples // 5, 1))
+
+
 class EngineMachine(RuleBasedStateMachine):
     """Each run has its own loop, its own clock and an empty database."""
+
+    #: Which engine it drives.
+    kind: ClassVar[str] = "sqlite"
 
     def __init__(self) -> None:
         super().__init__()
         self.clock = ManualClock()
         self._runner = asyncio.Runner()
-        self._folder = tempfile.TemporaryDirectory()
-        url = f"sqlite:///{self._folder.name}/skills.db"
+        self._database = a_database(self.kind)
+        url = self.run(self._database.__aenter__())
         self.engine = self.run(open_engine(url, clock=self.clock))
 
     @property
@@ -38,5 +50,16 @@ class EngineMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.run(self.engine.close())
+        self.run(self._database.__aexit__(None, None, None))
         self._runner.close()
-        self._folder.cleanup()
+
+
+@asynccontextmanager
+async def a_database(kind: str) -> AsyncIterator[str]:
+    """Yield the URL of an empty database of an engine."""
+    if kind == "postgres":
+        async with an_empty_database() as url:
+            yield url
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield f"sqlite:///{folder}/skills.db"

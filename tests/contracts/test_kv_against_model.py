@@ -9,7 +9,7 @@ from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from tests.contracts.asking import GUARD_SECONDS, list_all
 from tests.contracts.kv_model import RecordsModel
-from tests.contracts.machine import FORTY_STEPS, EngineMachine
+from tests.contracts.machine import EngineMachine, steps_for
 from vskill_platform.engines.ports import ABSENT, NEVER, Change, Delete, Engine, Entry, Put
 from vskill_platform.errors import FeedTrimmed
 
@@ -149,5 +149,10 @@ async def first_changes(engine: Engine, after: int, count: int) -> list[Change]:
 
 
 @pytest.mark.hypothesis
-def test_records_and_their_feed_do_what_the_model_says() -> None:
-    run_state_machine_as_test(RecordsMachine, settings=FORTY_STEPS)
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_records_and_their_feed_do_what_the_model_says(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RecordsMachine, "kind", kind)
+
+    run_state_machine_as_test(RecordsMachine, settings=steps_for(kind))

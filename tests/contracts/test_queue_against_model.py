@@ -14,7 +14,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.contracts.machine import FORTY_STEPS, EngineMachine
+from tests.contracts.machine import EngineMachine, steps_for
 from tests.contracts.queue_model import QueueModel
 from vskill_platform.engines.ports import (
     Acknowledge,
@@ -175,5 +175,8 @@ class QueueMachine(EngineMachine):
 
 
 @pytest.mark.hypothesis
-def test_the_queue_does_what_the_model_says() -> None:
-    run_state_machine_as_test(QueueMachine, settings=FORTY_STEPS)
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_the_queue_does_what_the_model_says(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(QueueMachine, "kind", kind)
+
+    run_state_machine_as_test(QueueMachine, settings=steps_for(kind))

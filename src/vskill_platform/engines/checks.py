@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from vskill_platform.engines.ports import MAX_VALUE_BYTES, Delete, Expect, Operation, Put, Send
 from vskill_platform.errors import InvalidInput
 
 #: Longer keys would bloat every index.
@@ -41,3 +42,22 @@ def check_keys(keys: Sequence[str]) -> None:
 def check_limit(limit: int) -> None:
     if limit < 1:
         raise InvalidInput(f"the limit must be 1 or more, not {limit}")
+
+
+def check_operations(operations: Sequence[Operation]) -> None:
+    """Refuse what cannot be stored before anything is written."""
+    check_keys([each.key for each in operations if isinstance(each, Put | Delete | Expect)])
+    for operation in operations:
+        if isinstance(operation, Put):
+            if operation.marks:
+                check_keys(operation.marks)
+            _check_size(operation.value)
+        elif isinstance(operation, Send):
+            names = (operation.key, operation.group or None, operation.resource or None)
+            check_keys([name for name in names if name is not None])
+            _check_size(operation.body)
+
+
+def _check_size(content: bytes) -> None:
+    if len(content) > MAX_VALUE_BYTES:
+        raise InvalidInput(f"{len(content):,} bytes are too many, {MAX_VALUE_BYTES:,} is the limit")

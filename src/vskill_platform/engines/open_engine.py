@@ -17,6 +17,7 @@ from vskill_platform.errors import ConfigError
 log = get_logger(__name__)
 
 _SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
 #: Suffix of a search index next to the database, before its number.
 INDEX = ".catalogue"
 
@@ -32,6 +33,8 @@ async def open_engine(
 
     A damaged one is refused; *check_for* limits the integrity check before anything else.
     """
+    if is_postgres(url):
+        return await _open_postgres(url, clock=clock, create=create)
     path = _path(url)
     _check_path(path, create=create)
     with errors_translated(path):
@@ -43,6 +46,8 @@ async def open_engine_to_read(url: str, *, clock: Clock | None = None) -> Engine
 
     This works on a full disk, and on files and folders that cannot be written.
     """
+    if is_postgres(url):
+        return await _open_postgres(url, clock=clock, create=False, migrate=False)
     path, clock = _path(url), clock or SystemClock()
     _check_folder(path)
     if not path.exists() or path.stat().st_size == 0:
@@ -55,6 +60,19 @@ async def open_engine_to_read(url: str, *, clock: Clock | None = None) -> Engine
             except UNWRITABLE:  # SQLite could not create or write its other files
                 log.info("database is opened read-only", path=str(path))
         return SqliteEngine(path, clock, migrates=False, read_only=True)
+
+
+def is_postgres(url: str) -> bool:
+    return url.startswith(_POSTGRES)
+
+
+async def _open_postgres(
+    url: str, *, clock: Clock | None, create: bool, migrate: bool = True
+) -> Engine:
+    # A registry in a file needs no driver for a server.
+    from vskill_platform.engines.postgres.engine import open_postgres  # noqa: PLC0415
+
+    return await open_postgres(url, clock=clock, create=create, migrate=migrate)
 
 
 def back_up_database(url: str, target: Path, *, replace: bool) -> Contents:
@@ -88,7 +106,10 @@ def database_file(url: str) -> Path | None:
 def _path(url: str) -> Path:
     if not url.startswith(_SQLITE):
         scheme = urlsplit(url).scheme or url
-        raise ConfigError(f"no engine for {scheme!r}: the database URL is like sqlite:///skills.db")
+        raise ConfigError(
+            f"no engine for {scheme!r}: the database URL is like sqlite:///skills.db "
+            "or postgresql://user@host/database"
+        )
     return Path(url.removeprefix(_SQLITE))
 
 

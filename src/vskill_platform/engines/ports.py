@@ -10,6 +10,8 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from vskill_platform.base.clock import Clock
+
 #: The maximum size of a value; a larger one is refused before anything is written.
 MAX_VALUE_BYTES = 25 * 1024 * 1024
 #: Positions in the queue are counted up to here, so that the cost does not depend on its length.
@@ -300,11 +302,20 @@ class Engine(Protocol):
     @property
     def queue(self) -> MessageQueue: ...
 
+    @property
+    def clock(self) -> Clock:
+        """The clock that decides leases, delays and deadlines: the same one for every node."""
+        ...
+
     async def commit(self, operations: Sequence[Operation]) -> int | None:
         """Apply all operations or none; return the new revision, or None if none was applied.
 
         None means: an expectation did not hold, or a delivery or dead letter is no longer
-        there. It returns only after the commit would survive a power cut.
+        there. A commit that writes no records takes no revision and returns the latest one.
+        It returns only after the commit would survive a power cut.
+
+        An EngineError means that nothing was applied, except OutcomeUnknown: the connection was
+        lost during the commit, and the database did not come back in time to ask.
         """
         ...
 

@@ -24,3 +24,8 @@ def micros_after(now: int, span: timedelta) -> int:
 
 def from_micros(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=micros)
+
+
+def span_micros(span: timedelta) -> int:
+    """Return the length of *span*, at least 0 and at most the length of the calendar."""
+    return min(max(span // _MICROSECOND, 0), _LAST)

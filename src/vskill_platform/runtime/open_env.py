@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from anyio import CapacityLimiter
 
-from vskill_platform.base.clock import Clock, SystemClock
+from vskill_platform.base.clock import Clock
 from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
 from vskill_platform.engines.ports import Engine
 from vskill_platform.model.policy import Policy
@@ -27,12 +27,11 @@ async def open_worker_env(
     scanners: tuple[ScannerInUse, ...] = (),
 ) -> AsyncIterator[WorkerEnv]:
     """Open the database that the settings name; with *create* off it must exist."""
-    clock = clock or SystemClock()
     engine = await open_engine(
         settings.database_url, clock=clock, create=create, check_for=check_for
     )
     try:
-        yield _an_env(engine, settings, clock, policy, scanners)
+        yield _an_env(engine, settings, policy, scanners)
     finally:
         await engine.close()
 
@@ -42,10 +41,9 @@ async def open_reading_env(
     settings: Settings, *, policy: Policy | None = None
 ) -> AsyncIterator[WorkerEnv]:
     """Open the database for reading only, also if it cannot be written."""
-    clock = SystemClock()
-    engine = await open_engine_to_read(settings.database_url, clock=clock)
+    engine = await open_engine_to_read(settings.database_url)
     try:
-        yield _an_env(engine, settings, clock, policy, ())
+        yield _an_env(engine, settings, policy, ())
     finally:
         await engine.close()
 
@@ -53,14 +51,13 @@ async def open_reading_env(
 def _an_env(
     engine: Engine,
     settings: Settings,
-    clock: Clock,
     policy: Policy | None,
     scanners: tuple[ScannerInUse, ...],
 ) -> WorkerEnv:
     return WorkerEnv(
         engine=engine,
         settings=settings,
-        clock=clock,
+        clock=engine.clock,  # of the database, so that all nodes agree
         scan_slots=CapacityLimiter(settings.scan_processes),
         fetch_limits=_fetch_limits(settings),
         policy=policy or Policy(),

@@ -12,6 +12,7 @@ import apsw
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.base.off_loop import work_in_thread
+from vskill_platform.engines.checks import check_operations
 from vskill_platform.engines.ports import (
     Change,
     ChangesPage,
@@ -36,7 +37,7 @@ from vskill_platform.engines.sqlite.connection import (
 from vskill_platform.engines.sqlite.feed import follow_changes, read_changes
 from vskill_platform.engines.sqlite.file_watch import FileWatch, check_log
 from vskill_platform.engines.sqlite.kv import SqliteKeyValueStore
-from vskill_platform.engines.sqlite.operations import apply_operations, check_operations
+from vskill_platform.engines.sqlite.operations import apply_operations
 from vskill_platform.engines.sqlite.queue import SqliteMessageQueue
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.sqlite.transaction import Transaction
@@ -101,6 +102,10 @@ class SqliteEngine:
         self._lookout = open_connection(path, read_only=read_only)
         self._watcher = asyncio.create_task(self._watch_other_processes())
         self._log_trimmer = None if read_only else LogTrimmer(path)
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
 
     async def commit(self, operations: Sequence[Operation]) -> int | None:
         check_operations(operations)

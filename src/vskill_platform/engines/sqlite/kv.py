@@ -1,7 +1,6 @@
 """Records in SQLite: batched gets, and pages of keys."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Sequence
 from datetime import datetime
 from functools import partial
@@ -12,6 +11,7 @@ import msgspec
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.checks import check_keys, check_limit, check_text
+from vskill_platform.engines.cursors import end_of_prefix, split_due, split_due_cursor
 from vskill_platform.engines.ports import Entry, Page
 from vskill_platform.engines.sqlite.connection import SQL
 from vskill_platform.engines.sqlite.readers import SqliteReaders
@@ -20,9 +20,6 @@ from vskill_platform.errors import InvalidInput
 
 #: In SQLite every blob sorts after every text, so this is the end of all keys.
 _END_OF_ALL_KEYS = b""
-_BEFORE_ALL_MOMENTS = -(2**63)
-#: `undated <last key>`, then `due` alone, then `due <its due> <last key>`.
-_DUE_CURSOR = re.compile(r"undated .+|due |due -?\d{1,18} .+", re.DOTALL)
 
 
 class SqliteKeyValueStore:
@@ -71,7 +68,7 @@ class SqliteKeyValueStore:
 
     async def _list_due(self, prefix: str, after: str | None, limit: int, due_before: int) -> Page:
         """Return the undated keys, then the overdue ones; the cursor has the part and position."""
-        part, position = _split_cursor(after)
+        part, position = split_due_cursor(after)
         keys: list[str] = []
         if part == "undated":
             first, end = _range(prefix, position or None, newest_first=False)
@@ -82,7 +79,7 @@ class SqliteKeyValueStore:
             if len(rows) > limit:
                 return Page(keys, f"undated {keys[-1]}")
             part, position = "due", ""
-        after_due, after_key_ = _split_due(position)
+        after_due, after_key_ = split_due(position)
         room = limit - len(keys)
         rows = await self._readers.rows(
             "list_due", first=prefix, end=_end(prefix), due_before=due_before,
@@ -130,35 +127,6 @@ def _range(prefix: str, after: str | None, *, newest_first: bool) -> tuple[str, 
     return max(prefix, after_key(after)), _end(prefix)
 
 
-def _split_cursor(after: str | None) -> tuple[str, str]:
-    if after is None:
-        return "undated", ""
-    if not _DUE_CURSOR.fullmatch(after):
-        raise InvalidInput(f"not a cursor of a listing by due: {after!r}")
-    part, _, position = after.partition(" ")
-    return part, position
-
-
-def _split_due(position: str) -> tuple[int, str]:
-    if not position:
-        return _BEFORE_ALL_MOMENTS, ""
-    due, _, key = position.partition(" ")
-    return int(due), key
-
-
-_LAST_CODE_POINT = "\U0010ffff"
-_SURROGATES = range(0xD800, 0xE000)
-
-
 def after_key(key: str) -> str:
     """Return the first key that could follow *key*."""
     return key + "\0"
-
-
-def end_of_prefix(prefix: str) -> str | None:
-    """Return the first key after all that start with *prefix*; None if there is no end."""
-    stem = prefix.rstrip(_LAST_CODE_POINT)
-    if not stem:
-        return None
-    code_point = ord(stem[-1]) + 1
-    return stem[:-1] + chr(_SURROGATES.stop if code_point in _SURROGATES else code_point)

@@ -7,10 +7,8 @@ from typing import Any, TypeAlias
 
 import apsw
 
-from vskill_platform.engines.checks import check_keys
 from vskill_platform.engines.ports import (
     ABSENT,
-    MAX_VALUE_BYTES,
     Acknowledge,
     Bury,
     Delete,
@@ -28,7 +26,6 @@ from vskill_platform.engines.sqlite.connection import SQL
 from vskill_platform.engines.sqlite.fair_order import send
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
 from vskill_platform.engines.timestamps import micros_after, to_optional_micros
-from vskill_platform.errors import InvalidInput
 
 #: How many rows one statement writes: more than a submission's last commit has.
 MAX_ROWS = 16
@@ -39,27 +36,10 @@ OnRecord: TypeAlias = Put | Delete | Expect
 OnQueue: TypeAlias = Send | Acknowledge | Retry | Release | Extend | Bury | Revive | Drop
 
 
-def check_operations(operations: Sequence[Operation]) -> None:
-    """Refuse what cannot be stored before anything is written."""
-    check_keys([each.key for each in operations if isinstance(each, _ON_RECORDS)])
-    for operation in operations:
-        if isinstance(operation, Put):
-            if operation.marks:
-                check_keys(operation.marks)
-            _check_size(operation.value)
-        elif isinstance(operation, Send):
-            names = (operation.key, operation.group or None, operation.resource or None)
-            check_keys([name for name in names if name is not None])
-            _check_size(operation.body)
-
-
-def _check_size(content: bytes) -> None:
-    if len(content) > MAX_VALUE_BYTES:
-        raise InvalidInput(f"{len(content):,} bytes are too many, {MAX_VALUE_BYTES:,} is the limit")
-
-
 def apply_operations(transaction: Transaction, operations: Sequence[Operation]) -> int:
-    revision = transaction.next_revision()
+    """Return the new revision; of a commit that writes no records, the latest one, never 0."""
+    writes = any(isinstance(operation, Put | Delete) for operation in operations)
+    revision = transaction.next_revision() if writes else max(transaction.revision, 1)
     part: dict[str, OnRecord] = {}
     for operation in operations:
         if not isinstance(operation, _ON_RECORDS):

@@ -15,7 +15,7 @@ from tests.clocks import NOON, ManualClock
 from tests.contracts.asking import LEASE, list_all, receive_one, start_waiting, value_of
 from tests.unit.engines.sqlite.spied_connections import spied_connections
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Acknowledge, Put, Send
+from vskill_platform.engines.ports import Acknowledge, Delete, Put, Send
 from vskill_platform.engines.sqlite.connection import open_connection
 
 FULL = 2
@@ -81,7 +81,7 @@ async def test_an_engine_that_is_opened_again_finds_everything(url: str) -> None
 
     assert (await again.queue.stats(), await again.revision()) == before
     assert await value_of(again, "sub:1") == b"one"
-    assert await again.commit([Acknowledge(delivery)]) == 3
+    assert await again.commit([Acknowledge(delivery), Delete("sub:1")]) == 2
     await again.close()
 
 

@@ -3,7 +3,8 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vskill_platform.engines.sqlite.kv import after_key, end_of_prefix
+from vskill_platform.engines.cursors import end_of_prefix
+from vskill_platform.engines.sqlite.kv import after_key
 
 AT_THE_EDGES = st.sampled_from(
     ["\0", "a", "\ud7ff", "\ue000", "\uffff", "\U0010fffe", "\U0010ffff"]

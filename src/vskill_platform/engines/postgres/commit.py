@@ -1,0 +1,296 @@
+"""Commits: groups of them become one call of the server, which decides each on its own."""
+
+import asyncio
+import json
+import random
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+from uuid import UUID, uuid4
+
+import asyncpg
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.batcher import Batcher
+from vskill_platform.engines.checks import check_operations
+from vskill_platform.engines.ports import (
+    ABSENT,
+    Acknowledge,
+    Bury,
+    Delete,
+    Drop,
+    Expect,
+    Extend,
+    Operation,
+    Put,
+    Release,
+    Retry,
+    Revive,
+    Send,
+)
+from vskill_platform.engines.postgres.connection import LOST
+from vskill_platform.engines.postgres.database import Database
+from vskill_platform.engines.timestamps import span_micros, to_optional_micros
+from vskill_platform.errors import EngineError, InvalidInput, OutcomeUnknown
+
+log = get_logger(__name__)
+
+#: Limits how long one caller can wait for the others in its group.
+MAX_GROUP = 512
+#: A group is sent in one message, and held in memory by both sides.
+MAX_GROUP_BYTES = 8 * 1024 * 1024
+#: Queue-only groups lock no common row, so they need not wait for each other.
+QUEUE_GROUPS_AT_ONCE = 2
+#: How often a group is tried again after a deadlock.
+_TRIES = 5
+_LONGEST_PAUSE_SECONDS = 0.2
+#: How long to look for the outcome of a commit whose connection was lost.
+_DECIDE_WITHIN = timedelta(seconds=20)
+_AGAIN = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+_EXPECT, _PUT, _DELETE = range(3)
+_ACKNOWLEDGE, _RETRY, _RELEASE, _EXTEND, _BURY = range(1, 6)
+_REVIVE, _DROP = 1, 2
+OnRecord: TypeAlias = Put | Delete | Expect
+_DELIVERY_KINDS: dict[type, int] = {
+    Acknowledge: _ACKNOWLEDGE, Retry: _RETRY, Release: _RELEASE, Extend: _EXTEND, Bury: _BURY,
+}  # fmt: skip
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """One commit in the form that the server takes, with what it has in common with others."""
+
+    records: list[tuple[Any, ...]]
+    deliveries: list[tuple[Any, ...]]
+    letters: list[tuple[Any, ...]]
+    sends: list[tuple[Any, ...]]
+    #: Keys, deliveries and dead letters; two commits of a group have none in common.
+    touched: frozenset[object]
+    size: int
+
+
+class Writer:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._records: Batcher[Prepared, int | None] = Batcher(
+            self._commit_all, max_batch=MAX_GROUP, at_once=1
+        )
+        self._queue_only: Batcher[Prepared, int | None] = Batcher(
+            self._commit_all, max_batch=MAX_GROUP, at_once=QUEUE_GROUPS_AT_ONCE
+        )
+
+    async def commit(self, operations: Sequence[Operation]) -> int | None:
+        check_operations(operations)
+        try:
+            prepared = prepare(operations, self._database.clock.now())
+        except (OverflowError, TypeError, ValueError) as error:
+            raise InvalidInput(f"this cannot be stored: {error}") from error
+        if prepared is None:
+            return None
+        return await (self._records if prepared.records else self._queue_only).submit(prepared)
+
+    async def close(self) -> None:
+        await self._records.drain()
+        await self._queue_only.drain()
+
+    async def _commit_all(self, commits: Sequence[Prepared]) -> list[int | Exception | None]:
+        outcomes: list[int | Exception | None] = [None] * len(commits)
+        for group in split_into_groups(commits):
+            try:
+                results = await self._commit_group([commits[at] for at in group])
+            except EngineError as error:
+                results = [error] * len(group)
+            for at, result in zip(group, results, strict=True):
+                outcomes[at] = result
+        return outcomes
+
+    async def _commit_group(self, commits: Sequence[Prepared]) -> Sequence[int | Exception | None]:
+        for attempt in range(1, _TRIES + 1):
+            group_id = uuid4()
+            try:
+                return await self._call(group_id, commits)
+            except _AGAIN as error:
+                if attempt == _TRIES:
+                    raise self._database.report(error) from error
+                # A random pause, so that two groups do not meet again at once.
+                await asyncio.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS))  # noqa: S311
+            except LOST as error:
+                outcome = await self._find_outcome(group_id, error)
+                if outcome is not None:
+                    return outcome
+            except asyncpg.PostgresError as error:
+                raise self._database.report(error) from error
+        raise self._database.report(ConnectionError("the connection was lost again and again"))
+
+    async def _call(self, group_id: UUID, commits: Sequence[Prepared]) -> Sequence[int | None]:
+        arguments = [
+            *_columns([commit.records for commit in commits], 8),
+            *_columns([commit.deliveries for commit in commits], 5),
+            *_columns([commit.letters for commit in commits], 2),
+            *_columns([commit.sends for commit in commits], 5),
+        ]
+        async with self._database.acquired() as connection:
+            done: Sequence[int | None] = await connection.fetchval(
+                self._database.sql["commit_group"],
+                group_id,
+                self._database.test_now(),
+                len(commits),
+                *arguments,
+            )
+        return done
+
+    async def _find_outcome(
+        self, group_id: UUID, error: BaseException
+    ) -> Sequence[int | None] | None:
+        """Return what became of a group whose connection was lost; None if it was not applied.
+
+        To write its id first prevents a transaction that is still on its way from being applied.
+        """
+        log.warning("connection lost during a commit", error=str(error) or type(error).__name__)
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + _DECIDE_WITHIN.total_seconds()
+        while True:
+            try:
+                return await self._claim_outcome(group_id)
+            except (*LOST, asyncpg.PostgresError) as again:
+                if loop.time() >= give_up_at:
+                    raise OutcomeUnknown(
+                        f"{self._database.place.shown}: the connection was lost during a commit, "
+                        "and whether it was applied is unknown; look before you repeat it"
+                    ) from again
+                await asyncio.sleep(_LONGEST_PAUSE_SECONDS)
+
+    async def _claim_outcome(self, group_id: UUID) -> Sequence[int | None] | None:
+        async with self._database.acquired() as connection:
+            await connection.execute(self._database.sql["claim_outcome"], group_id)
+            done: Sequence[int | None] | None = await connection.fetchval(
+                self._database.sql["read_outcome"], group_id
+            )
+        return done
+
+
+def _columns(rows_of_commits: Sequence[Sequence[tuple[Any, ...]]], width: int) -> list[list[Any]]:
+    """Turn the rows of all commits into columns, the first with the number of their commit."""
+    rows = [(number, *row) for number, rows in enumerate(rows_of_commits, start=1) for row in rows]
+    if not rows:
+        return [[] for _ in range(width + 1)]
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def split_into_groups(commits: Sequence[Prepared]) -> list[list[int]]:
+    """Return groups of positions, in order, in which no two commits have anything in common.
+
+    Commits on the same key keep their order: each is in a later group than the one before it.
+    """
+    groups: list[list[int]] = []
+    touched: list[set[object]] = []
+    sizes: list[int] = []
+    last_group_of: dict[object, int] = {}
+    for position, commit in enumerate(commits):
+        first = max((last_group_of.get(item, -1) for item in commit.touched), default=-1) + 1
+        at = first
+        while at < len(groups) and sizes[at] + commit.size > MAX_GROUP_BYTES:
+            at += 1
+        if at == len(groups):
+            groups.append([])
+            touched.append(set())
+            sizes.append(0)
+        groups[at].append(position)
+        sizes[at] += commit.size
+        for item in commit.touched:
+            last_group_of[item] = at
+    return groups
+
+
+def prepare(operations: Sequence[Operation], now: datetime) -> Prepared | None:
+    """Return a commit in the form that the server takes; None if it cannot be applied."""
+    records: dict[str, OnRecord] = {}
+    deliveries: list[tuple[Any, ...]] = []
+    letters: list[tuple[Any, ...]] = []
+    sends: list[tuple[Any, ...]] = []
+    size = 0
+    for operation in operations:
+        match operation:
+            case Put() | Delete() | Expect():
+                before = records.get(operation.key)
+                if before is not None:
+                    after = _join(before, operation, now)
+                    if after is None:
+                        return None
+                    records[operation.key] = after
+                else:
+                    records[operation.key] = operation
+            case Send():
+                delay = span_micros(operation.delay)
+                row = (operation.key, operation.body, delay, operation.group, operation.resource)
+                sends.append(row)
+                size += len(operation.body)
+            case Revive(message_id):
+                letters.append((_REVIVE, _whole(message_id)))
+            case Drop(message_id):
+                letters.append((_DROP, _whole(message_id)))
+            case _:
+                delivery = operation.delivery
+                key = delivery.key
+                if key is not None and isinstance(operation, Acknowledge | Bury):
+                    # Sent before this message ended, so it had no effect.
+                    sends = [send for send in sends if send[0] != key]
+                deliveries.append(_delivery_row(operation))
+    rows = [_record_row(record) for record in records.values()]
+    size += sum(len(row[3] or b"") for row in rows)
+    ids = [row[1] for row in deliveries]
+    if len(set(ids)) < len(ids) or len({row[1] for row in letters}) < len(letters):
+        return None  # the first of two would end what the second one names
+    touched = frozenset(
+        [*records, *(("delivery", id_) for id_ in ids), *(("letter", row[1]) for row in letters)]
+    )
+    return Prepared(rows, deliveries, letters, sends, touched, size)
+
+
+def _join(first: OnRecord, second: OnRecord, now: datetime) -> OnRecord | None:
+    """Return one operation for two on the same key; None if the second cannot hold."""
+    if isinstance(first, Expect):
+        if second.expected not in {None, first.expected}:
+            return None
+        return msgspec.structs.replace(second, expected=first.expected)
+    exists = isinstance(first, Put) and (first.expires_at is None or first.expires_at > now)
+    if second.expected is not None and (exists or second.expected != ABSENT):
+        return None  # nobody can know the revision that this commit will have
+    if isinstance(second, Expect):
+        return first
+    return msgspec.structs.replace(second, expected=first.expected)
+
+
+def _record_row(record: OnRecord) -> tuple[Any, ...]:
+    match record:
+        case Put():
+            marks = json.dumps(record.marks) if record.marks else None
+            return (
+                _PUT, record.key, record.expected, record.value, to_optional_micros(record.due),
+                to_optional_micros(record.expires_at), marks, _whole(record.rank),
+            )  # fmt: skip
+        case Delete():
+            return (_DELETE, record.key, record.expected, None, None, None, None, None)
+        case Expect():
+            return (_EXPECT, record.key, record.expected, None, None, None, None, None)
+
+
+def _delivery_row(operation: Acknowledge | Retry | Release | Extend | Bury) -> tuple[Any, ...]:
+    micros, reason = 0, None
+    if isinstance(operation, Retry):
+        micros = span_micros(operation.delay)
+    elif isinstance(operation, Extend):
+        micros = span_micros(operation.lease)
+    elif isinstance(operation, Bury):
+        # An error may contain a file name that is not valid text; it must be stored all the same.
+        reason = operation.reason.encode(errors="backslashreplace").decode().replace("\0", "\\0")
+    delivery = operation.delivery
+    kind = _DELIVERY_KINDS[type(operation)]
+    return (kind, delivery.message_id, delivery.token, micros, reason)
+
+
+def _whole(number: int) -> int:
+    """Check that a column can hold a number: one that cannot would spoil the whole group."""
+    if not -(2**63) <= number < 2**63:
+        raise OverflowError(f"{number} has more than 64 bits")
+    return number

@@ -1,0 +1,231 @@
+"""Connections to PostgreSQL: the URL, the pool, the schema, and translation of its errors."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import timedelta
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import asyncpg
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.sql_file import load_migrations, load_queries
+from vskill_platform.errors import ConfigError, EngineError
+
+log = get_logger(__name__)
+
+Connection: TypeAlias = "asyncpg.Connection[Any] | asyncpg.pool.PoolConnectionProxy[Any]"
+
+_QUERIES = load_queries("vskill_platform.engines.postgres", "queries.sql")
+_MIGRATIONS = load_migrations("vskill_platform.engines.postgres", "schema")
+#: The schema in the SQL files; a URL may name another one.
+DEFAULT_SCHEMA = "vskill"
+_SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
+_IN_SQL = re.compile(rf"\b{DEFAULT_SCHEMA}\b(?=\.)|(?<='){DEFAULT_SCHEMA}(?='::regnamespace)")
+#: The oldest release with every feature that the schema uses, and that still gets fixes.
+_OLDEST_SERVER = 14
+#: Locks of migrations, by the name of the schema.
+_MIGRATION_LOCK = 0x76736B6C  # "vskl"
+CONNECT_SECONDS = 10
+#: No statement of ours takes long; one that does holds up everybody behind it.
+_STATEMENT_SECONDS = 30
+_LOCK_SECONDS = 10
+_IDLE_IN_TRANSACTION_SECONDS = 15
+POOL_SIZE = 8
+#: Errors that mean that there is no connection, or none any more.
+LOST = (
+    OSError, EOFError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError, asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+)  # fmt: skip
+_ADVICE: tuple[tuple[type[BaseException], str], ...] = (
+    (asyncpg.DiskFullError, "the disk of the database server is full"),
+    (asyncpg.TooManyConnectionsError, "the database server has no free connections"),
+    (asyncpg.InsufficientPrivilegeError, "the user of the database URL lacks permissions"),
+    (asyncpg.InvalidAuthorizationSpecificationError, "the database server refused the sign-in"),
+    (asyncpg.InvalidCatalogNameError, "the database does not exist; create it first"),
+    (asyncpg.ReadOnlySQLTransactionError, "the database server is a read-only standby"),
+    (asyncpg.QueryCanceledError, "the database took too long"),
+    (asyncpg.LockNotAvailableError, "another transaction holds a lock for too long"),
+    (asyncpg.UndefinedTableError, "the tables are missing; was the database replaced?"),
+)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the database is."""
+
+    #: For the driver, with the password.
+    dsn: str
+    schema: str
+    #: For messages, without user and password.
+    shown: str
+
+
+def read_url(url: str) -> Place:
+    """Parse a database URL; `?schema=name` selects a schema of the database."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError as error:
+        raise ConfigError(f"the database URL cannot be read: {error}") from error
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    schema = options.pop("schema", DEFAULT_SCHEMA)
+    if not _SCHEMA_NAME.fullmatch(schema):
+        raise ConfigError(f"{schema!r} cannot be the schema of a registry: use a-z, 0-9 and _")
+    dsn = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(options), ""))
+    where = options.get("host") or host or "localhost"
+    return Place(dsn=dsn, schema=schema, shown=f"postgresql://{where}{parts.path}")
+
+
+def queries_for(schema: str) -> dict[str, str]:
+    return {name: _for_schema(query, schema) for name, query in _QUERIES.items()}
+
+
+def _for_schema(text: str, schema: str) -> str:
+    return text if schema == DEFAULT_SCHEMA else _IN_SQL.sub(schema, text)
+
+
+def translate(error: BaseException, place: Place) -> EngineError:
+    advice = next((words for kind, words in _ADVICE if isinstance(error, kind)), "")
+    if not advice and isinstance(error, LOST):
+        advice = "the database server does not answer"
+    why = str(error) or type(error).__name__
+    return EngineError(f"{place.shown}: {advice} ({why})" if advice else f"{place.shown}: {why}")
+
+
+@contextmanager
+def errors_translated(place: Place) -> Iterator[None]:
+    try:
+        yield
+    except (asyncpg.PostgresError, *LOST) as error:
+        raise translate(error, place) from error
+
+
+async def connect(place: Place, *, timeout_seconds: float = CONNECT_SECONDS) -> Connection:
+    return await asyncpg.connect(
+        place.dsn, timeout=timeout_seconds, command_timeout=_STATEMENT_SECONDS + 5
+    )
+
+
+async def open_pool(place: Place, *, size: int = POOL_SIZE) -> "asyncpg.Pool[Any]":
+    return await asyncpg.create_pool(
+        place.dsn,
+        min_size=1,
+        max_size=size,
+        timeout=CONNECT_SECONDS,
+        command_timeout=_STATEMENT_SECONDS + 5,
+        max_inactive_connection_lifetime=timedelta(minutes=5).total_seconds(),
+        setup=None,
+        init=_limit_statements,
+    )
+
+
+async def _limit_statements(connection: Connection) -> None:
+    await connection.execute(
+        f"SET statement_timeout = '{_STATEMENT_SECONDS}s';"
+        f"SET lock_timeout = '{_LOCK_SECONDS}s';"
+        f"SET idle_in_transaction_session_timeout = '{_IDLE_IN_TRANSACTION_SECONDS}s'"
+    )
+
+
+async def prepare_schema(place: Place, *, create: bool, migrate: bool = True) -> None:
+    """Create or upgrade the tables; one node at a time, the others wait and find it done."""
+    with errors_translated(place):
+        connection = await connect(place)
+        try:
+            await _check_server(connection, place)
+            async with _migration_lock(connection, place, is_needed=migrate):
+                await _migrate(connection, place, create=create, migrate=migrate)
+        finally:
+            await connection.close()
+
+
+async def _check_server(connection: Connection, place: Place) -> None:
+    version = connection.get_server_version()
+    if version.major < _OLDEST_SERVER:
+        raise ConfigError(
+            f"{place.shown}: PostgreSQL {version.major} is too old; {_OLDEST_SERVER} or newer is "
+            "needed"
+        )
+    encoding = await connection.fetchval("SHOW server_encoding")
+    if encoding != "UTF8":
+        raise ConfigError(
+            f"{place.shown}: the database has the encoding {encoding}; create it with ENCODING "
+            "'UTF8'"
+        )
+
+
+@asynccontextmanager
+async def _migration_lock(
+    connection: Connection, place: Place, *, is_needed: bool
+) -> AsyncIterator[None]:
+    if not is_needed:
+        yield
+        return
+    key = f"{place.schema}"
+    await connection.execute("SELECT pg_advisory_lock($1, hashtext($2))", _MIGRATION_LOCK, key)
+    try:
+        yield
+    finally:
+        await connection.execute(
+            "SELECT pg_advisory_unlock($1, hashtext($2))", _MIGRATION_LOCK, key
+        )
+
+
+async def _migrate(connection: Connection, place: Place, *, create: bool, migrate: bool) -> None:
+    schema = place.schema
+    version = await _read_version(connection, schema)
+    if version is None and not create:
+        raise ConfigError(
+            f"{place.shown}: there is no registry in schema {schema} yet. Start one with "
+            "`vskill-platform serve`, or name the right database in VSKILL_DATABASE_URL."
+        )
+    if (version or 0) > len(_MIGRATIONS):
+        raise ConfigError(
+            f"{place.shown}: the database has schema version {version}, this release knows "
+            f"{len(_MIGRATIONS)}; use the newer release"
+        )
+    if version == len(_MIGRATIONS):
+        return
+    if not migrate:
+        raise ConfigError(
+            f"{place.shown}: the database has schema version {version}, this release needs "
+            f"{len(_MIGRATIONS)}; start `serve` or `work` once to upgrade it"
+        )
+    async with connection.transaction():
+        if version is None:
+            await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+            await connection.execute(f"CREATE TABLE {schema}.schema_version (version int NOT NULL)")
+        for script in _MIGRATIONS[version or 0 :]:
+            await connection.execute(_for_schema(script, schema))
+        await connection.execute(f"TRUNCATE {schema}.schema_version")
+        await connection.copy_records_to_table(
+            "schema_version", schema_name=schema, records=[(len(_MIGRATIONS),)]
+        )
+    log.info("database schema upgraded", before=version or 0, after=len(_MIGRATIONS))
+
+
+async def _read_version(connection: Connection, schema: str) -> int | None:
+    table = f"{schema}.schema_version"
+    if await connection.fetchval("SELECT to_regclass($1)", table) is None:
+        return None
+    return int(await connection.fetchval(f"SELECT version FROM {table}"))  # noqa: S608 - checked name
+
+
+async def read_schema_version(connection: Connection, schema: str) -> int | None:
+    return await _read_version(connection, schema)
+
+
+CURRENT_VERSION = len(_MIGRATIONS)
+
+
+async def close_pool(pool: "asyncpg.Pool[Any]") -> None:
+    """Close the connections; those that do not end by themselves are cut."""
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            await pool.close()
+    except TimeoutError:
+        pool.terminate()

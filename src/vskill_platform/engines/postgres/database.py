@@ -1,0 +1,117 @@
+"""The pool of one engine, its clock, and the last error of a write."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Any
+
+import asyncpg
+
+from vskill_platform.base.clock import Clock
+from vskill_platform.engines.postgres.connection import (
+    CONNECT_SECONDS,
+    LOST,
+    Connection,
+    Place,
+    errors_translated,
+    queries_for,
+    translate,
+)
+from vskill_platform.engines.timestamps import from_micros, to_micros
+from vskill_platform.errors import EngineError
+
+#: How often the difference to the server's clock is measured again.
+_MEASURE_EVERY = timedelta(seconds=30)
+
+
+class ServerClock:
+    """The clock of the database server, read without asking it each time."""
+
+    def __init__(self) -> None:
+        self._server_micros = to_micros(datetime.now(UTC))
+        self._at = monotonic()
+
+    def now(self) -> datetime:
+        passed = monotonic() - self._at
+        return from_micros(self._server_micros + round(passed * 1_000_000))
+
+    @property
+    def is_stale(self) -> bool:
+        return monotonic() - self._at > _MEASURE_EVERY.total_seconds()
+
+    def set(self, server_micros: int, *, asked_at: float) -> None:
+        """Take over the server's time, which was read between *asked_at* and now."""
+        self._at = (asked_at + monotonic()) / 2
+        self._server_micros = server_micros
+
+
+class Database:
+    def __init__(self, place: Place, pool: "asyncpg.Pool[Any]", clock: Clock | None) -> None:
+        self.place = place
+        self.sql = queries_for(place.schema)
+        self._pool = pool
+        self._given = clock
+        self._server = ServerClock()
+        #: The latest write that failed: when, and why.
+        self.failed: tuple[float, EngineError] | None = None
+
+    @property
+    def clock(self) -> Clock:
+        return self._given or self._server
+
+    def test_now(self) -> int | None:
+        """Return the time of a test's clock; None if the server's clock counts."""
+        return to_micros(self._given.now()) if self._given else None
+
+    @asynccontextmanager
+    async def acquired(self) -> AsyncIterator[Connection]:
+        async with self._pool.acquire(timeout=CONNECT_SECONDS) as connection:
+            yield connection
+
+    async def rows(self, query: str, *arguments: Any) -> list[Any]:
+        """Return all rows of the named query; a lost connection is replaced once."""
+        with errors_translated(self.place):
+            try:
+                async with self.acquired() as connection:
+                    return await connection.fetch(self.sql[query], *arguments)
+            except LOST as error:
+                if isinstance(error, TimeoutError):
+                    raise
+                async with self.acquired() as connection:
+                    return await connection.fetch(self.sql[query], *arguments)
+
+    async def value(self, query: str, *arguments: Any) -> Any:
+        """Return the only value of the named query."""
+        rows = await self.rows(query, *arguments)
+        return rows[0][0] if rows else None
+
+    async def write(self, query: str, *arguments: Any) -> Any:
+        """Run a query that changes something; it is not repeated."""
+        try:
+            async with self.acquired() as connection:
+                return await connection.fetch(self.sql[query], *arguments)
+        except (asyncpg.PostgresError, *LOST) as error:
+            raise self.report(error) from error
+
+    def report(self, error: BaseException) -> EngineError:
+        translated = translate(error, self.place)
+        self.failed = (monotonic(), translated)
+        return translated
+
+    async def measure_clock(self) -> None:
+        if self._given:
+            return
+        asked_at = monotonic()
+        micros = await self.value("now")
+        self._server.set(int(micros), asked_at=asked_at)
+
+    async def keep_time(self) -> None:
+        """Measure the clock regularly; while the server does not answer, the last one counts."""
+        while True:
+            await asyncio.sleep(_MEASURE_EVERY.total_seconds())
+            try:
+                await self.measure_clock()
+            except EngineError:
+                continue

@@ -1,0 +1,115 @@
+"""Wake-ups between nodes: NOTIFY without content, sent at most every few milliseconds."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import asyncpg
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.postgres.connection import LOST, Connection, Place, connect
+from vskill_platform.engines.wakeup import Wakeup
+
+log = get_logger(__name__)
+
+#: Rings within this time are told to the other nodes once.
+TELL_EVERY_SECONDS = 0.01
+#: How often waiting callers look by themselves while the connection is lost.
+POLL_SECONDS = 1.0
+#: And while it works: a notification may be lost with a connection that nobody misses yet.
+LOOK_ANYWAY_SECONDS = 5.0
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 5.0
+
+
+class Doorbell:
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.records = Wakeup()
+        self.queue = Wakeup()
+        self._channels = {
+            f"{place.schema}_records": self.records,
+            f"{place.schema}_queue": self.queue,
+        }
+        self._to_tell: set[str] = set()
+        self._something = asyncio.Event()
+        self._connection: Connection | None = None
+        self._tasks = [
+            asyncio.create_task(self._listen()),
+            asyncio.create_task(self._tell()),
+            asyncio.create_task(self._look_anyway()),
+        ]
+
+    def ring(self, *, records: bool, queue: bool) -> None:
+        """Wake waiting callers here at once, and those of other nodes within milliseconds."""
+        for channel, wakeup in self._channels.items():
+            if (wakeup is self.records and records) or (wakeup is self.queue and queue):
+                wakeup.ring()
+                self._to_tell.add(channel)
+                self._something.set()
+
+    async def close(self) -> None:
+        if self._to_tell and self._connection:
+            with suppress(asyncpg.PostgresError, *LOST):
+                await self._notify(self._connection)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _listen(self) -> None:
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                await self._listen_once()
+                pause = _FIRST_PAUSE_SECONDS
+            except (asyncpg.PostgresError, *LOST) as error:
+                log.warning("no notifications from the database", error=str(error))
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+
+    async def _listen_once(self) -> None:
+        """Listen until the connection is lost."""
+        connection = await connect(self._place)
+        try:
+            ended = asyncio.Event()
+            connection.add_termination_listener(lambda _connection: ended.set())
+            for channel in self._channels:
+                await connection.add_listener(channel, self._heard)
+            self._connection = connection
+            for wakeup in self._channels.values():  # what was missed before
+                wakeup.ring()
+            await ended.wait()
+        finally:
+            self._connection = None
+            await _close(connection)
+        raise ConnectionError("the connection for notifications was lost")
+
+    def _heard(self, _connection: Any, _pid: int, channel: str, _payload: object) -> None:
+        self._channels[channel].ring()
+
+    async def _tell(self) -> None:
+        while True:
+            await self._something.wait()
+            self._something.clear()
+            if self._connection:
+                with suppress(asyncpg.PostgresError, *LOST):  # others look anyway
+                    await self._notify(self._connection)
+            else:
+                self._to_tell.clear()
+            await asyncio.sleep(TELL_EVERY_SECONDS)
+
+    async def _notify(self, connection: Connection) -> None:
+        channels, self._to_tell = sorted(self._to_tell), set()
+        await connection.execute("SELECT pg_notify(c, '') FROM unnest($1::text[]) AS c", channels)
+
+    async def _look_anyway(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_ANYWAY_SECONDS if self._connection else POLL_SECONDS)
+            for wakeup in self._channels.values():
+                wakeup.ring()
+
+
+async def _close(connection: Connection) -> None:
+    try:
+        await connection.close(timeout=1)
+    except (asyncpg.PostgresError, *LOST):
+        connection.terminate()

@@ -1,0 +1,195 @@
+"""The PostgreSQL engine, which any number of nodes share."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from itertools import groupby
+from time import monotonic
+from typing import Any
+
+import asyncpg
+
+from vskill_platform.base.clock import Clock
+from vskill_platform.engines.ports import (
+    Change,
+    ChangesPage,
+    Compacted,
+    Delete,
+    Operation,
+    Put,
+    Release,
+    Retry,
+    Revive,
+    Send,
+)
+from vskill_platform.engines.postgres.commit import Writer
+from vskill_platform.engines.postgres.connection import (
+    CURRENT_VERSION,
+    Place,
+    close_pool,
+    connect,
+    errors_translated,
+    open_pool,
+    prepare_schema,
+    read_schema_version,
+    read_url,
+)
+from vskill_platform.engines.postgres.database import Database
+from vskill_platform.engines.postgres.doorbell import Doorbell
+from vskill_platform.engines.postgres.kv import PostgresKeyValueStore
+from vskill_platform.engines.postgres.queue import PostgresMessageQueue
+from vskill_platform.engines.timestamps import to_micros
+from vskill_platform.errors import EngineError, FeedTrimmed, HistoryChanged
+
+#: How many expired records, or traces of deletions, one transaction removes.
+PRUNE_AT_ONCE = 500
+#: A reader further behind than this cannot prove what it has read, and reads everything again.
+COMMIT_MARKS_KEPT = 100_000
+#: How long a failed commit means that this database cannot be written.
+FAILURE_COUNTS_FOR = timedelta(seconds=10)
+_PAGE = 1000
+#: After one of these there may be a message for a waiting worker.
+_MAKES_READY = frozenset({Send, Retry, Release, Revive})
+_WRITES = frozenset({Put, Delete})
+
+
+async def open_postgres(
+    url: str, *, clock: Clock | None = None, create: bool = True, migrate: bool = True
+) -> "PostgresEngine":
+    place = read_url(url)
+    await prepare_schema(place, create=create, migrate=migrate)
+    with errors_translated(place):
+        pool = await open_pool(place)
+    engine = PostgresEngine(place, pool, clock)
+    await engine.start()
+    return engine
+
+
+class PostgresEngine:
+    def __init__(self, place: Place, pool: "asyncpg.Pool[Any]", clock: Clock | None) -> None:
+        self._place = place
+        self._pool = pool
+        self._database = Database(place, pool, clock)
+        self._writer = Writer(self._database)
+        self._doorbell = Doorbell(place)
+        self.kv = PostgresKeyValueStore(self._database)
+        self.queue = PostgresMessageQueue(self._database, self._doorbell)
+        self._timekeeper: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    async def start(self) -> None:
+        await self._database.measure_clock()
+        self._timekeeper = asyncio.create_task(self._database.keep_time())
+
+    @property
+    def clock(self) -> Clock:
+        return self._database.clock
+
+    async def commit(self, operations: Sequence[Operation]) -> int | None:
+        revision = await self._writer.commit(operations)
+        if revision is not None:
+            kinds = set(map(type, operations))
+            self._doorbell.ring(
+                records=not _WRITES.isdisjoint(kinds), queue=not _MAKES_READY.isdisjoint(kinds)
+            )
+        return revision
+
+    async def changes(self, *, after: int) -> AsyncIterator[Change]:
+        checkpoint = ""
+        while True:
+            ticket = self._doorbell.records.ticket()
+            page = await self.read_changes(after=after, checkpoint=checkpoint)
+            for change in page.changes:
+                yield change
+            if page.through >= after:
+                after, checkpoint = page.through, page.checkpoint
+            if not page.changes:
+                await self._doorbell.records.wait(ticket)
+
+    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
+        ((newest, trimmed_through, before, revisions),) = await self._database.rows(
+            "read_changes", after, _PAGE
+        )
+        if checkpoint and checkpoint != before:
+            raise HistoryChanged(
+                f"the database is not the one that was read up to revision {after}: it was "
+                "restored or replaced; read everything again"
+            )
+        if after < trimmed_through:
+            raise FeedTrimmed(
+                f"the change feed begins behind revision {trimmed_through}, not at {after}: "
+                "read everything again and follow it from there"
+            )
+        is_last = len(revisions) < _PAGE
+        # Whole commits only. A key that changes meanwhile is missing here and in a later page.
+        through = newest if is_last else revisions[-1]
+        rows = await self._database.rows("changes_through", after, through) if revisions else []
+        changes = [
+            Change(revision, tuple(key for _, key in group))
+            for revision, group in groupby(rows, key=lambda row: row[0])
+        ]
+        reached = await self._database.value("checkpoint", through)
+        return ChangesPage(changes, through, is_last, reached)
+
+    async def revision(self) -> int:
+        return int((await self._database.rows("read_state"))[0]["revision"])
+
+    async def history_id(self) -> str:
+        return str((await self._database.rows("read_state"))[0]["history_id"])
+
+    async def check_writable(self) -> None:
+        with errors_translated(self._place):
+            async with self._database.acquired() as connection:
+                version = await read_schema_version(connection, self._place.schema)
+        if version != CURRENT_VERSION:
+            raise EngineError(
+                f"{self._place.shown}: another release has changed the schema to version "
+                f"{version}, this one knows {CURRENT_VERSION}; run one release at a time"
+            )
+        await self._database.write("touch")
+        if failed := self._database.failed:
+            at, error = failed
+            if monotonic() - at < FAILURE_COUNTS_FOR.total_seconds():
+                raise error
+
+    async def prune(self, *, deleted_before: datetime) -> int:
+        now = self._database.test_now()
+        pruned = await self._prune("prune_expired", now)
+        await self._database.write("forget", now, COMMIT_MARKS_KEPT)
+        pruned += await self._prune("trim_feed", to_micros(deleted_before))
+        self._doorbell.ring(records=True, queue=False)
+        return pruned
+
+    async def _prune(self, query: str, moment: int | None) -> int:
+        pruned = 0
+        while True:
+            ((removed,),) = await self._database.write(query, moment, PRUNE_AT_ONCE)
+            if not removed:
+                return pruned
+            pruned += removed
+
+    async def compact(self) -> Compacted:
+        """Let the server use the space of deleted rows again; autovacuum usually has done it."""
+        before = int(await self._database.value("size"))
+        with errors_translated(self._place):
+            connection = await connect(self._place)
+            try:
+                for table in ("kv", "mark", "tombstone", "message", "dead_letter", "queue_count"):
+                    await connection.execute(f"VACUUM {self._place.schema}.{table}", timeout=None)
+            finally:
+                await connection.close()
+        return Compacted(before_bytes=before, after_bytes=int(await self._database.value("size")))
+
+    async def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._timekeeper:
+            self._timekeeper.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._timekeeper
+        await self._writer.close()
+        await self.kv.close()
+        await self._doorbell.close()
+        await close_pool(self._pool)
