@@ -12,8 +12,7 @@ from vskill_platform.client.find_release import (
     API,
     Release,
     VersionItem,
-    best_version,
-    get_release,
+    find_release,
     list_versions,
 )
 from vskill_platform.client.registry import Registry, segment
@@ -30,19 +29,18 @@ def info(*, name: str, registry: str | None, as_json: bool) -> None:
     """Show a skill: publisher, versions, verdict and capabilities."""
     wanted, span = split_wanted(name)
     with chosen_target(registry).open() as opened:
-        versions = list_versions(opened, wanted)
-        version = span.exact
-        if version is None and not span.is_latest:
-            version = best_version(versions, span, wanted)
+        release = find_release(opened, wanted, span, with_files=False)
+        versions = list_versions(opened, release.slug)
         if as_json:
-            print_json(_as_json(opened, wanted, version, len(versions)))
-            return
-        _show(opened, get_release(opened, wanted, version), versions)
+            print_json(_as_json(opened, release, len(versions)))
+        else:
+            _show(opened, release, versions)
 
 
-def _as_json(registry: Registry, name: str, version: str | None, count: int) -> dict[str, Any]:
+def _as_json(registry: Registry, release: Release, count: int) -> dict[str, Any]:
     """Return the answer of the API, without the text of the SKILL.md."""
-    answer = registry.get_json(f"{API}/skills/{segment(name)}", version=version)
+    path = f"{API}/skills/{segment(release.slug)}"
+    answer = registry.get_json(path, version=release.version)
     skill = {key: value for key, value in answer["skill"].items() if key != "content"}
     return {"skill": {**skill, "versionCount": count}}
 

@@ -21,6 +21,7 @@ from vskill_platform.cli.show_installed import (
     json_of_plan,
     json_of_skill,
     show_done,
+    waiting,
     warn,
 )
 from vskill_platform.cli.terminal import echo, print_json, yes_option
@@ -58,10 +59,13 @@ def install(  # noqa: PLR0913 - each is an option
     with ExitStack() as stack:
         run = InstallRun(scope, stack, registry, is_offline=offline, force=force, quiet=as_json)
         if names:
-            plans = run.plan_named([split_wanted(name) for name in names], agents)
+            wanted = [split_wanted(name) for name in names]
+            with waiting("asking the registry", quiet=as_json):
+                plans = run.plan_named(wanted, agents)
             confirm_plans(scope, plans, yes=yes, as_json=as_json)
         else:
-            plans = run.plan_locked(agents, frozen=frozen)
+            with waiting("checking the lock file", quiet=as_json):
+                plans = run.plan_locked(agents, frozen=frozen)
         run.apply(plans, keep_lock=frozen)
     _report(scope, plans, as_json=as_json)
     if names and not as_json and not any(one.agents for one in plans[0].skill.folders):
@@ -87,7 +91,8 @@ def update(
     scope = chosen_scope(**where)
     with ExitStack() as stack:
         run = InstallRun(scope, stack, registry, force=force, quiet=as_json)
-        plans, errors = run.plan_updates(names)
+        with waiting("asking for newer versions", quiet=as_json):
+            plans, errors = run.plan_updates(names)
         if names and errors:
             raise errors[0]
         confirm_plans(scope, plans, yes=yes, as_json=as_json)

@@ -36,6 +36,7 @@ from vskill_platform.client.plan_installs import (
 )
 from vskill_platform.client.registry import Registry
 from vskill_platform.client.scope import Scope, SkillsFolder
+from vskill_platform.client.used_registries import remember_used_registry
 from vskill_platform.client.version_range import VersionRange
 from vskill_platform.errors import NotAllowed, NotFound, RegistryUnavailable, VskillError
 
@@ -76,6 +77,8 @@ class InstallRun:
                 plan = self._plan_without_answer(name, span, error)
             plans.append(plan)
         _check_distinct(self.scope, plans)
+        if self._chosen:
+            remember_used_registry(self._chosen.url, ENVIRON)
         return plans
 
     def plan_locked(self, agents: tuple[str, ...], *, frozen: bool) -> list[Planned]:

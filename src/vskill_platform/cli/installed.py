@@ -66,7 +66,8 @@ def outdated(*, registry: str | None, as_json: bool, **where: Any) -> None:
     """
     scope = chosen_scope(**where)
     skills = list(installed_in(scope).values())
-    found = _ask(skills, registry, "check_outdated")
+    with load(f"{_SHOW}:waiting")("asking for newer versions", quiet=as_json):
+        found = _ask(skills, registry, "check_outdated")
     errors = [one for one in found if isinstance(one, VskillError)]
     rows = [one for one in found if not isinstance(one, VskillError) and one.is_outdated]
     if as_json:
@@ -114,7 +115,8 @@ def verify(*, registry: str | None, offline: bool, as_json: bool, **where: Any) 
     if not scope.lock.exists():  # in CI, the wrong folder must not look like a clean one
         raise NotFound(f"there is nothing to verify: {scope.lock} does not exist")
     rows = [row for skill in skills for row in _differences(scope, skill)]
-    found = [] if offline else _ask(skills, registry, "check_standing")
+    with load(f"{_SHOW}:waiting")("asking the registry", quiet=as_json):
+        found = [] if offline else _ask(skills, registry, "check_standing")
     errors = [one for one in found if isinstance(one, VskillError)]
     rows += [
         (skill, str(one.since), one.reason, "")

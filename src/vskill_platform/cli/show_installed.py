@@ -1,9 +1,11 @@
 """Print what is installed, and what an installation would bring."""
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from vskill_platform.cli.terminal import confirm, echo, is_interactive
+from vskill_platform.cli.terminal import Console, confirm, echo, is_interactive
 from vskill_platform.client.install_skills import Planned
 from vskill_platform.client.lock_file import LockedSkill
 from vskill_platform.client.scope import Scope
@@ -18,6 +20,16 @@ _KINDS = {
     "installs": "installs",
     "listens": "listens on",
 }
+
+
+@contextmanager
+def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
+    """Show that the command waits for a registry, if somebody can see it."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(text):
+        yield
 
 
 def warn(text: str) -> None:

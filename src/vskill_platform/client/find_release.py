@@ -18,6 +18,8 @@ API = "/api/v1"
 _PAGE = 100
 _MAX_PAGES = 100
 _MAX_NAMED = 10
+_MAX_SUGGESTED = 3
+_NOT_FOUND = 404
 #: The trust tiers of skills that passed a check.
 _VERIFIED = frozenset({"T2", "T3", "T4"})
 #: The verdict of a scan that found nothing to complain about.
@@ -98,21 +100,52 @@ class _Versions(_Answer, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-def find_release(registry: Registry, name: str, wanted: VersionRange) -> Release:
-    """Return the version that *wanted* means, with its files.
+def find_release(
+    registry: Registry, name: str, wanted: VersionRange, *, with_files: bool = True
+) -> Release:
+    """Return the version that *wanted* means; without its files, also if all are yanked.
 
-    Yanked versions are found only by their exact number, blocked ones never.
+    To install, yanked versions are found only by their exact number; blocked ones never are.
     """
-    version = wanted.exact
-    if version is None and not wanted.is_latest:
-        version = best_version(list_versions(registry, name), wanted, name)
-    release = get_release(registry, name, version)
+    try:
+        release = get_release(registry, name, pick_version(registry, name, wanted))
+    except RegistryError as error:
+        raise _with_suggestions(registry, name, error) from error
+    if not with_files:
+        return release
     if wanted.is_latest and release.current_version is None:
         raise NotFound(
             f"every version of {release.slug} is yanked; to install one anyway, name it exactly: "
             f"{release.slug}@{release.version}"
         )
-    return with_files(registry, release)
+    return add_files(registry, release)
+
+
+def pick_version(registry: Registry, name: str, wanted: VersionRange) -> str | None:
+    """Return the version that *wanted* means; None for the latest."""
+    if wanted.exact is not None or wanted.is_latest:
+        return wanted.exact
+    return best_version(list_versions(registry, name), wanted, name)
+
+
+def _with_suggestions(registry: Registry, name: str, error: RegistryError) -> RegistryError:
+    """Name similar skills in an error about a skill that does not exist."""
+    if error.status != _NOT_FOUND:
+        return error
+    found = _similar(registry, name)
+    if not found or any(slug == name or slug.endswith(f"/{name}") for slug in found):
+        return error  # it exists, only this version does not
+    words = f"{error} Did you mean {' or '.join(found)}?"
+    return RegistryError(words, status=error.status, code=error.code, answer=error.answer)
+
+
+def _similar(registry: Registry, name: str) -> list[str]:
+    found = registry.get_json(
+        f"{API}/skills/search", q=name.rpartition("/")[2], limit=_MAX_SUGGESTED
+    )
+    rows = found.get("results") if isinstance(found, dict) else None
+    slugs = [row.get("slug") for row in rows or () if isinstance(row, dict)]
+    return [slug for slug in slugs if isinstance(slug, str)]
 
 
 def get_release(registry: Registry, name: str, version: str | None) -> Release:
@@ -125,7 +158,7 @@ def get_release(registry: Registry, name: str, version: str | None) -> Release:
     return found
 
 
-def with_files(registry: Registry, release: Release) -> Release:
+def add_files(registry: Registry, release: Release) -> Release:
     """Add the list of files, checked against the digest of the content."""
     path = f"{API}/skills/{segment(release.slug)}/files"
     listed = _read(registry, registry.get_json(path, version=release.version), _FileList)

@@ -12,7 +12,7 @@ from vskill_platform.client.registry import Progress, Registry, segment
 from vskill_platform.client.replace_folders import Change, exclusive, replace_folders
 from vskill_platform.client.scope import Scope, SkillsFolder
 from vskill_platform.client.skill_folder import compare_folder
-from vskill_platform.errors import NotAllowed, NotFound, SourceRefused
+from vskill_platform.errors import NotAllowed, NotFound, RegistryError, SourceRefused
 from vskill_platform.fetch.archive import MAX_RATIO, unpack
 from vskill_platform.model.skill import Capabilities, SkillFile
 
@@ -115,19 +115,23 @@ def lock_release(
     joined: dict[str, set[str]] = {}
     for folder in (*(before.folders if before else ()), *folders):
         joined.setdefault(folder.path, set()).update(folder.agents)
-    return LockedSkill(
-        slug=release.slug,
-        name=release.name,
-        registry=registry.url,
-        version=release.version,
-        range=wanted,
-        archive_sha256=release.archive_sha256,
-        content_hash=release.sha,
-        folders=tuple(
-            SkillsFolder(path=path, agents=tuple(sorted(joined[path]))) for path in sorted(joined)
-        ),
-        files=tuple(sorted(release.files, key=lambda file: file.path)),
-    )
+    try:
+        return LockedSkill(
+            slug=release.slug,
+            name=release.name,
+            registry=registry.url,
+            version=release.version,
+            range=wanted,
+            archive_sha256=release.archive_sha256,
+            content_hash=release.sha,
+            folders=tuple(
+                SkillsFolder(path=path, agents=tuple(sorted(joined[path])))
+                for path in sorted(joined)
+            ),
+            files=tuple(sorted(release.files, key=lambda file: file.path)),
+        )
+    except ValueError as error:
+        raise RegistryError(f"{registry.url} gave an answer that is not valid: {error}") from error
 
 
 def load_archive(
@@ -217,6 +221,8 @@ def find_installed(locked: Mapping[str, LockedSkill], name: str) -> LockedSkill:
 
 def remove_skills(scope: Scope, names: Sequence[str], *, force: bool = False) -> list[LockedSkill]:
     """Remove skills and their entries in the lock file; return what was removed."""
+    for name in names:  # before anything is locked or made
+        find_installed(read_lock(scope), name)
     with exclusive(scope):
         locked = read_lock(scope)
         removed = {skill.slug: skill for skill in (find_installed(locked, one) for one in names)}

@@ -8,23 +8,24 @@ from typing import TypeVar
 
 import msgspec
 
-from vskill_platform.client.config import read_registries, resolve_registry
+from vskill_platform.client.config import resolve_registry
 from vskill_platform.client.find_release import (
     API,
     YANKED,
     Release,
     VersionItem,
+    add_files,
     best_version,
     check_not_blocked,
     find_release,
     get_release,
     list_versions,
-    with_files,
 )
 from vskill_platform.client.install_skills import Planned, lock_release, plan_skill
 from vskill_platform.client.lock_file import LockedSkill
 from vskill_platform.client.registry import Registry, segment
 from vskill_platform.client.scope import Scope, SkillsFolder
+from vskill_platform.client.used_registries import list_used_registries
 from vskill_platform.client.version_range import VersionRange, parse_range
 from vskill_platform.errors import (
     NotAllowed,
@@ -60,7 +61,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class OpenRegistries:
-    """The registries of the skills in a lock file: the chosen one, and those of `login`.
+    """The registries of the skills in a lock file: the chosen one, and those used before.
 
     A lock file comes with a repo, so a registry that only it names is not contacted.
     """
@@ -75,7 +76,7 @@ class OpenRegistries:
     def of(self, skill: LockedSkill) -> Registry:
         if found := self._opened.get(skill.registry):
             return found
-        known = {one.url for one in read_registries(self._environ).registries.values()}
+        known = list_used_registries(self._environ)
         target = (
             resolve_registry(skill.registry, self._environ) if skill.registry in known else None
         )
@@ -120,7 +121,12 @@ def plan_update(
     versions = list_versions(registry, skill.slug)
     wanted = parse_range(skill.range)
     version = wanted.exact or best_version(versions, wanted, skill.slug)
-    release = with_files(registry, get_release(registry, skill.slug, version))
+    release = add_files(registry, get_release(registry, skill.slug, version))
+    if release.slug != skill.slug:
+        raise NotAllowed(
+            f"{skill.slug} is now called {release.slug}; to follow it, remove {skill.slug} and "
+            f"install {release.slug}"
+        )
     check_not_blocked(registry, release.slug, release.sha)
     new = lock_release(registry, release, wanted=skill.range, folders=(), before=skill)
     gained = _compare(versions, skill, release)

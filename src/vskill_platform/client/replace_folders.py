@@ -75,7 +75,7 @@ def exclusive(scope: Scope, *, on_wait: Callable[[], None] | None = None) -> Ite
         with _locked(folder, on_wait):
             recover(scope)
             yield
-    except PermissionError as error:
+    except OSError as error:
         raise ConfigError(
             f"{error.filename or folder} cannot be written: {error.strerror}"
         ) from error

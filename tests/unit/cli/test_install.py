@@ -376,6 +376,29 @@ async def test_a_lock_file_does_not_choose_the_registry(
     assert wire.seen == []
 
 
+async def test_a_registry_from_which_somebody_installed_is_asked_again(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VSKILL_REGISTRY")
+    await run("install", SLUG, "--registry", URL)
+
+    verified = await run("verify")
+    restored = await run("install", "--frozen")
+
+    assert verified.exit_code == 0, said(verified)
+    assert restored.exit_code == 0, said(restored)
+
+
+async def test_a_wrong_name_is_answered_with_similar_ones(run: Run) -> None:
+    refused = await run("install", "ben/other/tidy")
+    version = await run("install", f"{SLUG}@9.9.9")
+
+    assert refused.exit_code == 1
+    assert f"Did you mean {SLUG}?" in said(refused)
+    assert "has no version 9.9.9" in said(version)
+    assert "Did you mean" not in said(version)
+
+
 async def test_without_a_registry_it_says_what_to_do(
     run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from vskill_platform.client.install_skills import (
     Planned,
     apply_plans,
     load_archive,
+    lock_release,
     remove_skills,
 )
 from vskill_platform.client.lock_file import read_lock
@@ -388,6 +389,20 @@ async def test_an_archive_with_other_files_than_listed_installs_nothing(
         await installer.apply(replace(new, skill=mixed))
 
     assert list(installer.scope.root.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"archive_sha256": "short"}, {"slug": "a\n/b"}, {"slug": "noslash"}]
+)
+async def test_an_answer_that_is_not_valid_is_an_error_of_the_registry(
+    served: Served, installer: Installer, tmp_path: Path, registry: Registry, change: dict[str, Any]
+) -> None:
+    await put_skill(served.env, tmp_path)
+    release = (await installer.plan()).release
+    assert release
+
+    with pytest.raises(RegistryError, match="not valid"):
+        lock_release(registry, replace(release, **change), wanted="latest", folders=(CLAUDE,))
 
 
 async def test_a_damaged_archive_in_the_cache_is_downloaded_again(

@@ -1,5 +1,6 @@
 """Folders and the lock file change together, whatever happens in between."""
 
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -191,6 +192,20 @@ def test_a_kill_while_undoing_is_undone_by_the_next_run(tmp_path: Path) -> None:
         step += 1
 
     assert step > 5
+
+
+def test_a_full_disk_is_an_error_that_leaves_the_old_state(scope: Scope) -> None:
+    install(scope, "one", OLD, CLAUDE)
+    before = content_of(scope.root)
+
+    def fill(folder: Path) -> None:
+        folder.mkdir()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+
+    with pytest.raises(ConfigError, match="No space left"), exclusive(scope):
+        replace_folders(scope, [Change(folder=CLAUDE, name="demo", write=fill)], NEW)
+
+    assert content_of(scope.root) == before
 
 
 def test_what_a_killed_run_left_is_deleted_by_the_next_change(scope: Scope) -> None:

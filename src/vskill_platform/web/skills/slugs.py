@@ -50,6 +50,8 @@ _MAX_SLUG = 400
 _MAX_VERSION = 100
 #: Most skills of the same name that are considered.
 _MAX_NAMESAKES = 30
+#: How many of them an error names.
+_MAX_NAMED = 10
 
 
 class SkillPath(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,8 +123,9 @@ async def find_skill(connection: Connection, name: str) -> PublishedSkill:
     if not same:
         raise NotFound(f"there is no skill {name!r}")
     if len(same) > 1:
-        some = ", ".join(hit.slug for hit in same[:5])
-        raise NotFound(f"several skills are called {name!r}: {some}; use the full slug")
+        some = ", ".join(hit.slug for hit in same[:_MAX_NAMED])
+        more = f" and {len(same) - _MAX_NAMED} more" if len(same) > _MAX_NAMED else ""
+        raise NotFound(f"several skills are called {name!r}: {some}{more}; use the full slug")
     return (await find_visible_skill(visitor, same[0].slug)).record
 
 

@@ -1,0 +1,36 @@
+"""The registries from which a user has installed something by choosing them.
+
+A lock file may name only these, and those that the user signed in to.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from vskill_platform.client.config import config_folder, read_registries
+
+_FILE = "used-registries"
+_MAX_BYTES = 64 * 1024
+
+
+def list_used_registries(environ: Mapping[str, str]) -> set[str]:
+    """Return the addresses of all registries that the user has chosen or signed in to."""
+    return _read(environ) | {one.url for one in read_registries(environ).registries.values()}
+
+
+def remember_used_registry(url: str, environ: Mapping[str, str]) -> None:
+    """Remember a registry; if that fails, the user has to name it again, which is no error."""
+    if url in list_used_registries(environ):
+        return
+    folder = config_folder(environ)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (folder / _FILE).open("a", encoding="utf-8") as file:
+            file.write(f"{url}\n")
+
+
+def _read(environ: Mapping[str, str]) -> set[str]:
+    try:
+        with (config_folder(environ) / _FILE).open(encoding="utf-8") as file:
+            return set(file.read(_MAX_BYTES).splitlines())
+    except (OSError, UnicodeDecodeError):
+        return set()
