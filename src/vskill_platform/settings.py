@@ -84,6 +84,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     #: Addresses of trusted reverse proxies, separated by commas.
     trusted_proxies: str = ""
 
+    # Other clients.
+    #: How many skills the discovery index of the whole registry lists, the most installed first.
+    discovery_skills: Annotated[int, msgspec.Meta(ge=0, le=200)] = 20
+    #: The folder for git repositories of skills; empty for one next to the database.
+    git_cache: str = ""
+    git_cache_bytes: Annotated[int, msgspec.Meta(ge=1024 * 1024)] = 1024 * 1024 * 1024
+
     max_batch_size: int = 3
     max_concurrency: int = 10
     #: How many skills are checked at the same time, each in its own process.

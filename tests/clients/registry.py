@@ -47,18 +47,28 @@ class Registry(msgspec.Struct, frozen=True):
         return str(msgspec.json.decode(made)["token"])
 
     def publish(
-        self, token: str, name: str, *, is_private: bool = False, **files: str
+        self,
+        token: str,
+        name: str,
+        files: Mapping[str, str] | None = None,
+        *,
+        is_private: bool = False,
     ) -> dict[str, Any]:
         """Upload a skill over the API and wait until it is published; return its submission."""
-        ended = self.upload(token, name, is_private=is_private, **files)
+        ended = self.upload(token, name, files, is_private=is_private)
         assert ended["state"] == "PUBLISHED", ended
         return ended
 
     def upload(
-        self, token: str, name: str, *, is_private: bool = False, **files: str
+        self,
+        token: str,
+        name: str,
+        files: Mapping[str, str] | None = None,
+        *,
+        is_private: bool = False,
     ) -> dict[str, Any]:
         """Upload a skill over the API and wait for the end of its check."""
-        content = {"SKILL.md": own_words(name), **files}
+        content = {"SKILL.md": own_words(name), **(files or {})}
         made = httpx.post(
             f"{self.url}/api/v1/submissions/upload",
             headers={"Authorization": f"Bearer {token}"},

@@ -32,6 +32,7 @@ from vskill_platform.catalogue.query import (
     Counts,
     DownSkills,
     Freshness,
+    ListedSkill,
     SkillQuery,
     SkillResults,
     SkillSort,
@@ -40,7 +41,13 @@ from vskill_platform.catalogue.query import (
     Suggestion,
     Visible,
 )
-from vskill_platform.catalogue.search_skills import Known, Question, is_quick, search_some
+from vskill_platform.catalogue.search_skills import (
+    Known,
+    Question,
+    is_quick,
+    list_skills,
+    search_some,
+)
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.errors import NotReady
 from vskill_platform.model.submission import SubmissionState
@@ -107,6 +114,15 @@ class Catalogue:
             self._known.keep(question, counted, changed)
         self._answers.keep(query, answer, written)
         return answer
+
+    @property
+    def listing_version(self) -> int:
+        """Increases whenever `list_skills` may return something else."""
+        return self._follower.ready_index().skills_changed
+
+    async def list_skills(self, *, below: str = "", visible: Visible = PUBLIC) -> list[ListedSkill]:
+        """Return all skills below a namespace or repo, or of the registry, ordered by slug."""
+        return await self._ask(partial(list_skills, below=below, visible=visible))
 
     async def suggest(
         self, text: str, *, limit: int = 8, visible: Visible = PUBLIC

@@ -34,6 +34,7 @@ from vskill_platform.stores.scan_store import (
     submission_of_report_key,
 )
 from vskill_platform.stores.skill_store import (
+    VersionMark,
     iterate_slugs,
     read_skills,
     read_version_marks,
@@ -111,6 +112,7 @@ async def read_skill_changes(slugs: Collection[str]) -> SkillChanges:
                 if skill.slug in latest
                 else skill.published_at,
                 installs=installs[skill.slug].total if skill.slug in installs else 0,
+                **_digests(latest.get(skill.slug)),
             )
             for skill in listed
             if skill.slug in trusts
@@ -141,6 +143,16 @@ async def read_submission_changes(
         gone_events=[event for event in events if event not in found],
         gone=[known for known in submission_ids if known not in submissions],
     )
+
+
+def _digests(latest: VersionMark | None) -> dict[str, str]:
+    if latest is None:
+        return {}
+    return {
+        "zip_sha256": latest.zip_sha256 or "",
+        "git_commit": latest.git_commit or "",
+        "plugin_commit": latest.plugin_commit,
+    }
 
 
 def _score(report: ReportMark | None) -> int | None:

@@ -54,3 +54,9 @@ SELECT '[' || coalesce(group_concat(shown, ',' ORDER BY {order}), '') || ']' FRO
 
 -- name: count_submissions
 SELECT count(*) FROM submission WHERE {where}
+
+-- name: list_skills
+SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY slug), '') || ']'
+FROM skill JOIN skill_hit USING (id)
+WHERE slug >= :start AND slug < :end
+  AND (:is_all OR is_private = 0 OR namespace IN (SELECT value FROM json_each(:namespaces)))

@@ -81,6 +81,27 @@ class SkillHit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     updated_at: datetime
     is_private: bool
     installs: int
+    #: Digests of the latest version as a zip and in git; empty if not known yet.
+    zip_sha256: str = ""
+    git_commit: str = ""
+    #: Empty if it is the same.
+    plugin_commit: str = ""
+
+
+class ListedSkill(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What protocols of other clients list about a skill."""
+
+    slug: str
+    name: str
+    description: str
+    namespace: str
+    version: str
+    license: str | None
+    tags: tuple[str, ...]
+    is_private: bool
+    zip_sha256: str = ""
+    git_commit: str = ""
+    plugin_commit: str = ""
 
 
 class SkillResults(msgspec.Struct, frozen=True, kw_only=True):

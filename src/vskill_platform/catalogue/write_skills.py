@@ -37,6 +37,9 @@ class SkillFacts(msgspec.Struct, frozen=True):
     trust: TrustScore
     updated_at: datetime
     installs: int
+    zip_sha256: str = ""
+    git_commit: str = ""
+    plugin_commit: str = ""
 
 
 class SkillText(msgspec.Struct, frozen=True):
@@ -44,10 +47,6 @@ class SkillText(msgspec.Struct, frozen=True):
 
     words: str
     parts: str
-
-    @property
-    def digest(self) -> bytes:
-        return hashlib.blake2b(msgspec.msgpack.encode(self), digest_size=16).digest()
 
 
 class SkillRow(msgspec.Struct, frozen=True):
@@ -83,10 +82,13 @@ def row_of(facts: SkillFacts) -> SkillRow:
         updated_at=facts.updated_at,
         is_private=skill.is_private,
         installs=min(max(facts.installs, 0), _MAX_COUNT),
+        zip_sha256=facts.zip_sha256,
+        git_commit=facts.git_commit,
+        plugin_commit=facts.plugin_commit,
     )
     name = words_of(hit.name)
     text = _text(hit, name)
-    digest = text.digest
+    digest = _digest(text, hit)
     columns = {
         "slug": hit.slug,
         "name_key": as_one_word(name),
@@ -102,6 +104,12 @@ def row_of(facts: SkillFacts) -> SkillRow:
         "found_by": digest,
     }
     return SkillRow(hit, rank(hit), text, digest, columns, _encode(hit).decode())
+
+
+def _digest(text: SkillText, hit: SkillHit) -> bytes:
+    """Return a digest of all that lists and searches depend on, except the number of installs."""
+    listed = (hit.name, hit.description, hit.version, hit.license, hit.zip_sha256, hit.git_commit)
+    return hashlib.blake2b(msgspec.msgpack.encode((text, listed)), digest_size=16).digest()
 
 
 def _text(hit: SkillHit, name: list[str]) -> SkillText:

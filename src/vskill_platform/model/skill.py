@@ -118,6 +118,12 @@ class SkillVersion(Record, frozen=True, kw_only=True):
     published_at: datetime
     #: Its capabilities by kind; None if an older release published it without them.
     capabilities: Capabilities | None = None
+    #: Digest of the version as a zip, and its commit in the skill's git repository; None if an
+    #: older release published it. publish/versions/artifact_digests.py computes them.
+    zip_sha256: str | None = None
+    git_commit: str | None = None
+    #: The commit that is installed as a plugin; empty if it is the same.
+    plugin_commit: str = ""
 
 
 def known_version(

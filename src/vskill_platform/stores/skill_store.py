@@ -14,6 +14,7 @@ from vskill_platform.stores.records import (
     Stored,
     decode,
     encode,
+    get_all,
     get_archive_at,
     get_record,
     iterate_keys,
@@ -64,12 +65,15 @@ class SkillMark(msgspec.Struct, frozen=True):
 
 
 class VersionMark(msgspec.Struct, frozen=True):
-    """The part of a version that the trust score needs, without its files."""
+    """The part of a version that lists and the trust score need, without its files."""
 
     version: str
     digest: str
     commit_sha: str | None
     published_at: datetime
+    zip_sha256: str | None = None
+    git_commit: str | None = None
+    plugin_commit: str = ""
 
 
 _SUMMARY = msgspec.json.Decoder(_SummaryFields)
@@ -187,6 +191,27 @@ async def get_latest_version(slug: str) -> SkillVersion | None:
 async def get_archive(sha256: str) -> bytes | None:
     """Return the archive of a version; changed bytes are an error."""
     return await get_archive_at(_BLOB + sha256, sha256)
+
+
+def complete_version(old: SkillVersion, new: SkillVersion, *, revision: int) -> Operation:
+    """Add the digests that an older release did not store; nothing else may change."""
+    added = {
+        "zip_sha256": new.zip_sha256,
+        "git_commit": new.git_commit,
+        "plugin_commit": new.plugin_commit,
+    }
+    return Put(
+        _version_key(old),
+        encode(msgspec.structs.replace(old, **added)),
+        expected=revision,
+        due=NEVER,
+    )
+
+
+async def get_stored_versions(slug: str) -> list[Stored[SkillVersion]]:
+    """Return every version with its revision; one that cannot be read is an error."""
+    found = await get_all(await list_all_keys(f"{_VERSION}{slug}:"), SkillVersion)
+    return [version for version in found if version]
 
 
 def write_skill(skill: PublishedSkill, *, expected: int) -> Operation:

@@ -23,6 +23,8 @@ from vskill_platform.web.http.search_index import warn_if_stale
 from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.openapi import api_router, describe_api
 from vskill_platform.web.protocols.clawhub_paths import ClawHubPaths
+from vskill_platform.web.protocols.git_repos import GitRepos
+from vskill_platform.web.protocols.listings import Listings
 from vskill_platform.web.registry.probes import CachedHealth, CachedReadiness
 from vskill_platform.web.routes import page_handlers
 from vskill_platform.web.skills.installs import CountedInstalls
@@ -46,6 +48,8 @@ def build_state(
             "readiness": CachedReadiness(),
             "counted_installs": CountedInstalls(),
             "describe_api": describe_api,
+            "listings": Listings(),
+            "git_repos": GitRepos(),
         }
     )
 

@@ -20,12 +20,16 @@ from vskill_platform.web.people import (
 )
 from vskill_platform.web.protocols import (
     apm,
-    artifacts,
+    claude_marketplace,
     clawhub_install,
     clawhub_manage,
     clawhub_publish,
     clawhub_skills,
+    discovery,
+    git_http,
     mcp,
+    scoped_paths,
+    skills_find,
 )
 from vskill_platform.web.registry import (
     api_page,
@@ -222,7 +226,18 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
 }.items()}
 #: Protocols of other clients, each in its own format; see docs/clients.md.
 PROTOCOLS = [Route(*row) for row in (
-    ("GET", "/artifacts/{address:path}", ANYONE, artifacts.send_artifact),
+    # agent-skills discovery, for `skills` and `skillkit`
+    ("GET", "/.well-known/agent-skills/index.json", ANYONE, discovery.root_index),
+    ("GET", "/.well-known/skills/index.json", ANYONE, discovery.legacy_root_index),
+    ("GET", "/.well-known/skills/{address:path}", ANYONE, discovery.legacy_root_file),
+    ("GET", "/n/{address:path}", ANYONE, scoped_paths.namespace_scope),
+    ("GET", "/s/{address:path}", ANYONE, scoped_paths.skill_scope),
+    ("GET", "/artifacts/{address:path}", ANYONE, scoped_paths.artifact_scope),
+    ("GET", "/api/search", ANYONE, skills_find.find_skills),
+    # Claude Code, and everything that speaks git
+    ("GET", "/.claude-plugin/marketplace.json", ANYONE, claude_marketplace.whole_marketplace),
+    ("GET", "/git/{address:path}", ANYONE, git_http.list_refs),
+    ("POST", "/git/{address:path}", ANYONE, git_http.fetch_objects),
     ("GET", "/apm/v1/packages/{address:path}", ANYONE, apm.read_package),
     ("PUT", "/apm/v1/packages/{address:path}", SUBMIT, apm.publish_package),
     # ClawHub v1; protocols/clawhub_paths.py moves requests for /api/v1/… here

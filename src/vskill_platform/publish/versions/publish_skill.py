@@ -20,6 +20,7 @@ from vskill_platform.model.skill import (
 )
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Report
+from vskill_platform.publish.versions.artifact_digests import parent_commit, with_digests
 from vskill_platform.publish.versions.set_visibility import Home, sync_visibility
 from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.stores.block_store import expect_unblocked
@@ -143,6 +144,7 @@ async def prepare_publication(
         version=next_version(newest, requested),
         capabilities=sketch.capabilities,
     )
+    version = await with_digests(version, archive.content, parent=await parent_commit(versions))
     skill = _skill(submission, manifest, version, target.skill)
     operations = [
         *await _write_to_target(target, msgspec.structs.replace(skill, is_private=is_private)),

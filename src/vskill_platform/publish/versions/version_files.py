@@ -4,7 +4,7 @@ import io
 import stat
 import tarfile
 import zipfile
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -106,6 +106,15 @@ def unpack_some(archive: bytes, paths: frozenset[str]) -> dict[str, bytes]:
     return found
 
 
+def unpack_all(archive: bytes) -> Iterator[tuple[str, bytes, bool]]:
+    """Yield path, content and whether it is executable, of every file the platform packed."""
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as files:
+        for member in files:
+            packed = files.extractfile(member)
+            if packed:
+                yield member.name, packed.read(), bool(member.mode & stat.S_IXUSR)
+
+
 def repack_as_zip(archive: bytes) -> bytes:
     """Return an archive that the platform packed as a zip; the same files give the same bytes.
 
@@ -113,17 +122,12 @@ def repack_as_zip(archive: bytes) -> bytes:
     depend on the node that made it.
     """
     made = io.BytesIO()
-    with (
-        tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as files,
-        zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as target,
-    ):
-        for member in files:
-            packed = files.extractfile(member)
-            if packed:
-                entry = zipfile.ZipInfo(member.name)
-                entry.create_system = _UNIX
-                entry.external_attr = (stat.S_IFREG | member.mode) << 16
-                target.writestr(entry, packed.read())
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as target:
+        for path, content, is_executable in unpack_all(archive):
+            entry = zipfile.ZipInfo(path)
+            entry.create_system = _UNIX
+            entry.external_attr = (stat.S_IFREG | (0o755 if is_executable else 0o644)) << 16
+            target.writestr(entry, content)
     return made.getvalue()
 
 

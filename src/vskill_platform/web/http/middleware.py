@@ -29,7 +29,13 @@ from vskill_platform.web.http.requests import (
     request_id_of,
     skips_identity,
 )
-from vskill_platform.web.http.visitor import VISITOR, address_of, identify
+from vskill_platform.web.http.visitor import (
+    VISITOR,
+    address_of,
+    identify,
+    identify_by_path,
+    take_path_token,
+)
 
 #: A HEAD request for an event stream would never end.
 _STREAMS = "/live/"
@@ -192,6 +198,7 @@ class AccessMiddleware:
                 await answer(scope, receive, send)
 
     async def _identify(self, request: WebRequest) -> None:
+        token = take_path_token(request.scope)  # first of all, so that no log shows it
         path = request.scope["path"]
         if is_health(path):
             return
@@ -199,7 +206,7 @@ class AccessMiddleware:
             check_host(request.scope, get_settings())
             if skips_identity(path):
                 return
-            found = await identify(request)
+            found = await (identify_by_path(request, token) if token else identify(request))
         except (NotSignedIn, WrongHost):
             self._count(request, address_key(address_of(request)))  # so that guessing is limited
             raise

@@ -31,6 +31,7 @@ from vskill_platform.web.http.problem_kinds import (
 from vskill_platform.web.http.requests import (
     WebRequest,
     is_clawhub_route,
+    is_git,
     request_id_of,
     wants_html,
 )
@@ -155,7 +156,8 @@ def _detail_of(request: WebRequest, error: Exception, kind: Kind) -> str:
 def _headers_of(request: WebRequest, error: Exception, kind: Kind) -> dict[str, str]:
     headers = framework_headers(request, error) if isinstance(error, HTTPException) else {}
     if isinstance(error, NotSignedIn):
-        headers["WWW-Authenticate"] = 'Bearer realm="vskill-platform"'
+        scheme = "Basic" if is_git(request.scope) else "Bearer"
+        headers["WWW-Authenticate"] = f'{scheme} realm="vskill-platform"'
     wait = getattr(error, "retry_after", None)
     if wait is not None:
         headers["Retry-After"] = str(math.ceil(wait.total_seconds()))

@@ -16,8 +16,10 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 #: The prefix of the routes for ClawHub clients.
 CLAWHUB = "/clawhub/"
 MCP_PATH = "/mcp"
+#: Repositories of skills: git authenticates with a user name and a password, and reads with POST.
+_GIT = "/git/"
 #: Paths of programs; browsers have no pages and no forms there.
-_FOR_PROGRAMS = ("/api/", "/apm/", MCP_PATH, CLAWHUB)
+_FOR_PROGRAMS = ("/api/", "/apm/", MCP_PATH, CLAWHUB, _GIT)
 #: Probes may use any host name.
 _HEALTH = frozenset({"/healthz", "/healthz/queue", "/readyz"})
 _STATIC = "/static/"
@@ -37,13 +39,18 @@ def skips_identity(path: str) -> bool:
 
 
 def is_read(scope: Scope) -> bool:
-    """Tell whether a request counts as reading; MCP reads with POST, too."""
-    return scope.get("method") in SAFE_METHODS or scope["path"] == MCP_PATH
+    """Tell whether a request counts as reading; MCP and git read with POST, too."""
+    is_post = scope["path"] == MCP_PATH or is_git(scope)
+    return scope.get("method") in SAFE_METHODS or is_post
 
 
 def cannot_exist(path: str) -> bool:
     """Tell whether a path cannot exist: unprintable characters, unknown static files."""
     return not path.isprintable() or (path.startswith(_STATIC) and path not in _STATIC_FILES)
+
+
+def is_git(scope: Scope) -> bool:
+    return scope["path"].startswith(_GIT)
 
 
 def is_api(connection: Connection) -> bool:

@@ -1,9 +1,12 @@
-"""Who sent the request: read from cookies and headers, and the CSRF token of their forms."""
+"""Who sent the request: read from cookies, headers or the path; the CSRF token of their forms."""
 
+import base64
+import binascii
 import hashlib
 import hmac
 import re
 from datetime import timedelta
+from urllib.parse import quote
 
 import msgspec
 from litestar.datastructures import Cookie
@@ -12,10 +15,11 @@ from litestar.types import Scope
 from vskill_platform.access.secret_texts import new_secret
 from vskill_platform.access.sessions import find_session
 from vskill_platform.access.tokens import find_open_token
-from vskill_platform.errors import NotSignedIn
+from vskill_platform.errors import NotFound, NotSignedIn
+from vskill_platform.model.rights import Scope as TokenScope
 from vskill_platform.model.rights import Visitor
 from vskill_platform.settings import Settings
-from vskill_platform.web.http.requests import Connection, is_api
+from vskill_platform.web.http.requests import Connection, is_api, is_git, is_read
 
 #: Keys in the request state.
 VISITOR = "vskill_visitor"
@@ -29,7 +33,19 @@ VISIT_COOKIE = "vskill_visit"
 _VISIT_LIFETIME = timedelta(days=1)
 #: The format of our secrets; other cookie values are ignored.
 _SECRET = re.compile(r"[\w-]{43}", re.ASCII)
-_BEARER = "bearer"
+_BEARER, _BASIC = "bearer", "basic"
+#: Starts the path of a client that cannot send headers: `/t/vsk_…/s/@acme/demo`.
+_TOKEN_PATH = "/t/"  # noqa: S105 - not a token
+#: What such a client may read: the protocols of docs/clients.md.
+_READ_BY_PATH = (
+    "/.claude-plugin/",
+    "/.well-known/",
+    "/api/search",
+    "/artifacts/",
+    "/git/",
+    "/n/",
+    "/s/",
+)
 
 
 def visitor_of(connection: Connection) -> Visitor:
@@ -95,7 +111,8 @@ async def identify(connection: Connection) -> Identified:
     """
     address = address_of(connection)
     if authorization := connection.headers.get("authorization"):
-        return Identified(visitor=await _by_token(authorization, address))
+        text = _token_in(authorization, connection)
+        return Identified(visitor=await _by_token(text, address))
     secret = connection.cookies.get(SESSION_COOKIE, "")
     opened = await find_session(secret) if is_secret(secret) else None
     if opened:
@@ -120,11 +137,47 @@ def address_of(connection: Connection) -> str:
     return connection.client.host if connection.client else ""
 
 
-async def _by_token(authorization: str, address: str) -> Visitor:
+def take_path_token(scope: Scope) -> str:
+    """Remove a token from the path and return it; an empty string if there is none."""
+    path = scope["path"]
+    if not path.startswith(_TOKEN_PATH):
+        return ""
+    token, slash, rest = path.removeprefix(_TOKEN_PATH).partition("/")
+    scope["path"] = slash + rest
+    scope["raw_path"] = quote(slash + rest).encode()
+    return token or "-"
+
+
+async def identify_by_path(connection: Connection, token: str) -> Identified:
+    """Identify the visitor by a token in the path, which clients write to lock files and logs.
+
+    So it must be one that can only read, and it is accepted where clients cannot send headers.
+    """
+    if not is_read(connection.scope) or not connection.scope["path"].startswith(_READ_BY_PATH):
+        raise NotFound("no page has this address")
+    visitor = await _by_token(token, address_of(connection))
+    if visitor.scopes != {TokenScope.READ}:
+        raise NotSignedIn("a token in a URL must have the scope read and no other")
+    return Identified(visitor=visitor)
+
+
+def _token_in(authorization: str, connection: Connection) -> str:
+    """Return the token of a header; git sends it as a password, with any user name."""
     scheme, _, text = authorization.partition(" ")
-    if scheme.lower() != _BEARER:
-        raise NotSignedIn("use a bearer token: Authorization: Bearer vsk_…")
-    opened = await find_open_token(text.strip())
+    if scheme.lower() == _BEARER:
+        return text.strip()
+    if scheme.lower() == _BASIC and is_git(connection.scope):
+        try:
+            decoded = base64.b64decode(text.strip(), validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            decoded = ""
+        user, _, password = decoded.partition(":")
+        return password or user
+    raise NotSignedIn("use a bearer token: Authorization: Bearer vsk_…")
+
+
+async def _by_token(text: str, address: str) -> Visitor:
+    opened = await find_open_token(text)
     if opened is None:
         raise NotSignedIn("invalid token: it was revoked, has expired or is misspelled")
     return Visitor(

@@ -4,6 +4,7 @@ A client that reads slowly holds a temporary file, not memory.
 """
 
 import base64
+import io
 import re
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -47,7 +48,8 @@ _SANDBOX = "default-src 'none'; sandbox"
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    content: bytes
+    #: A file is closed after it was sent.
+    content: bytes | IO[bytes]
     media_type: str
 
 
@@ -100,10 +102,11 @@ class _StreamedFile(ASGIResponse):
         with DOWNLOADS.held_by(self._holder):
             async with _LOADS:
                 loaded = await self._load()
-                file = await work_in_thread(_write_temporary, loaded.content)
+                file = await work_in_thread(_open_content, loaded.content)
             with file:
                 self.headers["content-type"] = loaded.media_type
-                self.headers["content-length"] = str(len(loaded.content))
+                self.headers["content-length"] = str(file.seek(0, io.SEEK_END))
+                file.seek(0)
                 del loaded
                 await self.start_response(send)
                 await self._send_pieces(file, send)
@@ -116,11 +119,12 @@ class _StreamedFile(ASGIResponse):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _write_temporary(content: bytes) -> IO[bytes]:
-    """Write to an unnamed temporary file, which is deleted on close."""
+def _open_content(content: bytes | IO[bytes]) -> IO[bytes]:
+    """Return a file; bytes are written to an unnamed one, which is deleted on close."""
+    if not isinstance(content, bytes):
+        return content
     file = tempfile.SpooledTemporaryFile(max_size=PIECE_BYTES)  # noqa: SIM115 - the caller does
     file.write(content)
-    file.seek(0)
     return file
 
 

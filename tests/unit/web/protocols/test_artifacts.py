@@ -2,24 +2,16 @@
 
 import io
 import zipfile
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.clocks import NOON
-from tests.unit.web.api_cast import Registry, open_registry
+from tests.unit.web.api_cast import Registry
 from tests.unit.web.pages_cast import FILES, change_skill, put_skill
 from vskill_platform.model.skill import TakenDown
-from vskill_platform.runtime.env import WorkerEnv
 
 PATH = "/artifacts/ada/notes/tidy/1.0.0.zip"
-
-
-@pytest.fixture
-async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
-    async with open_registry(bound) as opened:
-        yield opened
 
 
 async def test_a_version_is_sent_as_a_zip_of_its_files(registry: Registry, tmp_path: Path) -> None:

@@ -1,0 +1,184 @@
+"""Objects and packs of git, built in memory: the same files give the same ids on every node.
+
+Only what the repository of a skill needs: files, folders and commits. `gitformat-pack(5)` describes
+the two files of a pack.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from enum import IntEnum
+from typing import IO
+
+import msgspec
+
+_AUTHOR = "vskill-platform <noreply@vskill.invalid>"
+#: The level that git itself uses by default would take twice as long for a tenth of the size.
+_LEVEL = 1
+_PACK_VERSION, _INDEX_VERSION = 2, 2
+_INDEX_MAGIC = b"\xfftOc"
+_FAN_OUT = 256
+_CHUNK = 1024 * 1024
+#: Offsets from here on would need a second table.
+MAX_PACK_BYTES = 2**31 - 1
+
+
+class ObjectKind(IntEnum):
+    COMMIT = 1
+    TREE = 2
+    BLOB = 3
+
+
+class GitObject(msgspec.Struct, frozen=True):
+    kind: ObjectKind
+    content: bytes
+
+    @property
+    def id(self) -> str:
+        name = self.kind.name.lower()
+        header = f"{name} {len(self.content)}\0".encode()
+        return hashlib.sha1(header + self.content, usedforsecurity=False).hexdigest()
+
+
+class TreeFile(msgspec.Struct, frozen=True):
+    content: bytes
+    is_executable: bool
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    mode: str
+    id: str
+
+
+def build_tree(files: Mapping[str, TreeFile]) -> Iterator[GitObject]:
+    """Yield the objects of these files and of their folders; the root comes last."""
+    folders: dict[str, dict[str, _Entry]] = {"": {}}
+    for path, file in files.items():
+        blob = GitObject(ObjectKind.BLOB, file.content)
+        yield blob
+        folder, _, name = path.rpartition("/")
+        mode = "100755" if file.is_executable else "100644"
+        folders.setdefault(folder, {})[name] = _Entry(mode, blob.id)
+        while folder:
+            folder = folder.rpartition("/")[0]
+            folders.setdefault(folder, {})
+    for path in sorted(folders, key=_depth, reverse=True):
+        tree = GitObject(ObjectKind.TREE, _encode_folder(folders[path]))
+        yield tree
+        if path:
+            parent, _, name = path.rpartition("/")
+            folders[parent][name] = _Entry("40000", tree.id)
+
+
+def build_folder(name: str, tree: str) -> GitObject:
+    """Return a folder that contains one other folder."""
+    return GitObject(ObjectKind.TREE, _encode_folder({name: _Entry("40000", tree)}))
+
+
+def build_commit(
+    tree: str, *, parent: str | None, version: str, digest: str, at: datetime
+) -> GitObject:
+    """Return the commit of a version; it depends on the version and the ones before it alone."""
+    when = f"{_AUTHOR} {int(at.timestamp())} +0000"
+    lines = [
+        f"tree {tree}",
+        *([f"parent {parent}"] if parent else []),
+        f"author {when}",
+        f"committer {when}",
+        "",
+        f"v{version}",
+        "",
+        f"Content-Digest: sha256:{digest}",
+        "",
+    ]
+    return GitObject(ObjectKind.COMMIT, "\n".join(lines).encode())
+
+
+class PackWriter:
+    """Writes objects to a pack, each of them once."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        #: The checksum and the position of each object, by its id.
+        self._written: dict[str, tuple[int, int]] = {}
+        self._file.write(bytes(12))  # the header, which needs the number of objects
+        self._size = 12
+
+    def add(self, item: GitObject) -> None:
+        name = item.id
+        if name in self._written:
+            return
+        packed = _object_header(item) + zlib.compress(item.content, _LEVEL)
+        self._written[name] = (zlib.crc32(packed), self._size)
+        self._file.write(packed)
+        self._size += len(packed)
+        if self._size > MAX_PACK_BYTES:
+            raise OverflowError("this repository is too large for one pack")
+
+    def finish(self) -> bytes:
+        """Complete the pack; return its index."""
+        self._file.seek(0)
+        numbers = (_PACK_VERSION, len(self._written))
+        self._file.write(b"PACK" + b"".join(_uint32(number) for number in numbers))
+        self._file.seek(0)
+        hashed = _sha1()
+        while piece := self._file.read(_CHUNK):
+            hashed.update(piece)
+        self._file.write(hashed.digest())
+        return self._index(hashed.digest())
+
+    def _index(self, checksum: bytes) -> bytes:
+        ids = sorted(self._written)
+        firsts = [int(name[:2], 16) for name in ids]
+        counts, seen = [], 0
+        for byte in range(_FAN_OUT):
+            while seen < len(firsts) and firsts[seen] <= byte:
+                seen += 1
+            counts.append(seen)
+        body = b"".join(
+            [
+                _INDEX_MAGIC,
+                _uint32(_INDEX_VERSION),
+                *map(_uint32, counts),
+                *map(bytes.fromhex, ids),
+                *(_uint32(self._written[name][0]) for name in ids),
+                *(_uint32(self._written[name][1]) for name in ids),
+                checksum,
+            ]
+        )
+        return body + _sha1(body).digest()
+
+
+def _sha1(content: bytes = b"") -> "hashlib._Hash":
+    return hashlib.sha1(content, usedforsecurity=False)
+
+
+def _depth(path: str) -> int:
+    return path.count("/") + 1 if path else 0
+
+
+def _encode_folder(entries: Mapping[str, _Entry]) -> bytes:
+    # Git sorts folders as if their names ended with a slash.
+    ordered = sorted(
+        entries.items(), key=lambda item: (item[0] + "/" * (item[1].mode == "40000")).encode()
+    )
+    return b"".join(
+        f"{entry.mode} {name}\0".encode() + bytes.fromhex(entry.id) for name, entry in ordered
+    )
+
+
+def _object_header(item: GitObject) -> bytes:
+    """Return kind and size: four bits of the size first, then seven bits in each byte."""
+    size = len(item.content)
+    parts = [item.kind << 4 | size & 0x0F]
+    size >>= 4
+    while size:
+        parts[-1] |= 0x80
+        parts.append(size & 0x7F)
+        size >>= 7
+    return bytes(parts)
+
+
+def _uint32(number: int) -> bytes:
+    return number.to_bytes(4)

@@ -1,0 +1,133 @@
+"""Marketplaces of plugins for Claude Code: each skill is a plugin, fetched with git by its commit.
+
+Plugin names contain the whole slug, so that no publisher can take the name of another one's plugin.
+Claude Code replaces all but letters, digits, `-` and `_` in the names of its folders, and ignores
+case there, so names are made of these characters and differ in lower case, too.
+"""
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from litestar import Response
+
+from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.catalogue.query import ListedSkill
+from vskill_platform.errors import NotFound
+from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.publish.versions.artifact_digests import PLUGIN_FOLDER, complete_versions
+from vskill_platform.publish.versions.find_version import find_version
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.urls import skill_url
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.protocols.discovery import describe, parse_reference
+from vskill_platform.web.protocols.git_http import git_url
+from vskill_platform.web.protocols.listings import (
+    answer_body,
+    answer_list,
+    base_url,
+    make_body,
+    scope_of,
+)
+
+FILE = ".claude-plugin/marketplace.json"
+_JOINT = "__"
+#: Ends the name of a namespace that is not one of uploads, so that `acme` is not `@acme`.
+_OF_REPOS = "repos"
+_OTHER = re.compile(r"[^a-z0-9-]")
+#: Names of folders must not be longer than 255 characters.
+_MAX_NAME = 200
+
+
+async def whole_marketplace(request: WebRequest) -> Response[Any]:
+    return await _answer(request, below="")
+
+
+async def namespace_marketplace(request: WebRequest, below: str) -> Response[Any]:
+    return await _answer(request, below=below)
+
+
+async def skill_marketplace(request: WebRequest, text: str) -> Response[Any]:
+    """A marketplace of one skill."""
+    reference = parse_reference(text)
+    skill = (await find_visible_skill(visitor_of(request), reference.slug)).record
+    version = (await find_version(skill.slug, reference.version)).version
+    completed = {item.number: item for item in await complete_versions(skill.slug)}
+    if version.number not in completed:
+        raise NotFound(f"the archive of {skill.slug} {version.version} is no longer stored")
+    listed = ListedSkill(
+        slug=skill.slug,
+        name=skill.name,
+        description=skill.description,
+        namespace=namespace_of_skill(skill),
+        version=version.version,
+        license=skill.license,
+        tags=skill.tags,
+        is_private=skill.is_private,
+        git_commit=completed[version.number].git_commit or "",
+        plugin_commit=completed[version.number].plugin_commit,
+    )
+    base = base_url(request)
+    content = _marketplace(f"{market_name(base)}-skill{_JOINT}{plugin_name(skill.slug)}", base)
+    content["plugins"] = [await _plugin(listed, base)]
+    return answer_body(request, make_body(content))
+
+
+async def _answer(request: WebRequest, *, below: str) -> Response[Any]:
+    scope = await scope_of(request, below)
+
+    async def encode(skills: list[ListedSkill]) -> Any:
+        content = _marketplace(market_name(scope.base, below), scope.base)
+        named = [skill for skill in skills if len(plugin_name(skill.slug)) <= _MAX_NAME]
+        content["plugins"] = [await _plugin(skill, scope.base) for skill in named]
+        return content
+
+    return await answer_list(request, "marketplace", scope, encode)
+
+
+def _marketplace(name: str, base: str) -> dict[str, Any]:
+    host = urlsplit(base).netloc
+    return {
+        "name": name,
+        "owner": {"name": host, "url": base},
+        "metadata": {"description": f"Verified agent skills of {host}"},
+    }
+
+
+async def _plugin(skill: ListedSkill, base: str) -> dict[str, Any]:
+    return {
+        "name": plugin_name(skill.slug),
+        "displayName": skill.name,
+        "description": describe(skill),
+        "version": skill.version,
+        "author": {"name": skill.namespace},
+        "homepage": base + skill_url(skill.slug),
+        "source": {
+            "source": "url",
+            "url": base + await git_url(skill.slug, is_private=skill.is_private),
+            "sha": skill.plugin_commit or skill.git_commit,
+        },
+        # The repository is a skill, not a plugin with a manifest of its own.
+        "strict": False,
+        "skills": [f"./{PLUGIN_FOLDER}" if skill.plugin_commit else "./"],
+    }
+
+
+def market_name(base: str, below: str = "") -> str:
+    """Return a name that differs between registries and their namespaces, and is not reserved."""
+    host = re.sub(r"[^a-z0-9]+", "-", urlsplit(base).netloc.lower()).strip("-")
+    name = f"vskill-{host}"
+    if not below:
+        return name
+    joined = plugin_name(below) if below.startswith("@") else plugin_name(f"{below}/{_OF_REPOS}")
+    return f"{name}{_JOINT}{joined}"
+
+
+def plugin_name(slug: str) -> str:
+    """Return the name of a skill's plugin: `acme__demo`, `ada__notes__tidy`; no two are equal."""
+    segments = slug.removeprefix("@").split("/")
+    return _JOINT.join(_OTHER.sub(_escape, segment) for segment in segments)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return "".join(f"_{byte:02x}" for byte in found[0].encode(errors="replace"))

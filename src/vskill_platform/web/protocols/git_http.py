@@ -1,0 +1,231 @@
+"""The repository of a skill over git's smart HTTP protocol: `/git/@acme/demo.git`, read only."""
+
+import asyncio
+import os
+import tempfile
+import zlib
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import quote
+
+from litestar import Response
+from litestar.params import FromPath, FromQuery
+
+from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.base.bounded_turns import BoundedTurns
+from vskill_platform.base.program import CannotStart, Limits, Streams, running_program
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import (
+    Busy,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    NotSignedIn,
+    OutOfResources,
+    TooLarge,
+)
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.skill_store import get_skill, resolve_slug
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.route import operation
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.protocols.git_repos import GitRepos, RepoState, find_state
+from vskill_platform.web.protocols.signed_urls import is_signed, sign
+from vskill_platform.web.skills.downloads import Download, Loaded
+from vskill_platform.web.skills.installs import count_download
+
+log = get_logger(__name__)
+
+_SERVICE = "git-upload-pack"
+_REFS, _FETCH = f"info/refs?service={_SERVICE}", _SERVICE
+_ENDING = ".git/"
+_ANSWERS_REFS = f"application/x-{_SERVICE}-advertisement"
+_ANSWERS_FETCH = f"application/x-{_SERVICE}-result"
+#: A client names the commits that it has; a repository has as many as the skill has versions.
+_MAX_REQUEST_BYTES = 1024 * 1024
+_LIMITS = Limits(memory_bytes=1024 * 1024 * 1024, file_bytes=1024 * 1024 * 1024)
+_SECONDS = 120.0
+_TURNS = BoundedTurns(at_once=4, waiting=64, busy="too many git requests at once; try again")
+_NO_CACHE = {"Cache-Control": "no-cache, max-age=0, must-revalidate"}
+#: Only this is accepted of the header that chooses the version of the protocol.
+_PROTOCOLS = frozenset({"version=0", "version=1", "version=2"})
+
+
+async def git_url(slug: str, *, is_private: bool) -> str:
+    """Return the path of a repository; for a private skill it is signed."""
+    name = f"{quote(slug, safe='/@')}.git"
+    if not is_private:
+        return f"/git/{name}"
+    return f"/git/signed/{await sign(_subject(slug))}/{name}"
+
+
+async def list_refs(
+    request: WebRequest, address: FromPath[str], service: FromQuery[str] = ""
+) -> Response[Any]:
+    """Answer the first request of git: the branches and tags, or what the server can do."""
+    skill = await _find_skill(request, address, "info/refs")
+    if service != _SERVICE:
+        raise NotAllowed("this repository is read only; clone it with git over smart HTTP")
+    state = await find_state(skill)
+    protocol = _protocol_of(request)
+
+    async def load() -> Loaded:
+        repo = await _open(request, state)
+        arguments = ("--http-backend-info-refs",)
+        output = await _run_git(repo, arguments, b"", protocol, first=_announcement(protocol))
+        return Loaded(output, _ANSWERS_REFS)
+
+    return Download(request, load, dict(_NO_CACHE))
+
+
+@operation(max_body=_MAX_REQUEST_BYTES, changes=False)
+async def fetch_objects(request: WebRequest, address: FromPath[str]) -> Response[Any]:
+    """Answer git's request for objects."""
+    skill = await _find_skill(request, address, _FETCH)
+    body = _decoded(await request.body(), request.headers.get("content-encoding", ""))
+    state = await find_state(skill)
+
+    async def load() -> Loaded:
+        repo = await _open(request, state)
+        output = await _run_git(repo, (), body, _protocol_of(request))
+        return Loaded(output, _ANSWERS_FETCH)
+
+    async def count() -> None:
+        if b"done\n" in body:  # earlier requests of the same clone only ask
+            await count_download(request, skill.slug)
+
+    return Download(request, load, dict(_NO_CACHE), on_sent=count)
+
+
+async def _find_skill(request: WebRequest, address: str, wanted: str) -> PublishedSkill:
+    """Return the skill of a repository, if this visitor may see it and it is available."""
+    slug, ending, service = address.strip("/").partition(_ENDING)
+    if not ending or service != wanted:
+        raise NotFound("the path of a repository is /git/SLUG.git")
+    signature = ""
+    if slug.startswith("signed/"):
+        _, signature, slug = (*slug.split("/", 2), "", "")[:3]
+    if signature and await is_signed(_subject(slug), signature):
+        stored = await get_skill(await resolve_slug(slug))
+        skill = stored.record if stored else None
+    else:
+        skill = await _find_visible(request, slug)
+    if skill is None:
+        raise NotFound(f"there is no published skill {slug!r}")
+    if skill.down:
+        raise NotAllowed(f"{skill.slug} is no longer available: {skill.down.reason}")
+    return skill
+
+
+async def _find_visible(request: WebRequest, slug: str) -> PublishedSkill:
+    visitor = visitor_of(request)
+    try:
+        return (await find_visible_skill(visitor, slug)).record
+    except NotFound:
+        if visitor.user is None:
+            # Git sends a password only if it is asked for one. A skill that does not exist gets
+            # the same answer, so that this does not tell which private ones exist.
+            raise NotSignedIn(
+                f"{slug!r} is private or does not exist; use a token as the password"
+            ) from None
+        raise
+
+
+def _subject(slug: str) -> str:
+    return f"git {slug}"
+
+
+async def _open(request: WebRequest, state: RepoState) -> Path:
+    repos: GitRepos = request.app.state.git_repos
+    return await repos.open(state, get_settings())
+
+
+def _protocol_of(request: WebRequest) -> str:
+    asked = request.headers.get("git-protocol", "")
+    return asked if asked in _PROTOCOLS else ""
+
+
+def _announcement(protocol: str) -> bytes:
+    """Return what precedes the refs, except in version 2."""
+    if protocol == "version=2":
+        return b""
+    line = f"# service={_SERVICE}\n"
+    return f"{len(line) + 4:04x}{line}0000".encode()
+
+
+def _decoded(body: bytes, encoding: str) -> bytes:
+    """Decompress a request; git compresses all but the smallest."""
+    if encoding in {"", "identity"}:
+        return body
+    if encoding not in {"gzip", "x-gzip"}:
+        raise InvalidInput(f"the content encoding {encoding!r} is not supported")
+    reader = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        plain = reader.decompress(body, _MAX_REQUEST_BYTES + 1)
+    except zlib.error as error:
+        raise InvalidInput("the request is not valid gzip") from error
+    if len(plain) > _MAX_REQUEST_BYTES:
+        raise TooLarge(f"at most {_MAX_REQUEST_BYTES:,} bytes are accepted here")
+    return plain
+
+
+async def _run_git(
+    repo: Path, arguments: tuple[str, ...], request: bytes, protocol: str, *, first: bytes = b""
+) -> IO[bytes]:
+    """Run `git upload-pack` on a repository; return a file with its output.
+
+    The output goes to a file, so that a slow client does not keep the process.
+    """
+    command = ["git", "upload-pack", "--strict", "--stateless-rpc", *arguments, str(repo)]
+    output = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed after it was sent
+    try:
+        output.write(first)
+        output.flush()
+        with tempfile.TemporaryFile() as given:
+            given.write(request)
+            given.seek(0)
+            async with (
+                _TURNS.turn(),
+                asyncio.timeout(_SECONDS),
+                running_program(
+                    command,
+                    env=_environment(repo, protocol),
+                    cwd=repo,
+                    streams=Streams(stdin=given, stdout=output),
+                    limits=_LIMITS,
+                ) as process,
+            ):
+                code = await process.wait()
+    except TimeoutError:
+        output.close()
+        raise Busy("git took too long; try again") from None
+    except CannotStart as error:
+        output.close()
+        raise OutOfResources(f"git cannot be started: {error.strerror}") from error
+    except BaseException:
+        output.close()
+        raise
+    if code and output.seek(0, os.SEEK_END) == len(first):
+        output.close()
+        raise InvalidInput("git did not accept this request")
+    return output
+
+
+def _environment(repo: Path, protocol: str) -> dict[str, str]:
+    """Hide the operator's git configuration."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(repo),
+        "LC_ALL": "C.UTF-8",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_PROTOCOL": protocol,
+        # An operator who runs the registry as another user than the folder's owner means it.
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.directory",
+        "GIT_CONFIG_VALUE_0": "*",
+    }

@@ -1,0 +1,235 @@
+"""Bare git repositories of skills, built from the stored archives and cached on disk.
+
+A folder of the cache contains one state of a repository and never changes. Its name is a digest of
+the slug and of all branches and tags, so a new version or a block leads to another folder, and
+several processes can share the cache. docs/decisions/0026-git-repositories.md explains the design.
+"""
+
+import asyncio
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import IO
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from vskill_platform.base.off_loop import work_in_thread
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.open_engine import database_file
+from vskill_platform.errors import NotFound, OutOfResources, RecordMalformed
+from vskill_platform.model.block import BlockKind, BlockSubject
+from vskill_platform.model.skill import PublishedSkill, SkillVersion
+from vskill_platform.publish.versions.artifact_digests import complete_versions, git_version
+from vskill_platform.publish.versions.git_objects import PackWriter
+from vskill_platform.settings import Settings
+from vskill_platform.stores.block_store import get_blocks
+from vskill_platform.stores.skill_store import get_archive
+
+log = get_logger(__name__)
+
+BRANCH = "refs/heads/main"
+_CACHE = ".git-cache"
+_PACK = "objects/pack/pack-1.pack"
+_INDEX = "objects/pack/pack-1.idx"
+_CONFIG = """\
+[core]
+\trepositoryformatversion = 0
+\tbare = true
+[uploadpack]
+\tallowAnySHA1InWant = true
+\tallowFilter = true
+[pack]
+\tthreads = 1
+\twindow = 0
+[gc]
+\tauto = 0
+"""
+#: A folder that was used in the last minutes may be in use.
+_IN_USE_SECONDS = 300
+
+
+class RepoState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a repository contains: its refs, and the versions behind them, oldest first."""
+
+    slug: str
+    #: Commits by the full name of their branch or tag, ordered by name.
+    refs: tuple[tuple[str, str], ...]
+    versions: tuple[SkillVersion, ...]
+    #: The commit before each version; None for the first one.
+    parents: tuple[str | None, ...]
+    #: Commits whose parent is not here, because it is blocked.
+    cut: tuple[str, ...]
+
+    @property
+    def folder_name(self) -> str:
+        state = msgspec.json.encode((self.slug, self.refs, self.cut))
+        return f"{_digest(self.slug.encode())}-{_digest(state)}"
+
+
+async def find_state(skill: PublishedSkill) -> RepoState:
+    """Return what the repository of a skill contains now; blocked versions are not in it."""
+    versions = await complete_versions(skill.slug)
+    subjects = {item.digest: BlockSubject(BlockKind.DIGEST, item.digest) for item in versions}
+    blocks = await get_blocks(subjects.values())
+    blocked = {block.record.subject for block in blocks}
+    refs: dict[str, str] = {}
+    kept, parents, cut = [], [], []
+    for before, version in zip([None, *versions], versions, strict=False):
+        commit = version.git_commit or ""
+        if subjects[version.digest] in blocked:
+            continue
+        refs[f"refs/tags/v{version.version}"] = commit
+        if version.plugin_commit:
+            refs[f"refs/plugins/v{version.version}"] = version.plugin_commit
+        if version.number == skill.offered:
+            refs[BRANCH] = commit
+        if before and subjects[before.digest] in blocked:
+            cut.append(commit)
+        kept.append(version)
+        parents.append(before.git_commit if before else None)
+    if not kept:
+        raise NotFound(f"no version of {skill.slug} is available")
+    return RepoState(
+        slug=skill.slug,
+        refs=tuple(sorted(refs.items())),
+        versions=tuple(kept),
+        parents=tuple(parents),
+        cut=tuple(cut),
+    )
+
+
+class GitRepos:
+    """The cache of one process; other processes may use the same folder."""
+
+    def __init__(self) -> None:
+        self._building: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def open(self, state: RepoState, settings: Settings) -> Path:
+        """Return the folder of a repository; build it if it is not there."""
+        folder = cache_folder(settings) / state.folder_name
+        lock = self._building.setdefault(state.folder_name, asyncio.Lock())
+        async with lock:
+            if not await work_in_thread(_touch, folder):
+                await _build(state, folder)
+                await work_in_thread(_prune, folder, settings.git_cache_bytes)
+        return folder
+
+
+def cache_folder(settings: Settings) -> Path:
+    if settings.git_cache:
+        return Path(settings.git_cache).expanduser()
+    database = database_file(settings.database_url)
+    if database is None:  # the database is not a local file
+        return Path(tempfile.gettempdir()) / f"vskill-git-cache-{os.getuid()}"
+    return database.with_name(f"{database.name}{_CACHE}")
+
+
+async def _build(state: RepoState, folder: Path) -> None:
+    async with _new_folder(folder) as made, _opened(made / _PACK) as file:
+        writer = PackWriter(file)
+        for version, parent in zip(state.versions, state.parents, strict=True):
+            archive = await get_archive(version.archive_sha256)
+            if archive is None:
+                raise NotFound(
+                    f"the archive of {version.slug} {version.version} is no longer stored"
+                )
+            await work_in_thread(_add_version, writer, version, archive, parent)
+        await work_in_thread(_finish, writer, state, made)
+
+
+def _add_version(
+    writer: PackWriter, version: SkillVersion, archive: bytes, parent: str | None
+) -> None:
+    made = git_version(version, archive, parent=parent)
+    if (made.commit, made.plugin_commit) != (version.git_commit, version.plugin_commit):
+        raise RecordMalformed(
+            f"the commit of {version.slug} {version.version} is {made.commit}, not "
+            f"{version.git_commit}"
+        )
+    for item in made.objects:
+        writer.add(item)
+
+
+def _finish(writer: PackWriter, state: RepoState, folder: Path) -> None:
+    (folder / _INDEX).write_bytes(writer.finish())
+    (folder / "HEAD").write_text(f"ref: {BRANCH}\n")
+    (folder / "config").write_text(_CONFIG)
+    lines = [f"{commit} {name}\n" for name, commit in state.refs]
+    (folder / "packed-refs").write_text("".join(["# pack-refs with: sorted\n", *lines]))
+    if state.cut:
+        (folder / "shallow").write_text("".join(f"{commit}\n" for commit in state.cut))
+
+
+@asynccontextmanager
+async def _new_folder(folder: Path) -> AsyncIterator[Path]:
+    """Create a folder under another name and rename it at the end, so that no one sees a part."""
+    made = await work_in_thread(_make_folder, folder)
+    try:
+        yield made
+        await work_in_thread(_rename, made, folder)
+    finally:
+        await work_in_thread(shutil.rmtree, made, ignore_errors=True)
+
+
+def _make_folder(folder: Path) -> Path:
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
+        (made / "objects/pack").mkdir(parents=True)
+        (made / "refs").mkdir()
+    except OSError as error:
+        raise OutOfResources(f"{folder.parent}: {error.strerror}") from error
+    return made
+
+
+def _rename(made: Path, folder: Path) -> None:
+    with suppress(FileExistsError, IsADirectoryError):
+        try:
+            made.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # no other process was faster
+                raise
+
+
+@asynccontextmanager
+async def _opened(path: Path) -> AsyncIterator[IO[bytes]]:
+    with path.open("w+b") as file:
+        yield file
+
+
+def _touch(folder: Path) -> bool:
+    """Mark a folder as used; return whether it exists."""
+    try:
+        os.utime(folder)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _prune(newest: Path, max_bytes: int) -> None:
+    """Remove older states of the same repository, then the least recently used folders."""
+    own, _, _ = newest.name.partition("-")
+    now, room = time.time(), max_bytes
+    found = [(entry.stat().st_mtime, entry) for entry in newest.parent.iterdir() if entry.is_dir()]
+    for used, folder in sorted(found, reverse=True):
+        room -= _size(folder)
+        is_old = room < 0 or folder.name.startswith((f"{own}-", "new-"))
+        if folder != newest and is_old and now - used > _IN_USE_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _size(folder: Path) -> int:
+    try:
+        return (folder / _PACK).stat().st_size + (folder / _INDEX).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]

@@ -1,0 +1,168 @@
+"""Lists of skills for other clients, answered from memory with an ETag.
+
+A list of ten thousand skills is built once after each change of the search index, and compressed
+once. Private skills are only in the lists of those who see them.
+"""
+
+import asyncio
+import gzip
+import hashlib
+from collections.abc import Awaitable, Callable, Hashable, Iterable
+from typing import Any
+
+import msgspec
+from litestar import Response
+from litestar.status_codes import HTTP_304_NOT_MODIFIED
+
+from vskill_platform.base.lru_cache import LruCache
+from vskill_platform.base.off_loop import in_few_threads
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.catalogue.catalogue import Catalogue
+from vskill_platform.catalogue.query import ListedSkill, Visible
+from vskill_platform.publish.versions.artifact_digests import complete_versions
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.protocols.signed_urls import current_window
+
+log = get_logger(__name__)
+
+_ROOM_BYTES = 64 * 1024 * 1024
+#: Smaller lists are sent as they are.
+_COMPRESSED_FROM = 1024
+_LEVEL = 6
+#: How many skills of an older release get their digests before a list is sent; the others are left
+#: out until then.
+_COMPLETED_AT_ONCE = 100
+#: A block must reach clients at once, so a list is never used without asking.
+_ASK_AGAIN = "no-cache"
+
+
+class Body(msgspec.Struct, frozen=True):
+    plain: bytes
+    #: Empty if compression is not worth it.
+    compressed: bytes
+    tag: str
+
+    @property
+    def weight(self) -> int:
+        return len(self.plain) + len(self.compressed)
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list is about, and who asks for it."""
+
+    #: A namespace or a repo; empty for the whole registry.
+    below: str = ""
+    visible: Visible
+    #: The URL of this registry, as the client knows it.
+    base: str
+
+
+Encode = Callable[[list[ListedSkill]], Awaitable[Any]]
+
+
+class Listings:
+    """The lists of one application."""
+
+    def __init__(self) -> None:
+        self._bodies: LruCache[Hashable, Body] = LruCache(
+            room=_ROOM_BYTES, weigh=lambda body: body.weight
+        )
+        self._building = asyncio.Lock()
+        #: Versions whose digests cannot be computed, because their archive is gone.
+        self._hopeless: set[tuple[str, str]] = set()
+
+    async def get(self, catalogue: Catalogue, kind: str, scope: Scope, encode: Encode) -> Body:
+        """Return a list; *encode* gets the skills and returns what is sent as JSON."""
+        key = self._key(catalogue, kind, scope)
+        if known := self._bodies.get(key):
+            return known
+        async with self._building:
+            # Read again: it may have been built, and the index may have changed, meanwhile.
+            key = self._key(catalogue, kind, scope)
+            if known := self._bodies.get(key):
+                return known
+            skills = await catalogue.list_skills(below=scope.below, visible=scope.visible)
+            content = await encode(await self._with_digests(skills))
+            body = await in_few_threads(make_body, content)
+            self._bodies.keep(key, body)
+            return body
+
+    def _key(self, catalogue: Catalogue, kind: str, scope: Scope) -> Hashable:
+        is_public = not (scope.visible.is_all or scope.visible.namespaces)
+        # Only lists with private skills contain signed URLs, which expire.
+        window = 0 if is_public else current_window(get_now())
+        return catalogue.listing_version, window, kind, scope
+
+    async def _with_digests(self, skills: list[ListedSkill]) -> list[ListedSkill]:
+        """Leave out skills that cannot be installed, and complete some of an older release."""
+        installable = [skill for skill in skills if skill.version]
+        missing = [skill for skill in installable if self._is_incomplete(skill)]
+        completed = {
+            skill.slug: await self._complete(skill) for skill in missing[:_COMPLETED_AT_ONCE]
+        }
+        found = [completed.get(skill.slug, skill) for skill in installable]
+        return [skill for skill in found if skill.zip_sha256 and skill.git_commit]
+
+    def _is_incomplete(self, skill: ListedSkill) -> bool:
+        has_all = skill.zip_sha256 and skill.git_commit
+        return not has_all and (skill.slug, skill.version) not in self._hopeless
+
+    async def _complete(self, skill: ListedSkill) -> ListedSkill:
+        for version in await complete_versions(skill.slug):
+            if version.version == skill.version:
+                return msgspec.structs.replace(
+                    skill,
+                    zip_sha256=version.zip_sha256 or "",
+                    git_commit=version.git_commit or "",
+                    plugin_commit=version.plugin_commit,
+                )
+        self._hopeless.add((skill.slug, skill.version))
+        return skill
+
+
+def make_body(content: Any) -> Body:
+    plain = msgspec.json.encode(content)
+    tag = f'W/"{hashlib.sha256(plain).hexdigest()[:32]}"'
+    compressed = gzip.compress(plain, _LEVEL, mtime=0) if len(plain) > _COMPRESSED_FROM else b""
+    return Body(plain, compressed, tag)
+
+
+async def scope_of(request: WebRequest, below: str = "") -> Scope:
+    visible = await visible_to(visitor_of(request))
+    return Scope(below=below, visible=visible, base=base_url(request))
+
+
+async def answer_list(
+    request: WebRequest, kind: str, scope: Scope, encode: Encode
+) -> Response[Any]:
+    listings: Listings = request.app.state.listings
+    return answer_body(request, await listings.get(catalogue_of(request), kind, scope, encode))
+
+
+def answer_body(request: WebRequest, body: Body) -> Response[Any]:
+    """Send a list, compressed if the client accepts it; nothing if the client has it."""
+    headers = {"ETag": body.tag, "Cache-Control": _ASK_AGAIN, "Vary": "Accept-Encoding"}
+    asked = request.headers.get("if-none-match", "")
+    if body.tag in {tag.strip() for tag in asked.split(",")}:
+        return Response(b"", status_code=HTTP_304_NOT_MODIFIED, headers=headers)
+    content = body.plain
+    if body.compressed and "gzip" in request.headers.get("accept-encoding", ""):
+        headers["Content-Encoding"] = "gzip"
+        content = body.compressed
+    return Response(content, media_type="application/json", headers=headers)
+
+
+def first_of_each_name(skills: Iterable[ListedSkill]) -> list[ListedSkill]:
+    """Return one skill of each name: clients install by name, so a second one would replace it."""
+    found: dict[str, ListedSkill] = {}
+    for skill in skills:
+        found.setdefault(skill.name, skill)
+    return list(found.values())
+
+
+def base_url(request: WebRequest) -> str:
+    """Return the URL of this registry, without a slash at its end."""
+    return (get_settings().public_url or str(request.base_url)).rstrip("/")

@@ -1,0 +1,41 @@
+"""Short-lived signed URLs, for clients that cannot send a token.
+
+Whoever may see a private skill gets URLs of its files that work for 10 to 20 minutes. They name one
+version, so a leaked URL gives access to nothing else, and they contain no token. Times are rounded,
+so that the URLs in a list, and with them its ETag, change only every 10 minutes.
+"""
+
+import hashlib
+import hmac
+from datetime import datetime, timedelta
+
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.signing_key_store import find_signing_key
+
+_WINDOW = timedelta(minutes=10)
+_MAX_DIGITS = 12
+
+
+async def sign(subject: str) -> str:
+    """Return a signature that allows to read *subject* for 10 to 20 minutes."""
+    expires = current_window(get_now()) + 2
+    return f"{expires}-{_mac(await find_signing_key(), subject, expires)}"
+
+
+async def is_signed(subject: str, signature: str) -> bool:
+    """Tell whether a signature is for *subject* and still valid."""
+    number, _, given = signature.partition("-")
+    if not (number.isascii() and number.isdigit() and len(number) <= _MAX_DIGITS):
+        return False
+    expected = _mac(await find_signing_key(), subject, int(number))
+    is_valid = hmac.compare_digest(given.encode(), expected.encode())
+    return is_valid and current_window(get_now()) < int(number)
+
+
+def current_window(now: datetime) -> int:
+    """Return the number of the current ten minutes; signatures of the same one are equal."""
+    return int(now.timestamp() // _WINDOW.total_seconds())
+
+
+def _mac(key: bytes, subject: str, expires: int) -> str:
+    return hmac.new(key, f"{expires}\0{subject}".encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,303 @@
+"""Repositories of skills over HTTP, and the marketplaces that point to them."""
+
+import base64
+import gzip
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from httpx import Response
+
+from tests.unit.web.api_cast import Registry, token_of
+from tests.unit.web.pages_cast import FILES, change_skill, put_skill
+from vskill_platform.access.namespaces import add_owner
+from vskill_platform.model.block import BlockKind, BlockSubject
+from vskill_platform.model.skill import TakenDown, Yank
+from vskill_platform.model.user import Role, Scope
+from vskill_platform.publish.moderation.block_skill import block
+from vskill_platform.stores.db import get_now
+from vskill_platform.web.protocols.claude_marketplace import market_name, plugin_name
+from vskill_platform.web.protocols.git_repos import cache_folder
+
+SLUG = "@acme/demo"
+SERVICE = "/info/refs?service=git-upload-pack"
+REFS = f"/git/{SLUG}.git{SERVICE}"
+MARKETPLACE = "/.claude-plugin/marketplace.json"
+
+
+def refs_in(answer: Response) -> dict[str, str]:
+    """Return the commit of each ref in an answer of version 0."""
+    assert answer.status_code == 200, answer.text
+    lines = answer.content.split(b"\n")
+    found = {}
+    for line in lines:
+        commit, _, name = line.partition(b"\0")[0].rpartition(b" ")
+        if name.startswith(b"refs/"):
+            found[name.decode()] = commit[-40:].decode()
+    return found
+
+
+async def put_versions(registry: Registry, folder: Path, count: int) -> None:
+    for number in range(count):
+        files = {**FILES, "references/a.md": f"version {number}"}
+        await put_skill(registry.env, folder, SLUG, files=files)
+
+
+def run_git(repo: Path, *arguments: str) -> str:
+    env = {"PATH": os.environ["PATH"], "HOME": str(repo)}
+    done = subprocess.run(
+        ["git", f"--git-dir={repo}", *arguments],
+        env=env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+def only_repo(registry: Registry) -> Path:
+    (folder,) = cache_folder(registry.env.settings).iterdir()
+    return folder
+
+
+async def test_every_version_has_a_commit_and_a_tag(registry: Registry, tmp_path: Path) -> None:
+    await put_versions(registry, tmp_path, 2)
+
+    answer = await registry.get(REFS)
+
+    refs = refs_in(answer)
+    assert answer.headers["content-type"] == "application/x-git-upload-pack-advertisement"
+    assert set(refs) == {"refs/heads/main", "refs/tags/v1.0.0", "refs/tags/v1.0.1"}
+    assert refs["refs/heads/main"] == refs["refs/tags/v1.0.1"]
+    repo = only_repo(registry)
+    assert run_git(repo, "rev-list", "main").split() == [
+        refs["refs/tags/v1.0.1"], refs["refs/tags/v1.0.0"],
+    ]  # fmt: skip
+    assert run_git(repo, "fsck", "--strict") == ""
+
+
+async def test_a_repository_built_again_has_the_same_commits(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_versions(registry, tmp_path, 2)
+    first = refs_in(await registry.get(REFS))
+    repo = only_repo(registry)
+    repo.rename(repo.with_name("elsewhere"))
+
+    assert refs_in(await registry.get(REFS)) == first
+
+
+async def test_a_blocked_version_is_not_in_the_repository_and_the_others_keep_their_commits(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_versions(registry, tmp_path, 3)
+    before = refs_in(await registry.get(REFS))
+    first = only_repo(registry)
+    middle = before["refs/tags/v1.0.1"]
+    digest = run_git(first, "log", "-1", "--format=%B", middle).rsplit("sha256:", 1)[1]
+
+    await block(BlockSubject(BlockKind.DIGEST, digest), reason="it steals", actor="cyd")
+    after = refs_in(await registry.get(REFS))
+
+    assert after == {name: ref for name, ref in before.items() if ref != middle}
+    (second,) = set(cache_folder(registry.env.settings).iterdir()) - {first}
+    assert run_git(second, "fsck", "--strict") == ""
+    assert run_git(second, "rev-list", "main").split() == [after["refs/heads/main"]]
+    with pytest.raises(subprocess.CalledProcessError):
+        run_git(second, "cat-file", "-t", middle)
+
+
+async def test_a_yanked_version_keeps_its_tag_but_is_not_the_branch(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_versions(registry, tmp_path, 2)
+    yank = Yank(number=2, reason="broken", by="ada", at=get_now())
+    await change_skill(registry.env, SLUG, yanked=(yank,), version="1.0.0")
+
+    refs = refs_in(await registry.get(REFS))
+
+    assert refs["refs/heads/main"] == refs["refs/tags/v1.0.0"]
+    assert "refs/tags/v1.0.1" in refs
+
+
+async def test_a_skill_that_was_taken_down_has_no_repository(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_versions(registry, tmp_path, 1)
+    down = TakenDown(reason="it steals", by="cyd", at=get_now())
+    await change_skill(registry.env, SLUG, down=down)
+
+    answer = await registry.get(REFS)
+
+    assert answer.status_code == 403
+    assert "it steals" in answer.text
+
+
+async def test_a_private_repository_and_none_are_the_same_without_a_token(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path, SLUG, is_private=True)
+    member = await token_of(Role.PUBLISHER, Scope.READ, name="ada")
+    await add_owner("@acme", "ada", actor="test")
+    token = member["Authorization"].removeprefix("Bearer ")
+    stranger = await token_of(Role.READER, Scope.READ, name="ben")
+
+    private = await registry.get(REFS)
+    missing = await registry.get(REFS.replace("demo", "none"))
+    opened = await registry.get(REFS, headers=basic("any", token))
+    refused = await registry.get(REFS, headers=basic("any", "vsk_wrong"))
+    other = await registry.get(REFS, headers=stranger)
+
+    assert private.status_code == missing.status_code == 401
+    assert private.headers["www-authenticate"].startswith("Basic ")
+    assert private.json()["detail"].replace("demo", "none") == missing.json()["detail"]
+    assert opened.status_code == 200
+    assert (refused.status_code, other.status_code) == (401, 404)
+
+
+def basic(user: str, password: str) -> dict[str, str]:
+    text = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {text}"}
+
+
+async def test_basic_authentication_is_for_git_alone(registry: Registry) -> None:
+    member = await token_of(Role.ADMIN)
+    token = member["Authorization"].removeprefix("Bearer ")
+
+    answer = await registry.get("/api/v1/account", headers=basic("cyd", token))
+
+    assert answer.status_code == 401
+
+
+async def test_objects_are_fetched_by_post_compressed_or_not(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_versions(registry, tmp_path, 1)
+    commit = refs_in(await registry.get(REFS))["refs/heads/main"]
+    want = f"0032want {commit}\n00000009done\n".encode()
+    path = f"/git/{SLUG}.git/git-upload-pack"
+
+    plain = await registry.post(path, content=want)
+    packed = await registry.post(
+        path, content=gzip.compress(want), headers={"Content-Encoding": "gzip"}
+    )
+
+    assert plain.headers["content-type"] == "application/x-git-upload-pack-result"
+    assert plain.content.startswith(b"0008NAK\nPACK")
+    assert packed.content == plain.content
+    installs = (await registry.json(f"/skills/{SLUG}"))["skill"]["vskillInstalls"]
+    assert installs == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        (b"rubbish", {}, {200, 400}),
+        (b"x" * 2_000_000, {}, {413}),
+        (gzip.compress(bytes(50_000_000)), {"Content-Encoding": "gzip"}, {413}),
+        (b"not gzip", {"Content-Encoding": "gzip"}, {400}),
+        (b"x", {"Content-Encoding": "br"}, {400}),
+    ],
+)
+async def test_strange_requests_are_refused(
+    registry: Registry, tmp_path: Path, body: bytes, headers: dict[str, str], status: set[int]
+) -> None:
+    await put_versions(registry, tmp_path, 1)
+
+    answer = await registry.post(f"/git/{SLUG}.git/git-upload-pack", content=body, headers=headers)
+
+    assert answer.status_code in status
+    assert b"PACK" not in answer.content
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/git/x", "/git/@acme/demo.git", "/git/@acme/demo.git/HEAD", "/git/@acme/demo.git/../x.git"],
+)
+async def test_other_paths_are_not_found(registry: Registry, tmp_path: Path, path: str) -> None:
+    await put_versions(registry, tmp_path, 1)
+
+    assert (await registry.get(path)).status_code == 404
+
+
+async def test_pushing_is_refused(registry: Registry, tmp_path: Path) -> None:
+    await put_versions(registry, tmp_path, 1)
+
+    answer = await registry.get(f"/git/{SLUG}.git/info/refs?service=git-receive-pack")
+
+    assert answer.status_code == 403
+
+
+async def test_the_marketplace_pins_the_commit_of_the_latest_version(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_versions(registry, tmp_path, 2)
+
+    for scope in ("", "/n/@acme", f"/s/{SLUG}"):
+        (plugin,) = (await registry.get(f"{scope}{MARKETPLACE}")).json()["plugins"]
+
+        refs = refs_in(await registry.get(REFS))
+        assert plugin["source"] == {
+            "source": "url",
+            "url": f"http://registry/git/{SLUG}.git",
+            "sha": refs["refs/tags/v1.0.1"],
+        }
+        assert plugin["version"] == "1.0.1"
+        assert (plugin["strict"], plugin["skills"]) == (False, ["./"])
+
+
+async def test_a_skill_with_files_that_mean_more_in_a_plugin_is_put_into_a_folder(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path, SLUG, files={**FILES, "hooks/hooks.json": "{}"})
+
+    (plugin,) = (await registry.get(MARKETPLACE)).json()["plugins"]
+    refs = refs_in(await registry.get(REFS))
+
+    repo = only_repo(registry)
+    assert plugin["skills"] == ["./skill"]
+    assert plugin["source"]["sha"] == refs["refs/plugins/v1.0.0"]
+    assert run_git(repo, "ls-tree", "--name-only", plugin["source"]["sha"]) == "skill"
+    assert run_git(repo, "rev-parse", f"{plugin['source']['sha']}:skill") == run_git(
+        repo, "rev-parse", "main^{tree}"
+    )
+
+
+async def test_a_private_plugin_has_a_signed_url_that_git_can_use(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path, SLUG, is_private=True)
+
+    seen = await registry.get(MARKETPLACE, headers=await token_of(Role.ADMIN))
+    (plugin,) = seen.json()["plugins"]
+    url = plugin["source"]["url"].removeprefix("http://registry")
+    opened = await registry.get(f"{url}{SERVICE}")
+    other = await registry.get(f"{url.replace('demo', 'else')}{SERVICE}")
+
+    assert (await registry.get(MARKETPLACE)).json()["plugins"] == []
+    assert opened.status_code == 200
+    assert other.status_code == 401
+
+
+def test_no_two_skills_have_the_same_plugin_name() -> None:
+    slugs = [
+        "@a/b-c", "@a-b/c", "a/b/c", "a/b.c/d", "a/b_c/d", "a/b/c/d", "a.b/c/d/e", "a/b__c/d",
+        "a/B/c", "a/b,c/d", "a/b--c/d", "a/b_2ec/d",
+    ]  # fmt: skip
+
+    found = [plugin_name(slug) for slug in slugs]
+
+    assert len(set(found)) == len(slugs)
+    assert all(name == name.lower() and set(name) <= set(ALLOWED) for name in found)
+    assert plugin_name("@acme/demo") == "acme__demo"
+
+
+ALLOWED = "abcdefghijklmnopqrstuvwxyz0123456789-_"
+
+
+def test_marketplaces_of_namespaces_have_different_names() -> None:
+    base = "https://skills.example"
+
+    found = [market_name(base, below) for below in ("", "@acme", "acme", "acme/repo", "g.x/acme")]
+
+    assert found[0] == "vskill-skills-example"
+    assert found[1] == "vskill-skills-example__acme"
+    assert len(set(found)) == len(found)
