@@ -207,7 +207,7 @@ class AccessMiddleware:
             if skips_identity(path):
                 return
             found = await (identify_by_path(request, token) if token else identify(request))
-        except (NotSignedIn, WrongHost):
+        except (NotFound, NotSignedIn, WrongHost):
             self._count(request, address_key(address_of(request)))  # so that guessing is limited
             raise
         request.scope["state"][VISITOR] = found.visitor

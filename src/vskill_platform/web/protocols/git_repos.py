@@ -2,7 +2,7 @@
 
 A folder of the cache contains one state of a repository and never changes. Its name is a digest of
 the slug and of all branches and tags, so a new version or a block leads to another folder, and
-several processes can share the cache. docs/decisions/0026-git-repositories.md explains the design.
+several processes can share the cache. docs/decisions/0027-git-repositories.md explains the design.
 """
 
 import asyncio

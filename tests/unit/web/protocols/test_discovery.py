@@ -1,6 +1,7 @@
 """Agent-skills discovery: indexes of the registry, of namespaces and of single skills."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,14 @@ import msgspec
 import pytest
 
 from tests.clocks import ManualClock
-from tests.unit.web.api_cast import Registry, token_of
+from tests.unit.web.api_cast import Registry, open_registry, token_of
 from tests.unit.web.pages_cast import FILES, change_skill, put_skill
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.skill import TakenDown, Yank
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.publish.moderation.block_skill import block
+from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.db import get_now
 from vskill_platform.web.protocols.artifacts import parse_artifact
 
@@ -49,22 +51,23 @@ async def test_the_digest_in_an_index_is_that_of_the_zip(
 
 
 async def test_the_root_index_has_only_as_many_skills_as_the_setting_says(
-    registry: Registry, tmp_path: Path
+    bound: WorkerEnv, tmp_path: Path
 ) -> None:
-    for name in ("one", "two", "three"):
-        await put_skill(registry.env, tmp_path, f"@ada/{name}")
-        await registry.get(f"/s/@ada/{name}{INDEX}")  # they get their digests
-    settings = msgspec.structs.replace(registry.env.settings, discovery_skills=2)
-    msgspec.structs.force_setattr(registry.env, "settings", settings)
+    async with open_registry(with_setting(bound, 2)) as registry:
+        for name in ("one", "two", "three"):
+            await put_skill(bound, tmp_path, f"@ada/{name}")
+            await registry.get(f"/s/@ada/{name}{INDEX}")  # they get their digests
 
-    assert len(await names(registry, "")) == 2
+        assert len(await names(registry, "")) == 2
 
 
-async def test_no_root_index_if_the_setting_is_zero(registry: Registry) -> None:
-    settings = msgspec.structs.replace(registry.env.settings, discovery_skills=0)
-    msgspec.structs.force_setattr(registry.env, "settings", settings)
+async def test_no_root_index_if_the_setting_is_zero(bound: WorkerEnv) -> None:
+    async with open_registry(with_setting(bound, 0)) as registry:
+        assert (await registry.get(INDEX)).status_code == 404
 
-    assert (await registry.get(INDEX)).status_code == 404
+
+def with_setting(env: WorkerEnv, skills: int) -> WorkerEnv:
+    return replace(env, settings=msgspec.structs.replace(env.settings, discovery_skills=skills))
 
 
 async def test_the_index_of_a_namespace_has_each_name_once(
