@@ -144,9 +144,8 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/clawhub/api/cli/telemetry/install",
         "/clawhub/api/v1/skills/-/scan",  # changes nothing
         "/clawhub/api/v1/skills/-/security-verdicts",  # changes nothing
-    } | {row.path for row in TABLE if row.handler is clawhub_manage.not_offered}
         "/git/{address:path}",  # git reads with POST
-    }
+    } | {row.path for row in TABLE if row.handler is clawhub_manage.not_offered}
 
 
 def test_admin_pages_are_for_staff_except_those_of_namespace_owners() -> None:
