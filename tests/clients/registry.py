@@ -47,28 +47,18 @@ class Registry(msgspec.Struct, frozen=True):
         return str(msgspec.json.decode(made)["token"])
 
     def publish(
-        self,
-        token: str,
-        name: str,
-        files: Mapping[str, str] | None = None,
-        *,
-        is_private: bool = False,
+        self, token: str, name: str, *, is_private: bool = False, **files: str
     ) -> dict[str, Any]:
         """Upload a skill over the API and wait until it is published; return its submission."""
-        ended = self.upload(token, name, files, is_private=is_private)
+        ended = self.upload(token, name, is_private=is_private, **files)
         assert ended["state"] == "PUBLISHED", ended
         return ended
 
     def upload(
-        self,
-        token: str,
-        name: str,
-        files: Mapping[str, str] | None = None,
-        *,
-        is_private: bool = False,
+        self, token: str, name: str, *, is_private: bool = False, **files: str
     ) -> dict[str, Any]:
         """Upload a skill over the API and wait for the end of its check."""
-        content = {"SKILL.md": own_words(name), **(files or {})}
+        content = {"SKILL.md": own_words(name), **files}
         made = httpx.post(
             f"{self.url}/api/v1/submissions/upload",
             headers={"Authorization": f"Bearer {token}"},

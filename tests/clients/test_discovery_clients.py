@@ -24,7 +24,7 @@ def lock_of(home: Home) -> str:
 @pytest.fixture(scope="module")
 def published(registry: Registry, acme: str) -> str:
     """Return the URL of a published skill."""
-    registry.publish(acme, "listed-skill", SCRIPT)
+    registry.publish(acme, "listed-skill", is_private=False, **SCRIPT)
     return f"{registry.url}/s/@acme/listed-skill"
 
 
@@ -95,11 +95,11 @@ def test_the_line_that_find_prints_can_be_added(
 
 
 def test_a_new_version_is_seen_by_update(registry: Registry, acme: str, home: Home) -> None:
-    registry.publish(acme, "growing-skill", {"references/a.md": "first"})
+    registry.publish(acme, "growing-skill", is_private=False, **{"references/a.md": "first"})
     url = f"{registry.url}/s/@acme/growing-skill"
     run_skills(home, "skills", "add", url, "-a", "claude-code", "-y")
     unchanged = run_skills(home, "skills", "update", "-p", "-y")
-    registry.publish(acme, "growing-skill", {"references/a.md": "second"})
+    registry.publish(acme, "growing-skill", is_private=False, **{"references/a.md": "second"})
 
     done = run_skills(home, "skills", "update", "-p", "-y")
 
@@ -139,7 +139,7 @@ def test_an_unknown_skill_installs_nothing(registry: Registry, published: str, h
 def test_a_private_skill_is_added_with_a_token_in_the_path(
     release: str, registry: Registry, acme: str, home: Home
 ) -> None:
-    registry.publish(acme, "secret-skill", SCRIPT, is_private=True)
+    registry.publish(acme, "secret-skill", is_private=True, **SCRIPT)
     token = registry.add_token("acme", "read")
 
     hidden = registry.get("/s/@acme/secret-skill/.well-known/agent-skills/index.json")

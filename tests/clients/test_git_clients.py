@@ -38,7 +38,7 @@ def git(*arguments: str, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def plugin(registry: Registry, acme: str) -> str:
-    registry.publish(acme, "plugin-skill", {"scripts/hello.sh": "echo hello\n"})
+    registry.publish(acme, "plugin-skill", is_private=False, **{"scripts/hello.sh": "echo hello\n"})
     return "acme__plugin-skill"
 
 
@@ -58,11 +58,11 @@ def test_a_plugin_is_installed_from_a_marketplace(
 
 
 def test_a_new_version_is_installed_by_update(registry: Registry, acme: str, home: Home) -> None:
-    registry.publish(acme, "updated-skill", {"references/a.md": "first"})
+    registry.publish(acme, "updated-skill", is_private=False, **{"references/a.md": "first"})
     market = market_of(registry, "/n/@acme")
     run_claude(home, "marketplace", "add", f"{registry.url}/n/@acme/{MARKETPLACE}")
     run_claude(home, "install", f"acme__updated-skill@{market}")
-    registry.publish(acme, "updated-skill", {"references/a.md": "second"})
+    registry.publish(acme, "updated-skill", is_private=False, **{"references/a.md": "second"})
 
     run_claude(home, "marketplace", "update", market)
     done = run_claude(home, "update", f"acme__updated-skill@{market}")
@@ -93,10 +93,15 @@ def test_a_skill_cannot_bring_hooks_and_servers_along(
     registry: Registry, acme: str, home: Home
 ) -> None:
     registry.publish(
-        acme, "hooked-skill",
-        {"hooks/hooks.json": HOOKS, "commands/do-it.md": "Say hello.",
-           ".mcp.json": '{"mcpServers":{"x":{"command":"echo"}}}'},
-    )  # fmt: skip
+        acme,
+        "hooked-skill",
+        is_private=False,
+        **{
+            "hooks/hooks.json": HOOKS,
+            "commands/do-it.md": "Say hello.",
+            ".mcp.json": '{"mcpServers":{"x":{"command":"echo"}}}',
+        },
+    )
     market = market_of(registry, "/n/@acme")
     run_claude(home, "marketplace", "add", f"{registry.url}/n/@acme/{MARKETPLACE}")
 
@@ -123,8 +128,8 @@ def test_every_version_has_a_commit_and_a_tag(
     protocol: str, registry: Registry, acme: str, tmp_path: Path
 ) -> None:
     name = f"versions-{protocol}"
-    registry.publish(acme, name, {"references/a.md": "first"})
-    registry.publish(acme, name, {"references/a.md": "second"})
+    registry.publish(acme, name, is_private=False, **{"references/a.md": "first"})
+    registry.publish(acme, name, is_private=False, **{"references/a.md": "second"})
     url = f"{registry.url}/git/@acme/{name}.git"
 
     git("-c", f"protocol.version={protocol}", "clone", "-q", url, "copy", folder=tmp_path)
