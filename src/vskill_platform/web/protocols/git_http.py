@@ -4,6 +4,7 @@ import asyncio
 import os
 import tempfile
 import zlib
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
@@ -178,38 +179,38 @@ async def _run_git(
     The output goes to a file, so that a slow client does not keep the process.
     """
     command = ["git", "upload-pack", "--strict", "--stateless-rpc", *arguments, str(repo)]
-    output = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed after it was sent
-    try:
+    with ExitStack() as undo:
+        output = undo.enter_context(tempfile.TemporaryFile())
+        given = undo.enter_context(tempfile.TemporaryFile())
         output.write(first)
         output.flush()
-        with tempfile.TemporaryFile() as given:
-            given.write(request)
-            given.seek(0)
-            async with (
-                _TURNS.turn(),
-                asyncio.timeout(_SECONDS),
-                running_program(
-                    command,
-                    env=_environment(repo, protocol),
-                    cwd=repo,
-                    streams=Streams(stdin=given, stdout=output),
-                    limits=_LIMITS,
-                ) as process,
-            ):
-                code = await process.wait()
+        given.write(request)
+        given.seek(0)
+        streams = Streams(stdin=given, stdout=output)
+        async with _TURNS.turn():
+            code = await _wait_for(command, repo, _environment(repo, protocol), streams)
+        if code and output.seek(0, os.SEEK_END) == len(first):
+            raise InvalidInput("git did not accept this request")
+        given.close()
+        undo.pop_all()  # the output is closed after it was sent
+    return output
+
+
+async def _wait_for(
+    command: list[str], repo: Path, environment: dict[str, str], streams: Streams
+) -> int:
+    try:
+        async with (
+            asyncio.timeout(_SECONDS),
+            running_program(
+                command, env=environment, cwd=repo, streams=streams, limits=_LIMITS
+            ) as process,
+        ):
+            return await process.wait()
     except TimeoutError:
-        output.close()
         raise Busy("git took too long; try again") from None
     except CannotStart as error:
-        output.close()
         raise OutOfResources(f"git cannot be started: {error.strerror}") from error
-    except BaseException:
-        output.close()
-        raise
-    if code and output.seek(0, os.SEEK_END) == len(first):
-        output.close()
-        raise InvalidInput("git did not accept this request")
-    return output
 
 
 def _environment(repo: Path, protocol: str) -> dict[str, str]:
