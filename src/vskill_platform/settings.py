@@ -47,7 +47,6 @@ class Secret:
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    #: The database.
     database_url: str = "sqlite:///vskill-platform.db"
     host: str = "127.0.0.1"
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 8000
@@ -55,7 +54,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_format: Literal["text", "json"] = "text"
     #: The name of this process in heartbeats and histories.
     node: str = msgspec.field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
-
     #: The file with the operator's policy; empty for none.
     policy: str = ""
     #: The file with the operator's own scanners; empty for none.
@@ -63,7 +61,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     #: The URL of this registry, such as https://skills.example.
     public_url: str = ""
 
-    # Access and rate limits.
     #: Other host names of this registry, separated by commas.
     allowed_hosts: str = ""
     #: Who may submit on the web: everybody, users with an account, or publishers. If it is not set,
@@ -84,11 +81,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     #: Addresses of trusted reverse proxies, separated by commas.
     trusted_proxies: str = ""
 
-    # Other clients.
     #: How many skills the discovery index of the whole registry lists, the most installed first.
     discovery_skills: Annotated[int, msgspec.Meta(ge=0, le=200)] = 20
-    #: The folder for git repositories of skills; empty for one next to the database.
-    git_cache: str = ""
     git_cache_bytes: Annotated[int, msgspec.Meta(ge=1024 * 1024)] = 1024 * 1024 * 1024
 
     max_batch_size: int = 3
@@ -167,10 +161,9 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
     settings = Settings(**values)
     if "submit_by" not in values and not is_for_this_machine(settings):
         settings = msgspec.structs.replace(settings, submit_by="signed_in")
-    for check in (check_nesting, check_judge, check_paths, check_public_url, check_access):
+    checks = (check_nesting, check_judge, check_paths, check_public_url, check_access)
+    for check in (*checks, check_retention, notify_arguments):
         check(settings)
-    check_retention(settings)
-    notify_arguments(settings)
     return settings
 
 

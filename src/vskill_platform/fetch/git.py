@@ -172,23 +172,29 @@ class Git:
         return printed
 
     def _environment(self, protocols: tuple[str, ...]) -> dict[str, str]:
-        """Hide the operator's git configuration and disable prompts."""
         return {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "HOME": str(self._home),
-            "XDG_CONFIG_HOME": str(self._home),
+            **isolated_environment(self._home),
             "TMPDIR": str(self._home),
-            "LC_ALL": "C.UTF-8",
-            "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": str(self._home / "gitconfig"),
-            "GIT_ATTR_NOSYSTEM": "1",
             "GIT_ALLOW_PROTOCOL": ":".join(protocols),
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_LFS_SKIP_SMUDGE": "1",
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_SSH_COMMAND": "false",
         }
+
+
+def isolated_environment(home: Path) -> dict[str, str]:
+    """Hide the operator's git configuration and disable prompts."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_SSH_COMMAND": "false",
+    }
 
 
 def _explain_failure(complaint: str) -> SourceError | OutOfResources:

@@ -25,6 +25,7 @@ from vskill_platform.errors import (
     OutOfResources,
     TooLarge,
 )
+from vskill_platform.fetch.git import isolated_environment
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
@@ -214,16 +215,9 @@ async def _wait_for(
 
 
 def _environment(repo: Path, protocol: str) -> dict[str, str]:
-    """Hide the operator's git configuration."""
     return {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": str(repo),
-        "LC_ALL": "C.UTF-8",
-        "GIT_CONFIG_NOSYSTEM": "1",
+        **isolated_environment(repo),
         "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_NO_LAZY_FETCH": "1",
         "GIT_PROTOCOL": protocol,
         # An operator who runs the registry as another user than the folder's owner means it.
         "GIT_CONFIG_COUNT": "1",

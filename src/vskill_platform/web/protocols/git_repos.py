@@ -122,8 +122,6 @@ class GitRepos:
 
 
 def cache_folder(settings: Settings) -> Path:
-    if settings.git_cache:
-        return Path(settings.git_cache).expanduser()
     database = database_file(settings.database_url)
     if database is None:  # the database is not a local file
         return Path(tempfile.gettempdir()) / f"vskill-git-cache-{os.getuid()}"
