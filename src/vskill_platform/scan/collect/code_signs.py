@@ -19,6 +19,10 @@ _TOKENS = (
     r"gh auth token|kubectl get secrets?\b|aws configure export|"
     r"op item get|vault kv get|docker-credential-\w+ get"
 )
+_MANY_FILES = (
+    r"rglob\(|os\.walk\(|\bglob\(|\bfind ~|Path\.home\(\)|expanduser|homedir\(\)"
+    r"|~/(?:Documents|Desktop|Pictures|Downloads)\b"
+)
 #: Patterns that must all occur in one program, the one whose match is shown, and the act.
 _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
@@ -35,7 +39,7 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
         (
             r"Fernet\(|AES\.new\(|\.encrypt\(|openssl enc\b|createCipheriv\(",
             r"\.unlink\(|os\.remove\(|unlinkSync\(|\bshred\b|&& rm\b|; ?rm\b",
-            r"rglob\(|os\.walk\(|\bglob\(|\bfind ~|Path\.home\(\)|expanduser|homedir\(\)",
+            _MANY_FILES,
         ),
     ),
     (

@@ -52,6 +52,10 @@ _STRING = re.compile(
     r"|%[xqQ]?[\[({]([^\])}\n]{0,2000})[\])}]|<\w{1,20}>([^<\n]{8,2000})</\w"
     r"|(?<=-c )\{([^\n]{8,2000})\}"
 )
+_LONG_STRING = re.compile(
+    r"(?:system|exec\w{0,4}|popen|passthru|proc_open|os\.execute|\"-c\",|do shell script|spawn)"
+    r"\s?\(?\s?([\"'])((?:(?!\1)[^\\]|\\.){8,2000})\1"
+)
 _CONCATENATED = re.compile(r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1")
 #: A value between two strings, and a name that a string is added to.
 _VALUE_BETWEEN = re.compile(
@@ -192,6 +196,8 @@ def _commands(text: str, trigger: Any) -> Iterator[Fact]:
                 act=Act.OPAQUE, line=number, text="more commands than can be analysed", detail="cut"
             )
             break
+    if trigger is _ANY_STRING:
+        script += islice(_long_strings(text), _MAX_NAMES)
     for number, command in script:
         yield from _read(command, number)
     if len({number for number, _ in script}) > 1:  # one line downloads, the next runs
@@ -199,6 +205,13 @@ def _commands(text: str, trigger: Any) -> Iterator[Fact]:
         for fact in _read(whole, 0):
             number = script[min(max(fact.line, 1), len(script)) - 1][0]
             yield msgspec.structs.replace(fact, line=number)
+
+
+def _long_strings(text: str) -> Iterator[tuple[int, str]]:
+    """Yield commands over several lines that are passed to a function that runs them."""
+    for found in _LONG_STRING.finditer(text):
+        if "\n" in found[2]:
+            yield text.count("\n", 0, found.start(2)) + 1, _ESCAPE.sub(_unescaped, found[2])
 
 
 def _candidates(line: str) -> Iterator[str]:

@@ -53,11 +53,8 @@ _TOLD = re2.compile(
 )
 #: Data that a program loads as code, and files that a variable makes programs load.
 _LOADED = re2.compile(
-    r"\b(?:pickle|joblib|marshal|dill|cloudpickle|shelve|torch)\.(?:load|open)\([^\n]{0,80}?[\"']"
-    r"(?P<path>[\w./-]{2,200})[\"']"
-)
-_LOADED_BY_VARIABLE = re2.compile(
-    rf"\b(?:{'|'.join(sorted(LOADED))})[\"']?\]?\s?=\s?[\"']?(?:--?\w+[ =])?"
+    r"(?:\b(?:pickle|joblib|marshal|dill|cloudpickle|shelve|torch)\.(?:load|open)\([^\n]{0,80}?[\"']"
+    rf"|\b(?:{'|'.join(sorted(LOADED))})[\"']?\]?\s?=\s?[\"']?(?:--?\w+[ =])?)"
     r"(?P<path>[\w.${}/-]{2,200})"
 )
 #: The folder of the running script, as shells write it.
@@ -146,9 +143,8 @@ def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
             token = _HERE.sub("", _decoded(found["path"])).strip("`'\").,:;").lower()
             if len(token) > 1 and not token.startswith("-"):
                 yield token, _INTERPRETERS.get(by, "")
-    for pattern in (_LOADED, _LOADED_BY_VARIABLE):
-        for found in islice(pattern.finditer(raw), _MAX_TOKENS):
-            yield _HERE.sub("", _decoded(found["path"])).lower(), _OTHER
+    for found in islice(_LOADED.finditer(raw), _MAX_TOKENS):
+        yield _HERE.sub("", _decoded(found["path"])).lower(), _OTHER
     for found in _MODULE.finditer(text) if " -m" in text else ():
         yield found["path"].replace(".", "/").lower() + ".py", "python"
 

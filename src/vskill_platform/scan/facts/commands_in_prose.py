@@ -35,7 +35,7 @@ _ANY_BARE = re2.compile(f"{_PROGRAM}|{_PIPED}".encode())
 #: A command without one of these does nothing relevant.
 _MATTERS = re2.compile(
     rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|--privileged|pool|"
-    rb"mcp|0x[0-9a-f]{40}|-delete|mshta|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
+    rb"mcp|0x[0-9a-f]{40}|-delete|mshta|quarantine|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
     rb"|<\("
 )
 #: Names of programs that are cut, escaped or put together, and what decodes them.
@@ -70,11 +70,11 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
     if "&#" in marked.text and "`" in shown.text:  # written with entities
         for found in _INLINE.finditer(shown.text):
             yield from _spans(shown, found)
+    if _EMPHASISED_CODE.search(marked.text):  # marks inside of a command
+        yield from _bare(part.plain)
     if not may_be_command(shown.text):
         return
     yield from _bare(shown)
-    if _EMPHASISED_CODE.search(marked.text):  # marks inside of a command
-        yield from _bare(part.plain)
     for start, block in part.blocks():
         if "\n" in block and _COMMAND_LINE.search(block):
             yield Command(marked, start, block)

@@ -35,6 +35,7 @@ _MANY_LINKS = 2
 #: A rule, a heading underline, or the separator between table head and body.
 _RULE = re.compile(r"[-=_*~|:+ \t]{2,}$")
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|\n|$)")
+_COMMENT_IN_WORD = re.compile(r"(?<=\w)<!--[^\n\x1f<>]{0,80}-->(?=\w)")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]{0,40})((?:[^\S\n][^<>\n]{0,600})?)/?>")
 _VALUE = re.compile(r"=\s*(?:\"([^\"\n]{8,600})\"|'([^'\n]{8,600})')")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});?")
@@ -153,7 +154,7 @@ class Paragraphs:
     @cached_property
     def decoded(self) -> View:
         """With their marks and with entities decoded: a tag that is written with them is one."""
-        return View(_decoded(self._joined))
+        return View(_COMMENT_IN_WORD.sub("", _decoded(self._joined)))
 
     @cached_property
     def shown(self) -> View:

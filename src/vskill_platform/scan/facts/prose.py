@@ -94,6 +94,7 @@ _REFUSED = re2.compile(
     r"(?:to|(?:that|which)\s+(?:tr(?:y|ies)|attempts?|asks?)\s+(?:you\s+)?to)\s+$"
 )
 _REFUSAL_REACH = 100
+_HOST_REACH = 260
 #: How far behind a negated match another one that begins inside it may end.
 _FURTHER = 400
 #: "No account required" requires nothing.
@@ -135,7 +136,9 @@ _MAX_IN_A_LINE = 3
 #: Images and scripts are read with their markup.
 _MARKED = frozenset({Act.TELL_IMAGE, Act.TELL_PLANT})
 _MAY_LOAD_SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
-_ESCAPED_SCRIPT = re.compile(r"&(?:lt|#60|#x3c);?s|&#(?:115|83|x73|x53);?", re.IGNORECASE)
+_ESCAPED_SCRIPT = re.compile(
+    r"&(?:lt|#60|#x3c);?s|&#(?:115|83|x73|x53);?|<s\w{0,5}<!--", re.IGNORECASE
+)
 
 
 #: Acts that words inside code can express to an agent; the rest is found in the code itself.
@@ -251,7 +254,7 @@ def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> li
         line = text.line_at(view, begin)
         counts[act, line] += 1
         if counts[act, line] <= _MAX_IN_A_LINE:
-            host = _least_trusted(hosts_in(view.text[begin:end]))
+            host = _least_trusted(hosts_in(view.text[begin:end])) or _host_behind(view, end)
             is_mentioned = is_mention(act, view.text, begin, end)
             kind = (act, line, host, is_mentioned)
             if kind not in known:
@@ -259,6 +262,14 @@ def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> li
                 known[kind] = _fact(act, line, host, lines, is_mentioned=is_mentioned)
             facts.append(known[kind])
     return facts
+
+
+def _host_behind(view: View, end: int) -> str | None:
+    """Return the host of a URL that the match ends in: in the file it may be encoded."""
+    start = max(end - len("https://"), 0)
+    if not view.text[start:end].endswith("://"):
+        return None
+    return next(iter(hosts_in(view.text[start : end + _HOST_REACH].partition("\n")[0])), None)
 
 
 def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:

@@ -18,9 +18,10 @@ from vskill_platform.scan.languages.flow.values import (
 
 _MAX_DEPTH = 6
 _FOREIGN = frozenset({Source.REMOTE, Source.DECODED})
-#: Modules under which a known one is found again: `shutil.os.system`, `platform.subprocess.run`.
-_WITHIN = re.compile(r"(?:^|\.)_?((?:os|subprocess|builtins|pty|socket|child_process)\.\w+)$")
-_SAME_MODULE = re.compile(r"^(?:posix|nt)\.")
+#: Modules that are found again inside of others: `shutil.os.system`, `platform.subprocess.run`.
+_WITHIN = frozenset({"os", "subprocess", "builtins", "pty", "socket", "child_process"})
+#: Other names of a module.
+_SAME = {"posix": "os", "nt": "os"}
 #: A pickle that calls one of these when it is loaded.
 _CALLING_PICKLE = re.compile(
     r"(?:\b|c)(?:posix|nt|os|subprocess|builtins|__builtin__)\W{1,6}"
@@ -30,9 +31,10 @@ _CALLING_PICKLE = re.compile(
 
 def canonical_name(name: str) -> str:
     """Return the usual name of a function that is reached through another module."""
-    if found := _WITHIN.search(name):
-        return found[1]
-    return _SAME_MODULE.sub("os.", name)
+    path, _, function = name.rpartition(".")
+    module = path.rpartition(".")[2].removeprefix("_")
+    module = _SAME.get(module, module)
+    return f"{module}.{function}" if module in _WITHIN else name
 
 
 def call_known(flow: Flow, made: Call, function: Value, args: Iterable[Value]) -> Value | None:

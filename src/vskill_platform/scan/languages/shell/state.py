@@ -39,6 +39,7 @@ _FOLDERS = {
     "gcloud": Secret.CLOUD,
     ".gnupg": Secret.KEYCHAIN, "Keychains": Secret.KEYCHAIN, ".password-store": Secret.KEYCHAIN,
     "keyrings": Secret.KEYCHAIN,
+    ".exodus": Secret.WALLET, ".solana": Secret.WALLET, ".monero": Secret.WALLET,
     ".electrum": Secret.WALLET, ".bitcoin": Secret.WALLET, ".ethereum": Secret.WALLET,
     "Exodus": Secret.WALLET,
 }  # fmt: skip

@@ -16,7 +16,8 @@ _PAYS = {
     "bitcoin-cli": ("sendtoaddress", "sendmany"), "monero-wallet-cli": ("transfer",),
     "near": ("send", "send-near"), "sui": ("transfer", "pay"), "aptos": ("transfer",),
 }  # fmt: skip
-_MINERS = (
+#: Programs that mine, wherever they are.
+MINERS = (
     "xmrig",
     "minerd",
     "cpuminer",
@@ -97,7 +98,7 @@ SURVEILLANCE = {
     **dict.fromkeys(_CLIPBOARD, run_clipboard),
     **dict.fromkeys(_SCREEN, run_screen),
     **dict.fromkeys(_PAYS, run_payment),
-    **dict.fromkeys(_MINERS, run_miner),
+    **dict.fromkeys(MINERS, run_miner),
     "xinput": run_keys,
     "schtasks": run_schtasks,
     "cmd": run_cmd,

@@ -21,6 +21,7 @@ from vskill_platform.scan.languages.shell.state import (
     Flow,
     State,
 )
+from vskill_platform.scan.languages.shell.surveillance import MINERS
 from vskill_platform.scan.languages.shell.syntax import (
     TEXT,
     VARIABLE,
@@ -274,7 +275,8 @@ def _dispatch(state: State, command: Command) -> str:
     if state.is_mark(command.path) or command.path.startswith("$"):
         return run_unknown(state, command)
     program = PROGRAMS.get(command.name)
-    if program is not None and (command.path == command.name or not command.path.startswith(".")):
+    is_own = command.path.startswith(".") and command.name not in MINERS
+    if program is not None and (command.path == command.name or not is_own):
         return program(state, command)
     run_nested(state, command)
     ran = run_path(state, command)
