@@ -180,7 +180,8 @@ def _output_path(request: Request) -> str:
 def _send(state: State, hosts: list[Host], request: Request) -> None:
     contents = [state.content(path) for path in request.files]
     extras = [extra for extra in request.extras if not _is_own_key(state, hosts, extra)]
-    names = [extra for extra in request.extras if state.flow(extra).names]
+    named = [state.flow(extra).names for extra in request.extras]
+    names = [state.mark(Flow(names=some)) for some in named if some]
     urls = [url for url in request.urls if not (state.is_mark(url) and state.flow(url).is_picked)]
     is_asked = request.sends or any(_WHO.search(url) for url in request.urls)
     send(state, hosts, "http", *contents, *request.data, *extras, *names, *urls, is_asked=is_asked)
