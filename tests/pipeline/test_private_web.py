@@ -42,7 +42,7 @@ SUBMISSION_PLACES = ["/submissions/X", "/api/v1/submissions/X", "/live/submissio
 LISTS = [
     route.removeprefix("GET ")
     for route, who in ROUTES.items()
-    if route.startswith("GET ") and who == EVERYBODY and not re.search("{|/live/", route)
+    if route.startswith("GET ") and who == EVERYBODY and not re.search("{|/live/|/stream$", route)
 ]
 #: Where it is looked for: `N` stands for the name.
 SEARCHES = [

@@ -30,6 +30,8 @@ from vskill_platform.web.protocols import (
     mcp,
     scoped_paths,
     skills_find,
+    vskill,
+    vskill_submissions,
 )
 from vskill_platform.web.registry import (
     api_page,
@@ -281,6 +283,25 @@ PROTOCOLS = [Route(*row) for row in (
     ("POST", "/clawhub/api/v1/{rest:path}", ANYONE, clawhub_manage.not_offered),
     ("DELETE", "/clawhub/api/v1/{rest:path}", ANYONE, clawhub_manage.not_offered),
     ("POST", "/mcp", ANYONE, mcp.handle_message),
+    # the original vskill client; most of its requests are those of our API
+    ("POST", "/api/v1/skills/lookup-by-name", ANYONE, vskill.lookup_by_name),
+    ("POST", "/api/v1/skills/{slug:str}/register-tracking", ANYONE, vskill.register_tracking),
+    ("GET", "/api/v1/skills/check-source", ANYONE, vskill.check_source),
+    ("GET", "/api/v1/authors", ANYONE, vskill.list_authors),
+    ("GET", "/api/v1/authors/{name:path}", ANYONE, vskill.show_author),
+    ("GET", "/api/v1/publishers", ANYONE, vskill.list_authors),
+    ("GET", "/api/v1/publishers/{name:path}", ANYONE, vskill.show_author),
+    ("GET", "/api/v1/audits", ANYONE, vskill.list_audits),
+    ("GET", "/api/v1/packages/{address:path}", ANYONE, vskill.show_package),
+    ("GET", "/api/v1/badges/{address:path}", ANYONE, vskill.show_badges),
+    ("GET", "/api/v1/studio/search", ANYONE, search_api.search_skills),
+    ("POST", "/api/v1/studio/telemetry/{kind:str}", ANYONE, vskill.ignore_telemetry),
+    ("POST", "/api/v1/auth/github/exchange-for-vsk-token", ANYONE, vskill.exchange_github_token),
+    ("POST", "/api/v1/reports", ACCOUNT, vskill.report_over_api),
+    ("GET", "/api/v1/rejections", ANYONE, vskill_submissions.list_rejections),
+    ("POST", "/api/v1/submissions/bulk", SUBMIT, vskill_submissions.submit_bulk),
+    ("GET", "/api/v1/submissions/stream", ANYONE, vskill_submissions.stream_submissions),
+    ("GET", "/api/v1/stats/health", ANYONE, queue_health_api.queue_health),
 )]
 # fmt: on
 

@@ -30,25 +30,25 @@ KEEPALIVE_SECONDS = 25.0
 SECONDS_A_LISTENER = 0.02
 MIN_PACE_SECONDS, MAX_PACE_SECONDS = 0.5, 10.0
 
-_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+SSE_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _CHANGED = ServerSentEventMessage(event="changed", data="")
 _END = ServerSentEventMessage(event="end", data="")
 _HELLO = ServerSentEventMessage(comment="listening", data=None, retry=5000)
-_STILL_HERE = ServerSentEventMessage(comment="still here", data=None)
+STILL_HERE = ServerSentEventMessage(comment="still here", data=None)
 
 
 async def live_submission(request: WebRequest, submission_id: FromPath[str]) -> ServerSentEvent:
     """Send events when this submission changes, and when the queue does."""
     visitor = visitor_of(request)
     await find_visible_submission(visitor, submission_id)
-    page = _Page(request, await _queue_topics(visitor), submission_id)
-    return ServerSentEvent(_events(broadcast_of(request), page), headers=dict(_HEADERS))
+    page = _Page(request, await queue_topics(visitor), submission_id)
+    return ServerSentEvent(_events(broadcast_of(request), page), headers=dict(SSE_HEADERS))
 
 
 async def live_queue(request: WebRequest) -> ServerSentEvent:
     """Send events when a submission changes that this visitor may see."""
-    page = _Page(request, await _queue_topics(visitor_of(request)))
-    return ServerSentEvent(_events(broadcast_of(request), page), headers=dict(_HEADERS))
+    page = _Page(request, await queue_topics(visitor_of(request)))
+    return ServerSentEvent(_events(broadcast_of(request), page), headers=dict(SSE_HEADERS))
 
 
 def broadcast_of(request: WebRequest) -> Broadcast:
@@ -81,15 +81,24 @@ class _Page:
     async def may_still_listen(self) -> bool:
         """Check again: the session may have ended, or the role or visibility changed."""
         try:
-            visitor = (await identify(self._request)).visitor
             if self.submission_id:
+                visitor = (await identify(self._request)).visitor
                 await find_visible_submission(visitor, self.submission_id)
         except (NotFound, NotSignedIn):
             return False
-        return await _queue_topics(visitor) == self._queue
+        return await may_still_listen(self._request, self._queue)
 
 
-async def _queue_topics(visitor: Visitor) -> frozenset[str]:
+async def may_still_listen(request: WebRequest, topics: frozenset[str]) -> bool:
+    """Check again: the session may have ended, or the role changed."""
+    try:
+        visitor = (await identify(request)).visitor
+    except NotSignedIn:
+        return False
+    return await queue_topics(visitor) == topics
+
+
+async def queue_topics(visitor: Visitor) -> frozenset[str]:
     """Return the queue topics that a visitor may listen to."""
     if visitor.sees_all:
         return frozenset({QUEUE})
@@ -104,8 +113,8 @@ async def _events(broadcast: Broadcast, page: _Page) -> AsyncIterator[ServerSent
             yield _END
             return
         while not listener.is_closed:
-            if not await _has_changed(listener):
-                yield _STILL_HERE
+            if not await has_changed(listener):
+                yield STILL_HERE
                 continue
             if listener.is_closed:
                 return
@@ -118,7 +127,8 @@ async def _events(broadcast: Broadcast, page: _Page) -> AsyncIterator[ServerSent
             await asyncio.sleep(pace(broadcast.count))
 
 
-async def _has_changed(listener: Listener) -> bool:
+async def has_changed(listener: Listener) -> bool:
+    """Wait for a change; return False after some time without one, to send a sign of life."""
     try:
         await asyncio.wait_for(listener.wait(), KEEPALIVE_SECONDS)
     except TimeoutError:

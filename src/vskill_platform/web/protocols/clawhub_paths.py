@@ -26,6 +26,7 @@ _OWN = re.compile(
     | (?: GET | POST ) \ /api/v1/ (?: publish | transfers )/ .*
     | (?: POST | DELETE ) \ /api/v1/ (?: publishers | stars ) (?: /.* )?
     | (?: GET | POST | DELETE ) \ /api/v1/
+      (?! packages/ .+ / (?: history | latest ) $ )
       (?: packages | code-plugins | bundle-plugins | promotions | skills-sh ) (?: /.* )?
     | POST \ /api/cli/telemetry/install
     | POST \ /api/v1/skills

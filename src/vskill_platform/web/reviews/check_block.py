@@ -86,7 +86,7 @@ async def check_blocklist(
         blocked=found is not None,
         entry=block_item(found) if found else None,
         rejected=rejected is not None,
-        rejection=_rejection(rejected) if rejected else None,
+        rejection=rejection_item(rejected) if rejected else None,
         submission_id=rejected.id if rejected else None,
     )
 
@@ -214,7 +214,8 @@ def _host() -> str:
     return get_settings().default_host
 
 
-def _rejection(row: SubmissionRow) -> Rejection:
+def rejection_item(row: SubmissionRow) -> Rejection:
+    """Describe a rejected submission."""
     return Rejection(
         skill_name=row.skill_name,
         state=row.state,

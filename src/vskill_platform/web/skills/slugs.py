@@ -37,12 +37,14 @@ _API_PREFIX = "/api/v1/skills/"
 #: What may follow a slug in the API.
 API_PARTS = frozenset(
     {
-        "badge", "download", "files", "installs", "repo-health", "security", "unyank", "versions",
-        "visibility", "yank",
+        "badge", "download", "files", "installs", "register-tracking", "repo-health", "security",
+        "unyank", "versions", "visibility", "yank",
     }
 )  # fmt: skip
 #: API paths that are not slugs.
-NOT_SLUGS = frozenset({"check-updates", "installs", "search", "suggest"})
+NOT_SLUGS = frozenset(
+    {"check-source", "check-updates", "installs", "lookup-by-name", "search", "suggest"}
+)
 _LONGEST, _SHORTEST = 4, 2
 #: Longest slug.
 _MAX_SLUG = 400

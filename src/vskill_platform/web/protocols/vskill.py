@@ -1,0 +1,321 @@
+"""Requests of the original vskill client that our own API does not have, in the shapes it reads."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Response
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
+from litestar.status_codes import (
+    HTTP_201_CREATED,
+    HTTP_204_NO_CONTENT,
+    HTTP_501_NOT_IMPLEMENTED,
+)
+
+from vskill_platform.catalogue.query import SkillQuery, SkillSort
+from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.publish.moderation.report_skill import report_skill
+from vskill_platform.publish.versions.find_version import Standing
+from vskill_platform.web.http.api_types import (
+    MAX_REASON,
+    Limit,
+    Offset,
+    Ok,
+    Page,
+    Shape,
+    Text,
+    clamp,
+    offset_cursor,
+    read_offset,
+)
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.route import operation
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.urls import skill_url
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.badge import skill_badge
+from vskill_platform.web.skills.search_api import skill_item
+from vskill_platform.web.skills.shapes import SkillItem, VersionList, cert_tier
+from vskill_platform.web.skills.slugs import find_listed, find_skill, slug_of
+from vskill_platform.web.skills.versions import versions_of
+
+_MAX_ROWS = 100
+_BADGE = ".svg"
+#: What the client calls the id of a published skill.
+_ID = "sk_published_"
+
+
+class NamedSkill(Shape, frozen=True, kw_only=True):
+    name: Text
+    author: Text = ""
+
+
+class Lookup(Shape, frozen=True, kw_only=True):
+    entries: Annotated[list[NamedSkill], msgspec.Meta(max_length=50)]
+
+
+class LookedUp(Shape, frozen=True, kw_only=True):
+    name: str
+    author: str
+    #: Null if there is no such skill, or if several have this name.
+    uuid: str | None
+    slug: str | None
+
+
+class LookupAnswer(Shape, frozen=True, kw_only=True):
+    results: list[LookedUp]
+
+
+class Tracking(Shape, frozen=True, kw_only=True):
+    tracked: bool
+    tracked_for_updates: bool
+    error: str
+    message: str
+
+
+class AuthorItem(Shape, frozen=True, kw_only=True):
+    name: str
+    slug: str
+    skill_count: int
+
+
+class AuthorList(Shape, frozen=True, kw_only=True):
+    authors: list[AuthorItem]
+    #: The same list, under the other name that it has.
+    publishers: list[AuthorItem]
+    total: int
+
+
+class AuthorAnswer(Shape, frozen=True, kw_only=True):
+    author: AuthorItem
+    publisher: AuthorItem
+    skills: list[SkillItem]
+    total: int
+    next_cursor: str | None
+
+
+class AuditItem(Shape, frozen=True, kw_only=True):
+    skill_name: str
+    slug: str
+    version: str | None
+    cert_tier: str
+    trust_score: int
+    audited_at: datetime
+    report_url: str
+
+
+class AuditList(Shape, frozen=True, kw_only=True):
+    audits: list[AuditItem]
+    total: int
+    next_cursor: str | None
+
+
+class ReportRequest(Shape, frozen=True, kw_only=True):
+    skill_name: Text = ""
+    slug: Text = ""
+    reason: Text = ""
+    description: Text = ""
+
+
+@operation(is_listed=True, changes=False)
+async def lookup_by_name(request: WebRequest, data: JSONBody[Lookup]) -> LookupAnswer:
+    """Find the slugs of up to 50 skills by name and author."""
+    return LookupAnswer(results=[await _look_up(request, entry) for entry in data.entries])
+
+
+async def _look_up(request: WebRequest, entry: NamedSkill) -> LookedUp:
+    query = SkillQuery(
+        text=entry.name, namespace=entry.author, visible=await visible_to(visitor_of(request))
+    )
+    hits = (await catalogue_of(request).search_skills(query)).hits if entry.name else []
+    same = [hit.slug for hit in hits if hit.name == entry.name]
+    slug = same[0] if len(same) == 1 else None
+    uuid = f"{_ID}{slug}" if slug else None
+    return LookedUp(name=entry.name, author=entry.author, uuid=uuid, slug=slug)
+
+
+@operation(status=HTTP_501_NOT_IMPLEMENTED)
+async def register_tracking(request: WebRequest, slug: FromPath[str]) -> Tracking:
+    """Say that the registry does not follow repositories: a new version has to be submitted."""
+    skill = await find_listed(request, slug.removeprefix(_ID))
+    return Tracking(
+        tracked=False,
+        tracked_for_updates=False,
+        error="Not supported",
+        message=f"This registry does not follow repositories. Submit {skill.slug} again for a new "
+        "version.",
+    )
+
+
+async def check_source(
+    request: WebRequest,
+    url: Annotated[str, QueryParameter(max_length=500)] = "",
+    skill: Annotated[str, QueryParameter(max_length=200)] = "",
+) -> dict[str, Any]:
+    """Tell which skills are published from a repository."""
+    if not url:
+        raise InvalidInput("give the URL of a repository")
+    repo = url.strip().rstrip("/").removesuffix(".git").lower()
+    repo = repo if "://" in repo else f"https://github.com/{repo}"
+    query = SkillQuery(
+        text=skill or repo.rpartition("/")[2],
+        limit=_MAX_ROWS,
+        visible=await visible_to(visitor_of(request)),
+    )
+    found = (await catalogue_of(request).search_skills(query)).hits
+    items = [
+        skill_item(hit)
+        for hit in found
+        if hit.repo_url.lower() == repo and (not skill or hit.name == skill)
+    ]
+    return {"url": repo, "exists": bool(items), "published": bool(items), "skills": items}
+
+
+@operation(is_listed=True)
+async def list_authors(
+    request: WebRequest, limit: Limit = 50, offset: Offset = 0
+) -> Response[AuthorList]:
+    """List the namespaces with most skills."""
+    size, headers = clamp(limit, _MAX_ROWS)
+    counted = await _count_authors(request)
+    items = [_author(name, count) for name, count in counted[offset : offset + size]]
+    answer = AuthorList(authors=items, publishers=items, total=len(counted))
+    return Response(answer, headers=headers)
+
+
+@operation(is_listed=True)
+async def show_author(
+    request: WebRequest,
+    name: FromPath[str],
+    limit: Limit = 25,
+    page: Page = 1,
+    cursor: FromQuery[str | None] = None,
+) -> Response[AuthorAnswer]:
+    """List the skills of one namespace."""
+    size, headers = clamp(limit, _MAX_ROWS)
+    start = read_offset(cursor, (page - 1) * size)
+    namespace = name.strip("/").lower()
+    query = SkillQuery(
+        namespace=namespace,
+        offset=start,
+        limit=size,
+        visible=await visible_to(visitor_of(request)),
+    )
+    found = await catalogue_of(request).search_skills(query)
+    if not found.total:
+        raise NotFound(f"nobody has published skills as {namespace!r}")
+    author = _author(namespace, found.total)
+    answer = AuthorAnswer(
+        author=author,
+        publisher=author,
+        skills=[skill_item(hit) for hit in found.hits],
+        total=found.total,
+        next_cursor=offset_cursor(start, len(found.hits), found.total),
+    )
+    return Response(answer, headers=headers)
+
+
+@operation(is_listed=True)
+async def list_audits(
+    request: WebRequest, limit: Limit = 50, cursor: FromQuery[str | None] = None
+) -> Response[AuditList]:
+    """List the results of the latest checks of published skills."""
+    size, headers = clamp(limit, _MAX_ROWS)
+    start = read_offset(cursor, 0)
+    query = SkillQuery(
+        sort=SkillSort.UPDATED,
+        offset=start,
+        limit=size,
+        visible=await visible_to(visitor_of(request)),
+    )
+    found = await catalogue_of(request).search_skills(query)
+    audits = [
+        AuditItem(
+            skill_name=hit.name,
+            slug=hit.slug,
+            version=hit.version or None,
+            cert_tier=cert_tier(hit.tier),
+            trust_score=hit.trust_score,
+            audited_at=hit.updated_at,
+            report_url=skill_url(hit.slug, "security"),
+        )
+        for hit in found.hits
+    ]
+    following = offset_cursor(start, len(audits), found.total)
+    answer = AuditList(audits=audits, total=found.total, next_cursor=following)
+    return Response(answer, headers=headers)
+
+
+async def show_package(request: WebRequest, address: FromPath[str]) -> Response[Any]:
+    """Show all versions of a skill (`/history`), or the one to install (`/latest`)."""
+    slug, _, part = address.strip("/").rpartition("/")
+    if not slug or part not in {"history", "latest"}:
+        raise NotFound("the path is /api/v1/packages/OWNER/REPO/SKILL/history or /latest")
+    skill = await find_listed(request, slug)
+    listed: VersionList = await versions_of(skill.slug)
+    if part == "history":
+        answer = {"slug": skill.slug, "versions": listed.versions, "count": listed.count}
+        return Response(answer)
+    latest = [item for item in listed.versions if item.standing == Standing.LATEST]
+    if not latest:
+        raise NotFound(f"every version of {skill.slug} is yanked")
+    return Response(latest[0])
+
+
+async def show_badges(request: WebRequest, address: FromPath[str]) -> Response[Any]:
+    """Show the badge of a skill: `SLUG.svg`, or with a kind or version, `SLUG/trust.svg`."""
+    path = address.strip("/")
+    slug, _, last = path.rpartition("/")
+    if last == "all.json":
+        skill = await find_listed(request, slug)
+        base = f"/api/v1/badges/{skill.slug}"
+        return Response({"slug": skill.slug, "badges": {"trust": f"{base}/trust{_BADGE}"}})
+    if not last.endswith(_BADGE):
+        raise NotFound("the path of a badge ends in .svg")
+    return await skill_badge(request, await _badge_skill(request, path.removesuffix(_BADGE), slug))
+
+
+async def _badge_skill(request: WebRequest, whole: str, shorter: str) -> PublishedSkill | None:
+    for name in (whole, shorter):
+        try:
+            return await find_skill(request, slug_of(name)) if name else None
+        except NotFound:
+            continue
+    return None
+
+
+@operation(status=HTTP_204_NO_CONTENT, changes=False)
+async def ignore_telemetry(kind: FromPath[str]) -> None:
+    """Accept the telemetry of the client's studio and store nothing of it."""
+
+
+@operation(status=HTTP_501_NOT_IMPLEMENTED)
+async def exchange_github_token() -> dict[str, str]:
+    """Say that there is no sign-in with GitHub."""
+    return {
+        "error": "Not supported",
+        "message": "This registry has no sign-in with GitHub. Create a token on its account page, "
+        "and write it to ~/.vskill/keys.env as vskill-api-token=vsk_…",
+    }
+
+
+@operation(status=HTTP_201_CREATED)
+async def report_over_api(request: WebRequest, data: JSONBody[ReportRequest]) -> Ok:
+    """Report a skill to the admins; it is written to the audit log."""
+    name, reason = data.slug or data.skill_name, data.reason or data.description
+    if not name or not reason:
+        raise InvalidInput("give the slug of a skill and a reason")
+    skill = await find_skill(request, name)
+    await report_skill(skill.slug, reason=reason[:MAX_REASON], actor=visitor_of(request).name)
+    return Ok()
+
+
+async def _count_authors(request: WebRequest) -> list[tuple[str, int]]:
+    query = SkillQuery(limit=1, with_facets=True, visible=await visible_to(visitor_of(request)))
+    found = await catalogue_of(request).search_skills(query)
+    return (found.facets or {}).get("namespace", [])
+
+
+def _author(name: str, count: int) -> AuthorItem:
+    return AuthorItem(name=name, slug=name, skill_count=count)

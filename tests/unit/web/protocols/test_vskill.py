@@ -1,0 +1,187 @@
+"""The requests of the original vskill client, replayed, and the fields that it reads."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.casts import a_skill_folder
+from tests.git_server import GitServer
+from tests.unit.web.api_cast import Registry, all_audited, open_registry, token_of
+from tests.unit.web.pages_cast import FILES, put_skill, put_submission
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.user import Role
+from vskill_platform.stores.db import bound_env
+
+pytestmark = pytest.mark.usefixtures("one_loop")
+_FILE = Path(__file__).parents[3] / "data/vskill_requests.json"
+_FIELD = re.compile(r"(\w+)(\[\])?")
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    command: str
+    request: str
+    #: Fields that the client reads; with `=`, the value that it must find.
+    reads: list[str]
+    body: Any = None
+    status: int = 200
+    agent: str = "vskill-cli"
+    token: bool = False
+
+
+RECORDED = msgspec.json.decode(_FILE.read_bytes(), type=list[Recorded])
+
+
+@pytest.fixture
+async def registry(git_server: GitServer) -> AsyncIterator[Registry]:
+    async with open_registry(bound_env()) as opened:
+        yield opened
+
+
+def read_field(answer: Any, path: str) -> str:
+    """Return the field at a path, of the first item of each list; it must be there."""
+    for part in path.split("."):
+        found = _FIELD.fullmatch(part)
+        assert found, path
+        assert found[1] in answer, f"{path} is missing in {answer}"
+        answer = answer[found[1]]
+        if found[2]:
+            assert answer, f"{path} is empty"
+            answer = answer[0]
+    return str(answer)
+
+
+async def test_every_recorded_request_is_answered_with_the_fields_that_are_read(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    await put_skill(registry.env, tmp_path, files={**FILES, "new.md": "new\n"})
+    token = await token_of(Role.READER, name="ben")
+    await registry.client.get("/api/v1/account", headers=await token_of(Role.ADMIN))
+
+    for recorded in RECORDED:
+        method, _, path = recorded.request.partition(" ")
+        who = await token_of(Role.ADMIN) if "reports" in path else token
+        headers = {"User-Agent": recorded.agent, **(who if recorded.token else {})}
+        body = {"json": recorded.body} if recorded.body else {}
+        answer = await registry.ask(method, path, headers=headers, **body)
+
+        assert answer.status_code == recorded.status, (recorded.command, answer.text)
+        for field in recorded.reads:
+            name, _, value = field.partition("=")
+            found = read_field(answer.json(), name)
+            assert not value or found == value, (recorded.command, field, found)
+
+
+async def test_repositories_are_submitted_in_bulk(
+    registry: Registry, git_server: GitServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "repo"
+    for name in ("tidy-notes", "plot-bars"):
+        a_skill_folder(folder / "skills", name)
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "README.md").write_text("nothing here")
+    good = git_server.serve_repo(folder, "ada/good")
+    empty = git_server.serve_repo(tmp_path / "none", "ada/none")
+
+    done = await registry.post(
+        "/api/v1/submissions/bulk", json={"repos": [good, empty, "no repo", good]}
+    )
+    again = await registry.post("/api/v1/submissions/bulk", json={"repoUrls": [good]})
+    nothing = await registry.post("/api/v1/submissions/bulk", json={})
+
+    assert done.status_code == 200, done.text
+    assert done.json()["summary"] == {"submitted": 1, "skipped": 1, "errors": 1}
+    assert [item["status"] for item in done.json()["results"]] == ["submitted", "skipped", "error"]
+    assert len(done.json()["results"][0]["submissions"]) == 2
+    assert again.json()["summary"] == {"submitted": 0, "skipped": 1, "errors": 0}
+    assert nothing.status_code == 400
+
+
+async def test_a_name_that_several_skills_have_is_not_guessed(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    await put_skill(registry.env, tmp_path, "ben/notes/tidy", publisher="github.com/ben")
+    entries = [{"name": "tidy"}, {"name": "tidy", "author": "ben"}, {"name": ""}]
+
+    found = await registry.post("/api/v1/skills/lookup-by-name", json={"entries": entries})
+
+    assert [item["slug"] for item in found.json()["results"]] == [None, "ben/notes/tidy", None]
+
+
+async def test_private_skills_are_in_no_list(registry: Registry, tmp_path: Path) -> None:
+    await put_skill(registry.env, tmp_path, is_private=True)
+    lookup = {"entries": [{"name": "tidy"}]}
+
+    for path in ("authors", "audits", "rejections", "skills/check-source?url=ada/notes"):
+        assert "tidy" not in (await registry.get(f"/api/v1/{path}")).text
+    for path in ("authors/ada", "packages/ada/notes/tidy/latest"):
+        assert (await registry.get(f"/api/v1/{path}")).status_code == 404
+    found = await registry.post("/api/v1/skills/lookup-by-name", json=lookup)
+    assert found.json()["results"][0]["slug"] is None
+
+
+async def test_badges_are_found_by_slug_with_or_without_a_kind(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+
+    for path in ("ada/notes/tidy.svg", "ada/notes/tidy/trust.svg", "ada/notes/tidy/1.0.0.svg"):
+        answer = await registry.get(f"/api/v1/badges/{path}")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "image/svg+xml")
+    assert (await registry.get("/api/v1/badges/no/such.svg")).status_code == 404
+    assert (await registry.get("/api/v1/badges/ada/notes/tidy")).status_code == 404
+
+
+async def test_rejections_say_why(registry: Registry) -> None:
+    await put_submission(registry.env, SubmissionState.TIER1_FAILED, reason="It steals.")
+
+    listed = await registry.json("/rejections")
+
+    assert listed["total"] == 1
+    assert listed["rejections"][0]["reason"] == "It steals."
+    assert listed["rejections"][0]["state"] == "TIER1_FAILED"
+
+
+async def test_only_accounts_report(registry: Registry, tmp_path: Path) -> None:
+    await put_skill(registry.env, tmp_path)
+
+    answer = await registry.post(
+        "/api/v1/reports", json={"slug": "ada/notes/tidy", "reason": "it steals"}
+    )
+
+    assert answer.status_code == 401
+    assert [item for item in await all_audited() if item.action == "report"] == []
+
+
+async def test_a_changed_submission_is_an_event_of_the_stream(registry: Registry) -> None:
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
+        "scheme": "http", "path": "/api/v1/submissions/stream", "query_string": b"",
+        "raw_path": b"/api/v1/submissions/stream", "root_path": "",
+        "headers": [(b"host", b"registry")], "client": ("127.0.0.1", 1), "server": ("registry", 80),
+    }  # fmt: skip
+    heard: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    stream = asyncio.create_task(registry.app(scope, receive, heard.put))  # type: ignore[arg-type]  # ASGI's own types
+    try:
+        async with asyncio.timeout(20):
+            start, hello = await heard.get(), await heard.get()
+            sent = await put_submission(registry.env, SubmissionState.REJECTED, reason="It steals.")
+            event = await heard.get()
+    finally:
+        stream.cancel()
+        await asyncio.wait([stream])
+
+    assert start["status"] == 200
+    assert b"listening" in hello["body"]
+    assert b"event: scan_complete" in event["body"]
+    assert sent.id.encode() in event["body"]
