@@ -27,6 +27,7 @@ from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.artifacts import artifact_url
 from vskill_platform.web.protocols.listings import (
+    Listings,
     answer_body,
     answer_list,
     first_of_each_name,
@@ -185,8 +186,8 @@ async def _most_installed(request: WebRequest) -> list[SkillHit]:
         sort=SkillSort.INSTALLS, limit=2 * most, visible=await visible_to(visitor_of(request))
     )
     hits = (await catalogue_of(request).search_skills(query)).hits
-    complete = [hit for hit in hits if hit.version and hit.zip_sha256]
-    return _listable(complete)[:most]
+    listings: Listings = request.app.state.listings
+    return _listable(await listings.with_digests(hits))[:most]
 
 
 def _listable(skills: Iterable[Any]) -> list[Any]:

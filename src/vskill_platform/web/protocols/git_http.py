@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import tempfile
 import zlib
 from contextlib import ExitStack
@@ -50,6 +51,8 @@ _LIMITS = Limits(memory_bytes=1024 * 1024 * 1024, file_bytes=1024 * 1024 * 1024)
 _SECONDS = 120.0
 _TURNS = BoundedTurns(at_once=4, waiting=64, busy="too many git requests at once; try again")
 _NO_CACHE = {"Cache-Control": "no-cache, max-age=0, must-revalidate"}
+#: Before the slug of a private skill.
+_SIGNED = re.compile(r"signed/(?P<signature>\d+-[0-9a-f]{64})/(?P<slug>.+)", re.ASCII)
 #: Only this is accepted of the header that chooses the version of the protocol.
 _PROTOCOLS = frozenset({"version=0", "version=1", "version=2"})
 
@@ -105,11 +108,9 @@ async def _find_skill(request: WebRequest, address: str, wanted: str) -> Publish
     slug, ending, service = address.strip("/").partition(_ENDING)
     if not ending or service != wanted:
         raise NotFound("the path of a repository is /git/SLUG.git")
-    signature = ""
-    if slug.startswith("signed/"):
-        _, signature, slug = (*slug.split("/", 2), "", "")[:3]
-    if signature and await is_signed(_subject(slug), signature):
-        stored = await get_skill(await resolve_slug(slug))
+    signed = _SIGNED.fullmatch(slug)
+    if signed and await is_signed(_subject(signed["slug"]), signed["signature"]):
+        stored = await get_skill(await resolve_slug(signed["slug"]))
         skill = stored.record if stored else None
     else:
         skill = await _find_visible(request, slug)

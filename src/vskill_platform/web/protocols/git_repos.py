@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO
 from weakref import WeakValueDictionary
@@ -23,6 +24,7 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.open_engine import database_file
 from vskill_platform.errors import NotFound, OutOfResources, RecordMalformed
+from vskill_platform.fetch.private_folder import new_workspace
 from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.artifact_digests import complete_versions, git_version
@@ -123,9 +125,14 @@ class GitRepos:
 
 def cache_folder(settings: Settings) -> Path:
     database = database_file(settings.database_url)
-    if database is None:  # the database is not a local file
-        return Path(tempfile.gettempdir()) / f"vskill-git-cache-{os.getuid()}"
+    if database is None:  # the database is not a local file, so this process has its own cache
+        return _process_folder() / _digest(settings.database_url.encode())
     return database.with_name(f"{database.name}{_CACHE}")
+
+
+@cache
+def _process_folder() -> Path:
+    return new_workspace()
 
 
 async def _build(state: RepoState, folder: Path) -> None:
@@ -214,12 +221,20 @@ def _prune(newest: Path, max_bytes: int) -> None:
     """Remove older states of the same repository, then the least recently used folders."""
     own, _, _ = newest.name.partition("-")
     now, room = time.time(), max_bytes
-    found = [(entry.stat().st_mtime, entry) for entry in newest.parent.iterdir() if entry.is_dir()]
-    for used, folder in sorted(found, reverse=True):
+    for used, folder in sorted(_list_folders(newest.parent), reverse=True):
         room -= _size(folder)
         is_old = room < 0 or folder.name.startswith((f"{own}-", "new-"))
         if folder != newest and is_old and now - used > _IN_USE_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _list_folders(parent: Path) -> list[tuple[float, Path]]:
+    """Return the folders with when they were last used; another process may remove some."""
+    found = []
+    for entry in parent.iterdir():
+        with suppress(FileNotFoundError):
+            found.append((entry.stat().st_mtime, entry))
+    return found
 
 
 def _size(folder: Path) -> int:

@@ -8,7 +8,7 @@ import asyncio
 import gzip
 import hashlib
 from collections.abc import Awaitable, Callable, Hashable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from litestar import Response
@@ -18,7 +18,7 @@ from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.catalogue import Catalogue
-from vskill_platform.catalogue.query import ListedSkill, Visible
+from vskill_platform.catalogue.query import ListedSkill, SkillHit, Visible
 from vskill_platform.publish.versions.artifact_digests import complete_versions
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.http.requests import WebRequest
@@ -60,6 +60,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     base: str
 
 
+Listed = TypeVar("Listed", ListedSkill, SkillHit)
 Encode = Callable[[list[ListedSkill]], Awaitable[Any]]
 
 
@@ -85,7 +86,7 @@ class Listings:
             if known := self._bodies.get(key):
                 return known
             skills = await catalogue.list_skills(below=scope.below, visible=scope.visible)
-            content = await encode(await self._with_digests(skills))
+            content = await encode(await self.with_digests(skills))
             body = await in_few_threads(make_body, content)
             self._bodies.keep(key, body)
             return body
@@ -96,7 +97,7 @@ class Listings:
         window = 0 if is_public else current_window(get_now())
         return catalogue.listing_version, window, kind, scope
 
-    async def _with_digests(self, skills: list[ListedSkill]) -> list[ListedSkill]:
+    async def with_digests(self, skills: list[Listed]) -> list[Listed]:
         """Leave out skills that cannot be installed, and complete some of an older release."""
         installable = [skill for skill in skills if skill.version]
         missing = [skill for skill in installable if self._is_incomplete(skill)]
@@ -106,11 +107,11 @@ class Listings:
         found = [completed.get(skill.slug, skill) for skill in installable]
         return [skill for skill in found if skill.zip_sha256 and skill.git_commit]
 
-    def _is_incomplete(self, skill: ListedSkill) -> bool:
+    def _is_incomplete(self, skill: ListedSkill | SkillHit) -> bool:
         has_all = skill.zip_sha256 and skill.git_commit
         return not has_all and (skill.slug, skill.version) not in self._hopeless
 
-    async def _complete(self, skill: ListedSkill) -> ListedSkill:
+    async def _complete(self, skill: Listed) -> Listed:
         for version in await complete_versions(skill.slug):
             if version.version == skill.version:
                 return msgspec.structs.replace(

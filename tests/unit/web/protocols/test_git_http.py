@@ -277,6 +277,14 @@ async def test_a_private_plugin_has_a_signed_url_that_git_can_use(
     assert other.status_code == 401
 
 
+async def test_an_owner_may_be_called_signed(registry: Registry, tmp_path: Path) -> None:
+    await put_skill(registry.env, tmp_path, "signed/notes/tidy")
+
+    answer = await registry.get(f"/git/signed/notes/tidy.git{SERVICE}")
+
+    assert answer.status_code == 200
+
+
 def test_no_two_skills_have_the_same_plugin_name() -> None:
     slugs = [
         "@a/b-c", "@a-b/c", "a/b/c", "a/b.c/d", "a/b_c/d", "a/b/c/d", "a.b/c/d/e", "a/b__c/d",
