@@ -13,7 +13,7 @@ from tests.contracts.asking import (
     start_waiting,
     value_of,
 )
-from vskill_platform.engines.ports import ABSENT, Acknowledge, Change, Engine, Put, Send
+from vskill_platform.engines.ports import ABSENT, Acknowledge, Change, Engine, Expect, Put, Send
 
 
 async def test_one_engine_reads_what_another_committed(
@@ -133,3 +133,17 @@ async def test_two_engines_that_receive_at_once_share_the_messages_out(
 
     done = [body for share in shares for body in share]
     assert sorted(done) == sorted(b"%d" % n for n in range(60))
+
+
+async def test_an_expectation_holds_against_a_concurrent_write_of_another_engine(
+    engine: Engine, other_engine: Engine
+) -> None:
+    """A block and a publication: if both are applied, the publication came first."""
+    for n in range(30):
+        blocked, published = await asyncio.gather(
+            engine.commit([Put(f"block:{n}", b"", expected=ABSENT)]),
+            other_engine.commit([Expect(f"block:{n}", ABSENT), Put(f"skill:{n}", b"")]),
+        )
+
+        assert blocked is not None
+        assert published is None or published < blocked

@@ -1,0 +1,94 @@
+"""A network between an engine and its server: a proxy that can lose what passes through it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
+
+_PIECE = 64 * 1024
+_PORT = 5432
+
+
+class Network:
+    def __init__(self, socket: str, url: str) -> None:
+        self._socket = socket
+        #: The database through this network.
+        self.url = url
+        #: Called with what the client sends; True: forward it, and lose the answer.
+        self.loses_answer_to: Callable[[bytes], bool] = lambda _: False
+        self.is_cut = False
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    def cut(self) -> None:
+        """Break all connections, and refuse new ones until it is mended."""
+        self.is_cut = True
+        for writer in self._writers:
+            writer.transport.abort()
+
+    def mend(self) -> None:
+        self.is_cut = False
+
+    async def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.is_cut:
+            writer.transport.abort()
+            return
+        server_reader, server_writer = await asyncio.open_unix_connection(self._socket)
+        mine = {writer, server_writer}
+        self._writers |= mine
+        answers = asyncio.create_task(_pass_on(server_reader, writer))
+        try:
+            while piece := await reader.read(_PIECE):
+                if self.loses_answer_to(piece):
+                    # The client is gone before the server has even begun.
+                    answers.cancel()
+                    await asyncio.gather(answers, return_exceptions=True)
+                    writer.transport.abort()
+                    server_writer.write(piece)
+                    await server_writer.drain()
+                    await server_reader.read(_PIECE)  # it answers only after the commit
+                    break
+                server_writer.write(piece)
+                await server_writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            answers.cancel()
+            self._writers -= mine
+            for each in mine:
+                each.transport.abort()
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while piece := await reader.read(_PIECE):
+            writer.write(piece)
+            await writer.drain()
+    writer.close()
+
+
+@asynccontextmanager
+async def a_network(url: str) -> AsyncIterator[Network]:
+    """Listen on loopback; the server itself listens on a socket in a folder."""
+    parts = urlsplit(url)
+    options = {name: values[0] for name, values in parse_qs(parts.query).items()}
+    socket = f"{options.pop('host')}/.s.PGSQL.{_PORT}"
+    network = Network(socket, "")
+    visits: set[asyncio.Task[None]] = set()
+
+    async def visit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        visits.add(task)
+        await network.connect(reader, writer)
+
+    async with await asyncio.start_server(visit, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        options["sslmode"] = "disable"
+        network.url = urlunsplit(
+            ("postgresql", f"postgres@127.0.0.1:{port}", parts.path, urlencode(options), "")
+        )
+        yield network
+        network.cut()
+        for task in visits:
+            task.cancel()
+        await asyncio.gather(*visits, return_exceptions=True)

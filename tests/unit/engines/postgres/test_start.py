@@ -1,0 +1,94 @@
+"""Opening: many nodes at once, other releases, other clocks, and databases that will not do."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import pytest
+
+from tests.contracts.asking import LEASE
+from tests.postgres import an_empty_schema, server_url
+from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
+from vskill_platform.engines.ports import Put, Send
+from vskill_platform.engines.postgres import database
+from vskill_platform.engines.postgres.connection import queries_for, read_url
+from vskill_platform.errors import ConfigError, EngineError
+
+
+async def test_ten_nodes_may_start_at_once() -> None:
+    async with an_empty_schema() as url:
+        engines = await asyncio.gather(*(open_engine(url) for _ in range(10)))
+
+        revisions = await asyncio.gather(
+            *(engine.commit([Put(f"node:{n}", b"")]) for n, engine in enumerate(engines))
+        )
+
+        assert sorted(revision or 0 for revision in revisions) == list(range(1, 11))
+        for engine in engines:
+            await engine.close()
+
+
+async def test_nothing_is_created_where_a_registry_is_expected() -> None:
+    async with an_empty_schema() as url:
+        with pytest.raises(ConfigError, match="there is no registry in schema"):
+            await open_engine(url, create=False)
+        with pytest.raises(ConfigError, match="there is no registry in schema"):
+            await open_engine_to_read(url)
+
+
+async def test_a_database_of_a_newer_release_is_refused() -> None:
+    async with an_empty_schema() as url:
+        await (await open_engine(url)).close()
+        await _add_version(read_url(url).schema, 99)
+
+        with pytest.raises(ConfigError, match="schema version 99"):
+            await open_engine(url)
+
+
+async def test_a_server_that_does_not_answer_is_an_error_without_the_password() -> None:
+    with pytest.raises(EngineError, match="does not answer") as caught:
+        await open_engine("postgresql://ada:secret@127.0.0.1:1/skills")
+
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("schema", ["Robert'); DROP", "pg-x", "", "a" * 60])
+def test_a_schema_is_a_plain_name(schema: str) -> None:
+    with pytest.raises(ConfigError, match="schema"):
+        read_url(f"postgresql://localhost/skills?schema={schema}")
+
+
+def test_every_query_names_the_schema_of_the_url() -> None:
+    assert not [name for name, query in queries_for("other").items() if "vskill" in query]
+
+
+async def test_nodes_whose_clocks_differ_agree_on_leases(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = await open_engine(url)
+    await here.commit([Send(b"job")])
+    await here.queue.receive(1, lease=LEASE)
+
+    class TenMinutesLate(datetime):
+        @classmethod
+        def now(cls, _zone: object = None) -> datetime:  # type: ignore[override]
+            return datetime.now(UTC) - timedelta(minutes=10)
+
+    monkeypatch.setattr(database, "datetime", TenMinutesLate)
+    there = await open_engine(url)
+
+    assert await there.queue.receive(1, lease=LEASE) == []
+    assert abs(there.clock.now() - here.clock.now()) < timedelta(seconds=1)
+    await here.close()
+    await there.close()
+
+
+async def _add_version(schema: str, version: int) -> None:
+    connection = await asyncpg.connect(server_url())
+    try:
+        await connection.execute(f"TRUNCATE {schema}.schema_version")
+        await connection.copy_records_to_table(
+            "schema_version", schema_name=schema, records=[(version,)]
+        )
+    finally:
+        await connection.close()
