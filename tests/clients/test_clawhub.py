@@ -16,6 +16,7 @@ import pytest
 from tests.browser.registry import own_words
 from tests.clients.registry import Finished, Home, Registry, make_tree, npm_file, read_tree
 from tests.people import csrf_in
+from tests.repos import a_repo
 from vskill_platform.web.protocols.clawhub_fingerprint import locale_key
 
 NEW, OLD = "clawhub", "clawhub-old"
@@ -346,3 +347,23 @@ def test_paths_are_sorted_as_node_sorts_them(home: Home) -> None:
     done = home.run(npm_file("node22", "bin/node"), "-e", script)
 
     assert [sorted(words, key=locale_key) for words in lists] == json.loads(done.out)
+
+
+def test_a_skill_of_a_repo_has_its_path_as_the_owner(registry: Registry, home: Home) -> None:
+    repo = registry.platform.folder / "ada" / "claws"
+    make_tree(repo, {"skills/from-git/SKILL.md": own_words("from-git")})
+    sent = registry.platform.run("submit", a_repo(repo), "--path", "skills/from-git", "--watch")
+    (hit,) = registry.get_json("/api/v1/search?q=from-git")["results"]
+    client = ClawHub(NEW, home, registry)
+    ref = hit["install"]["reference"]
+
+    found = client.done("search", "from-git")
+    client.done("install", ref)
+    current = client.done("update", "--all")
+    claw = openclaw(home, registry, "install", ref)
+
+    assert ref == "@ada.claws/from-git", sent
+    assert "@ada.claws" in found
+    assert (home.project / "skills/@ada.claws/from-git/SKILL.md").is_file()
+    assert "up to date" in current
+    assert claw.code == 0, claw

@@ -33,6 +33,7 @@ from vskill_platform.web.protocols.clawhub_find import (
     find_refused,
     page_url,
 )
+from vskill_platform.web.protocols.clawhub_names import split_slug
 from vskill_platform.web.protocols.clawhub_skills import Object, Owner, Tag, chosen_version
 from vskill_platform.web.protocols.clawhub_trust import (
     Assessment,
@@ -44,7 +45,6 @@ from vskill_platform.web.protocols.clawhub_trust import (
     moderation_json,
     security_json,
 )
-from vskill_platform.web.protocols.names import split_slug
 from vskill_platform.web.skills.readme_page import public_address
 
 _MAX_ITEMS = 100
@@ -159,7 +159,7 @@ async def _verdict_on_refused(request: WebRequest, asked: AskedVerdict) -> Objec
         **_decision(found),
         "slug": asked.slug,
         "version": asked.version,
-        "publisherHandle": asked.owner_handle.removeprefix("@"),
+        "publisherHandle": asked.owner_handle.removeprefix("@").lower(),
         "securityAuditUrl": f"{public_address(request)}/submissions/{submission.id}",
     }
 

@@ -39,6 +39,7 @@ from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.clawhub_find import NoSkill, find_owned_skill
 from vskill_platform.web.protocols.clawhub_fingerprint import find_match, fingerprint
+from vskill_platform.web.protocols.clawhub_names import join_slug
 from vskill_platform.web.protocols.clawhub_skills import Object
 from vskill_platform.web.protocols.clawhub_trust import assess_refused, millis
 from vskill_platform.web.skills.readme_page import public_address
@@ -261,7 +262,7 @@ async def _staged(user: User, file: PublishedFile) -> UploadedFile:
 
 def _namespace(asked: PublishRequest) -> str:
     owner = asked.owner_handle.removeprefix("@")
-    if "," in owner:
+    if not join_slug(owner, asked.slug).startswith("@"):
         raise NotAllowed(f"the skills of {owner} are published from its Git repository")
     return f"@{owner}" if owner else ""
 

@@ -31,6 +31,7 @@ from vskill_platform.web.protocols.clawhub_find import (
     reference,
 )
 from vskill_platform.web.protocols.clawhub_fingerprint import find_match
+from vskill_platform.web.protocols.clawhub_names import split_slug
 from vskill_platform.web.protocols.clawhub_trust import (
     assess_refused,
     assess_skill,
@@ -39,7 +40,6 @@ from vskill_platform.web.protocols.clawhub_trust import (
     moderation_json,
     security_json,
 )
-from vskill_platform.web.protocols.names import OwnedName, split_slug
 from vskill_platform.web.skills.downloads import skill_raw_file
 from vskill_platform.web.skills.open_skill import OpenSkill
 from vskill_platform.web.skills.readme_page import public_address
@@ -314,7 +314,7 @@ async def _skill(skill: PublishedSkill, latest: SkillVersion | None) -> Object:
 
 
 async def _refused_skill(submission: Submission) -> Object:
-    owned = OwnedName(submission.source.namespace.removeprefix("@"), submission.skill_name)
+    owned = split_slug(f"{submission.source.namespace}/{submission.skill_name}")
     moment = millis(submission.updated_at)
     return {
         "skill": {

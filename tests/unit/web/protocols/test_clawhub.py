@@ -34,7 +34,7 @@ from vskill_platform.web.protocols import clawhub_publish
 from vskill_platform.web.protocols.clawhub_fingerprint import fingerprint
 
 SKILLS = "/api/v1/skills"
-TIDY = {"ownerHandle": "ada,notes"}
+TIDY = {"ownerHandle": "ada.notes"}
 NODE = {"User-Agent": "node"}
 MANIFEST = GOOD_MANIFEST.format(name="tidy-notes").encode()
 DOWN = TakenDown(reason="it steals keys", by="cyd", at=NOON)
@@ -97,15 +97,15 @@ async def test_a_skill_is_found_and_shown_by_owner_and_name(
 
     assert (found["slug"], found["ownerHandle"], found["source"]) == (
         "tidy",
-        "ada,notes",
+        "ada.notes",
         "clawhub",
     )
-    assert found["install"]["reference"] == "@ada,notes/tidy"
+    assert found["install"]["reference"] == "@ada.notes/tidy"
     assert shown == bare
     assert shown["skill"]["updatedAt"] == int(NOON.timestamp() * 1000)
     assert shown["latestVersion"]["version"] == "1.0.0"
     assert shown["latestVersion"]["license"] is None
-    assert shown["owner"]["handle"] == "ada,notes"
+    assert shown["owner"]["handle"] == "ada.notes"
     assert (shown["moderation"]["verdict"], shown["moderation"]["isSuspicious"]) == ("clean", False)
 
 
@@ -122,7 +122,7 @@ async def test_a_name_of_several_skills_is_refused_with_the_candidates(
 
     assert shown.status_code == 404
     assert error["code"] == "AMBIGUOUS_SKILL_SLUG"
-    assert {match["ref"] for match in error["matches"]} == {"@ada,notes/tidy", "@ben/tidy"}
+    assert {match["ref"] for match in error["matches"]} == {"@ada.notes/tidy", "@ben/tidy"}
     assert (install.status_code, install.json()["reason"]) == (409, "ambiguous_slug")
 
 
@@ -176,8 +176,8 @@ async def test_a_folder_is_recognized_by_its_fingerprint(
         (path, hashlib.sha256(text.encode()).hexdigest()) for path, text in FILES.items()
     )
 
-    known = await answer(registry, f"/api/v1/resolve?slug=tidy&ownerHandle=ada,notes&hash={first}")
-    other = await answer(registry, "/api/v1/resolve?slug=tidy&ownerHandle=ada,notes&hash=00")
+    known = await answer(registry, f"/api/v1/resolve?slug=tidy&ownerHandle=ada.notes&hash={first}")
+    other = await answer(registry, "/api/v1/resolve?slug=tidy&ownerHandle=ada.notes&hash=00")
     absent = await ask(registry, f"/api/v1/resolve?slug=none&hash={first}")
 
     assert known == {"match": {"version": "1.0.0"}, "latestVersion": {"version": "1.0.1"}}
@@ -195,7 +195,7 @@ async def verdict_on(registry: Registry, name: str, owner: str, version: str = "
 async def test_a_clean_version_may_be_installed(registry: Registry, tmp_path: Path) -> None:
     await put_skill(registry.env, tmp_path)
 
-    verdict = await verdict_on(registry, "tidy", "ada,notes")
+    verdict = await verdict_on(registry, "tidy", "ada.notes")
     install = await answer(registry, f"{SKILLS}/tidy/install", params=TIDY)
     verified = await answer(registry, f"{SKILLS}/tidy/verify", params=TIDY)
 
@@ -214,11 +214,11 @@ async def test_a_blocked_skill_is_refused_with_our_findings(
     await change_skill(registry.env, "ada/notes/tidy", down=DOWN)
 
     shown = await answer(registry, f"{SKILLS}/tidy", params=TIDY)
-    verdict = await verdict_on(registry, "tidy", "ada,notes")
+    verdict = await verdict_on(registry, "tidy", "ada.notes")
     install = await ask(registry, f"{SKILLS}/tidy/install", params=TIDY)
     verified = await answer(registry, f"{SKILLS}/tidy/verify", params=TIDY)
     download = await ask(registry, "/api/v1/download", params={**TIDY, "slug": "tidy"})
-    resolved = await answer(registry, "/api/v1/resolve?slug=tidy&ownerHandle=ada,notes&hash=00")
+    resolved = await answer(registry, "/api/v1/resolve?slug=tidy&ownerHandle=ada.notes&hash=00")
 
     assert shown["latestVersion"] is None
     assert shown["moderation"]["isMalwareBlocked"] is True
@@ -275,7 +275,7 @@ async def test_a_flagged_version_is_suspicious(registry: Registry, tmp_path: Pat
     await put_skill(registry.env, tmp_path, findings=(a_finding(),), verdict=Verdict.REVIEW)
 
     shown = await answer(registry, f"{SKILLS}/tidy", params=TIDY)
-    verdict = await verdict_on(registry, "tidy", "ada,notes")
+    verdict = await verdict_on(registry, "tidy", "ada.notes")
 
     assert shown["moderation"]["isSuspicious"] is True
     assert shown["moderation"]["isMalwareBlocked"] is False
@@ -452,7 +452,7 @@ async def test_a_form_of_files_becomes_a_submission(registry: Registry) -> None:
         ({}, "README.md", 422, "there is no SKILL.md"),
         ({"version": "1.0"}, "SKILL.md", 400, "three numbers"),
         ({"ownerHandle": "ben"}, "SKILL.md", 403, "has other owners"),
-        ({"ownerHandle": "ada,notes"}, "SKILL.md", 403, "Git repository"),
+        ({"ownerHandle": "ada.notes"}, "SKILL.md", 403, "Git repository"),
         ({"migrateOwner": True}, "SKILL.md", 400, "another owner"),
         ({"topics": ["x"]}, "SKILL.md", 400, "write tags into SKILL.md"),
     ],
@@ -539,8 +539,8 @@ async def test_installs_that_clients_report_are_counted_once(
     await put_skill(registry.env, tmp_path)
     where = "/api/cli/telemetry/install"
     reports: list[dict[str, Any]] = [
-        {"event": "install", "slug": "tidy", "ownerHandle": "ada,notes"},
-        {"event": "install", "slug": "tidy", "ownerHandle": "ada,notes"},
+        {"event": "install", "slug": "tidy", "ownerHandle": "ada.notes"},
+        {"event": "install", "slug": "tidy", "ownerHandle": "ada.notes"},
         {"event": "install", "slug": "none"},
         {"roots": []},
     ]
@@ -553,7 +553,7 @@ async def test_installs_that_clients_report_are_counted_once(
 
 async def test_the_stored_scan_of_a_version_is_given(registry: Registry, tmp_path: Path) -> None:
     await put_skill(registry.env, tmp_path, findings=(a_finding(),))
-    source = {"kind": "published", "slug": "tidy", "ownerHandle": "ada,notes"}
+    source = {"kind": "published", "slug": "tidy", "ownerHandle": "ada.notes"}
 
     started = await ask(
         registry, f"{SKILLS}/-/scan", method="POST", json={"source": source, "update": False}
