@@ -275,7 +275,7 @@ PROTOCOLS = [Route(*row) for row in (
     ("POST", "/clawhub/api/cli/telemetry/install", ANYONE, clawhub_manage.count_install),
     ("POST", "/clawhub/api/v1/skills/{name:str}/rename", ANYONE, clawhub_manage.not_offered),
     ("POST", "/clawhub/api/v1/skills/{name:str}/merge", ANYONE, clawhub_manage.not_offered),
-    ("POST", "/clawhub/api/v1/skills/{name:str}/report", ANYONE, clawhub_manage.not_offered),
+    ("POST", "/clawhub/api/v1/skills/{name:str}/report", ANYONE, clawhub_manage.report),
     ("POST", "/clawhub/api/v1/skills/{name:str}/tags/{tag:str}", ANYONE, clawhub_manage.not_offered),
     ("POST", "/clawhub/api/v1/skills/{name:str}/transfer", ANYONE, clawhub_manage.not_offered),
     ("POST", "/clawhub/api/v1/skills/{name:str}/transfer/{step:str}", ANYONE, clawhub_manage.not_offered),

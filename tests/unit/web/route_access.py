@@ -38,6 +38,7 @@ ROUTES: dict[str, frozenset[str]] = {
     # Its handler answers any token.
     "DELETE /api/v1/account/token": frozenset(who for who in EVERYBODY if who.startswith("token:")),
     "GET /clawhub/api/v1/whoami": EVERYBODY - {"anonymous"},
+    "POST /clawhub/api/v1/skills/{name:str}/report": EVERYBODY - {"anonymous"},
     # ClawHub's clients publish with an account only.
     **{
         f"POST /clawhub/api/v1/skills{path}": WHO[Right.SUBMIT] - {"anonymous"}

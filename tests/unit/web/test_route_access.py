@@ -149,6 +149,7 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/clawhub/api/v1/skills/-/scan",  # changes nothing
         "/clawhub/api/v1/skills/-/security-verdicts",  # changes nothing
         "/git/{address:path}",  # git reads with POST
+        "/clawhub/api/v1/skills/{name:str}/report",  # needs an account
     } | {row.path for row in TABLE if row.handler is clawhub_manage.not_offered}
 
 

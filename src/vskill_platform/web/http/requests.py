@@ -39,8 +39,13 @@ def skips_identity(path: str) -> bool:
 
 
 def is_read(scope: Scope) -> bool:
-    """Tell whether a request counts as reading; MCP and git read with POST, too."""
-    is_post = scope["path"] == MCP_PATH or is_git(scope)
+    """Tell whether a request counts as reading; MCP and git read with POST, too.
+
+    So do verdicts for ClawHub, and its upload of one file, of which a skill needs many; only the
+    publication counts as writing.
+    """
+    path = scope["path"]
+    is_post = path == MCP_PATH or is_git(scope) or path.startswith(f"{CLAWHUB}api/v1/skills/-/")
     return scope.get("method") in SAFE_METHODS or is_post
 
 

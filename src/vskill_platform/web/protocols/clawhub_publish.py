@@ -32,7 +32,7 @@ from vskill_platform.stores.upload_store import (
     get_staged,
     write_staged,
 )
-from vskill_platform.web.http.bodies import LARGE_BODIES
+from vskill_platform.web.http.bodies import LARGE_BODIES, MAX_BODY_BYTES
 from vskill_platform.web.http.concurrency_quota import hold_until_answered
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
@@ -95,7 +95,9 @@ async def upload_url(request: WebRequest, data: JSONBody[PublishedFile]) -> Obje
 async def upload_file(request: WebRequest, sha256: FromPath[str]) -> Object:
     """Keep one file for an hour, until it is published with the others."""
     user = _user(visitor_of(request))
-    hold_until_answered(request, LARGE_BODIES)
+    length = request.content_length
+    if length is None or length > MAX_BODY_BYTES:
+        hold_until_answered(request, LARGE_BODIES)
     content = await request.body()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise InvalidInput("the SHA-256 of the file is not the announced one; send it again")

@@ -14,7 +14,7 @@ from httpx import Response
 
 from tests.casts import GOOD_MANIFEST
 from tests.clocks import NOON
-from tests.unit.web.api_cast import Registry, open_registry, token_of
+from tests.unit.web.api_cast import Registry, audited, open_registry, token_of
 from tests.unit.web.pages_cast import (
     FILES,
     a_finding,
@@ -425,6 +425,17 @@ async def test_files_sent_one_by_one_become_a_submission(registry: Registry) -> 
     assert (again.status_code, "was not sent" in again.text) == (400, True)
 
 
+async def test_a_skill_of_many_files_is_not_stopped_by_the_limit_for_writes(
+    registry: Registry,
+) -> None:
+    headers = await a_publisher()
+    limit = registry.env.settings.writes_per_minute
+
+    sent = [await stage(registry, headers, f"{n}.md", b"%d" % n) for n in range(limit)]
+
+    assert len(sent) == limit
+
+
 async def test_a_form_of_files_becomes_a_submission(registry: Registry) -> None:
     made = await ask(
         registry,
@@ -518,7 +529,6 @@ async def test_an_older_version_is_refused_and_the_same_one_is_known(
         ("POST /api/v1/skills/tidy/merge", "cannot be merged"),
         ("POST /api/v1/skills/tidy/transfer", "cannot be transferred"),
         ("POST /api/v1/skills/tidy/tags/beta", "only tag is latest"),
-        ("POST /api/v1/skills/tidy/report", "operator"),
         ("POST /api/v1/publishers", "admin"),
         ("GET /api/v1/packages/x", "skills only"),
     ],
@@ -531,6 +541,20 @@ async def test_what_this_registry_does_not_have_is_said_plainly(
     refused = await ask(registry, path, method=method, json={})
 
     assert (refused.status_code, why in refused.text) == (405, True)
+
+
+async def test_a_report_is_written_to_the_audit_log(registry: Registry, tmp_path: Path) -> None:
+    await put_skill(registry.env, tmp_path)
+    headers, where = await a_publisher(Scope.READ), f"{SKILLS}/tidy/report"
+    body = {"reason": "it deletes files"}
+
+    made = await answer(registry, where, method="POST", json=body, headers=headers)
+    empty = await ask(registry, where, method="POST", json={}, headers=headers)
+    stranger = await ask(registry, where, method="POST", json=body)
+
+    assert (made["reported"], made["skillId"]) == (True, "ada/notes/tidy")
+    assert ("ada", "report", "ada/notes/tidy") in await audited()
+    assert (empty.status_code, stranger.status_code) == (400, 401)
 
 
 async def test_installs_that_clients_report_are_counted_once(
