@@ -109,12 +109,23 @@ class Registry:
         *,
         on_progress: Progress | None = None,
     ) -> Any:
-        """Send files, each as a part `files` with its path as the name; return the answer."""
+        """Send files, each as a part `files` with its path as the name; return the answer.
+
+        It is sent again if it is unclear whether it arrived: the registry takes the same content
+        as one submission.
+        """
         parts = [("files", (name, content)) for name, content in files]
         request = httpx2.Request("POST", self.url, data=dict(fields), files=parts)
         content = request.read()
         headers = {"Content-Type": request.headers["Content-Type"]}
-        return self._json("POST", path, headers=headers, content=content, on_progress=on_progress)
+        return self._json(
+            "POST",
+            path,
+            headers=headers,
+            content=content,
+            on_progress=on_progress,
+            is_repeatable=True,
+        )
 
     def download(
         self,
@@ -151,14 +162,16 @@ class Registry:
                 status=answer.status,
             ) from error
 
-    def _ask(self, method: str, path: str, **options: Any) -> Answer:
+    def _ask(
+        self, method: str, path: str, *, is_repeatable: bool = False, **options: Any
+    ) -> Answer:
         """Send a request, again if that is safe; return the answer or raise."""
         for attempt in range(_ATTEMPTS):
             is_last = attempt == _ATTEMPTS - 1
             try:
                 return self._follow(method, path, **options)
             except RegistryUnavailable as error:
-                may_repeat = error.was_not_done or method == "GET"
+                may_repeat = error.was_not_done or is_repeatable or method == "GET"
                 wait = _wait_before(attempt, error.retry_after)
                 if is_last or not may_repeat or wait > _MAX_WAIT_SECONDS:
                     raise
