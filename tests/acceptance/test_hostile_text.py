@@ -72,9 +72,9 @@ def skill(platform: Platform) -> Path:
 
 
 def acting(finished: Finished) -> set[str]:
-    """Return what is in the output and not for reading."""
+    """Return what is in the output and not for reading; tabs are between the cells of a list."""
     said = finished.out + finished.err
-    return {char for char in said if not char.isprintable() and char != "\n"} | (
+    return {char for char in said if not char.isprintable() and char not in "\n\t"} | (
         set("\U000e0101\u115f") & set(said)
     )
 

@@ -15,8 +15,8 @@ _PUBLIC = (
     "/", "/?q=nothing-is-called-so", "/submit", "/queue", "/trust", "/api", "/sign-in", "/nowhere",
 )  # fmt: skip
 _ADMIN = (
-    "/account", "/admin", "/admin/queue", "/admin/reviews", "/admin/blocklist", "/admin/people",
-    "/admin/audit", "/admin/policy", "/admin/rescan",
+    "/account", "/device", "/admin", "/admin/queue", "/admin/reviews", "/admin/blocklist",
+    "/admin/people", "/admin/audit", "/admin/policy", "/admin/rescan",
 )  # fmt: skip
 
 

@@ -32,11 +32,8 @@ from vskill_platform.stores.submission_store import (
     get_submissions_fresh,
 )
 
-_SKILL_WIDTH = 24
-#: The maximum width of all columns but the last.
-_WIDTH_OF_OTHERS = 92
 #: A narrower terminal shows no reasons; `status` does.
-_WIDTH_WITH_REASONS = _WIDTH_OF_OTHERS + 20
+_WIDTH_WITH_REASONS = 112
 
 
 def status(*, submission_id: str, watch: bool, as_json: bool) -> None:
@@ -104,21 +101,21 @@ def _show_table(submissions: list[Submission]) -> None:
         echo("No submissions yet. Submit one with: vskill-platform submit SOURCE")
         return
     console = Console()
-    columns = [
+    columns: list[Column | str] = [
         Column("id", no_wrap=True),
-        Column("skill", max_width=_SKILL_WIDTH),
         Column("state", no_wrap=True),
         Column("updated", no_wrap=True),
+        "skill",
     ]
-    if console.width >= _WIDTH_WITH_REASONS:
-        columns.append(Column("reason", no_wrap=True, max_width=console.width - _WIDTH_OF_OTHERS))
+    if console.width >= _WIDTH_WITH_REASONS or not console.is_terminal:
+        columns.append("reason")
     table = Table(*columns)
     for submission in submissions:
         cells = (
             submission.id,
-            escape(submission.skill_name),
             state_mark(submission.state),
             age(submission.updated_at, get_now()),
+            escape(submission.skill_name),
             escape(submission.reason),
         )
         table.add_row(*cells[: len(columns)])

@@ -13,6 +13,8 @@ import click
 import msgspec
 from rich import console, markup
 from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
 from vskill_platform.base.show_text import quiet_json, show, show_lines
 from vskill_platform.errors import OutOfResources
@@ -54,9 +56,35 @@ class Console(console.Console):
             # Control segments are rich's own, such as those that move a progress bar.
             yield segment if segment.control else segment._replace(text=show_lines(segment.text))
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; a list is a table on a terminal, and tab-separated values everywhere else."""
+        (table,) = objects if len(objects) == 1 else (None,)
+        # A table with a title is part of a longer report, which is for reading only.
+        if not isinstance(table, Table) or not table.show_header or table.title:
+            super().print(*objects, **options)
+        elif self.is_terminal:
+            super().print(_fitted(table), **options)
+        else:
+            for row in zip(*(column.cells for column in table.columns), strict=True):
+                cells = (Text.from_markup(str(cell)).plain for cell in row)
+                echo("\t".join(cell.replace("\t", " ") for cell in cells), tabs=True)
+
     def _write_buffer(self) -> None:
         with output_errors():
             super()._write_buffer()
+
+
+def _fitted(table: Table) -> Table:
+    """Leave as much room as possible, and never cut what must not wrap, such as ids."""
+    table.box, table.pad_edge, table.padding = None, False, (0, 2, 0, 0)
+    table.header_style = "dim"
+    for column in table.columns:
+        if column.no_wrap:
+            cells = [Text.from_markup(str(cell)) for cell in (column.header, *column.cells)]
+            column.min_width = max(cell.cell_len for cell in cells)
+        elif column.overflow == "ellipsis":
+            column.overflow = "fold"
+    return table
 
 
 def escape(text: str) -> str:

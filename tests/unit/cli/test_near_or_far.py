@@ -104,7 +104,7 @@ def test_list_with_a_named_database_lists_submissions(
 def test_in_a_pipe_a_table_has_tabs_and_no_heading(capsys: pytest.CaptureFixture[str]) -> None:
     tables.show_table(("id", "text"), [("a", tables.Cell("b\tc\x1b[31m", "red"))])
 
-    assert capsys.readouterr().out == "a\tb c⟨U+001B⟩[31m\n"
+    assert capsys.readouterr().out == "a\tb    c⟨U+001B⟩[31m\n"
 
 
 def test_on_a_terminal_ids_are_never_cut(
