@@ -64,6 +64,8 @@ class Console(console.Console):
             super().print(*objects, **options)
         elif self.is_terminal:
             super().print(_fitted(table), **options)
+        elif not table.row_count:
+            echo("The list is empty.", err=True)
         else:
             for row in zip(*(column.cells for column in table.columns), strict=True):
                 cells = (Text.from_markup(str(cell)).plain for cell in row)
