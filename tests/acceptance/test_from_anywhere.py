@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
@@ -57,11 +57,12 @@ class Laptop:
         self.folder = home / "work"
         self.folder.mkdir(parents=True)
 
-    def run(self, *arguments: str | Path, **environ: str) -> Finished:
+    def run(self, *arguments: str | Path, harm: Sequence[str] = (), **environ: str) -> Finished:
         order = Order(
             [os.fsencode(argument) for argument in (PROGRAM, *arguments)],
             self.environment(**environ),
             str(self.folder),
+            list(harm),
         )
         return loaded_program().run(order, patience=60)
 
@@ -307,3 +308,37 @@ def test_several_registries_are_known_by_name(site: Site, signed_in: Laptop) -> 
     assert listed.out == f"*\tlab\t{site.url}\tfile\n"
     assert removed.code == 0
     assert signed_in.run("whoami").code == 1
+
+
+def test_a_skill_is_published_on_one_machine_and_installed_on_another(
+    site: Site, signed_in: Laptop, tmp_path: Path
+) -> None:
+    folder = signed_in.skill("travels")
+    assert signed_in.run("publish", folder, "--private").code == 0
+    other = Laptop(tmp_path / "other")
+    for agent in (".claude", ".codex"):
+        (other.home / agent).mkdir()
+    member = {"VSKILL_REGISTRY": site.url, "VSKILL_TOKEN": site.token("ada", "read")}
+    stranger = other.run("install", "travels", VSKILL_REGISTRY=site.url)
+    installed = other.run("install", "travels", **member)
+    (folder / "more.md").write_text("More about travelling.\n")
+    assert signed_in.run("publish", folder).code == 0
+    outdated = other.run("outdated", **member)
+    killed = other.run(
+        "update", **member,
+        harm=["SIGKILL", "after", "vskill_platform.client.replace_folders:_put_in_place", "0"],
+    )  # fmt: skip
+    verified = other.run("verify", **member)
+    updated = other.run("update", **member)
+
+    assert (stranger.code, installed.code) == (1, 0), installed
+    assert installed.out == (
+        "Installed @ada/travels 1.0.0 into .agents/skills/travels, .claude/skills/travels\n"
+    )
+    assert outdated.out == "@ada/travels\t1.0.0\t1.0.1\t1.0.1\t\n"
+    assert killed.code == -9
+    assert verified.code == 0, verified
+    assert updated.out.startswith("Updated @ada/travels 1.0.0 → 1.0.1"), updated
+    for skills in (".claude/skills", ".agents/skills"):
+        assert (other.folder / skills / "travels" / "more.md").exists()
+        assert [path.name for path in (other.folder / skills).iterdir()] == ["travels"]
