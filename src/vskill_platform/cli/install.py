@@ -83,10 +83,10 @@ def update(
     *, names: tuple[str, ...], registry: str | None, as_json: bool, yes: bool, force: bool,
     **where: Any,
 ) -> None:  # fmt: skip
-    """Update installed skills to the newest version in the range you asked for.
+    """Update installed skills within their ranges.
 
-    Shows what a new version can do that the installed one cannot. To leave the range, install the
-    skill again: install NAME@RANGE.
+    Goes to the newest version in the range that you asked for. Shows what a new version can do that
+    the installed one cannot. To leave the range, install the skill again: install NAME@RANGE.
     """
     scope = chosen_scope(**where)
     with ExitStack() as stack:

@@ -59,10 +59,10 @@ class Agents:
             agent = by_name.get(name.strip().lower())
             if agent is None:
                 close = difflib.get_close_matches(name, by_name, n=3)
-                hint = f"did you mean {' or '.join(close)}?" if close else "known agents: "
-                known = "" if close else ", ".join(self.all)
+                known = f"known agents: {', '.join(self.all)}."
+                hint = f"did you mean {' or '.join(close)}?" if close else known
                 raise InvalidInput(
-                    f"there is no agent {name!r}; {hint}{known} For any other agent, use --dir"
+                    f"there is no agent {name!r}; {hint} For any other agent, use --dir"
                 )
             found[agent.name] = agent
         return list(found.values())

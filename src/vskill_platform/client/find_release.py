@@ -172,8 +172,12 @@ def add_files(registry: Registry, release: Release) -> Release:
 
 
 def check_not_blocked(registry: Registry, slug: str, content_hash: str) -> None:
-    """Ask the blocklist about a skill and its content; raise if it is blocked."""
-    answer = registry.get_json(f"{API}/blocklist/check", name=slug, hash=content_hash)
+    """Ask the blocklist about the content of a skill; raise if it is blocked.
+
+    Not about its name: a blocked name or source takes the skill down, and other content that was
+    blocked under the same name says nothing about this one.
+    """
+    answer = registry.get_json(f"{API}/blocklist/check", hash=content_hash)
     if not isinstance(answer, dict) or not isinstance(answer.get("blocked"), bool):
         raise RegistryError(f"{registry.url} did not say whether {slug} is blocked")
     if answer["blocked"]:

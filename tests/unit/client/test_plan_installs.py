@@ -12,7 +12,7 @@ from tests.clocks import NOON
 from tests.unit.client.in_process import URL, Wire, in_thread, wired
 from tests.unit.web.api_cast import Registry as Served
 from tests.unit.web.api_cast import open_registry
-from tests.unit.web.pages_cast import FILES, MANIFEST, change_skill, put_skill
+from tests.unit.web.pages_cast import FILES, MANIFEST, change_skill, put_skill, put_submission
 from vskill_platform.client.archive_cache import ArchiveCache
 from vskill_platform.client.install_skills import (
     Planned,
@@ -35,6 +35,7 @@ from vskill_platform.client.version_range import parse_range
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, RegistryError, SourceRefused
 from vskill_platform.model.block import digest_subject
 from vskill_platform.model.skill import TakenDown
+from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.publish.moderation.yank_version import yank_version
 from vskill_platform.runtime.env import WorkerEnv
@@ -339,6 +340,18 @@ async def test_blocked_content_is_not_installed(
 
     assert standing.since is Since.BLOCKED
     assert "it steals" in standing.reason
+
+
+async def test_other_content_of_the_same_skill_that_was_blocked_does_not_matter(
+    served: Served, installer: Installer, tmp_path: Path
+) -> None:
+    await put_skill(served.env, tmp_path)
+    await put_submission(served.env, SubmissionState.BLOCKED, digest="ab" * 32)
+    await block(digest_subject("ab" * 32), reason="it steals", actor="cyd")
+
+    plan = await installer.install()
+
+    assert plan.skill.version == "1.0.0"
 
 
 async def test_a_registry_says_what_has_become_of_a_version(
