@@ -106,9 +106,9 @@ def outdated(*, registry: str | None, as_json: bool, **where: Any) -> None:
 def verify(*, registry: str | None, offline: bool, as_json: bool, **where: Any) -> None:
     """Check installed skills for changes and blocks.
 
-    Compares them with the lock file and asks the registry. Reports files that were changed, added or
-    removed, and versions that have been blocked, yanked or taken down since. The exit code is 1 if
-    there is anything to report, or if the registry cannot be asked; --offline checks only the files.
+    Compares them with the lock file and asks the registry. Reports files that were changed, added
+    or removed, and versions that have been blocked, yanked or taken down since. The exit code is 1
+    if there is anything to report, or if the registry cannot be asked; --offline checks only files.
     """
     scope = chosen_scope(**where)
     skills = sorted(installed_in(scope).values(), key=lambda skill: skill.slug)
