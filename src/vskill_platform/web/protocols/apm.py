@@ -26,7 +26,7 @@ from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.live.events import broadcast_of
 from vskill_platform.web.live.wait_for_end import wait_for_end, wanted_seconds
-from vskill_platform.web.protocols.names import slug_of_apm_id
+from vskill_platform.web.skills.client_names import slug_of_apm_id
 from vskill_platform.web.skills.downloads import skill_download
 from vskill_platform.web.skills.open_skill import OpenSkill
 from vskill_platform.web.skills.readme_page import public_address

@@ -1,11 +1,5 @@
-"""Marketplaces of plugins for Claude Code: each skill is a plugin, fetched with git by its commit.
+"""Marketplaces of plugins for Claude Code: each skill is a plugin, fetched by its git commit."""
 
-Plugin names contain the whole slug, so that no publisher can take the name of another one's plugin.
-Claude Code replaces all but letters, digits, `-` and `_` in the names of its folders, and ignores
-case there, so names are made of these characters and differ in lower case, too.
-"""
-
-import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,12 +23,9 @@ from vskill_platform.web.protocols.listings import (
     make_body,
     scope_of,
 )
+from vskill_platform.web.skills.client_names import MARKETPLACE, market_name, plugin_name
 
-FILE = ".claude-plugin/marketplace.json"
-_JOINT = "__"
-#: Ends the name of a namespace that is not one of uploads, so that `acme` is not `@acme`.
-_OF_REPOS = "repos"
-_OTHER = re.compile(r"[^a-z0-9-]")
+FILE = MARKETPLACE
 #: Names of folders must not be longer than 255 characters.
 _MAX_NAME = 200
 
@@ -68,7 +59,7 @@ async def skill_marketplace(request: WebRequest, text: str) -> Response[Any]:
         plugin_commit=completed[version.number].plugin_commit,
     )
     base = base_url(request)
-    content = _marketplace(f"{market_name(base)}-skill{_JOINT}{plugin_name(skill.slug)}", base)
+    content = _marketplace(f"{market_name(base)}-skill__{plugin_name(skill.slug)}", base)
     content["plugins"] = [await _plugin(listed, base)]
     return answer_body(request, make_body(content))
 
@@ -111,23 +102,3 @@ async def _plugin(skill: ListedSkill, base: str) -> dict[str, Any]:
         "strict": False,
         "skills": [f"./{PLUGIN_FOLDER}" if skill.plugin_commit else "./"],
     }
-
-
-def market_name(base: str, below: str = "") -> str:
-    """Return a name that differs between registries and their namespaces, and is not reserved."""
-    host = re.sub(r"[^a-z0-9]+", "-", urlsplit(base).netloc.lower()).strip("-")
-    name = f"vskill-{host}"
-    if not below:
-        return name
-    joined = plugin_name(below) if below.startswith("@") else plugin_name(f"{below}/{_OF_REPOS}")
-    return f"{name}{_JOINT}{joined}"
-
-
-def plugin_name(slug: str) -> str:
-    """Return the name of a skill's plugin: `acme__demo`, `ada__notes__tidy`; no two are equal."""
-    segments = slug.removeprefix("@").split("/")
-    return _JOINT.join(_OTHER.sub(_escape, segment) for segment in segments)
-
-
-def _escape(found: re.Match[str]) -> str:
-    return "".join(f"_{byte:02x}" for byte in found[0].encode(errors="replace"))

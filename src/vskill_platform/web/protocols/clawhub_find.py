@@ -13,8 +13,8 @@ from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.protocols.clawhub_names import join_slug, split_slug
-from vskill_platform.web.protocols.names import OwnedName
+from vskill_platform.web.skills.clawhub_names import join_slug, split_slug
+from vskill_platform.web.skills.client_names import OwnedName
 from vskill_platform.web.skills.gone_page import find_submission
 from vskill_platform.web.skills.readme_page import public_address
 from vskill_platform.web.skills.slugs import find_namesakes

@@ -33,7 +33,6 @@ from vskill_platform.web.protocols.clawhub_find import (
     find_refused,
     page_url,
 )
-from vskill_platform.web.protocols.clawhub_names import split_slug
 from vskill_platform.web.protocols.clawhub_skills import Object, Owner, Tag, chosen_version
 from vskill_platform.web.protocols.clawhub_trust import (
     Assessment,
@@ -45,6 +44,7 @@ from vskill_platform.web.protocols.clawhub_trust import (
     moderation_json,
     security_json,
 )
+from vskill_platform.web.skills.clawhub_names import split_slug
 from vskill_platform.web.skills.readme_page import public_address
 
 _MAX_ITEMS = 100

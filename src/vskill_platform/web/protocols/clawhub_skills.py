@@ -31,7 +31,6 @@ from vskill_platform.web.protocols.clawhub_find import (
     reference,
 )
 from vskill_platform.web.protocols.clawhub_fingerprint import find_match
-from vskill_platform.web.protocols.clawhub_names import split_slug
 from vskill_platform.web.protocols.clawhub_trust import (
     assess_refused,
     assess_skill,
@@ -40,6 +39,7 @@ from vskill_platform.web.protocols.clawhub_trust import (
     moderation_json,
     security_json,
 )
+from vskill_platform.web.skills.clawhub_names import split_slug
 from vskill_platform.web.skills.downloads import skill_raw_file
 from vskill_platform.web.skills.open_skill import OpenSkill
 from vskill_platform.web.skills.readme_page import public_address

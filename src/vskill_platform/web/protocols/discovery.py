@@ -4,7 +4,6 @@ Clients download everything that an index lists before they choose. So the index
 registry is short, and every namespace and every skill has an index of its own.
 """
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,6 +33,7 @@ from vskill_platform.web.protocols.listings import (
     make_body,
     scope_of,
 )
+from vskill_platform.web.skills.client_names import is_discoverable
 from vskill_platform.web.skills.downloads import skill_raw_file
 from vskill_platform.web.skills.installs import count_download
 from vskill_platform.web.skills.open_skill import OpenSkill
@@ -42,8 +42,6 @@ INDEX = ".well-known/agent-skills/index.json"
 LEGACY = ".well-known/skills/"
 LEGACY_INDEX = f"{LEGACY}index.json"
 _SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_MAX_NAME = 64
 #: In UTF-16, as the clients count.
 _MAX_DESCRIPTION = 1024
 #: An index of 0.1 lists every file, and clients download them one by one.
@@ -73,10 +71,6 @@ def parse_reference(text: str) -> Reference:
     if parse_version(detail) is None:
         raise NotFound(f"there is no published skill {text!r}")
     return Reference(slug, detail)
-
-
-def is_discoverable(name: str) -> bool:
-    return len(name) <= _MAX_NAME and _NAME.fullmatch(name) is not None
 
 
 async def root_index(request: WebRequest) -> Response[Any]:

@@ -17,8 +17,8 @@ from vskill_platform.model.skill import TakenDown, Yank
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.stores.db import get_now
-from vskill_platform.web.protocols.claude_marketplace import market_name, plugin_name
 from vskill_platform.web.protocols.git_repos import cache_folder
+from vskill_platform.web.skills.client_names import market_name, plugin_name
 
 SLUG = "@acme/demo"
 SERVICE = "/info/refs?service=git-upload-pack"

@@ -2,14 +2,14 @@
 
 `@acme/demo` has the owner `acme`, and `ada/notes/tidy` has the owner `ada.notes`: a slash becomes a
 dot. Other characters are written as `_` and a letter, so that two slugs never have the same owner
-and name. Owners of uploads have no dot. The form of names.py, `ada,notes`, is understood, too, but
+and name. Owners of uploads have no dot. The form of client_names.py, `ada,notes`, is understood, too, but
 openclaw refuses commas.
 """
 
 import re
 
-from vskill_platform.web.protocols import names
-from vskill_platform.web.protocols.names import OwnedName
+from vskill_platform.web.skills import client_names
+from vskill_platform.web.skills.client_names import OwnedName
 
 #: What clients do not allow in an owner, and what they do but means something else here.
 _ESCAPES = {"_": "__", ".": "_d", ",": "_c", "~": "_t", "+": "_p", ":": "_o", "/": "."}
@@ -29,5 +29,5 @@ def join_slug(owner: str, name: str) -> str:
     """Return the slug of an owner and a name; unknown escapes give a slug that cannot exist."""
     owner = owner.removeprefix("@")
     if "," in owner or "." not in owner:
-        return names.join_slug(owner, name)
+        return client_names.join_slug(owner, name)
     return f"{_ESCAPE.sub(lambda found: _PLAIN.get(found[0], ' '), owner)}/{name}"

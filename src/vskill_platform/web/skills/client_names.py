@@ -11,14 +11,27 @@ segments are an upload, three or four a repo, more a repo in nested groups.
 
 MCP names files: `skill://%40acme/demo/SKILL.md`. The @ is written as %40, because URL parsers drop
 an @ at the start of a host.
+
+Claude Code has plugins in marketplaces: `acme__demo`, `ada__notes__tidy`. It replaces all but
+letters, digits, `-` and `_` in the names of its folders, and ignores case there, so plugin names
+are made of these characters, differ in lower case, too, and contain the whole slug.
 """
 
 import re
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
+#: The path of a marketplace, below the registry or a namespace.
+MARKETPLACE = ".claude-plugin/marketplace.json"
 _JOINT = re.compile(r",,|,")
+_PLUGIN_JOINT = "__"
+#: Ends the name of a namespace that is not one of uploads, so that `acme` is not `@acme`.
+_OF_REPOS = "repos"
+_NOT_IN_PLUGINS = re.compile(r"[^a-z0-9-]")
+#: Names in the discovery of agent skills.
+_DISCOVERABLE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_MAX_DISCOVERABLE = 64
 #: What APM accepts as a segment of an id.
 _APM_SEGMENT = re.compile(r"[A-Za-z0-9._-]+")
 _SCHEME = "skill"
@@ -81,3 +94,28 @@ def path_of_uri(uri: str) -> str | None:
     parts = path.split("/")
     is_plain = path.isprintable() and not {"", ".", ".."} & set(parts)
     return path if is_plain else None
+
+
+def is_discoverable(name: str) -> bool:
+    """Tell whether clients of the discovery protocol accept a name."""
+    return len(name) <= _MAX_DISCOVERABLE and _DISCOVERABLE.fullmatch(name) is not None
+
+
+def market_name(base: str, below: str = "") -> str:
+    """Return a name that differs between registries and their namespaces, and is not reserved."""
+    host = re.sub(r"[^a-z0-9]+", "-", urlsplit(base).netloc.lower()).strip("-")
+    name = f"vskill-{host}"
+    if not below:
+        return name
+    joined = plugin_name(below) if below.startswith("@") else plugin_name(f"{below}/{_OF_REPOS}")
+    return f"{name}{_PLUGIN_JOINT}{joined}"
+
+
+def plugin_name(slug: str) -> str:
+    """Return the name of a skill's plugin: `acme__demo`, `ada__notes__tidy`; no two are equal."""
+    segments = slug.removeprefix("@").split("/")
+    return _PLUGIN_JOINT.join(_NOT_IN_PLUGINS.sub(_escape, segment) for segment in segments)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return "".join(f"_{byte:02x}" for byte in found[0].encode(errors="replace"))

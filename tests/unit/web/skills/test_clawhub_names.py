@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from vskill_platform.web.protocols.clawhub_names import join_slug, split_slug
+from vskill_platform.web.skills.clawhub_names import join_slug, split_slug
 
 #: From openclaw 2026.9.6, without the limit of 40 characters.
 OWNER = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from vskill_platform.web.protocols.names import (
+from vskill_platform.web.skills.client_names import (
     OwnedName,
     apm_id,
     join_slug,
