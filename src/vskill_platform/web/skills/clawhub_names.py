@@ -2,8 +2,8 @@
 
 `@acme/demo` has the owner `acme`, and `ada/notes/tidy` has the owner `ada.notes`: a slash becomes a
 dot. Other characters are written as `_` and a letter, so that two slugs never have the same owner
-and name. Owners of uploads have no dot. The form of client_names.py, `ada,notes`, is understood, too, but
-openclaw refuses commas.
+and name. Owners of uploads have no dot. The form of client_names.py, `ada,notes`, is understood,
+too, but openclaw refuses commas.
 """
 
 import re
