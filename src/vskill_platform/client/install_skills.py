@@ -158,7 +158,7 @@ def apply_plans(
     With *keep_lock* the lock file must not change.
     """
     with exclusive(scope):
-        locked = read_lock(scope)
+        before = locked = read_lock(scope)
         changes: dict[Path, Change] = {}
         for planned in plans:
             # Checked again: another run may have changed something since it was planned.
@@ -169,9 +169,10 @@ def apply_plans(
                     write = partial(write_skill, archive, now.skill.files)
                     changes[place] = Change(folder=folder.path, name=now.skill.name, write=write)
             locked = _with_skill(scope, locked, now.skill)
-        text = format_lock(locked.values())
-        if keep_lock and text != format_lock(read_lock(scope).values()):
+        is_same = locked == before
+        if keep_lock and not is_same:
             raise NotAllowed(f"{scope.lock} would change, which --frozen does not allow")
+        text = None if is_same else format_lock(locked.values())
         replace_folders(scope, list(changes.values()), text)
 
 

@@ -86,8 +86,11 @@ def needs_recovery(scope: Scope) -> bool:
     return _journal_of(scope).exists()
 
 
-def replace_folders(scope: Scope, changes: Sequence[Change], lock_text: str) -> None:
-    """Make all changes and write the lock file; call it only within `exclusive`."""
+def replace_folders(scope: Scope, changes: Sequence[Change], lock_text: str | None) -> None:
+    """Make all changes and write the lock file; call it only within `exclusive`.
+
+    Without *lock_text* the lock file stays as it is, byte for byte.
+    """
     journal = _plan(scope, changes)
     with ExitStack() as stack:
         # Undoes everything, unless the journal is deleted; the second one before the locks end.
@@ -99,7 +102,8 @@ def replace_folders(scope: Scope, changes: Sequence[Change], lock_text: str) -> 
         journal = _stage(scope, journal, changes)
         for number, move in enumerate(journal.moves):
             _put_in_place(scope, journal, number, move)
-        write_file(scope.lock, lock_text)
+        if lock_text is not None:
+            write_file(scope.lock, lock_text)
         _journal_of(scope).unlink()
         _delete_staged(scope, journal)
 

@@ -94,7 +94,7 @@ def find_scope(
     if folder is not None:
         root = folder.absolute()
         return Scope(kind=ScopeKind.FOLDER, root=root, lock=root / LOCK_NAME)
-    home = Path.home()
+    home = Path.home().resolve()  # as the current folder is
     root = Path.cwd() if user else _find_project(Path.cwd(), home)
     # The project folders of a home folder are those of the user, so one lock file covers them.
     if user or (root == home and not project):
@@ -115,8 +115,8 @@ def skills_folders(
         if names:
             raise InvalidInput("use either --agent or --dir")
         return [SkillsFolder(path="")]
-    agents = Agents(environ, Path.home())
     is_project = scope.kind is ScopeKind.PROJECT
+    agents = Agents(environ, Path.home() if is_project else scope.root)
     chosen = agents.named(names) if names else agents.detected(scope.root if is_project else None)
     found: dict[str, list[str]] = {}
     for agent in chosen:

@@ -184,6 +184,21 @@ async def test_the_lock_file_alone_brings_everything_back(
     assert (skill_folder(project) / "SKILL.md").read_text() == FILES["SKILL.md"]
 
 
+async def test_a_lock_file_that_says_the_same_keeps_its_bytes(run: Run, project: Path) -> None:
+    await run("install", SLUG)
+    lock = project / LOCK_NAME
+    edited = b"# ours\r\n" + lock.read_bytes().replace(b"\n", b"\r\n")
+    lock.write_bytes(edited)
+
+    for command in (["install", "--frozen"], ["install"]):
+        await in_thread(_delete, skill_folder(project))
+        done = await run(*command)
+
+        assert done.exit_code == 0, said(done)
+        assert skill_folder(project).is_dir()
+        assert lock.read_bytes() == edited
+
+
 async def test_frozen_refuses_everything_but_the_lock_file(
     run: Run, served: Served, project: Path
 ) -> None:
