@@ -22,7 +22,7 @@ from vskill_platform.client.config import (
     use_registry,
 )
 from vskill_platform.client.device_login import DEFAULT_SCOPES, request_code, wait_for_token
-from vskill_platform.client.registry import Registry
+from vskill_platform.client.registry import Registry, is_confidential
 from vskill_platform.errors import ConfigError, InvalidInput, NotSignedIn, RegistryError
 
 _ACCOUNT = "/api/v1/account"
@@ -58,6 +58,10 @@ def login(
     """
     with Registry(url) as anonymous:
         address = anonymous.url
+        if not is_confidential(address):
+            raise InvalidInput(
+                f"{address} is not encrypted: anybody on the way could read the token; use https"
+            )
         chosen = checked_name(name) if name else name_of(address)
         text = _given(token) or _ask_in_browser(anonymous, scopes or DEFAULT_SCOPES, no_browser)
     with Registry(address, text) as registry:

@@ -133,6 +133,10 @@ def watch_one(
 ) -> Any:
     """Follow a submission to its end and print each state; return it as it is then."""
     console = Console(stderr=True, quiet=quiet)
+    hint = (
+        f"The submission is {submission_id}; follow it with: vskill-platform status "
+        f"{submission_id} --watch --registry {registry.url}"
+    )
     found: Any = None
     with console.status("waiting") as spinner:
         try:
@@ -140,12 +144,10 @@ def watch_one(
                 console.print(f"{mark(found['state'])} {escape(found['reason'])}", highlight=False)
                 spinner.update(str(found["state"]).lower().replace("_", " "))
         except RegistryError as error:
-            raise RegistryError(
-                f"{error} The submission is {submission_id}; follow it with: vskill-platform "
-                f"status {submission_id} --watch --registry {registry.url}",
-                status=error.status,
-                code=error.code,
-            ) from error
+            raise RegistryError(f"{error} {hint}", status=error.status, code=error.code) from error
+        except KeyboardInterrupt:
+            echo(f"The registry goes on without you. {hint}", err=True)
+            raise
     return found
 
 

@@ -5,6 +5,7 @@ The token is sent only to the registry itself, and only over TLS or to this mach
 
 import hashlib
 import ipaddress
+import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,6 +50,17 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     #: Names are in lower case.
     headers: dict[str, str]
     content: bytes
+
+
+class JsonObject(dict[str, Any]):
+    """An object in an answer; a field that is missing is an error of the registry, not ours."""
+
+    def __missing__(self, name: str) -> Any:
+        raise RegistryError(
+            f"the answer has no field {name!r}: it is from another kind of server, or from a "
+            "registry of another version",
+            code="unexpected_answer",
+        )
 
 
 class Registry:
@@ -154,8 +166,8 @@ class Registry:
         if not answer.content:
             return None
         try:
-            return msgspec.json.decode(answer.content)
-        except (msgspec.DecodeError, ValueError) as error:
+            return json.loads(answer.content, object_hook=JsonObject)
+        except (ValueError, RecursionError) as error:
             raise RegistryError(
                 f"{self._where(path)} did not answer with JSON; is {self.url} the address of a "
                 "registry?",

@@ -74,6 +74,19 @@ async def test_tokens_are_made_shown_once_used_and_revoked(registry: Registry) -
     assert (revoked.status_code, refused.status_code, anothers.status_code) == (200, 401, 404)
 
 
+async def test_a_token_revokes_itself(registry: Registry) -> None:
+    ada, rae = await token_of(Role.PUBLISHER), await browser_of(Role.REVIEWER)
+
+    revoked = await registry.ask("DELETE", "/api/v1/account/token", headers=ada)
+    after = await registry.get("/api/v1/account", headers=ada)
+    by_session = await registry.ask("DELETE", "/api/v1/account/token", headers=rae)
+    by_nobody = await registry.ask("DELETE", "/api/v1/account/token")
+
+    assert (revoked.status_code, after.status_code) == (200, 401)
+    assert (by_session.status_code, by_nobody.status_code) == (401, 401)
+    assert [(actor, action) for actor, action, _ in await audited()] == [("ada", "token revoke")]
+
+
 async def test_tokens_are_never_for_more_than_their_user_may(registry: Registry) -> None:
     ben, ada = await browser_of(Role.READER), await token_of(Role.PUBLISHER)
     bodies = [

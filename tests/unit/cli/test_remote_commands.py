@@ -1,0 +1,122 @@
+"""Commands against a registry whose answers are hostile, wrong or missing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.unit.client.conftest import Reply, ScriptedServer
+from vskill_platform.cli.main import cli
+from vskill_platform.errors import InvalidInput, RegistryError
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202e[red]\n\tx"
+MOMENT = "2026-01-02T03:04:05Z"
+FINDING = {
+    "rule": HOSTILE, "severity": "high", "message": HOSTILE, "fix": HOSTILE, "kind": "risky",
+    "file": HOSTILE, "line": 1,
+}  # fmt: skip
+SUBMISSION = {
+    "id": HOSTILE, "state": HOSTILE, "reason": HOSTILE, "repoUrl": HOSTILE, "skillName": HOSTILE,
+    "skillPath": HOSTILE, "submitter": HOSTILE, "createdAt": MOMENT, "updatedAt": MOMENT,
+    "publishedSkillName": HOSTILE, "position": 3, "isPrivate": False,
+    "stateHistory": [{"at": MOMENT, "toState": HOSTILE, "reason": HOSTILE, "actor": HOSTILE}],
+    "scanResult": {
+        "verdict": "block", "score": 90, "findings": [FINDING],
+        "capabilities": {HOSTILE: [HOSTILE]}, "scanner": HOSTILE, "ruleset": HOSTILE,
+    },
+}  # fmt: skip
+SKILL = {
+    "slug": HOSTILE, "currentVersion": HOSTILE, "trustTier": HOSTILE, "trustScore": 1,
+    "description": HOSTILE,
+}  # fmt: skip
+VERSION = {
+    "version": HOSTILE, "standing": HOSTILE, "createdAt": HOSTILE, "contentHash": HOSTILE,
+    "diffSummary": HOSTILE, "reason": HOSTILE, "approvedBy": None,
+}  # fmt: skip
+CASE = {
+    "id": HOSTILE, "skillName": HOSTILE, "state": HOSTILE, "repoUrl": HOSTILE, "skillPath": HOSTILE,
+    "submitter": HOSTILE, "digest": HOSTILE, "published": HOSTILE, "gained": {HOSTILE: [HOSTILE]},
+    "files": [{"path": HOSTILE, "size": 1}], "report": SUBMISSION["scanResult"],
+}  # fmt: skip
+BLOCK = {
+    "id": HOSTILE, "contentHash": None, "sourceUrl": HOSTILE, "publisher": None,
+    "skillName": HOSTILE, "reason": HOSTILE, "discoveredAt": HOSTILE,
+}  # fmt: skip
+REVIEW = {
+    "id": HOSTILE, "skillName": HOSTILE, "submitter": HOSTILE, "since": HOSTILE, "rule": HOSTILE,
+    "decided": HOSTILE,
+}  # fmt: skip
+ANSWERS: dict[tuple[str, ...], Any] = {
+    ("status", "x"): SUBMISSION,
+    ("submissions",): {"submissions": [SUBMISSION], "total": 2, "nextCursor": None},
+    ("search", "x"): {"skills": [SKILL], "pagination": {"total": 1}},
+    ("versions", "x"): {"versions": [VERSION], "nextCursor": None},
+    ("diff", "x", "1", "2"): {
+        "from": HOSTILE, "to": HOSTILE, "diffSummary": HOSTILE, "contentDiff": f"+{HOSTILE}\n",
+        "gained": {HOSTILE: [HOSTILE]},
+    },
+    ("reviews",): {"reviews": [REVIEW]},
+    ("reviews", "show", "x"): CASE,
+    ("block", "list"): {"entries": [BLOCK]},
+    ("retry", "x"): SUBMISSION,
+    ("whoami",): {"name": HOSTILE, "role": HOSTILE, "scopes": [HOSTILE], "namespaces": [HOSTILE]},
+    ("discover", "https://git.example/a/b"): {
+        "skills": [{"name": HOSTILE, "path": HOSTILE, "isFine": True, "description": HOSTILE}]
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    scripted = ScriptedServer()
+    yield scripted
+    scripted.close()
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("VSKILL_REGISTRY", raising=False)
+    monkeypatch.delenv("VSKILL_TOKEN", raising=False)
+
+
+def run(server: ScriptedServer, command: tuple[str, ...], *options: str, answer: Any) -> Result:
+    server.replies = [Reply(body=msgspec.json.encode(answer))]
+    return CliRunner().invoke(cli, [*command, "--registry", server.url, *options])
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("command", ANSWERS, ids=" ".join)
+def test_nothing_of_a_registry_acts_on_the_terminal(
+    server: ScriptedServer, command: tuple[str, ...], form: str
+) -> None:
+    options = ["--json"] if form == "json" else []
+
+    done = run(server, command, *options, answer=ANSWERS[command])
+
+    assert done.exit_code == 0, (done.output, done.exception)
+    acting = {char for char in done.output if not char.isprintable() and char not in "\n\t"}
+    assert acting == set()
+    if form == "json":
+        found = msgspec.json.decode(done.stdout)
+        assert ANSWERS[command].items() <= found.items()
+
+
+@pytest.mark.parametrize("command", ANSWERS, ids=" ".join)
+def test_an_answer_without_its_fields_is_an_error(
+    server: ScriptedServer, command: tuple[str, ...]
+) -> None:
+    done = run(server, command, answer={})
+
+    assert isinstance(done.exception, RegistryError)
+    assert "the answer has no field" in str(done.exception)
+
+
+def test_nobody_signs_in_where_others_can_listen() -> None:
+    done = CliRunner().invoke(cli, ["login", "http://skills.example"])
+
+    assert isinstance(done.exception, InvalidInput)
+    assert "use https" in str(done.exception)
