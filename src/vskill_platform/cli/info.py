@@ -8,6 +8,7 @@ from vskill_platform.cli.install_options import chosen_target
 from vskill_platform.cli.near_or_far import json_option, registry_option
 from vskill_platform.cli.show_installed import capability_lines, warn
 from vskill_platform.cli.terminal import echo, print_json
+from vskill_platform.client.addresses import segment
 from vskill_platform.client.find_release import (
     API,
     Release,
@@ -15,7 +16,7 @@ from vskill_platform.client.find_release import (
     find_release,
     list_versions,
 )
-from vskill_platform.client.registry import Registry, segment
+from vskill_platform.client.registry import Registry
 from vskill_platform.client.version_range import split_wanted
 
 _MAX_VERSIONS = 10

@@ -10,6 +10,7 @@ import click
 from vskill_platform.cli.near_or_far import find_registry, json_option, registry_option
 from vskill_platform.cli.tables import show_table
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
+from vskill_platform.client.addresses import is_confidential
 from vskill_platform.client.config import (
     checked_name,
     forget_registry,
@@ -22,7 +23,7 @@ from vskill_platform.client.config import (
     use_registry,
 )
 from vskill_platform.client.device_login import DEFAULT_SCOPES, request_code, wait_for_token
-from vskill_platform.client.registry import Registry, is_confidential
+from vskill_platform.client.registry import Registry
 from vskill_platform.errors import ConfigError, InvalidInput, NotSignedIn, RegistryError
 
 _ACCOUNT = "/api/v1/account"

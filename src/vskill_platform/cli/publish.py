@@ -200,7 +200,7 @@ def _follow(registry: Any, answer: Any, wishes: Wishes, folder: Path) -> int:
 
 
 def _show_end(registry: Any, found: Any, folder: Path) -> None:
-    segment = load("vskill_platform.client.registry:segment")
+    segment = load("vskill_platform.client.addresses:segment")
     echo = load(f"{_CLI}.terminal:echo")
     page = registry.page(f"/submissions/{segment(found['id'])}")
     slug = found["publishedSkillName"]

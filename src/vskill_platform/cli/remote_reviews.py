@@ -15,7 +15,8 @@ from vskill_platform.cli.terminal import (
     is_interactive,
     print_json,
 )
-from vskill_platform.client.registry import Registry, segment
+from vskill_platform.client.addresses import segment
+from vskill_platform.client.registry import Registry
 from vskill_platform.errors import InvalidInput
 
 _REVIEWS = "/api/v1/reviews"

@@ -4,7 +4,8 @@ from typing import Any
 
 from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
-from vskill_platform.client.registry import Registry, segment
+from vskill_platform.client.addresses import segment
+from vskill_platform.client.registry import Registry
 from vskill_platform.errors import NotFound
 
 _SKILLS = "/api/v1/skills"

@@ -15,7 +15,8 @@ from vskill_platform.cli.remote_reports import show_scan
 from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.cli.transfer_bar import transfer_bar
-from vskill_platform.client.registry import Registry, segment
+from vskill_platform.client.addresses import segment
+from vskill_platform.client.registry import Registry
 from vskill_platform.client.submissions import (
     follow,
     get_submission,

@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from vskill_platform.client.registry import Registry, checked_url
+from vskill_platform.client.addresses import checked_url
+from vskill_platform.client.registry import Registry
 from vskill_platform.errors import ConfigError, InvalidInput, NotFound
 
 REGISTRY_VARIABLE = "VSKILL_REGISTRY"

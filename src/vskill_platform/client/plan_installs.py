@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from vskill_platform.client.addresses import segment
 from vskill_platform.client.config import resolve_registry
 from vskill_platform.client.find_release import (
     API,
@@ -23,7 +24,7 @@ from vskill_platform.client.find_release import (
 )
 from vskill_platform.client.install_skills import Planned, lock_release, plan_skill
 from vskill_platform.client.lock_file import LockedSkill
-from vskill_platform.client.registry import Registry, segment
+from vskill_platform.client.registry import Registry
 from vskill_platform.client.scope import Scope, SkillsFolder
 from vskill_platform.client.used_registries import list_used_registries
 from vskill_platform.client.version_range import VersionRange, parse_range

@@ -4,9 +4,7 @@ The token is sent only to the registry itself, and only over TLS or to this mach
 """
 
 import hashlib
-import ipaddress
 import json
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,12 +12,18 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import httpx2
 import msgspec
 
 from vskill_platform import __version__
+from vskill_platform.client.addresses import (
+    checked_url,
+    is_confidential,
+    is_loopback,
+    origin_of,
+)
 from vskill_platform.errors import InvalidInput, RegistryError, RegistryUnavailable
 
 #: Called with the bytes that have been transferred and the total, if it is known.
@@ -40,7 +44,6 @@ _NOT_DONE = frozenset({429, 503})
 #: A proxy in front of the registry failed: the request may have been carried out.
 _UNCLEAR = frozenset({502, 504})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_LOOPBACK = re.compile(r"(localhost|127\.[0-9.]+|\[::1\])(?![^:/])")
 _CHUNK_BYTES = 64 * 1024
 _UNAUTHORIZED = 401
 
@@ -199,7 +202,7 @@ class Registry:
             target = urljoin(url, answer.headers.get("location", ""))
             if method != "GET":
                 raise RegistryError(
-                    f"{self.url} redirects to {_origin(target)}; use that address instead",
+                    f"{self.url} redirects to {origin_of(target)}; use that address instead",
                     status=answer.status,
                 )
             if urlsplit(url).scheme == "https" and urlsplit(target).scheme != "https":
@@ -223,7 +226,7 @@ class Registry:
     ) -> Answer:
         sent = {"Accept": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
         # Another host gets no token: a registry may keep its archives elsewhere.
-        if self.token and _origin(url) == _origin(self.url):
+        if self.token and origin_of(url) == origin_of(self.url):
             sent["Authorization"] = f"Bearer {self.token}"
         body: Iterable[bytes] | None = None
         if content is not None:
@@ -248,17 +251,17 @@ class Registry:
             yield
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             raise RegistryUnavailable(
-                f"cannot connect to {_origin(url)}: {str(error) or 'timed out'}; check the address "
-                "and your network",
+                f"cannot connect to {origin_of(url)}: {str(error) or 'timed out'}; check the "
+                "address and your network",
                 was_not_done=True,
             ) from error
         except httpx2.TimeoutException as error:
-            raise RegistryUnavailable(f"{_origin(url)} did not answer in time") from error
+            raise RegistryUnavailable(f"{origin_of(url)} did not answer in time") from error
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
             raise RegistryError(f"{url!r} is not an address of a registry") from error
         except httpx2.HTTPError as error:
             raise RegistryUnavailable(
-                f"the connection to {_origin(url)} failed: {error}"
+                f"the connection to {origin_of(url)} failed: {error}"
             ) from error
 
     def _checked(self, path: str, answer: Answer) -> Answer:
@@ -293,53 +296,6 @@ class Registry:
         return self._client
 
 
-def segment(text: str) -> str:
-    """Return *text*, such as a slug, as one segment of a path."""
-    return quote(text, safe="@")
-
-
-def checked_url(text: str) -> str:
-    """Return the address of a registry without a trailing slash; https is the default."""
-    text = text.strip()
-    if "://" not in text:
-        scheme = "http" if _LOOPBACK.match(text) else "https"
-        text = f"{scheme}://{text}"
-    try:
-        parts = urlsplit(text)
-        is_fine = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError as error:
-        raise _no_registry(text) from error
-    if not is_fine or not text.isprintable() or " " in text:
-        raise _no_registry(text)
-    if parts.username is not None or parts.query or parts.fragment:
-        raise InvalidInput("the URL of a registry has no user name, query or fragment")
-    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path.rstrip('/')}"
-
-
-def _no_registry(text: str) -> InvalidInput:
-    return InvalidInput(f"{text!r} is not the URL of a registry, such as https://skills.example")
-
-
-def is_confidential(url: str) -> bool:
-    """Tell whether nobody on the way can read what is sent to *url*."""
-    parts = urlsplit(url)
-    return parts.scheme == "https" or is_loopback(parts.hostname or "")
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.lower()}"
-
-
 def _sent(params: Mapping[str, str | int | bool | None]) -> dict[str, str]:
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)
@@ -364,7 +320,7 @@ def _read_limited(response: httpx2.Response, limit: int, on_progress: Progress |
         found += chunk
         if len(found) > limit:
             raise RegistryError(
-                f"{_origin(str(response.url))} sent more than {limit:,} bytes; refused",
+                f"{origin_of(str(response.url))} sent more than {limit:,} bytes; refused",
                 code="too_large",
             )
         if on_progress:

@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from tests.unit.client.conftest import Reply, ScriptedServer
-from vskill_platform.client.registry import Registry, checked_url, segment
+from vskill_platform.client.addresses import checked_url, segment
+from vskill_platform.client.registry import Registry
 from vskill_platform.errors import InvalidInput, RegistryError, RegistryUnavailable
 
 PROBLEM = {

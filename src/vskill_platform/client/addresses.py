@@ -1,0 +1,56 @@
+"""Addresses of registries: which are valid, which are private, which belong together."""
+
+import ipaddress
+import re
+from urllib.parse import quote, urlsplit
+
+from vskill_platform.errors import InvalidInput
+
+_LOOPBACK = re.compile(r"(localhost|127\.[0-9.]+|\[::1\])(?![^:/])")
+
+
+def segment(text: str) -> str:
+    """Return *text*, such as a slug, as one segment of a path."""
+    return quote(text, safe="@")
+
+
+def checked_url(text: str) -> str:
+    """Return the address of a registry without a trailing slash; https is the default."""
+    text = text.strip()
+    if "://" not in text:
+        scheme = "http" if _LOOPBACK.match(text) else "https"
+        text = f"{scheme}://{text}"
+    try:
+        parts = urlsplit(text)
+        is_fine = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise _no_registry(text) from error
+    if not is_fine or not text.isprintable() or " " in text:
+        raise _no_registry(text)
+    if parts.username is not None or parts.query or parts.fragment:
+        raise InvalidInput("the URL of a registry has no user name, query or fragment")
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path.rstrip('/')}"
+
+
+def _no_registry(text: str) -> InvalidInput:
+    return InvalidInput(f"{text!r} is not the URL of a registry, such as https://skills.example")
+
+
+def is_confidential(url: str) -> bool:
+    """Tell whether nobody on the way can read what is sent to *url*."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or is_loopback(parts.hostname or "")
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def origin_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.lower()}"
