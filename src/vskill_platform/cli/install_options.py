@@ -9,7 +9,11 @@ import click
 
 from vskill_platform.cli.lazy import load
 from vskill_platform.client.lock_file import LockedSkill, read_lock
-from vskill_platform.client.replace_folders import exclusive, needs_recovery
+from vskill_platform.client.replace_folders import (
+    exclusive,
+    needs_recovery,
+    sweep_leftovers,
+)
 from vskill_platform.client.scope import Scope, SkillsFolder, find_scope, skills_folders
 from vskill_platform.errors import ConfigError
 
@@ -54,11 +58,14 @@ def chosen_folders(scope: Scope, agents: tuple[str, ...]) -> list[SkillsFolder]:
 
 
 def installed_in(scope: Scope) -> dict[str, LockedSkill]:
-    """Return the installed skills, after undoing what a killed run left half done."""
+    """Return the installed skills, after cleaning up what a killed run left."""
     if needs_recovery(scope):
         with exclusive(scope):
-            return read_lock(scope)
-    return read_lock(scope)
+            pass
+    locked = read_lock(scope)
+    places = [place for skill in locked.values() for place in skill.places(scope)]
+    sweep_leftovers(scope, {place.parent for place in places})
+    return locked
 
 
 def chosen_target(option: str | None) -> Any:

@@ -19,7 +19,7 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -98,7 +98,8 @@ def replace_folders(scope: Scope, changes: Sequence[Change], lock_text: str | No
         _write_journal(scope, journal)
         _lock_folders(scope, journal, stack)
         stack.callback(recover, scope)
-        _sweep(scope, journal)
+        for place in _places(scope, journal):
+            _sweep(place.parent)
         journal = _stage(scope, journal, changes)
         for number, move in enumerate(journal.moves):
             _put_in_place(scope, journal, number, move)
@@ -224,13 +225,24 @@ def _take_back(scope: Scope, journal: _Journal, number: int, move: _Move) -> Non
         )
 
 
-def _sweep(scope: Scope, journal: _Journal) -> None:
-    """Delete what runs left that were killed after their change was done."""
-    for place in _places(scope, journal):
-        staging = place.parent / STAGING
-        with suppress(FileNotFoundError):
-            for left in staging.iterdir():
-                _delete(left)
+def sweep_leftovers(scope: Scope, folders: Iterable[Path]) -> None:
+    """Delete what runs left in skills folders that were killed after their change was done."""
+    for folder in sorted({folder for folder in folders if (folder / STAGING).is_dir()}):
+        # A folder that cannot be written is no reason not to list what is in it.
+        with suppress(OSError, ConfigError), exclusive(scope), ExitStack() as stack:
+            if folder.resolve() != scope.lock.parent.resolve():
+                stack.enter_context(_locked(folder, None))
+            _sweep(folder)
+
+
+def _sweep(folder: Path) -> None:
+    staging = folder / STAGING
+    if staging.is_symlink():
+        return
+    with suppress(FileNotFoundError):
+        for left in staging.iterdir():
+            _delete(left)
+        staging.rmdir()
 
 
 def _delete_staged(scope: Scope, journal: _Journal) -> None:

@@ -14,7 +14,7 @@ from tests.unit.web.api_cast import Registry as Served
 from tests.unit.web.api_cast import open_registry
 from tests.unit.web.pages_cast import FILES, MANIFEST, change_skill, put_skill
 from vskill_platform.cli.main import cli
-from vskill_platform.client.scope import LOCK_NAME
+from vskill_platform.client.scope import LOCK_NAME, STAGING
 from vskill_platform.errors import VskillError
 from vskill_platform.model.block import digest_subject
 from vskill_platform.model.verdict import Verdict
@@ -325,6 +325,21 @@ async def test_outdated_shows_where_an_update_would_go(
         {"slug": SLUG, "installed": "1.0.0", "range": "1.0.0", "wanted": "1.0.0",
          "latest": "1.0.1", "reason": "", "updateAvailable": False},
     ]  # fmt: skip
+
+
+async def test_what_a_killed_run_left_is_gone_after_the_next_command(
+    run: Run, project: Path
+) -> None:
+    await run("install", SLUG)
+    left = project / ".claude" / "skills" / STAGING
+    (left / "0a1b" / "0").mkdir(parents=True)
+    (left / "0a1b" / "0" / "SKILL.md").write_text("old")
+
+    listed = await run("list")
+
+    assert listed.exit_code == 0
+    assert not left.exists()
+    assert skill_folder(project).is_dir()
 
 
 async def test_list_and_remove(run: Run, project: Path) -> None:
