@@ -7,10 +7,12 @@ import msgspec
 
 from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.base.show_text import show
+from vskill_platform.catalogue.query import SubmissionQuery
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.clawhub_names import join_slug, split_slug
@@ -22,6 +24,7 @@ from vskill_platform.web.skills.slugs import find_namesakes
 #: Clients recognize this text; it is the same for skills that the visitor may not see.
 SKILL_NOT_FOUND = "Skill not found"
 _MAX_NAME = 300
+_MAX_NAMESAKES = 50
 #: Submissions in these states are shown as refused, although nothing was published.
 _REFUSED = frozenset(
     {
@@ -54,16 +57,40 @@ async def find_owned_skill(request: WebRequest, name: str, owner: str = "") -> P
     if owner:
         slug = join_slug(_checked(owner), name)
     else:
-        same = await find_namesakes(request, name)
-        if len(same) > 1:
-            raise AmbiguousName(name, [_match(request, split_slug(hit.slug)) for hit in same])
-        if not same:
-            raise NoSkill
-        slug = same[0].slug
+        slug = await _only_slug(request, name)
     try:
         return (await find_visible_skill(visitor_of(request), slug)).record
     except NotFound as error:
         raise NoSkill from error
+
+
+async def _only_slug(request: WebRequest, name: str) -> str:
+    """Return the slug of the only skill with this name."""
+    same = [hit.slug for hit in await find_namesakes(request, name)]
+    # Who has installed it by its name learns that it was taken down.
+    same = same or await _taken_down(request, name)
+    if len(same) > 1:
+        raise AmbiguousName(name, [_match(request, split_slug(slug)) for slug in same])
+    if not same:
+        raise NoSkill
+    return same[0]
+
+
+async def _taken_down(request: WebRequest, name: str) -> list[str]:
+    """Return the skills of this name that were published once; searches do not list them."""
+    visible = await visible_to(visitor_of(request))
+    query = SubmissionQuery(text=name, limit=_MAX_NAMESAKES, visible=visible)
+    rows = (await catalogue_of(request).list_submissions(query)).rows
+    slugs = sorted({row.slug for row in rows if row.slug and split_slug(row.slug).name == name})
+    return [slug for slug in slugs if await _is_visible(request, slug)]
+
+
+async def _is_visible(request: WebRequest, slug: str) -> bool:
+    try:
+        await find_visible_skill(visitor_of(request), slug)
+    except NotFound:
+        return False
+    return True
 
 
 async def find_refused(request: WebRequest, name: str, owner: str) -> Submission:

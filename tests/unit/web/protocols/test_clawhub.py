@@ -234,6 +234,20 @@ async def test_a_blocked_skill_is_refused_with_our_findings(
     assert resolved == {"match": None, "latestVersion": None}
 
 
+async def test_a_skill_that_was_taken_down_is_known_by_its_name(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    await change_skill(registry.env, "ada/notes/tidy", down=DOWN)
+
+    shown = await answer(registry, f"{SKILLS}/tidy", headers=NODE)
+    await change_skill(registry.env, "ada/notes/tidy", is_private=True)
+    hidden = await ask(registry, f"{SKILLS}/tidy", headers=NODE)
+
+    assert shown["moderation"]["isMalwareBlocked"] is True
+    assert (hidden.status_code, hidden.text) == (404, "Skill not found")
+
+
 async def test_a_refused_upload_is_shown_with_the_reasons(registry: Registry) -> None:
     await put_submission(
         registry.env, SubmissionState.REJECTED, name="evil", url="upload:@ben/evil",
