@@ -606,3 +606,40 @@ async def test_the_stored_scan_of_a_version_is_given(registry: Registry, tmp_pat
     with zipfile.ZipFile(io.BytesIO(packed.content)) as opened:
         assert set(opened.namelist()) == {"manifest.json", "report.json"}
     assert named.status_code == 200
+
+
+ODD = ["", "%00", "%0A", "..", "@", ",", ".", "_", "a.b_", "~", "%F0%9F%A6%9E", "x" * 400, "-"]
+
+
+async def test_odd_input_is_refused_and_never_an_error_of_ours(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    owner = await a_publisher(Scope.READ, Scope.SUBMIT, Scope.MANAGE)
+    lines = [
+        f"GET {path}"
+        for odd in ODD
+        for path in (
+            f"/api/v1/search?q={odd}&limit={odd}",
+            f"/api/v1/search?q={odd}",
+            f"/api/v1/resolve?slug={odd}&ownerHandle={odd}&hash={odd}",
+            f"/api/v1/download?slug=tidy&ownerHandle=ada.notes&version={odd}&tag={odd}",
+            f"{SKILLS}?prefix={odd}&cursor={odd}",
+            f"{SKILLS}/tidy?ownerHandle={odd}",
+            f"{SKILLS}/{odd}/verify?version={odd}",
+            f"{SKILLS}/tidy/file?ownerHandle=ada.notes&path={odd}&version={odd}",
+            f"{SKILLS}/-/scan/{odd}",
+            f"/api/v1/publish/attempts/{odd}",
+        )
+    ]
+    bodies: list[bytes] = [b"", b"{", b"[]", b"null", b'{"items":1}', b"[" * 9000, b"\xff", b"{}"]
+
+    for line in lines:
+        method, _, path = line.partition(" ")
+        got = await ask(registry, path, method=method, headers={**NODE, **owner})
+        assert got.status_code < 500, (line, got.text)
+    for path in ("", "/-/upload-url", "/-/security-verdicts", "/-/scan", "/tidy/report"):
+        for body in bodies:
+            where = f"{SKILLS}{path}"
+            got = await ask(registry, where, method="POST", content=body, headers=owner)
+            assert 400 <= got.status_code < 500, (path, body[:20], got.text)
