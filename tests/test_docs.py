@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 import pytest
+import yaml
 
 from tests.tables import ROOT, rows_of, unquoted
 from vskill_platform import errors
@@ -318,6 +319,16 @@ def test_the_pipeline_fits_on_one_screen() -> None:
     pipeline = ROOT / "src/vskill_platform/queue/process_submission.py"
 
     assert len(pipeline.read_text().splitlines()) <= 50
+
+
+def test_the_snippets_for_ci_are_those_of_the_docs() -> None:
+    page = (ROOT / "docs/publishing-from-ci.md").read_text()
+
+    shown = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+
+    files = [ROOT / "deploy/ci" / name for name in ("github-actions.yml", "gitlab-ci.yml")]
+    assert shown == [file.read_text() for file in files]
+    assert all(yaml.safe_load(text) for text in shown)
 
 
 def test_the_readme_has_its_two_commands() -> None:
