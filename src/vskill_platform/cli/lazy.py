@@ -62,17 +62,11 @@ class LazyGroup(click.Group):
                 f"{error.format_message()} Did you mean {meant}?", ctx
             ) from error
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        width = formatter.width - 6 - max(map(len, self._places))
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        texts = load("vskill_platform.cli.short_help:SHORT_HELP")
         for heading, places in self._sections.items():
-            found = {name: self.get_command(ctx, name) for name in places}
-            rows = [
-                (name, command.get_short_help_str(width))
-                for name, command in found.items()
-                if command
-            ]
             with formatter.section(heading):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name, texts[place]) for name, place in places.items()])
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         with _quiet_errors():

@@ -171,7 +171,7 @@ def whoami(*, registry: str | None, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def registries(context: click.Context, *, as_json: bool) -> None:
-    """List the registries that you know, choose the default, or remove one."""
+    """List your registries, choose the default, or remove one."""
     if not context.invoked_subcommand:
         _show(as_json=as_json)
 

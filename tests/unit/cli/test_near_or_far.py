@@ -8,13 +8,16 @@ from click import unstyle
 from click.testing import CliRunner
 
 from vskill_platform.cli import tables
-from vskill_platform.cli.main import cli
+from vskill_platform.cli.admin import ADMIN
+from vskill_platform.cli.lazy import load
+from vskill_platform.cli.main import SECTIONS, cli
 from vskill_platform.cli.near_or_far import (
     DATABASE_VARIABLE,
     DEFAULT_DATABASE,
     REGISTRY_VARIABLE,
     find_registry,
 )
+from vskill_platform.cli.short_help import SHORT_HELP
 from vskill_platform.client import config
 from vskill_platform.client.config import Target, remember_registry
 from vskill_platform.errors import ConfigError
@@ -124,3 +127,12 @@ def test_on_a_terminal_ids_are_never_cut(
     assert name in lines[1]
     assert "TIER2_SCANNING" in lines[1]
     assert max(map(len, lines)) <= 80
+
+
+def test_the_help_shows_the_first_sentence_of_each_command() -> None:
+    parts = [*SECTIONS.values(), *ADMIN.values()]
+    places = [place for part in parts for place in part.values()]
+
+    found = {place: load(place).get_short_help_str(1000) for place in places}
+
+    assert found == SHORT_HELP
