@@ -1,7 +1,6 @@
 """The page of a skill: its instructions, how to install it, and its trust."""
 
 import re
-import shlex
 from functools import partial
 
 import msgspec
@@ -11,7 +10,7 @@ from markupsafe import Markup
 from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
-from vskill_platform.model.skill import PublishedSkill, SkillVersion
+from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.versions.find_version import Standing, list_versions
 from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.scan.read.frontmatter import FrontmatterError, Value, read_frontmatter
@@ -22,17 +21,9 @@ from vskill_platform.stores.repo_health_store import RepoHealth, view_repo_healt
 from vskill_platform.web.html.safe_markdown import Links, Rendered, render_markdown
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
-from vskill_platform.web.skills.downloads import archive_name, plain_name
+from vskill_platform.web.skills.install_lines import install_lines
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 
-#: The skill folder of each client.
-CLIENTS = {
-    "Claude Code": "~/.claude/skills",
-    "Codex": "~/.codex/skills",
-    "Cursor": "~/.cursor/skills",
-    "Gemini CLI": "~/.gemini/skills",
-    "OpenCode": "~/.config/opencode/skills",
-}
 _HOST = re.compile(r"[A-Za-z0-9.\-\[\]:]{1,255}")
 _ROOM_CHARACTERS = 8 * 1024 * 1024
 #: Shown in the header of the page.
@@ -43,37 +34,9 @@ _NO_TEXT = "SKILL.md is not text."
 _MAX_NAMED = 5
 
 
-class Install(msgspec.Struct, frozen=True, kw_only=True):
-    url: str
-    download: str
-    verify: str
-    #: By client.
-    unpack: dict[str, str]
-    badge: str
-
-
-def install_guide(request: WebRequest, skill: PublishedSkill, version: SkillVersion) -> Install:
-    """Return the install commands, in steps, so that the user can verify before unpacking."""
-    base = public_address(request)
-    file = archive_name(skill, version)
-    url = base + skill_url(skill.slug, "download", version=version.version)
-    token = '--header "Authorization: Bearer $VSKILL_TOKEN" ' if skill.is_private else ""
-    page = base + skill_url(skill.slug)
-    return Install(
-        url=url,
-        download=f"curl -fL {token}-o {file} {shlex.quote(url)}",
-        verify=f"echo '{version.archive_sha256}  {file}' | sha256sum --check",
-        unpack={
-            client: _unpack(file, f"{place}/{plain_name(skill)}")
-            for client, place in CLIENTS.items()
-        },
-        badge=f"[![{skill.name}]({page}/badge.svg)]({page})",
-    )
-
-
-def _unpack(file: str, folder: str) -> str:
-    """Return the commands that replace the skill's folder, so that no old files are left."""
-    return f"rm -rf {folder}\nmkdir -p {folder}\ntar -xzf {file} -C {folder}"
+def badge_markdown(request: WebRequest, skill: PublishedSkill) -> str:
+    page = public_address(request) + skill_url(skill.slug)
+    return f"[![{skill.name}]({page}/badge.svg)]({page})"
 
 
 def public_address(request: WebRequest) -> str:
@@ -107,7 +70,8 @@ async def skill_readme(request: WebRequest, opened: OpenSkill) -> Template:
         "pages/skill.html",
         "readme",
         readme=await read_readme(opened),
-        install=install_guide(request, skill, version),
+        install=install_lines(public_address(request), skill, version, is_named=opened.is_named),
+        badge=badge_markdown(request, skill),
         named_only=() if opened.is_offered else await _newest_yanked(skill),
         health=await _health(opened),
         source_url=_source_url(opened),

@@ -1,7 +1,7 @@
 """The commands of a skill's page do what they say, and nothing else."""
 
-import os
 import re
+import shlex
 from collections.abc import AsyncIterator
 from html import unescape
 from pathlib import Path
@@ -10,9 +10,14 @@ import pytest
 from anyio import run_process
 
 from tests.unit.web.pages_cast import Site, open_site, put_skill
+from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.web.skills.install_lines import install_lines
 
 PAGE = "/skills/ada/notes/tidy"
+BASE = "https://skills.example"
+ALL = ["vskill", "skills", "claude", "clawhub", "openskills", "apm", "mcp", "download"]
 
 
 @pytest.fixture
@@ -21,42 +26,102 @@ async def client(env: WorkerEnv) -> AsyncIterator[Site]:
         yield opened
 
 
-async def test_unpacking_leaves_nothing_of_an_older_copy_and_touches_no_other_skill(
+def lines_in(page: str) -> list[str]:
+    return [unescape(line) for line in re.findall(r'data-copy="([^"]+)"', page)]
+
+
+async def a_version(skill: PublishedSkill) -> SkillVersion:
+    return (await get_versions(skill.slug))[-1]
+
+
+async def lines_of(skill: PublishedSkill, *, is_named: bool = False) -> dict[str, str]:
+    found = install_lines(BASE, skill, await a_version(skill), is_named=is_named)
+    return {item.tool: item.line for item in found}
+
+
+async def test_a_download_is_verified_and_never_replaces_a_folder(
     client: Site, env: WorkerEnv, tmp_path: Path
 ) -> None:
     await put_skill(env, tmp_path)
-    page = (await client.get(PAGE)).text
-    archive = (await client.get(f"{PAGE}/download")).content
-    home = tmp_path / "home"
-    for path in ("tidy/dropped.py", "other/SKILL.md"):
-        (home / ".claude/skills" / path).parent.mkdir(parents=True)
-        (home / ".claude/skills" / path).write_text("old")
-    (home / "tidy-1.0.0.tar.gz").write_bytes(archive)
+    (line,) = [line for line in lines_in((await client.get(PAGE)).text) if "tar -xzf" in line]
+    _, _, verify_and_unpack = line.partition(" && ")
+    archive = tmp_path / "tidy-1.0.0.tar.gz"
+    archive.write_bytes((await client.get(f"{PAGE}/download")).content)
 
-    commands = re.findall(r'data-copy="(rm -rf [^"]+)"', page)
-    await run_process(
-        ["/bin/sh", "-ec", unescape(commands[0])],
-        cwd=home,
-        env={**os.environ, "HOME": str(home)},
-    )
+    first = await run_process(["/bin/sh", "-c", verify_and_unpack], cwd=tmp_path, check=False)
+    (tmp_path / "tidy/SKILL.md").write_text("changed by its owner")
+    again = await run_process(["/bin/sh", "-c", verify_and_unpack], cwd=tmp_path, check=False)
+    archive.write_bytes(b"tampered")
+    (tmp_path / "tidy").rename(tmp_path / "away")
+    tampered = await run_process(["/bin/sh", "-c", verify_and_unpack], cwd=tmp_path, check=False)
 
-    found = sorted(
-        str(file.relative_to(home / ".claude/skills"))
-        for file in (home / ".claude/skills").rglob("*")
-        if file.is_file()
-    )
-    assert found == ["other/SKILL.md", "tidy/SKILL.md", "tidy/scripts/run.py"]
-    assert "The first line removes an installed copy of this skill" in page
+    assert line.startswith("curl -fL -o tidy-1.0.0.tar.gz ")
+    assert (first.returncode, again.returncode != 0, tampered.returncode != 0) == (0, True, True)
+    assert (tmp_path / "away/SKILL.md").read_text() == "changed by its owner"
+    assert (tmp_path / "away/scripts/run.py").is_file()
+    assert not (tmp_path / "tidy").exists()
 
 
-@pytest.mark.parametrize("name", ["..", "../../etc", "a b; rm -rf /", "~", "-rf"])
-async def test_no_name_makes_the_unpacking_remove_anything_else(
-    client: Site, env: WorkerEnv, tmp_path: Path, name: str
+async def test_the_page_has_one_line_for_each_tool(
+    client: Site, env: WorkerEnv, tmp_path: Path
 ) -> None:
-    await put_skill(env, tmp_path, name=name)
+    await put_skill(env, tmp_path, "@ada/tidy")
 
-    page = unescape((await client.get(PAGE)).text)
+    page = (await client.get("/skills/@ada/tidy")).text
 
-    removed = re.findall(r"rm -rf (~/\.claude/skills/.*)", page)
-    assert removed
-    assert all(re.fullmatch(r"~/\.claude/skills/[a-z0-9][a-z0-9-]*", one) for one in removed)
+    assert re.findall(r'<details name="tool" id="install-(\w+)"', page) == ALL
+    assert "vskill-platform install @ada/tidy --registry http://registry" in lines_in(page)
+    assert "rm -rf" not in page
+
+
+async def test_a_named_version_has_the_lines_that_can_name_one(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    skill = await put_skill(bound, tmp_path, "@ada/tidy")
+
+    lines = await lines_of(skill, is_named=True)
+
+    assert list(lines) == ["vskill", "skills", "clawhub", "apm", "download"]
+    assert lines["skills"].endswith(f"{BASE}/s/@ada/tidy@1.0.0 -a claude-code -y")
+    assert lines["clawhub"].endswith("npx clawhub install @ada/tidy --version 1.0.0")
+    assert "'ada/tidy#1.0.0'" in lines["apm"]
+
+
+async def test_a_skill_of_a_repo_has_its_name_in_each_protocol(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    lines = await lines_of(await put_skill(bound, tmp_path))
+
+    assert "apm" not in lines
+    assert lines["claude"] == (
+        f"claude plugin marketplace add {BASE}/n/ada/.claude-plugin/marketplace.json && "
+        "claude plugin install ada__notes__tidy@vskill-skills-example__ada__repos"
+    )
+    assert lines["clawhub"].endswith("npx clawhub install @ada.notes/tidy")
+    assert lines["openskills"] == f"npx openskills install {BASE}/git/ada/notes/tidy.git"
+
+
+async def test_no_line_of_a_private_skill_contains_a_token(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    skill = await put_skill(bound, tmp_path, "@ada/tidy", is_private=True)
+
+    lines = await lines_of(skill)
+
+    assert f'"{BASE}/t/$VSKILL_TOKEN/s/@ada/tidy"' in lines["skills"]
+    assert '--header "Authorization: Bearer $VSKILL_TOKEN"' in lines["download"]
+    assert "vsk_" not in "".join(lines.values())
+
+
+@pytest.mark.parametrize("name", ["..", "../../etc", "a b; rm -rf /", "~", "-rf", "$(id)", "`id`"])
+async def test_no_name_adds_a_command_to_a_line(
+    bound: WorkerEnv, tmp_path: Path, name: str
+) -> None:
+    skill = await put_skill(bound, tmp_path, name=name)
+
+    for tool, line in (await lines_of(skill)).items():
+        words = shlex.split(line)
+        assert name not in words, tool
+        assert not {"$(id)", "`id`", "rm"} & set(words), tool
+    folder = shlex.split((await lines_of(skill))["download"])[-1]
+    assert re.fullmatch(r"[a-z0-9][a-z0-9-]*", folder)

@@ -64,7 +64,7 @@ async def test_the_page_shows_the_instructions_and_how_to_install(
     assert "curl -fL -o tidy-1.0.0.tar.gz" in page.text
     assert f"http://registry{PAGE}/download?version=1.0.0" in page.text
     assert "| sha256sum --check" in page.text
-    assert "tar -xzf tidy-1.0.0.tar.gz -C ~/.claude/skills/tidy" in page.text
+    assert "tar -xzf tidy-1.0.0.tar.gz -C tidy" in page.text
     assert skill.digest in page.text
     assert "https://github.com/ada/notes" in page.text
     assert "Its source commit is known" in page.text
