@@ -107,7 +107,7 @@ async def serve(path: Path) -> None:
     """Run one server; it says on which port, and how long its catalogue took."""
     set_up_logs(level="WARNING", as_json=False)
     engine = await open_engine(f"sqlite:///{path}")
-    env = _env(engine, path)
+    env = environment(engine, path)
     app = create_app(env)
     app.register(nothing)
     listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -207,7 +207,7 @@ def size_of(file: Path) -> int:
     return file.stat().st_size
 
 
-def _env(engine: Engine, path: Path) -> WorkerEnv:
+def environment(engine: Engine, path: Path) -> WorkerEnv:
     env = worker_env(engine)
     settings = Settings(database_url=f"sqlite:///{path}", reads_per_minute=10**9)
     return WorkerEnv(engine=engine, settings=settings, clock=env.clock, scan_slots=env.scan_slots)
@@ -222,7 +222,7 @@ async def main() -> None:
     with scratch() as folder:
         path = folder / "skills.db"
         engine = await open_engine(f"sqlite:///{path}")
-        env = _env(engine, path)
+        env = environment(engine, path)
         await run_with_worker_env(env, partial(fill, engine, SKILLS))
         with a_server(path) as (started, pid):
             idle, busy = await asyncio.to_thread(measure_load, started.port)

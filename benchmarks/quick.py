@@ -32,6 +32,7 @@ _BENCHMARKS: dict[str, tuple[str, ...]] = {
     "settled_reads": ("bench_settled_reads.py",),
     "similarity": ("bench_similarity.py",),
     "search": ("bench_search.py",),
+    "protocols": ("bench_protocols.py",),
     "client_install": ("bench_client_install.py",),
     "hostile": ("bench_hostile.py", "zip-bomb", "deep-nesting"),
     "evasion": ("scan_evasion.py", "--quiet"),

@@ -132,7 +132,7 @@ def records_of(skill: PublishedSkill) -> Iterator[Operation]:
     version = SkillVersion(
         slug=skill.slug, number=1, version=skill.version, digest=skill.digest, files=(),
         archive_sha256="00" * 32, commit_sha="a" * 40, submission_id=skill.submission_id,
-        published_at=now,
+        published_at=now, zip_sha256=f"{skill.digest[-64:]}", git_commit=skill.digest[-40:],
     )  # fmt: skip
     yield from write_version(version, b"")
     yield write_report(_a_report(skill))

@@ -33,12 +33,12 @@ class ObjectKind(IntEnum):
 class GitObject(msgspec.Struct, frozen=True):
     kind: ObjectKind
     content: bytes
+    id: str
 
-    @property
-    def id(self) -> str:
-        name = self.kind.name.lower()
-        header = f"{name} {len(self.content)}\0".encode()
-        return hashlib.sha1(header + self.content, usedforsecurity=False).hexdigest()
+
+def make_object(kind: ObjectKind, content: bytes) -> GitObject:
+    header = f"{kind.name.lower()} {len(content)}\0".encode()
+    return GitObject(kind, content, _sha1(header + content).hexdigest())
 
 
 class TreeFile(msgspec.Struct, frozen=True):
@@ -55,7 +55,7 @@ def build_tree(files: Mapping[str, TreeFile]) -> Iterator[GitObject]:
     """Yield the objects of these files and of their folders; the root comes last."""
     folders: dict[str, dict[str, _Entry]] = {"": {}}
     for path, file in files.items():
-        blob = GitObject(ObjectKind.BLOB, file.content)
+        blob = make_object(ObjectKind.BLOB, file.content)
         yield blob
         folder, _, name = path.rpartition("/")
         mode = "100755" if file.is_executable else "100644"
@@ -64,7 +64,7 @@ def build_tree(files: Mapping[str, TreeFile]) -> Iterator[GitObject]:
             folder = folder.rpartition("/")[0]
             folders.setdefault(folder, {})
     for path in sorted(folders, key=_depth, reverse=True):
-        tree = GitObject(ObjectKind.TREE, _encode_folder(folders[path]))
+        tree = make_object(ObjectKind.TREE, _encode_folder(folders[path]))
         yield tree
         if path:
             parent, _, name = path.rpartition("/")
@@ -73,7 +73,7 @@ def build_tree(files: Mapping[str, TreeFile]) -> Iterator[GitObject]:
 
 def build_folder(name: str, tree: str) -> GitObject:
     """Return a folder that contains one other folder."""
-    return GitObject(ObjectKind.TREE, _encode_folder({name: _Entry("40000", tree)}))
+    return make_object(ObjectKind.TREE, _encode_folder({name: _Entry("40000", tree)}))
 
 
 def build_commit(
@@ -92,7 +92,7 @@ def build_commit(
         f"Content-Digest: sha256:{digest}",
         "",
     ]
-    return GitObject(ObjectKind.COMMIT, "\n".join(lines).encode())
+    return make_object(ObjectKind.COMMIT, "\n".join(lines).encode())
 
 
 class PackWriter:

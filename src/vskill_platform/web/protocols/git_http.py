@@ -15,6 +15,7 @@ from litestar.params import FromPath, FromQuery
 
 from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.base.bounded_turns import BoundedTurns
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.program import CannotStart, Limits, Streams, running_program
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import (
@@ -33,7 +34,16 @@ from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.protocols.git_repos import GitRepos, RepoState, find_state
+from vskill_platform.web.protocols.git_protocol import (
+    Command,
+    advertise_abilities,
+    list_matching_refs,
+    needs_whole_pack,
+    packet,
+    parse_command,
+    write_pack,
+)
+from vskill_platform.web.protocols.git_repos import PACK, GitRepos, RepoState, find_state
 from vskill_platform.web.protocols.signed_urls import is_signed, sign
 from vskill_platform.web.skills.downloads import Download, Loaded
 from vskill_platform.web.skills.installs import count_download
@@ -54,7 +64,8 @@ _NO_CACHE = {"Cache-Control": "no-cache, max-age=0, must-revalidate"}
 #: Before the slug of a private skill.
 _SIGNED = re.compile(r"signed/(?P<signature>\d+-[0-9a-f]{64})/(?P<slug>.+)", re.ASCII)
 #: Only this is accepted of the header that chooses the version of the protocol.
-_PROTOCOLS = frozenset({"version=0", "version=1", "version=2"})
+_VERSION_2 = "version=2"
+_PROTOCOLS = frozenset({"version=0", "version=1", _VERSION_2})
 
 
 async def git_url(slug: str, *, is_private: bool) -> str:
@@ -72,13 +83,18 @@ async def list_refs(
     skill = await _find_skill(request, address, "info/refs")
     if service != _SERVICE:
         raise NotAllowed("this repository is read only; clone it with git over smart HTTP")
-    state = await find_state(skill)
     protocol = _protocol_of(request)
 
+    if protocol == _VERSION_2:
+        repos: GitRepos = request.app.state.git_repos
+        repos.build_ahead(skill, get_settings())
+        return Response(advertise_abilities(), media_type=_ANSWERS_REFS, headers=_NO_CACHE)
+
     async def load() -> Loaded:
-        repo = await _open(request, state)
+        repo = await _open(request, await find_state(skill))
         arguments = ("--http-backend-info-refs",)
-        output = await _run_git(repo, arguments, b"", protocol, first=_announcement(protocol))
+        announcement = packet(f"# service={_SERVICE}\n".encode()) + b"0000"
+        output = await _run_git(repo, arguments, b"", protocol, first=announcement)
         return Loaded(output, _ANSWERS_REFS)
 
     return Download(request, load, dict(_NO_CACHE))
@@ -91,10 +107,18 @@ async def fetch_objects(request: WebRequest, address: FromPath[str]) -> Response
     body = _decoded(await request.body(), request.headers.get("content-encoding", ""))
     state = await find_state(skill)
 
+    protocol = _protocol_of(request)
+    command = parse_command(body) if protocol == _VERSION_2 else Command("", ())
+
+    if command.name == "ls-refs":
+        refs = list_matching_refs(state, command)
+        return Response(refs, media_type=_ANSWERS_FETCH, headers=_NO_CACHE)
+
     async def load() -> Loaded:
         repo = await _open(request, state)
-        output = await _run_git(repo, (), body, _protocol_of(request))
-        return Loaded(output, _ANSWERS_FETCH)
+        if needs_whole_pack(state, command):
+            return Loaded(await work_in_thread(_send_pack, repo), _ANSWERS_FETCH)
+        return Loaded(await _run_git(repo, (), body, protocol), _ANSWERS_FETCH)
 
     async def count() -> None:
         if b"done\n" in body:  # earlier requests of the same clone only ask
@@ -149,12 +173,13 @@ def _protocol_of(request: WebRequest) -> str:
     return asked if asked in _PROTOCOLS else ""
 
 
-def _announcement(protocol: str) -> bytes:
-    """Return what precedes the refs, except in version 2."""
-    if protocol == "version=2":
-        return b""
-    line = f"# service={_SERVICE}\n"
-    return f"{len(line) + 4:04x}{line}0000".encode()
+def _send_pack(repo: Path) -> IO[bytes]:
+    with ExitStack() as undo:
+        output = undo.enter_context(tempfile.TemporaryFile())
+        with (repo / PACK).open("rb") as pack:
+            write_pack(pack, output)
+        undo.pop_all()  # it is closed after it was sent
+    return output
 
 
 def _decoded(body: bytes, encoding: str) -> bytes:

@@ -23,7 +23,7 @@ import msgspec
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.open_engine import database_file
-from vskill_platform.errors import NotFound, OutOfResources, RecordMalformed
+from vskill_platform.errors import NotFound, OutOfResources, RecordMalformed, VskillError
 from vskill_platform.fetch.private_folder import new_workspace
 from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
@@ -37,7 +37,7 @@ log = get_logger(__name__)
 
 BRANCH = "refs/heads/main"
 _CACHE = ".git-cache"
-_PACK = "objects/pack/pack-1.pack"
+PACK = "objects/pack/pack-1.pack"
 _INDEX = "objects/pack/pack-1.idx"
 _CONFIG = """\
 [core]
@@ -52,6 +52,8 @@ _CONFIG = """\
 [gc]
 \tauto = 0
 """
+#: How many repositories are built before the request that needs them.
+_MAX_AHEAD = 4
 #: A folder that was used in the last minutes may be in use.
 _IN_USE_SECONDS = 300
 
@@ -111,6 +113,20 @@ class GitRepos:
 
     def __init__(self) -> None:
         self._building: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._ahead: set[asyncio.Task[None]] = set()
+
+    def build_ahead(self, skill: PublishedSkill, settings: Settings) -> None:
+        """Start to build a repository that will be asked for in a moment, if few others are."""
+        if len(self._ahead) < _MAX_AHEAD:
+            task = asyncio.create_task(self._build_ahead(skill, settings))
+            self._ahead.add(task)
+            task.add_done_callback(self._ahead.discard)
+
+    async def _build_ahead(self, skill: PublishedSkill, settings: Settings) -> None:
+        try:
+            await self.open(await find_state(skill), settings)
+        except VskillError as error:  # the request itself will report it
+            log.info("repository not built ahead", slug=skill.slug, error=str(error))
 
     async def open(self, state: RepoState, settings: Settings) -> Path:
         """Return the folder of a repository; build it if it is not there."""
@@ -136,7 +152,7 @@ def _process_folder() -> Path:
 
 
 async def _build(state: RepoState, folder: Path) -> None:
-    async with _new_folder(folder) as made, _opened(made / _PACK) as file:
+    async with _new_folder(folder) as made, _opened(made / PACK) as file:
         writer = PackWriter(file)
         for version, parent in zip(state.versions, state.parents, strict=True):
             archive = await get_archive(version.archive_sha256)
@@ -239,7 +255,7 @@ def _list_folders(parent: Path) -> list[tuple[float, Path]]:
 
 def _size(folder: Path) -> int:
     try:
-        return (folder / _PACK).stat().st_size + (folder / _INDEX).stat().st_size
+        return (folder / PACK).stat().st_size + (folder / _INDEX).stat().st_size
     except FileNotFoundError:
         return 0
 
