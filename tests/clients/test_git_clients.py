@@ -132,13 +132,51 @@ def test_every_version_has_a_commit_and_a_tag(
     registry.publish(acme, name, is_private=False, **{"references/a.md": "second"})
     url = f"{registry.url}/git/@acme/{name}.git"
 
-    git("-c", f"protocol.version={protocol}", "clone", "-q", url, "copy", folder=tmp_path)
+    version = ("-c", f"protocol.version={protocol}")
+    git(*version, "clone", "-q", url, "copy", folder=tmp_path)
+    git(*version, "clone", "-q", "--depth", "1", url, "shallow", folder=tmp_path)
+    git(*version, "clone", "-q", "--filter=blob:none", url, "partial", folder=tmp_path)
 
     copy = tmp_path / "copy"
+    assert git("rev-list", "--count", "HEAD", folder=tmp_path / "shallow").strip() == "1"
+    assert (tmp_path / "partial/references/a.md").read_text() == "second"
     assert git("log", "--format=%s", folder=copy).split() == ["v1.0.1", "v1.0.0"]
     assert git("tag", folder=copy).split() == ["v1.0.0", "v1.0.1"]
     assert git("fsck", "--strict", folder=copy) == ""
     assert git("show", "v1.0.0:references/a.md", folder=copy) == "first"
+
+
+def test_a_clone_is_updated_by_pull(registry: Registry, acme: str, tmp_path: Path) -> None:
+    registry.publish(acme, "pulled-skill", is_private=False, **{"references/a.md": "first"})
+    url = f"{registry.url}/git/@acme/pulled-skill.git"
+    git("clone", "-q", url, "copy", folder=tmp_path)
+    registry.publish(acme, "pulled-skill", is_private=False, **{"references/a.md": "second"})
+
+    done = git("pull", "-q", "--ff-only", folder=tmp_path / "copy")
+
+    assert done == ""
+    assert (tmp_path / "copy/references/a.md").read_text() == "second"
+
+
+def test_a_repository_without_a_blocked_version_can_be_cloned_and_updated(
+    registry: Registry, acme: str, tmp_path: Path
+) -> None:
+    for text in ("first", "second", "third"):
+        registry.publish(acme, "cut-skill", is_private=False, **{"references/a.md": text})
+    url = f"{registry.url}/git/@acme/cut-skill.git"
+    git("clone", "-q", url, "before", folder=tmp_path)
+    message = git("log", "-1", "--format=%B", "v1.0.1", folder=tmp_path / "before")
+    digest = message.strip().rsplit("sha256:", 1)[1]
+    registry.platform.run("block", "add", "--digest", digest, "--reason", "it is a test")
+    registry.publish(acme, "cut-skill", is_private=False, **{"references/a.md": "fourth"})
+
+    cloned = git("clone", "-q", url, "after", folder=tmp_path)
+    pulled = git("pull", "-q", "--ff-only", folder=tmp_path / "before")
+
+    assert cloned == pulled == ""
+    assert git("tag", folder=tmp_path / "after").split() == ["v1.0.0", "v1.0.2", "v1.0.3"]
+    assert (tmp_path / "after/references/a.md").read_text() == "fourth"
+    assert (tmp_path / "before/references/a.md").read_text() == "fourth"
 
 
 def test_a_private_repository_needs_a_token_as_password(

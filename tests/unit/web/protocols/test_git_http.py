@@ -17,7 +17,8 @@ from vskill_platform.model.skill import TakenDown, Yank
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.stores.db import get_now
-from vskill_platform.web.protocols.git_repos import cache_folder
+from vskill_platform.web.protocols.git_protocol import packet
+from vskill_platform.web.protocols.git_repos import PACK, cache_folder
 from vskill_platform.web.skills.client_names import market_name, plugin_name
 
 SLUG = "@acme/demo"
@@ -185,6 +186,75 @@ async def test_objects_are_fetched_by_post_compressed_or_not(
     assert packed.content == plain.content
     installs = (await registry.json(f"/skills/{SLUG}"))["skill"]["vskillInstalls"]
     assert installs == 1
+
+
+async def ask_v2(registry: Registry, *lines: bytes) -> bytes:
+    """Send a command of version 2; return the answer."""
+    command, *arguments = lines
+    packets = [packet(command + b"\n"), packet(b"object-format=sha1"), b"0001"]
+    packets += [packet(argument + b"\n") for argument in arguments]
+    answer = await registry.post(
+        f"/git/{SLUG}.git/git-upload-pack",
+        content=b"".join([*packets, b"0000"]),
+        headers={"Git-Protocol": "version=2"},
+    )
+    assert answer.status_code == 200, answer.text
+    return answer.content
+
+
+async def test_version_2_lists_the_refs_that_were_asked_for(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_versions(registry, tmp_path, 2)
+    refs = refs_in(await registry.get(REFS))
+    head = refs["refs/heads/main"]
+
+    hello = await registry.get(REFS, headers={"Git-Protocol": "version=2"})
+    everything = await ask_v2(registry, b"command=ls-refs")
+    some = await ask_v2(
+        registry, b"command=ls-refs", b"symrefs", b"ref-prefix HEAD", b"ref-prefix refs/heads/"
+    )
+
+    assert hello.content.startswith(b"000eversion 2\n")
+    assert everything.count(b"\n") == 4
+    assert some == (
+        packet(f"{head} HEAD symref-target:refs/heads/main\n".encode())
+        + packet(f"{head} refs/heads/main\n".encode())
+        + b"0000"
+    )
+
+
+async def test_a_clone_gets_the_pack_and_a_shallow_one_what_git_makes_of_it(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_versions(registry, tmp_path, 2)
+    head = refs_in(await registry.get(REFS))["refs/heads/main"].encode()
+    pack = (only_repo(registry) / PACK).read_bytes()
+
+    whole = await ask_v2(registry, b"command=fetch", b"ofs-delta", b"want " + head, b"done")
+    shallow = await ask_v2(registry, b"command=fetch", b"deepen 1", b"want " + head, b"done")
+    unknown = await ask_v2(registry, b"command=fetch", b"want " + b"1" * 40, b"done")
+
+    assert whole == packet(b"packfile\n") + packet(b"\x01" + pack) + b"0000"
+    assert shallow.startswith(packet(b"shallow-info\n") + packet(b"shallow " + head))
+    assert b"PACK" in shallow
+    assert b"PACK" not in unknown
+
+
+@pytest.mark.parametrize(
+    "body", [b"x", b"zzzz", b"0003", b"ffffshort", b"0014command=ls-refs\n", b"00010000"]
+)
+async def test_malformed_requests_of_version_2_are_answered(
+    registry: Registry, tmp_path: Path, body: bytes
+) -> None:
+    await put_versions(registry, tmp_path, 1)
+
+    answer = await registry.post(
+        f"/git/{SLUG}.git/git-upload-pack", content=body, headers={"Git-Protocol": "version=2"}
+    )
+
+    assert answer.status_code in {200, 400}
+    assert b"PACK" not in answer.content
 
 
 @pytest.mark.parametrize(
