@@ -17,7 +17,7 @@ from vskill_platform.publish.versions.version_files import repack_as_zip
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.protocols.signed_urls import is_signed, sign
+from vskill_platform.web.protocols.signed_urls import Signer, is_signed
 from vskill_platform.web.skills.downloads import Download, Loaded, plain_name
 from vskill_platform.web.skills.installs import count_download
 
@@ -34,12 +34,12 @@ def artifact_path(slug: str, version: str) -> str:
     return f"/artifacts/{slug}/{version}{_SUFFIX}"
 
 
-async def artifact_url(slug: str, version: str, *, is_private: bool) -> str:
-    """Return the path of a zip; for a private skill it is signed, so that no token is needed."""
+def artifact_url(slug: str, version: str, signer: Signer | None) -> str:
+    """Return the path of a zip; a private skill needs a signer, so that no token is needed."""
     path = quote(artifact_path(slug, version), safe="/@")
-    if not is_private:
+    if signer is None:
         return path
-    return f"{path}?signature={await sign(_subject(slug, version))}"
+    return f"{path}?signature={signer.sign(_subject(slug, version))}"
 
 
 def parse_artifact(address: str) -> tuple[str, str]:

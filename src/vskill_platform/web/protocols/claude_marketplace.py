@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 from litestar import Response
 
 from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.catalogue.query import ListedSkill
 from vskill_platform.errors import NotFound
-from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.publish.versions.artifact_digests import PLUGIN_FOLDER, complete_versions
 from vskill_platform.publish.versions.find_version import find_version
 from vskill_platform.web.http.requests import WebRequest
@@ -20,9 +20,11 @@ from vskill_platform.web.protocols.listings import (
     answer_body,
     answer_list,
     base_url,
+    listed_version,
     make_body,
     scope_of,
 )
+from vskill_platform.web.protocols.signed_urls import Signer, find_signer
 from vskill_platform.web.skills.client_names import MARKETPLACE, market_name, plugin_name
 
 FILE = MARKETPLACE
@@ -46,21 +48,10 @@ async def skill_marketplace(request: WebRequest, text: str) -> Response[Any]:
     completed = {item.number: item for item in await complete_versions(skill.slug)}
     if version.number not in completed:
         raise NotFound(f"the archive of {skill.slug} {version.version} is no longer stored")
-    listed = ListedSkill(
-        slug=skill.slug,
-        name=skill.name,
-        description=skill.description,
-        namespace=namespace_of_skill(skill),
-        version=version.version,
-        license=skill.license,
-        tags=skill.tags,
-        is_private=skill.is_private,
-        git_commit=completed[version.number].git_commit or "",
-        plugin_commit=completed[version.number].plugin_commit,
-    )
+    listed = listed_version(skill, completed[version.number])
     base = base_url(request)
-    content = _marketplace(f"{market_name(base)}-skill__{plugin_name(skill.slug)}", base)
-    content["plugins"] = [await _plugin(listed, base)]
+    name = f"{market_name(base)}-skill__{plugin_name(skill.slug)}"
+    content = _marketplace(name, base, [listed], await find_signer())
     return answer_body(request, make_body(content))
 
 
@@ -68,24 +59,24 @@ async def _answer(request: WebRequest, *, below: str) -> Response[Any]:
     scope = await scope_of(request, below)
 
     async def encode(skills: list[ListedSkill]) -> Any:
-        content = _marketplace(market_name(scope.base, below), scope.base)
-        named = [skill for skill in skills if len(plugin_name(skill.slug)) <= _MAX_NAME]
-        content["plugins"] = [await _plugin(skill, scope.base) for skill in named]
-        return content
+        name, signer = market_name(scope.base, below), await find_signer()
+        return await in_few_threads(_marketplace, name, scope.base, skills, signer)
 
     return await answer_list(request, "marketplace", scope, encode)
 
 
-def _marketplace(name: str, base: str) -> dict[str, Any]:
+def _marketplace(name: str, base: str, skills: list[ListedSkill], signer: Signer) -> dict[str, Any]:
     host = urlsplit(base).netloc
+    named = [skill for skill in skills if len(plugin_name(skill.slug)) <= _MAX_NAME]
     return {
         "name": name,
         "owner": {"name": host, "url": base},
         "metadata": {"description": f"Verified agent skills of {host}"},
+        "plugins": [_plugin(skill, base, signer if skill.is_private else None) for skill in named],
     }
 
 
-async def _plugin(skill: ListedSkill, base: str) -> dict[str, Any]:
+def _plugin(skill: ListedSkill, base: str, signer: Signer | None) -> dict[str, Any]:
     return {
         "name": plugin_name(skill.slug),
         "displayName": skill.name,
@@ -95,7 +86,7 @@ async def _plugin(skill: ListedSkill, base: str) -> dict[str, Any]:
         "homepage": base + skill_url(skill.slug),
         "source": {
             "source": "url",
-            "url": base + await git_url(skill.slug, is_private=skill.is_private),
+            "url": base + git_url(skill.slug, signer),
             "sha": skill.plugin_commit or skill.git_commit,
         },
         # The repository is a skill, not a plugin with a manifest of its own.

@@ -4,7 +4,7 @@ Clients download everything that an index lists before they choose. So the index
 registry is short, and every namespace and every skill has an index of its own.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from litestar import Response
 from litestar.params import FromPath
 
 from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.settle import settle
 from vskill_platform.catalogue.query import ListedSkill, SkillHit, SkillQuery, SkillSort
 from vskill_platform.errors import NotFound
@@ -30,9 +31,11 @@ from vskill_platform.web.protocols.listings import (
     answer_body,
     answer_list,
     first_of_each_name,
+    listed_version,
     make_body,
     scope_of,
 )
+from vskill_platform.web.protocols.signed_urls import Signer, find_signer
 from vskill_platform.web.skills.client_names import is_discoverable
 from vskill_platform.web.skills.downloads import skill_raw_file
 from vskill_platform.web.skills.installs import count_download
@@ -76,13 +79,12 @@ def parse_reference(text: str) -> Reference:
 async def root_index(request: WebRequest) -> Response[Any]:
     """List the most installed skills of the registry."""
     chosen = await _most_installed(request)
-    entries = [await _entry(hit, hit.zip_sha256) for hit in chosen]
-    return answer_body(request, make_body(_index(entries)))
+    return answer_body(request, make_body(_index(chosen, await find_signer())))
 
 
 async def namespace_index(request: WebRequest, below: str) -> Response[Any]:
     async def encode(skills: list[ListedSkill]) -> Any:
-        return _index([await _entry(skill, skill.zip_sha256) for skill in _listable(skills)])
+        return await in_few_threads(_index, _listable(skills), await find_signer())
 
     return await answer_list(request, "discovery", await scope_of(request, below), encode)
 
@@ -91,8 +93,9 @@ async def skill_index(request: WebRequest, text: str) -> Response[Any]:
     """List one skill, at its latest version or at the one that the URL names."""
     found = await _find(request, text)
     digest = found.version.zip_sha256 or await _complete(found.version)
-    described = msgspec.structs.replace(found.skill, version=found.version.version)
-    return answer_body(request, make_body(_index([await _entry(described, digest)])))
+    version = msgspec.structs.replace(found.version, zip_sha256=digest)
+    listed = listed_version(found.skill, version)
+    return answer_body(request, make_body(_index([listed], await find_signer())))
 
 
 async def legacy_root_index(request: WebRequest) -> Response[Any]:
@@ -188,23 +191,23 @@ def _listable(skills: Iterable[Any]) -> list[Any]:
     return first_of_each_name(skill for skill in skills if is_discoverable(skill.name))
 
 
-def _index(entries: list[dict[str, str]]) -> dict[str, Any]:
+def _index(skills: Sequence[ListedSkill | SkillHit], signer: Signer) -> dict[str, Any]:
+    entries = [
+        {
+            "name": skill.name,
+            "type": "archive",
+            "description": describe(skill),
+            "url": artifact_url(skill.slug, skill.version, signer if skill.is_private else None),
+            "digest": f"sha256:{skill.zip_sha256}",
+        }
+        for skill in skills
+    ]
     return {"$schema": _SCHEMA, "skills": entries}
 
 
-async def _entry(skill: Any, digest: str) -> dict[str, str]:
-    return {
-        "name": skill.name,
-        "type": "archive",
-        "description": describe(skill),
-        "url": await artifact_url(skill.slug, skill.version, is_private=skill.is_private),
-        "digest": f"sha256:{digest}",
-    }
-
-
-def describe(skill: Any) -> str:
+def describe(skill: ListedSkill | SkillHit) -> str:
     """Return the description, cut to what clients accept."""
-    text: str = skill.description.strip() or skill.name
+    text = skill.description.strip() or skill.name
     wide = text.encode("utf-16-le", "replace")[: 2 * _MAX_DESCRIPTION]
     return wide.decode("utf-16-le", "ignore")
 

@@ -44,7 +44,7 @@ from vskill_platform.web.protocols.git_protocol import (
     write_pack,
 )
 from vskill_platform.web.protocols.git_repos import PACK, GitRepos, RepoState, find_state
-from vskill_platform.web.protocols.signed_urls import is_signed, sign
+from vskill_platform.web.protocols.signed_urls import Signer, is_signed
 from vskill_platform.web.skills.downloads import Download, Loaded
 from vskill_platform.web.skills.installs import count_download
 
@@ -68,12 +68,12 @@ _VERSION_2 = "version=2"
 _PROTOCOLS = frozenset({"version=0", "version=1", _VERSION_2})
 
 
-async def git_url(slug: str, *, is_private: bool) -> str:
-    """Return the path of a repository; for a private skill it is signed."""
+def git_url(slug: str, signer: Signer | None) -> str:
+    """Return the path of a repository; a private skill needs a signer."""
     name = f"{quote(slug, safe='/@')}.git"
-    if not is_private:
+    if signer is None:
         return f"/git/{name}"
-    return f"/git/signed/{await sign(_subject(slug))}/{name}"
+    return f"/git/signed/{signer.sign(_subject(slug))}/{name}"
 
 
 async def list_refs(

@@ -19,6 +19,8 @@ from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import ListedSkill, SkillHit, Visible
+from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.artifact_digests import complete_versions
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.http.requests import WebRequest
@@ -31,7 +33,8 @@ log = get_logger(__name__)
 _ROOM_BYTES = 64 * 1024 * 1024
 #: Smaller lists are sent as they are.
 _COMPRESSED_FROM = 1024
-_LEVEL = 6
+#: Twice as fast as the default, for an eighth more bytes.
+_LEVEL = 3
 #: How many skills of an older release get their digests before a list is sent; the others are left
 #: out until then.
 _COMPLETED_AT_ONCE = 100
@@ -162,6 +165,23 @@ def first_of_each_name(skills: Iterable[ListedSkill]) -> list[ListedSkill]:
     for skill in skills:
         found.setdefault(skill.name, skill)
     return list(found.values())
+
+
+def listed_version(skill: PublishedSkill, version: SkillVersion) -> ListedSkill:
+    """Return what lists say about one version of a skill."""
+    return ListedSkill(
+        slug=skill.slug,
+        name=skill.name,
+        description=skill.description,
+        namespace=namespace_of_skill(skill),
+        version=version.version,
+        license=skill.license,
+        tags=skill.tags,
+        is_private=skill.is_private,
+        zip_sha256=version.zip_sha256 or "",
+        git_commit=version.git_commit or "",
+        plugin_commit=version.plugin_commit,
+    )
 
 
 def base_url(request: WebRequest) -> str:
