@@ -25,6 +25,13 @@ from vskill_platform.settings import Settings, format_duration, variable
 from vskill_platform.web.http.problem_kinds import KINDS, UNEXPECTED
 from vskill_platform.web.openapi import describe_api
 
+#: What docs/clients.md calls these packages.
+_CLIENT_NAMES = {
+    "@anthropic-ai/claude-code-linux-x64": "Claude Code",
+    "@modelcontextprotocol/inspector": "MCP Inspector",
+}
+_CLIENT_COLUMNS = 4
+
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 #: Without the style guide, which quotes these phrases, and the list of modules, which quotes code.
@@ -329,6 +336,26 @@ def test_the_snippets_for_ci_are_those_of_the_docs() -> None:
     files = [ROOT / "deploy/ci" / name for name in ("github-actions.yml", "gitlab-ci.yml")]
     assert shown == [file.read_text() for file in files]
     assert all(yaml.safe_load(text) for text in shown)
+
+
+def test_the_versions_of_clients_are_those_that_are_run() -> None:
+    package = msgspec.json.decode((ROOT / "tests/clients/package.json").read_bytes())
+    run: dict[str, set[str]] = {}
+    for alias, pin in package["dependencies"].items():
+        name, _, version = pin.removeprefix("npm:").rpartition("@")
+        if not (name or alias).startswith("node-linux"):
+            run.setdefault(_CLIENT_NAMES.get(alias, name or alias), set()).add(version)
+    lock = (ROOT / "requirements/clients.lock").read_text()
+    for name in ("apm-cli", "skills-ref"):
+        run[name] = set(re.findall(rf"^{name}==(\S+)", lock, re.MULTILINE))
+
+    told: dict[str, set[str]] = {}
+    for row in rows_of("docs/clients.md"):
+        if len(row) == _CLIENT_COLUMNS:
+            name = row[0].partition(" (")[0].strip("`")
+            told.setdefault(name, set()).update(row[1].split(", "))
+
+    assert {name: told[name] for name in told.keys() - {"git", "vskill"}} == run
 
 
 def test_the_readme_has_its_two_commands() -> None:

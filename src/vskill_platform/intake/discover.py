@@ -56,6 +56,8 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     #: The namespace of packed skills.
     namespace: str = LOCAL_NAMESPACE
     commit_sha: str | None = None
+    #: The version that the submitter asks for; empty for the one in the manifest.
+    version: str = ""
 
     async def offer(
         self, skill: FoundSkill, *, set_id: str | None = None, is_private: bool = False
@@ -74,7 +76,11 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
         folder = (self.root or Path()) / skill.path
         upload = await take_folder(folder, name=name, namespace=self.namespace)
         return Offer(
-            source=upload.source, upload=upload.content, set_id=set_id, is_private=is_private
+            source=upload.source,
+            upload=upload.content,
+            set_id=set_id,
+            is_private=is_private,
+            version=self.version,
         )
 
     def _upload_name(self, skill: FoundSkill) -> str:

@@ -13,13 +13,11 @@ from litestar.datastructures import UploadFile
 from litestar.params import FromPath
 from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
 
-from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import InvalidInput, NotFound, NotPublished, SlugTaken, SourceRefused
 from vskill_platform.intake.discover import Discovery
 from vskill_platform.model.skill import SkillVersion, next_version, parse_version
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.publish.versions.find_version import Standing, list_versions, open_version
-from vskill_platform.scan.read.manifest import check_manifest
 from vskill_platform.stores.skill_store import get_skill, get_versions
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
@@ -107,7 +105,12 @@ async def publish_package(request: WebRequest, address: FromPath[str]) -> Respon
 
     try:
         done = await submit_files(
-            visitor_of(request), [body], namespace=namespace, is_private=False, check=check
+            visitor_of(request),
+            [body],
+            namespace=namespace,
+            is_private=False,
+            version=asked.version,
+            check=check,
         )
     finally:
         await body.close()
@@ -145,23 +148,15 @@ async def _check_package(discovery: Discovery, asked: _Address, name: str) -> No
     if parse_version(asked.version) is None:
         raise SourceRefused(f"{asked.version!r}: a version has three numbers, such as 1.2.0")
     names = [skill.name for skill in discovery.skills]
-    if names != [name] or discovery.root is None:
+    if names != [name]:
         some = ", ".join(names[:_MAX_TOLD])
         raise SourceRefused(f"{asked.package} must contain one skill called {name!r}, not {some}")
     versions = await get_versions(asked.slug) if await get_skill(asked.slug) else []
     if any(version.version == asked.version for version in versions):
         raise SlugTaken(f"{asked.package} {asked.version} exists; versions never change")
-    folder = discovery.root / discovery.skills[0].path
-    manifest, _ = await in_few_threads(check_manifest, folder, name)
-    if manifest is None:
-        return  # the check says why
     newest = versions[-1].version if versions else None
-    following = next_version(newest, manifest.metadata.get("version"))
-    if following != asked.version:
-        raise SourceRefused(
-            f"these files would be published as {following}: set `version` in the `metadata` of "
-            f'SKILL.md to "{asked.version}"' + (f", above {newest}" if newest else "")
-        )
+    if next_version(newest, asked.version) != asked.version:
+        raise SourceRefused(f"{asked.version} is not higher than {newest}, the latest version")
 
 
 async def _published(asked: _Address, ended: Submission, page: str) -> PublishedPackage:

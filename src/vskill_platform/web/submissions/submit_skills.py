@@ -122,6 +122,7 @@ async def submit_files(
     *,
     namespace: str = "",
     is_private: bool,
+    version: str = "",
     check: Callable[[Discovery], Awaitable[None]] = _no_check,
 ) -> SubmittedSet:
     """Submit all skills of an archive or of an uploaded folder, unless *check* raises."""
@@ -134,7 +135,7 @@ async def submit_files(
         await check_pending(visitor, len(discovery.skills))
         await charge_upload(visitor, namespace, sum(len(file.content) for file in files))
         return await submit_set(
-            discovery,
+            msgspec.structs.replace(discovery, version=version),
             submitter=visitor.name,
             group=group_of(visitor),
             is_private=is_private,

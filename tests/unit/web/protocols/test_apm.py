@@ -145,18 +145,18 @@ async def test_the_answer_comes_when_the_check_has_passed(
     registry: Registry, ada: dict[str, str], tmp_path: Path
 ) -> None:
     archive = zip_of(a_skill_folder(tmp_path))
-    path = "ada/tidy-notes/versions/1.0.0"
+    path = "ada/tidy-notes/versions/2.1.0"
 
     made = await put_and_work(registry, path, archive, ada)
     listed = (await registry.get(f"{PACKAGES}/ada/tidy-notes/versions")).json()["versions"]
     again = await put_package(registry, path, archive, ada)
-    same = await put_package(registry, "ada/tidy-notes/versions/1.0.1", archive, ada)
+    same = await put_package(registry, "ada/tidy-notes/versions/2.1.1", archive, ada)
 
     assert made.status_code == 201
     assert [made.json() | {"package": ""}] == [item | {"package": ""} for item in listed]
     assert made.json()["package"] == "ada/tidy-notes"
     assert (again.status_code, same.status_code) == (409, 409)
-    assert same.json()["detail"] == "the same files are published as ada/tidy-notes 1.0.0"
+    assert same.json()["detail"] == "the same files are published as ada/tidy-notes 2.1.0"
 
 
 async def test_a_package_that_is_not_published_is_no_success(
@@ -181,14 +181,15 @@ async def test_a_package_with_another_name_or_version_is_refused(
     archive = zip_of(a_skill_folder(tmp_path))
 
     renamed = await put_package(registry, "ada/other/versions/1.0.0", archive, ada)
-    later = await put_package(registry, "ada/tidy-notes/versions/2.0.0", archive, ada)
+    await put_skill(registry.env, tmp_path, "@ada/tidy-notes")
+    lower = await put_package(registry, "ada/tidy-notes/versions/0.9.0", archive, ada)
     odd = await put_package(registry, "ada/tidy-notes/versions/latest", archive, ada)
     repo = await put_package(registry, "ada/notes/tidy-notes/versions/1.0.0", archive, ada)
     broken = await put_package(registry, "ada/tidy-notes/versions/1.0.0", b"no zip", ada)
 
-    assert [a.status_code for a in (renamed, later, odd, repo, broken)] == [422, 422, 422, 400, 422]
+    assert [a.status_code for a in (renamed, lower, odd, repo, broken)] == [422, 422, 422, 400, 422]
     assert "one skill called 'other', not tidy-notes" in renamed.json()["detail"]
-    assert 'SKILL.md to "2.0.0"' in later.json()["detail"]
+    assert lower.json()["detail"] == "0.9.0 is not higher than 1.0.0, the latest version"
     assert "three numbers" in odd.json()["detail"]
 
 
