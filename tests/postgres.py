@@ -43,6 +43,10 @@ async def an_empty_schema() -> AsyncIterator[str]:
     """Yield the URL of a schema in which nothing is; it is dropped afterwards."""
     schema = f"test_{os.getpid()}_{next(_numbers)}"
     yield _with_schema(schema)
+    await drop_schema(schema)
+
+
+async def drop_schema(schema: str) -> None:
     await _execute(f"SET client_min_messages = error; DROP SCHEMA IF EXISTS {schema} CASCADE")
 
 

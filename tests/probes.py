@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.engines.exported import Export, Stored
 from vskill_platform.engines.ports import (
     Change,
     ChangesPage,
@@ -101,6 +103,15 @@ class ProbingEngine:
 
     async def compact(self) -> Compacted:
         return await self._engine.compact()
+
+    def export(self) -> AbstractAsyncContextManager[Export]:
+        return self._engine.export()
+
+    async def load(self, items: Sequence[Stored]) -> None:
+        await self._engine.load(items)
+
+    async def clear(self, *, records: bool = True) -> None:
+        await self._engine.clear(records=records)
 
     async def close(self) -> None:
         await self._engine.close()

@@ -23,7 +23,7 @@ from vskill_platform.model.scanner import (
 )
 from vskill_platform.model.verdict import Severity
 from vskill_platform.scan.external.signature import SIGNATURE_HEADER, TIMESTAMP_HEADER
-from vskill_platform.settings import Secret
+from vskill_platform.secret_settings import Secret
 
 KEY = Secret("a-common-key-of-both-sides")
 SARIF = Reading(format="sarif")

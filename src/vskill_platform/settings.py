@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from vskill_platform.errors import ConfigError
+from vskill_platform.secret_settings import FILE_SUFFIX, Secret, read_secret, read_url
 
 PREFIX = "VSKILL_"
 
@@ -23,27 +24,10 @@ _HOST = re.compile(r"(?:(https?)://)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1
 _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 #: Up to six digits each, so that date arithmetic cannot overflow.
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d+)?)s)?")
-#: A secret may also be in a file, named by the variable with this suffix.
-FILE_SUFFIX = "_FILE"
+#: Settings that may contain a password.
+URLS = frozenset({"database_url"})
 #: Request fields that options of the judge may not change.
 _ASKED_BY_US = frozenset({"model", "messages", "stream", "n", "tools"})
-
-
-class Secret:
-    """A text that no log, report or error shows; its value must be requested."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str = "") -> None:
-        self._text = text
-
-    def reveal(self) -> str:
-        return self._text
-
-    def __str__(self) -> str:
-        return "(hidden)" if self._text else ""
-
-    __repr__ = __str__
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,15 +130,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def load_settings(environ: Mapping[str, str]) -> Settings:
     """Build the settings; the error about an invalid value names its variable."""
     names = {variable(field.name): field for field in msgspec.structs.fields(Settings)}
-    files = {name + FILE_SUFFIX for name, field in names.items() if field.type is Secret}
+    files = {
+        name + FILE_SUFFIX
+        for name, field in names.items()
+        if field.type is Secret or field.name in URLS
+    }
     _refuse_misspelt(environ, set(names) | files)
     values = {
         field.name: _parse(name, environ[name], field.type)
         for name, field in names.items()
-        if name in environ and field.type is not Secret
+        if name in environ and field.type is not Secret and field.name not in URLS
     }
     values |= {
-        field.name: _read_secret(name, environ)
+        field.name: url
+        for name, field in names.items()
+        if field.name in URLS and (url := read_url(name, environ))
+    }
+    values |= {
+        field.name: read_secret(name, environ)
         for name, field in names.items()
         if field.type is Secret
     }
@@ -366,31 +359,6 @@ def _is_plain_url(text: str) -> bool:
     is_bare = not (url.username or url.password or url.query or url.fragment)
     is_plain = text.isascii() and text.isprintable() and " " not in text
     return url.scheme in {"http", "https"} and has_place and is_bare and is_plain
-
-
-def _read_secret(name: str, environ: Mapping[str, str]) -> Secret:
-    """Read a secret from its variable or from its file; never show it."""
-    if name + FILE_SUFFIX not in environ:
-        text = environ.get(name, "")
-    elif name in environ:
-        raise ConfigError(f"{name} and {name}{FILE_SUFFIX} are both set; choose one")
-    else:
-        name += FILE_SUFFIX
-        text = read_secret_file(name, environ[name])
-    if not (text.isascii() and text.isprintable()) or " " in text:
-        raise ConfigError(f"{name} contains a character that is not allowed in a key")
-    return Secret(text)
-
-
-def read_secret_file(name: str, path: str) -> str:
-    try:
-        text = Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not a text file"
-        raise ConfigError(f"{name}={path}: the file cannot be read: {reason}") from error
-    if not text:
-        raise ConfigError(f"{name}={path}: the file is empty")
-    return text
 
 
 def _refuse_misspelt(environ: Mapping[str, str], known: set[str]) -> None:

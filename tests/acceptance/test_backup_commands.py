@@ -266,7 +266,7 @@ def test_a_lost_or_damaged_database_is_replaced(
     [
         pytest.param("_copy", marks=pytest.mark.torture),
         pytest.param("_verify", marks=pytest.mark.torture),
-        "_put_in_place",
+        "put_in_place",
     ],
 )
 def test_a_killed_backup_leaves_no_half_copy_and_the_next_one_works(
@@ -274,7 +274,7 @@ def test_a_killed_backup_leaves_no_half_copy_and_the_next_one_works(
 ) -> None:
     submission_id = platform.submit(a_skill_folder(tmp_path))
     copy = tmp_path / "copy.db"
-    moment = "before" if place == "_put_in_place" else "after"
+    moment = "before" if place == "put_in_place" else "after"
 
     platform.run_killed(moment, f"{_BACKUP}:{place}", "backup", copy)
 

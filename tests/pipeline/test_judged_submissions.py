@@ -36,7 +36,7 @@ from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.settings import Secret
+from vskill_platform.secret_settings import Secret
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.judge_store import SAID_TTL
 from vskill_platform.stores.records import encode

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vskill_platform.errors import ConfigError
-from vskill_platform.settings import Settings, format_duration, load_settings, parse_duration
+from vskill_platform.secret_settings import show_url
+from vskill_platform.settings import (
+    Settings,
+    format_duration,
+    load_settings,
+    parse_duration,
+)
 
 
 def test_nothing_has_to_be_set() -> None:
@@ -163,3 +169,47 @@ def test_records_are_kept_for_a_day_at_least_or_for_ever(name: str) -> None:
 
     assert getattr(load_settings({f"VSKILL_{name}": "0s"}), name.lower()) == timedelta(0)
     assert getattr(load_settings({f"VSKILL_{name}": "1d"}), name.lower()) == timedelta(days=1)
+
+
+_PASSWORDS = ["pass%40word", "pa:ss", "p%2Fw%3F%23"]
+
+
+@pytest.mark.parametrize("password", _PASSWORDS)
+def test_a_database_url_is_never_shown_with_its_password(password: str) -> None:
+    url = f"postgresql://ada:{password}@db.example:5433/skills?schema=one&password={password}"
+
+    settings = load_settings({"VSKILL_DATABASE_URL": url})
+
+    shown = f"{settings} {settings!r} {settings.database_url} {settings.database_url!r}"
+    assert password not in shown
+    assert "ada" not in shown
+    assert str(settings.database_url) == "postgresql://db.example:5433/skills"
+    assert settings.database_url == url
+
+
+def test_a_database_url_may_be_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "url"
+    file.write_text("postgresql://ada:secret@db/skills\n")
+
+    settings = load_settings({"VSKILL_DATABASE_URL_FILE": str(file)})
+
+    assert settings.database_url == "postgresql://ada:secret@db/skills"
+    with pytest.raises(ConfigError, match="both set"):
+        load_settings({"VSKILL_DATABASE_URL_FILE": str(file), "VSKILL_DATABASE_URL": "sqlite:///a"})
+
+
+@pytest.mark.parametrize(
+    "authority", ["ada:se@cret@db", "ada:se/cret@db", "ada:se?cret@db", "ada:se#cret@db", "db:cret"]
+)
+def test_a_password_that_is_not_encoded_is_refused_and_not_shown(authority: str) -> None:
+    with pytest.raises(ConfigError, match=r"VSKILL_DATABASE_URL must be like .* %40") as refused:
+        load_settings({"VSKILL_DATABASE_URL": f"postgresql://{authority}/skills"})
+
+    assert "cret" not in str(refused.value)
+
+
+def test_a_file_of_a_database_is_shown_as_it_is() -> None:
+    settings = load_settings({"VSKILL_DATABASE_URL": "sqlite:////srv/my skills@home.db"})
+
+    assert str(settings.database_url) == "sqlite:////srv/my skills@home.db"
+    assert show_url("mysql://ada:secret@db/skills") == "mysql://db/skills"

@@ -32,13 +32,17 @@ ADMIN = {
     "Database": {
         "backup": f"{_HERE}.backup:backup",
         "restore": f"{_HERE}.backup:restore",
+        "copy": f"{_HERE}.copy:copy",
         "vacuum": f"{_HERE}.vacuum:vacuum",
         "config": f"{_HERE}.config:config",
     },
 }
 #: Their names in earlier releases, which scripts use.
 ALIASES = {
-    name: place for section in ADMIN.values() for name, place in section.items() if name != "vacuum"
+    name: place
+    for section in ADMIN.values()
+    for name, place in section.items()
+    if name not in {"vacuum", "copy"}
 }
 
 

@@ -7,8 +7,10 @@ import click
 from vskill_platform.cli.near_or_far import json_option
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.terminal import confirm, echo, is_interactive, print_json, yes_option
+from vskill_platform.cli.transfer_bar import item_bar
 from vskill_platform.engines.open_engine import back_up_database, inspect_backup, restore_database
 from vskill_platform.engines.ports import Contents
+from vskill_platform.secret_settings import show_url
 
 _file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 
@@ -33,21 +35,28 @@ def backup(*, file: Path, force: bool, as_json: bool) -> None:
 
 @click.command()
 @_file
+@click.option("--verify", is_flag=True, help="Verify FILE and show its contents; change nothing.")
 @yes_option
-def restore(*, file: Path, yes: bool) -> None:
+def restore(*, file: Path, verify: bool, yes: bool) -> None:
     """Replace the database with the backup in FILE.
 
     Stop every `serve`, `work` and `tick` first. The backup is verified first, and the old database
     is kept next to the new one under another name.
     """
     url = current_settings().database_url
+    if verify:
+        contents = inspect_backup(file)
+        echo(f"{file} is a valid backup.")
+        _show(contents)
+        return
     if not yes:
         if not is_interactive():
             raise click.UsageError("no terminal to confirm on; pass --yes to replace the database")
         echo(f"{file} is a valid backup.")
         _show(inspect_backup(file))
-        confirm(f"Replace the database {url} with it?")
-    kept = restore_database(url, file)
+        confirm(f"Replace the database {show_url(url)} with it?")
+    with item_bar("restoring") as on_progress:
+        kept = restore_database(url, file, on_progress=on_progress)
     echo(f"Restored {file}. The search index is rebuilt at the next start.")
     if kept:
         echo(f"The previous database is kept as {kept}.")

@@ -10,7 +10,8 @@ from rich.table import Table
 from vskill_platform.cli.near_or_far import json_option
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.terminal import Console, escape, print_json
-from vskill_platform.settings import FILE_SUFFIX, Settings, format_duration, variable
+from vskill_platform.secret_settings import FILE_SUFFIX
+from vskill_platform.settings import Settings, format_duration, variable
 
 
 @click.command()

@@ -82,4 +82,5 @@ def names_registry(option: str | None) -> bool:
 def uses_named_database() -> bool:
     """Tell whether the environment names a database, and no registry."""
     environ = os.environ
-    return bool(environ.get(DATABASE_VARIABLE)) and not environ.get(REGISTRY_VARIABLE)
+    named = environ.get(DATABASE_VARIABLE) or environ.get(f"{DATABASE_VARIABLE}_FILE")
+    return bool(named) and not environ.get(REGISTRY_VARIABLE)

@@ -1,13 +1,25 @@
 """Open the engine for a database URL; drivers are only imported here."""
 
+import asyncio
 import glob
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from vskill_platform.base.clock import Clock, SystemClock
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.copy_database import Copied, OnProgress, copy_export
+from vskill_platform.engines.export_file import (
+    ExportFile,
+    inspect_export,
+    is_export,
+    write_export,
+)
+from vskill_platform.engines.exported import Export
 from vskill_platform.engines.ports import Contents, Engine
 from vskill_platform.engines.sqlite import backup
 from vskill_platform.engines.sqlite.connection import UNWRITABLE, errors_translated
@@ -17,6 +29,8 @@ from vskill_platform.errors import ConfigError
 log = get_logger(__name__)
 
 _SQLITE = "sqlite:///"
+#: A backup of a PostgreSQL registry.
+_FILE = "file://"
 _POSTGRES = ("postgresql://", "postgres://")
 #: Suffix of a search index next to the database, before its number.
 INDEX = ".catalogue"
@@ -77,22 +91,75 @@ async def _open_postgres(
 
 def back_up_database(url: str, target: Path, *, replace: bool) -> Contents:
     """Copy the database at *url* to a file while it is in use; return the counts of the copy."""
+    _check_folder(target)
+    if is_postgres(url):
+        return asyncio.run(_export_to_file(url, target, replace=replace))
     path = _path(url)
     _check_path(path, create=False)
-    _check_folder(target)
     return backup.back_up(path.resolve(), target, replace=replace)
+
+
+async def _export_to_file(url: str, target: Path, *, replace: bool) -> Contents:
+    async with _open_export(url) as export:
+        return await write_export(export, target, replace=replace)
 
 
 def inspect_backup(source: Path) -> Contents:
     """Verify a backup; return its counts."""
-    return backup.inspect_backup(source)
+    return inspect_export(source) if is_export(source) else backup.inspect_backup(source)
 
 
-def restore_database(url: str, source: Path) -> Path | None:
+def restore_database(url: str, source: Path, *, on_progress: OnProgress) -> Path | str | None:
     """Replace the database by a backup; return where the old one is kept, if any."""
+    if is_postgres(url):
+        return asyncio.run(_restore_postgres(url, source, on_progress=on_progress))
+    if is_export(source):
+        raise ConfigError(
+            f"{source}: this is a backup of a PostgreSQL registry. To load it into a new file, use "
+            f"`vskill-platform admin copy --from file://{source.absolute()} --to sqlite:///new.db`."
+        )
     path = _path(url).resolve()
     _check_folder(path)
     return backup.restore(path, source)
+
+
+async def _restore_postgres(url: str, source: Path, *, on_progress: OnProgress) -> str | None:
+    from vskill_platform.engines.postgres.replace_schema import set_aside  # noqa: PLC0415
+
+    export = ExportFile(source)
+    inspect_export(source)  # before anything is changed
+    kept = await set_aside(url, export.history_id)
+    engine = await open_engine(url)
+    try:
+        await copy_export(export, engine, on_progress=on_progress)
+    finally:
+        await engine.close()
+    return kept
+
+
+async def copy_database(source: str, target: str, *, on_progress: OnProgress) -> Copied:
+    """Copy everything from one URL to another; a `file:` URL names a backup."""
+    async with _open_export(source) as export:
+        engine = await open_engine(target)
+        try:
+            return await copy_export(export, engine, on_progress=on_progress)
+        finally:
+            await engine.close()
+
+
+@asynccontextmanager
+async def _open_export(url: str) -> AsyncIterator[Export]:
+    if url.startswith(_FILE):
+        path = Path(url.removeprefix(_FILE))
+        await work_in_thread(inspect_export, path)
+        yield ExportFile(path)
+        return
+    engine = await open_engine_to_read(url)
+    try:
+        async with engine.export() as export:
+            yield export
+    finally:
+        await engine.close()
 
 
 def database_file(url: str) -> Path | None:

@@ -5,12 +5,14 @@ checks every engine against it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeAlias
 
 import msgspec
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.engines.exported import Export, Stored, StoredRecord
 
 #: The maximum size of a value; a larger one is refused before anything is written.
 MAX_VALUE_BYTES = 25 * 1024 * 1024
@@ -134,6 +136,18 @@ class Put(msgspec.Struct, frozen=True):
     marks: tuple[str, ...] = ()
     #: Its rank among records with the same word.
     rank: int = 0
+
+
+def put_of(record: StoredRecord) -> Put:
+    """Return the operation that writes an exported record."""
+    return Put(
+        record.key,
+        record.value,
+        due=record.due,
+        expires_at=record.expires_at,
+        marks=record.marks,
+        rank=record.rank,
+    )
 
 
 class Delete(msgspec.Struct, frozen=True):
@@ -355,6 +369,24 @@ class Engine(Protocol):
 
     async def compact(self) -> Compacted:
         """Give the space of deleted records back; readers go on, writers wait meanwhile."""
+        ...
+
+    def export(self) -> AbstractAsyncContextManager[Export]:
+        """Read everything from one snapshot, in bounded pages; writers continue meanwhile."""
+        ...
+
+    async def load(self, items: Sequence[Stored]) -> None:
+        """Write exported items of one kind, all or none, into a database that nobody uses.
+
+        Messages keep their order, attempts and place in line, but get new ids and tokens.
+        """
+        ...
+
+    async def clear(self, *, records: bool = True) -> None:
+        """Delete all messages and dead letters, and with *records* everything.
+
+        Then the history changes: for a copy that begins again.
+        """
         ...
 
     async def close(self) -> None: ...

@@ -8,7 +8,7 @@ import msgspec
 
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.verdict import Finding, Severity
-from vskill_platform.settings import Secret
+from vskill_platform.secret_settings import Secret
 
 
 class ExternalScanStatus(StrEnum):

@@ -1,14 +1,16 @@
 """Open and close everything that running work needs."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 from anyio import CapacityLimiter
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.engines.copy_database import refuse_unfinished_copy
 from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
 from vskill_platform.engines.ports import Engine
+from vskill_platform.errors import EngineError
 from vskill_platform.model.policy import Policy
 from vskill_platform.model.scanner import ScannerInUse
 from vskill_platform.runtime.env import WorkerEnv
@@ -31,6 +33,7 @@ async def open_worker_env(
         settings.database_url, clock=clock, create=create, check_for=check_for
     )
     try:
+        await _check_complete(engine)
         yield _an_env(engine, settings, policy, scanners)
     finally:
         await engine.close()
@@ -43,9 +46,15 @@ async def open_reading_env(
     """Open the database for reading only, also if it cannot be written."""
     engine = await open_engine_to_read(settings.database_url)
     try:
+        await _check_complete(engine)
         yield _an_env(engine, settings, policy, ())
     finally:
         await engine.close()
+
+
+async def _check_complete(engine: Engine) -> None:
+    with suppress(EngineError):  # every request and /readyz report a database that does not answer
+        await refuse_unfinished_copy(engine)
 
 
 def _an_env(

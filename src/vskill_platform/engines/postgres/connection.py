@@ -14,6 +14,7 @@ import msgspec
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.sql_file import load_migrations, load_queries
 from vskill_platform.errors import ConfigError, EngineError
+from vskill_platform.secret_settings import check_server_url
 
 log = get_logger(__name__)
 
@@ -63,14 +64,20 @@ class Place(msgspec.Struct, frozen=True):
     #: For messages, without user and password.
     shown: str
 
+    @property
+    def application_name(self) -> str:
+        """The name of our connections in `pg_stat_activity`."""
+        return f"vskill-platform {self.schema}"
+
+    def __repr__(self) -> str:
+        return f"Place({self.shown!r}, schema={self.schema!r})"
+
 
 def read_url(url: str) -> Place:
     """Parse a database URL; `?schema=name` selects a schema of the database."""
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-    except ValueError as error:
-        raise ConfigError(f"the database URL cannot be read: {error}") from error
+    check_server_url(url)
+    parts = urlsplit(url[:])  # without the cover of a DatabaseUrl
+    host = parts.hostname or ""
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     schema = options.pop("schema", DEFAULT_SCHEMA)
     if not _SCHEMA_NAME.fullmatch(schema):
@@ -106,7 +113,10 @@ def errors_translated(place: Place) -> Iterator[None]:
 
 async def connect(place: Place, *, timeout_seconds: float = CONNECT_SECONDS) -> Connection:
     return await asyncpg.connect(
-        place.dsn, timeout=timeout_seconds, command_timeout=_STATEMENT_SECONDS + 5
+        place.dsn,
+        timeout=timeout_seconds,
+        command_timeout=_STATEMENT_SECONDS + 5,
+        server_settings={"application_name": place.application_name},
     )
 
 
@@ -120,6 +130,7 @@ async def open_pool(place: Place, *, size: int = POOL_SIZE) -> "asyncpg.Pool[Any
         max_inactive_connection_lifetime=timedelta(minutes=5).total_seconds(),
         setup=None,
         init=_limit_statements,
+        server_settings={"application_name": place.application_name},
     )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timedelta
 from itertools import groupby
 from time import monotonic
@@ -11,6 +11,13 @@ from typing import Any
 import asyncpg
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.engines.exported import (
+    Export,
+    Stored,
+    StoredLetter,
+    StoredMessage,
+    StoredRecord,
+)
 from vskill_platform.engines.ports import (
     Change,
     ChangesPage,
@@ -22,6 +29,7 @@ from vskill_platform.engines.ports import (
     Retry,
     Revive,
     Send,
+    put_of,
 )
 from vskill_platform.engines.postgres.commit import Writer
 from vskill_platform.engines.postgres.connection import (
@@ -39,6 +47,12 @@ from vskill_platform.engines.postgres.database import Database
 from vskill_platform.engines.postgres.doorbell import Doorbell
 from vskill_platform.engines.postgres.kv import PostgresKeyValueStore
 from vskill_platform.engines.postgres.queue import PostgresMessageQueue
+from vskill_platform.engines.postgres.transfer import (
+    clear,
+    export_from,
+    load_letters,
+    load_messages,
+)
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.errors import EngineError, FeedTrimmed, HistoryChanged
 
@@ -180,6 +194,23 @@ class PostgresEngine:
             finally:
                 await connection.close()
         return Compacted(before_bytes=before, after_bytes=int(await self._database.value("size")))
+
+    def export(self) -> AbstractAsyncContextManager[Export]:
+        return export_from(self._database)
+
+    async def load(self, items: Sequence[Stored]) -> None:
+        puts = [put_of(each) for each in items if isinstance(each, StoredRecord)]
+        if puts:
+            await self.commit(puts)
+        if messages := [each for each in items if isinstance(each, StoredMessage)]:
+            await load_messages(self._database, messages)
+            self._doorbell.ring(records=False, queue=True)
+        if letters := [each for each in items if isinstance(each, StoredLetter)]:
+            await load_letters(self._database, letters)
+
+    async def clear(self, *, records: bool = True) -> None:
+        await clear(self._database, records=records)
+        self._doorbell.ring(records=records, queue=False)
 
     async def close(self) -> None:
         if self._is_closed:

@@ -160,3 +160,68 @@ SELECT vskill.now_micros()
 -- name: size
 SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 WHERE relnamespace = 'vskill'::regnamespace AND relkind = 'r'
+
+-- name: export_summary
+SELECT history_id, revision,
+  (SELECT count(*) FROM vskill.kv) + (SELECT count(*) FROM vskill.message)
+  + (SELECT count(*) FROM vskill.dead_letter),
+  (SELECT last_value FROM vskill.virtual_time)
+FROM vskill.state
+
+-- name: export_records
+-- Sizes first: a page is bounded in bytes, whatever the records are.
+WITH page AS MATERIALIZED (
+  SELECT id, sum(octet_length(value)) OVER (ORDER BY key) - octet_length(value) AS before
+  FROM (SELECT id, key, value FROM vskill.kv WHERE key > $1 ORDER BY key LIMIT $2) AS next
+)
+SELECT key, key, value, due, expires_at, marks, rank
+FROM vskill.kv JOIN page USING (id) WHERE before < $3 ORDER BY key
+
+-- name: export_messages
+WITH page AS MATERIALIZED (
+  SELECT id, sum(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS before
+  FROM (SELECT id, body FROM vskill.message WHERE id > $1 ORDER BY id LIMIT $2) AS next
+)
+SELECT id, body, key, message_group, resource, attempts, ready_at, is_ready,
+  is_retry OR (leased AND NOT is_ready) AS is_retry, rank
+FROM vskill.message JOIN page USING (id) WHERE before < $3 ORDER BY id
+
+-- name: export_letters
+WITH page AS MATERIALIZED (
+  SELECT id, sum(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS before
+  FROM (SELECT id, body FROM vskill.dead_letter WHERE id > $1 ORDER BY id LIMIT $2) AS next
+)
+SELECT id, body, key, message_group, resource, attempts, reason, buried_at
+FROM vskill.dead_letter JOIN page USING (id) WHERE before < $3 ORDER BY id
+
+-- name: load_messages
+INSERT INTO vskill.message (key, body, attempts, token, is_ready, is_retry, ready_at, set_at,
+  message_group, resource, rank)
+SELECT key, body, attempts, token, turn IS NOT NULL, is_retry, ready_at,
+  coalesce($10, vskill.now_micros()), grp, resource,
+  CASE WHEN turn IS NULL THEN 0 ELSE (SELECT last_value FROM vskill.virtual_time) + turn END
+FROM unnest(
+  $1::bytea[], $2::text[], $3::text[], $4::text[], $5::int[], $6::bigint[], $7::bigint[],
+  $8::boolean[], $9::bigint[]
+) WITH ORDINALITY
+  AS loaded (body, key, grp, resource, attempts, ready_at, turn, is_retry, token, place)
+ORDER BY place
+
+-- name: load_letters
+INSERT INTO vskill.dead_letter (id, key, body, attempts, reason, buried_at, message_group, resource)
+SELECT nextval(pg_get_serial_sequence('vskill.message', 'id')), key, body, attempts, reason,
+  buried_at, grp, resource
+FROM (
+  SELECT * FROM unnest(
+    $1::bytea[], $2::text[], $3::text[], $4::text[], $5::int[], $6::text[], $7::bigint[]
+  ) WITH ORDINALITY AS loaded (body, key, grp, resource, attempts, reason, buried_at, place)
+  ORDER BY place
+) AS ordered
+
+-- name: clear_queue
+TRUNCATE vskill.message, vskill.dead_letter, vskill.queue_count
+
+-- name: clear_records
+TRUNCATE vskill.kv, vskill.mark, vskill.tombstone;
+UPDATE vskill.state SET trimmed_through = revision,
+  history_id = replace(gen_random_uuid()::text, '-', '')

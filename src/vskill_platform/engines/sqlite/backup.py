@@ -7,7 +7,6 @@ rebuilds every tree; the log cannot be reset during a read, so the faster way ke
 """
 
 import fcntl
-import glob
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -17,6 +16,7 @@ from typing import Any
 
 import apsw
 
+from vskill_platform.engines.part_file import BESIDE, check_target, part_beside, put_in_place, sync
 from vskill_platform.engines.ports import Contents
 from vskill_platform.engines.sqlite.connection import (
     DAMAGED,
@@ -32,8 +32,6 @@ from vskill_platform.engines.sqlite.connection import (
 from vskill_platform.engines.sqlite.file_watch import check_log
 from vskill_platform.errors import ConfigError, EngineError
 
-#: SQLite's own files next to the main one.
-_BESIDE = ("-wal", "-shm", "-journal")
 #: The bytes that every connection to a database locks (https://www.sqlite.org/lockingv3.html).
 _SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510
 _IN_USE = (
@@ -45,18 +43,15 @@ _IN_USE = (
 def back_up(database: Path, target: Path, *, replace: bool) -> Contents:
     """Copy the database to *target*; the copy gets its name only after it is verified."""
     _refuse_own_files(database, target)
-    if target.exists() and not target.is_file():
-        raise ConfigError(f"{target}: this is not a regular file; name one")
-    if target.exists() and not replace:
-        raise ConfigError(f"{target}: this file exists; name another one, or use --force")
+    check_target(target, replace=replace)
     check_log(database)
     with errors_translated(database), closing(open_connection(database)) as source:
         if check_version(source, database) == 0:
             raise ConfigError(f"{database}: there is nothing in the database yet")
-        with _part_beside(target) as part, errors_translated(target):
+        with part_beside(target) as part, errors_translated(target):
             contents = _copy(source, part)
             _verify(part, contents, name=target)
-            _put_in_place(part, target, replace=replace)
+            put_in_place(part, target, replace=replace)
     return contents
 
 
@@ -81,17 +76,17 @@ def restore(database: Path, source: Path) -> Path | None:
     with _used_by_nobody_else(database):
         pass  # fail before making a long copy
     contents = inspect_backup(source)
-    with _part_beside(database) as part, errors_translated(part):
+    with part_beside(database) as part, errors_translated(part):
         with closing(_open_to_read(source)) as connection:
             _copy(connection, part)
         _begin_new_history(part)
         _verify(part, contents, name=source)
         with _used_by_nobody_else(database):
             _take_over_owner(database, part)
-            _sync(part)
+            sync(part)
             kept = _keep_aside(database)
             part.replace(database)
-            _sync(database.parent)
+            sync(database.parent)
     return kept
 
 
@@ -143,7 +138,7 @@ def _open_to_read(path: Path) -> apsw.Connection:
 
 
 def _refuse_own_files(database: Path, other: Path) -> None:
-    own = [Path(f"{database}{ending}") for ending in ("", *_BESIDE)]
+    own = [Path(f"{database}{ending}") for ending in BESIDE]
     if any(_is_same_file(file, other) for file in own):
         raise ConfigError(f"{other}: this is the database itself, or one of its files")
 
@@ -155,63 +150,6 @@ def _is_same_file(one: Path, other: Path) -> bool:
         return one.samefile(other)
     except OSError:  # one of them does not exist
         return False
-
-
-@contextmanager
-def _part_beside(target: Path) -> Iterator[Path]:
-    """Yield an empty file that only its owner can read; it is removed unless renamed."""
-    _sweep(target)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    with _os_errors(target):
-        os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        try:
-            yield part
-        finally:
-            for ending in ("", *_BESIDE):
-                Path(f"{part}{ending}").unlink(missing_ok=True)
-
-
-def _sweep(target: Path) -> None:
-    """Remove files that a killed process left here."""
-    for left in target.parent.glob(f".{glob.escape(target.name)}.*.part*"):
-        pid = left.name.removeprefix(f".{target.name}.").partition(".")[0]
-        if pid.isascii() and pid.isdigit() and not _is_alive(int(pid)):
-            left.unlink(missing_ok=True)
-
-
-def _is_alive(pid: int) -> bool:
-    if pid == os.getpid():  # another process had this pid before us
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it belongs to another process
-        return True
-    return True
-
-
-def _put_in_place(part: Path, target: Path, *, replace: bool) -> None:
-    _sync(part)
-    if replace:
-        part.replace(target)
-    else:
-        try:
-            os.link(part, target)  # unlike a rename, it never replaces a file created meanwhile
-        except FileExistsError:
-            raise
-        except OSError:  # this file system has no links
-            part.replace(target)
-    _sync(target.parent)
-
-
-def _sync(path: Path) -> None:
-    """Make a file or folder without open connections durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -287,16 +225,6 @@ def _keep_aside(database: Path) -> Path | None:
         except OSError:  # this file system has no links
             Path(f"{database}{ending}").rename(f"{aside}{ending}")
     # The old log would be applied to the new database.
-    for ending in _BESIDE:
+    for ending in BESIDE[1:]:
         Path(f"{database}{ending}").unlink(missing_ok=True)
     return aside if aside.exists() else None
-
-
-@contextmanager
-def _os_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileExistsError as error:
-        raise ConfigError(f"{path}: this file exists; name another one, or use --force") from error
-    except OSError as error:
-        raise EngineError(f"{path}: {error.strerror}") from error

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import count
@@ -13,6 +13,7 @@ import apsw
 from vskill_platform.base.clock import Clock
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.engines.checks import check_operations
+from vskill_platform.engines.exported import Export, Stored
 from vskill_platform.engines.ports import (
     Change,
     ChangesPage,
@@ -41,6 +42,7 @@ from vskill_platform.engines.sqlite.operations import apply_operations
 from vskill_platform.engines.sqlite.queue import SqliteMessageQueue
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.sqlite.transaction import Transaction
+from vskill_platform.engines.sqlite.transfer import clear, export_from, load
 from vskill_platform.engines.sqlite.vacuum import vacuum
 from vskill_platform.engines.sqlite.writer import SqliteWriter
 from vskill_platform.engines.timestamps import to_micros
@@ -88,7 +90,7 @@ class SqliteEngine:
             migrate(connection, path, MIGRATIONS)
         else:
             check_current(connection, path)
-        self._path, self._clock = path, clock
+        self._path, self._clock, self._read_only = path, clock, read_only
         self._is_closed = False
         self._watch = FileWatch(named)
         check_in_place(connection, path)
@@ -163,6 +165,18 @@ class SqliteEngine:
                 return vacuum(self._path)
 
         return await work_in_thread(work)
+
+    def export(self) -> AbstractAsyncContextManager[Export]:
+        return export_from(self._path, self._watch, read_only=self._read_only)
+
+    async def load(self, items: Sequence[Stored]) -> None:
+        await self._writer.write(partial(load, items))
+        self._wakeup.ring()
+        self._queue_doorbell.ring()
+
+    async def clear(self, *, records: bool = True) -> None:
+        await self._writer.write(partial(clear, records=records))
+        self._wakeup.ring()
 
     async def close(self) -> None:
         if self._is_closed:

@@ -283,3 +283,53 @@ UPDATE state SET paused_at = 0, paused_until = 0 WHERE paused_at > :now
 
 -- name: heal_latest
 UPDATE state SET latest_at = :now
+
+-- name: export_summary
+SELECT history_id, revision,
+  (SELECT count(*) FROM kv) + (SELECT count(*) FROM message) + (SELECT count(*) FROM dead_letter),
+  (SELECT virtual_time FROM queue_state)
+FROM state
+
+-- name: export_records
+SELECT value, key, due, expires_at, marks, rank FROM kv ORDER BY key
+
+-- name: export_messages
+SELECT body, key, message_group, resource, attempts, ready_at, is_ready, is_retry, rank, leased
+FROM message ORDER BY id
+
+-- name: export_letters
+SELECT body, key, message_group, resource, attempts, reason, buried_at FROM dead_letter ORDER BY id
+
+-- name: virtual_time
+SELECT virtual_time FROM queue_state
+
+-- name: load_message
+INSERT INTO message (key, body, attempts, token, is_ready, is_retry, ready_at, set_at,
+  message_group, resource, rank)
+VALUES (:key, :body, :attempts, :token, :is_ready, :is_retry, :ready_at, :now,
+  :group, :resource, :rank)
+
+-- name: raise_last_rank
+INSERT INTO lane (message_group, is_retry, last_rank) VALUES (:group, :is_retry, :rank)
+ON CONFLICT (message_group, is_retry) DO UPDATE SET last_rank = max(last_rank, excluded.last_rank)
+
+-- name: take_message_id
+INSERT INTO message (body, ready_at, set_at) VALUES (x'', :now, :now) RETURNING id
+
+-- name: drop_message
+DELETE FROM message WHERE id = :id
+
+-- name: clear_messages
+DELETE FROM message
+
+-- name: clear_letters
+DELETE FROM dead_letter
+
+-- name: clear_lanes
+DELETE FROM lane
+
+-- name: clear_records
+DELETE FROM kv
+
+-- name: clear_tombstones
+DELETE FROM tombstone

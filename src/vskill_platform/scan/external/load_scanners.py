@@ -19,14 +19,8 @@ from vskill_platform.model.scanner import (
     Scanner,
     ScannerInUse,
 )
-from vskill_platform.settings import (
-    Secret,
-    Settings,
-    format_duration,
-    parse_duration,
-    read_secret_file,
-    variable,
-)
+from vskill_platform.secret_settings import Secret, read_secret_file
+from vskill_platform.settings import Settings, format_duration, parse_duration, variable
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 FOLDER, OUTPUT = "{folder}", "{output}"

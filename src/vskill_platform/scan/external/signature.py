@@ -9,7 +9,7 @@ import hmac
 from datetime import UTC, datetime, timedelta
 
 from vskill_platform.errors import NotAllowed
-from vskill_platform.settings import Secret
+from vskill_platform.secret_settings import Secret
 
 TIMESTAMP_HEADER = "X-Vskill-Timestamp"
 SIGNATURE_HEADER = "X-Vskill-Signature"

@@ -7,7 +7,8 @@ import msgspec
 
 from vskill_platform.scan.judge.answer import ANSWER_SCHEMA
 from vskill_platform.scan.judge.prompt import Prompt
-from vskill_platform.settings import Secret, Settings, judge_options
+from vskill_platform.secret_settings import Secret
+from vskill_platform.settings import Settings, judge_options
 
 #: Request fields that limit the length of the answer.
 _LIMITS = ("max_tokens", "max_completion_tokens")

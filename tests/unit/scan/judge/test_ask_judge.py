@@ -34,7 +34,8 @@ from vskill_platform.scan.judge.ask_judge import ask_judge
 from vskill_platform.scan.judge.endpoint import Endpoint, endpoint_of
 from vskill_platform.scan.judge.exchange import MAX_ANSWER_BYTES, MAX_RETRY_AFTER
 from vskill_platform.scan.judge.prompt import PROMPT_VERSION
-from vskill_platform.settings import Secret, Settings
+from vskill_platform.secret_settings import Secret
+from vskill_platform.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 

@@ -18,7 +18,7 @@ from vskill_platform.model.verdict import Severity
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.scan.external.signature import WINDOW, sign_dispatch
-from vskill_platform.settings import Secret
+from vskill_platform.secret_settings import Secret
 from vskill_platform.stores.external_scan_dispatch import (
     begin_external_scan,
     release_dead_external_scans,

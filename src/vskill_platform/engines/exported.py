@@ -1,0 +1,116 @@
+"""The contents of a database in a form that every engine can write and read."""
+
+import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+#: A page has at most this many items, and values of about this many bytes.
+PAGE_ITEMS = 500
+PAGE_BYTES = 8 * 1024 * 1024
+
+
+class StoredRecord(msgspec.Struct, frozen=True, array_like=True, tag="record"):
+    key: str
+    value: bytes
+    due: datetime | None = None
+    expires_at: datetime | None = None
+    marks: tuple[str, ...] = ()
+    rank: int = 0
+
+
+class StoredMessage(msgspec.Struct, frozen=True, array_like=True, tag="message"):
+    body: bytes
+    key: str | None
+    group: str
+    resource: str
+    #: How often it was delivered.
+    attempts: int
+    #: The end of its delay or lease, or when it became ready.
+    ready_at: datetime
+    #: Its place in line, counted from the last turn that was delivered; None if it is not ready.
+    turn: int | None
+    is_retry: bool
+
+
+class StoredLetter(msgspec.Struct, frozen=True, array_like=True, tag="letter"):
+    body: bytes
+    key: str | None
+    group: str
+    resource: str
+    attempts: int
+    reason: str
+    buried_at: datetime
+
+
+Stored: TypeAlias = StoredRecord | StoredMessage | StoredLetter
+
+
+class Export(Protocol):
+    """One moment of a database; writes that come later are not in it."""
+
+    @property
+    def history_id(self) -> str: ...
+
+    @property
+    def revision(self) -> int: ...
+
+    @property
+    def items(self) -> int:
+        """How many records, messages and dead letters there are."""
+        ...
+
+    def pages(self) -> AsyncIterator[list[Stored]]:
+        """Yield everything in bounded pages of one kind.
+
+        Records come first, by key; then messages and dead letters, in the order of their ids.
+        Records that have expired and were not pruned yet are included.
+        """
+        ...
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(list[Stored])
+
+
+def encode_page(page: Sequence[Stored]) -> bytes:
+    return _encoder.encode(page)
+
+
+def decode_page(content: bytes) -> list[Stored]:
+    return _decoder.decode(content)
+
+
+class Tally:
+    """Counts and digest of a stream of items; the same for the same items in the same order."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self.records: Counter[str] = Counter()
+        self.messages = 0
+        self.dead_letters = 0
+
+    def add(self, page: Sequence[Stored]) -> None:
+        for item in page:
+            content = _encoder.encode(item)
+            self._digest.update(len(content).to_bytes(8, "big"))
+            self._digest.update(content)
+            match item:
+                case StoredRecord(key):
+                    kind, colon, _ = key.partition(":")
+                    self.records[kind if colon else "(other)"] += 1
+                case StoredMessage():
+                    self.messages += 1
+                case StoredLetter():
+                    self.dead_letters += 1
+
+    @property
+    def items(self) -> int:
+        return self.records.total() + self.messages + self.dead_letters
+
+    @property
+    def digest(self) -> str:
+        return f"sha256:{self._digest.hexdigest()}"

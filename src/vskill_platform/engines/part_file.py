@@ -1,0 +1,86 @@
+"""Write a file under another name first, so that it appears only when it is complete."""
+
+import glob
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from vskill_platform.errors import ConfigError, EngineError
+
+#: Suffixes of a database's files: its own, and SQLite's next to it.
+BESIDE = ("", "-wal", "-shm", "-journal")
+
+
+def check_target(target: Path, *, replace: bool) -> None:
+    if target.exists() and not target.is_file():
+        raise ConfigError(f"{target}: this is not a regular file; name one")
+    if target.exists() and not replace:
+        raise ConfigError(f"{target}: this file exists; name another one, or use --force")
+
+
+@contextmanager
+def part_beside(target: Path) -> Iterator[Path]:
+    """Yield an empty file that only its owner can read; it is removed unless renamed."""
+    _sweep(target)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    with _os_errors(target):
+        os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
+            yield part
+        finally:
+            for ending in BESIDE:
+                Path(f"{part}{ending}").unlink(missing_ok=True)
+
+
+def _sweep(target: Path) -> None:
+    """Remove files that a killed process left here."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*.part*"):
+        pid = left.name.removeprefix(f".{target.name}.").partition(".")[0]
+        if pid.isascii() and pid.isdigit() and not _is_alive(int(pid)):
+            left.unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    if pid == os.getpid():  # another process had this pid before us
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it belongs to another process
+        return True
+    return True
+
+
+def put_in_place(part: Path, target: Path, *, replace: bool) -> None:
+    sync(part)
+    if replace:
+        part.replace(target)
+    else:
+        try:
+            os.link(part, target)  # unlike a rename, it never replaces a file created meanwhile
+        except FileExistsError:
+            raise
+        except OSError:  # this file system has no links
+            part.replace(target)
+    sync(target.parent)
+
+
+def sync(path: Path) -> None:
+    """Make a file or folder without open connections durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _os_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError as error:
+        raise ConfigError(f"{path}: this file exists; name another one, or use --force") from error
+    except OSError as error:
+        raise EngineError(f"{path}: {error.strerror}") from error
