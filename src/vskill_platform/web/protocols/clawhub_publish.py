@@ -6,6 +6,7 @@ seconds for the result, because clients show nothing that comes later.
 
 import asyncio
 import hashlib
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from litestar.params import FromPath, JSONBody
 from litestar.status_codes import HTTP_201_CREATED
 
 from vskill_platform.access.visibility import find_visible_submission
+from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import InvalidInput, NotAllowed, NotSignedIn, SourceRefused, TooLarge
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 from vskill_platform.intake.submit import SubmitKind
@@ -34,6 +36,7 @@ from vskill_platform.stores.upload_store import (
 )
 from vskill_platform.web.http.bodies import LARGE_BODIES, MAX_BODY_BYTES
 from vskill_platform.web.http.concurrency_quota import hold_until_answered
+from vskill_platform.web.http.rate_limits import quota_key
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
@@ -99,7 +102,7 @@ async def upload_file(request: WebRequest, sha256: FromPath[str]) -> Object:
     if length is None or length > MAX_BODY_BYTES:
         hold_until_answered(request, LARGE_BODIES)
     content = await request.body()
-    if hashlib.sha256(content).hexdigest() != sha256:
+    if await in_few_threads(_sha256, content) != sha256:
         raise InvalidInput("the SHA-256 of the file is not the announced one; send it again")
     count, size = await count_staged(user.name)
     if count >= 2 * MAX_FILES or size + len(content) > 2 * MAX_TOTAL_BYTES:
@@ -116,12 +119,14 @@ async def publish(request: WebRequest) -> Object:
     user = _user(visitor_of(request))
     if request.content_type[0] == RequestEncodingType.MULTI_PART:
         asked, files = await _read_form(request)
+        sent = await _submit(request, asked, files)
     else:
         asked = _read_request(await request.body())
-        files = [await _staged(user, file) for file in asked.files]
-    answer = await _publish(request, asked, files)
-    await commit([drop_staged(user.name, file.sha256, file.size) for file in asked.files])
-    return answer
+        sent = await _submit_staged(request, asked)
+        await commit([drop_staged(user.name, file.sha256, file.size) for file in asked.files])
+    if isinstance(sent, SkillVersion):
+        return _answer(sent.submission_id, asked, sent.version, is_published=True)
+    return await _result(request, asked, await _wait_for_result(sent))
 
 
 async def show_attempt(request: WebRequest, attempt_id: FromPath[str]) -> Object:
@@ -142,10 +147,24 @@ async def show_attempt(request: WebRequest, attempt_id: FromPath[str]) -> Object
     }
 
 
-async def _publish(request: WebRequest, asked: PublishRequest, files: list[UploadedFile]) -> Object:
+async def _submit_staged(request: WebRequest, asked: PublishRequest) -> SkillVersion | Submission:
+    """Submit files that were sent before; the same one may be meant by many paths."""
+    visitor, size = visitor_of(request), sum(file.size for file in asked.files)
+    if size > MAX_TOTAL_BYTES:
+        raise TooLarge(f"the files have more than {MAX_TOTAL_BYTES:,} bytes")
+    is_large = size > MAX_BODY_BYTES
+    with LARGE_BODIES.held_by(quota_key(visitor)) if is_large else nullcontext():
+        files = [await _staged(_user(visitor), file) for file in asked.files]
+        return await _submit(request, asked, files)
+
+
+async def _submit(
+    request: WebRequest, asked: PublishRequest, files: list[UploadedFile]
+) -> SkillVersion | Submission:
+    """Submit a skill; return the latest version instead if it has the same files and number."""
     _check_request(asked)
     if known := await _already_published(request, asked, files):
-        return _answer(known.submission_id, asked, known.version, is_published=True)
+        return known
     result = await submit_skill(
         visitor_of(request),
         files,
@@ -155,7 +174,10 @@ async def _publish(request: WebRequest, asked: PublishRequest, files: list[Uploa
     )
     if result.kind is SubmitKind.BLOCKED:
         raise NotAllowed(result.reason)
-    submission = await _wait_for_result(result.submission)
+    return result.submission
+
+
+async def _result(request: WebRequest, asked: PublishRequest, submission: Submission) -> Object:
     link = f"{public_address(request)}/submissions/{submission.id}"
     if submission.state is SubmissionState.PUBLISHED:
         version = await _version_of(submission)
@@ -191,14 +213,22 @@ async def _already_published(
     latest, version = parse_version(skill.version), parse_version(asked.version)
     if latest is None or version is None or version > latest or skill.down:
         return None
-    sent = [(file.name, hashlib.sha256(file.content).hexdigest()) for file in files]
+    sent = await in_few_threads(_fingerprint, files)
     known = [item for item in await get_versions(skill.slug) if item.version == asked.version]
-    if match := await find_match(known, fingerprint(sent)):
+    if match := await find_match(known, sent):
         return match
     raise InvalidInput(
         f"version {asked.version} is not newer than {skill.version}, the latest version of "
         f"{skill.slug}; choose a higher one"
     )
+
+
+def _fingerprint(files: list[UploadedFile]) -> str:
+    return fingerprint((file.name, _sha256(file.content)) for file in files)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 async def _wait_for_result(submission: Submission) -> Submission:

@@ -439,6 +439,20 @@ async def test_files_sent_one_by_one_become_a_submission(registry: Registry) -> 
     assert (again.status_code, "was not sent" in again.text) == (400, True)
 
 
+async def test_one_file_cannot_be_published_under_more_paths_than_a_skill_may_have_bytes(
+    registry: Registry,
+) -> None:
+    headers = await a_publisher()
+    line = await stage(registry, headers, "SKILL.md", MANIFEST + b" " * 200_000)
+    files = [{**line, "path": f"{number}.md"} for number in range(400)]
+
+    refused = await ask(
+        registry, SKILLS, method="POST", json=a_publication(files=files), headers=headers
+    )
+
+    assert refused.status_code == 413, refused.text
+
+
 async def test_a_skill_of_many_files_is_not_stopped_by_the_limit_for_writes(
     registry: Registry,
 ) -> None:
