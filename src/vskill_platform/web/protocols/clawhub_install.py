@@ -1,15 +1,11 @@
 """ClawHub v1, before an install: verdicts, verification, moderation and stored scans."""
 
-import io
-import zipfile
 from typing import Annotated
 
 import msgspec
 from litestar import MediaType, Response
 from litestar.params import FromPath, JSONBody
 from litestar.status_codes import (
-    HTTP_200_OK,
-    HTTP_202_ACCEPTED,
     HTTP_404_NOT_FOUND,
     HTTP_409_CONFLICT,
     HTTP_410_GONE,
@@ -33,7 +29,8 @@ from vskill_platform.web.protocols.clawhub_find import (
     find_refused,
     page_url,
 )
-from vskill_platform.web.protocols.clawhub_skills import Object, Owner, Tag, chosen_version
+from vskill_platform.web.protocols.clawhub_json import Object
+from vskill_platform.web.protocols.clawhub_skills import Owner, Tag, chosen_version
 from vskill_platform.web.protocols.clawhub_trust import (
     Assessment,
     assess_refused,
@@ -63,17 +60,6 @@ class AskedVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class AskedVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     items: Annotated[list[AskedVerdict], msgspec.Meta(max_length=_MAX_ITEMS)]
-
-
-class ScanSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    slug: _Text
-    kind: _Text = "published"
-    owner_handle: _Text = ""
-    version: _Text = ""
-
-
-class AskedScan(msgspec.Struct, frozen=True, kw_only=True):
-    source: ScanSource
 
 
 async def resolve_install(
@@ -132,7 +118,7 @@ async def _verdict(request: WebRequest, asked: AskedVerdict) -> Object:
         skill = await find_owned_skill(request, asked.slug, asked.owner_handle)
     except NotFound:
         return await _verdict_on_refused(request, asked)
-    version = await _version_named(skill, asked.version)
+    version = await version_named(skill, asked.version)
     if version is None:
         return _no_verdict(asked, "version_not_found", f"there is no version {asked.version}")
     found = await assess_version(skill, version)
@@ -213,7 +199,7 @@ async def verify(
 ) -> Object:
     """Verify a version: what was checked, where it comes from, and the verdict."""
     skill = await find_owned_skill(request, name, owner)
-    chosen = await _version_named(skill, chosen_version(version, tag))
+    chosen = await version_named(skill, chosen_version(version, tag))
     if chosen is None:
         raise NotFound(f"{skill.slug} has no version {version}")
     found = await assess_version(skill, chosen)
@@ -269,84 +255,7 @@ async def no_card(name: FromPath[str]) -> Response[str]:
     return Response(text, status_code=HTTP_404_NOT_FOUND, media_type=MediaType.TEXT)
 
 
-@operation(status=HTTP_202_ACCEPTED)
-async def start_scan(request: WebRequest, data: JSONBody[AskedScan]) -> Object:
-    """Answer with the stored scan of a version: every version is scanned before it is published."""
-    asked = data.source
-    skill = await find_owned_skill(request, asked.slug, asked.owner_handle)
-    version = await _version_named(skill, asked.version)
-    if version is None:
-        raise NotFound(f"{skill.slug} has no version {asked.version}")
-    return await _scan(skill, version)
-
-
-async def show_scan(request: WebRequest, scan_id: FromPath[str]) -> Object:
-    return await _scan(*await _scanned(request, scan_id))
-
-
-async def download_scan(request: WebRequest, scan_id: FromPath[str]) -> Response[bytes]:
-    return await _zipped_scan(*await _scanned(request, scan_id))
-
-
-async def download_scan_of(
-    request: WebRequest, name: FromPath[str], owner: Owner = "", version: Tag = ""
-) -> Response[bytes]:
-    skill = await find_owned_skill(request, name, owner)
-    found = await _version_named(skill, version)
-    if found is None:
-        raise NotFound(f"{skill.slug} has no version {version}")
-    return await _zipped_scan(skill, found)
-
-
-async def _scanned(request: WebRequest, scan_id: str) -> tuple[PublishedSkill, SkillVersion]:
-    """Return what a scan is about; its id is `OWNER~NAME~VERSION`."""
-    owner, _, rest = scan_id.partition("~")
-    name, _, version = rest.rpartition("~")
-    skill = await find_owned_skill(request, name, owner) if owner else None
-    found = await _version_named(skill, version) if skill else None
-    if skill is None or found is None:
-        raise NotFound(f"there is no scan {scan_id!r}")
-    return skill, found
-
-
-async def _scan(skill: PublishedSkill, version: SkillVersion) -> Object:
-    owned, found = split_slug(skill.slug), await assess_version(skill, version)
-    moment = millis(found.checked_at or version.published_at)
-    report = {
-        "clawscan": {"verdict": found.status, "summary": found.overview},
-        "staticAnalysis": {
-            "status": found.status,
-            "reasonCodes": found.reasons,
-            "findings": evidence_json(found),
-        },
-    }
-    return {
-        "ok": True,
-        "scanId": f"{owned.owner}~{owned.name}~{version.version}",
-        "status": "succeeded" if found.checked_at else "failed",
-        **({} if found.checked_at else {"lastError": found.overview}),
-        "sourceKind": "published",
-        "update": False,
-        "writtenBack": True,
-        "artifact": {"slug": owned.name, "displayName": skill.name, "version": version.version},
-        "report": report,
-        "createdAt": moment,
-        "updatedAt": moment,
-        "completedAt": moment,
-    }
-
-
-async def _zipped_scan(skill: PublishedSkill, version: SkillVersion) -> Response[bytes]:
-    scan = await _scan(skill, version)
-    report = scan.pop("report")
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as target:
-        for name, part in {"manifest.json": scan, "report.json": report}.items():
-            target.writestr(name, msgspec.json.format(msgspec.json.encode(part)))
-    return Response(made.getvalue(), status_code=HTTP_200_OK, media_type="application/zip")
-
-
-async def _version_named(skill: PublishedSkill, version: str | None) -> SkillVersion | None:
+async def version_named(skill: PublishedSkill, version: str | None) -> SkillVersion | None:
     """Return a version, blocked or not; without a name the latest, else the newest."""
     versions = await get_versions(skill.slug)
     if version:

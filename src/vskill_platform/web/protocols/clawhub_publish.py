@@ -42,7 +42,7 @@ from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.clawhub_find import NoSkill, find_owned_skill
 from vskill_platform.web.protocols.clawhub_fingerprint import find_match, fingerprint
-from vskill_platform.web.protocols.clawhub_skills import Object
+from vskill_platform.web.protocols.clawhub_json import Object
 from vskill_platform.web.protocols.clawhub_trust import assess_refused, millis
 from vskill_platform.web.skills.clawhub_names import join_slug
 from vskill_platform.web.skills.readme_page import public_address

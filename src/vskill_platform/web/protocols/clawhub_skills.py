@@ -8,14 +8,12 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from vskill_platform.catalogue.query import SkillHit, SkillQuery, SkillSort
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
-from vskill_platform.model.submission import Submission
 from vskill_platform.publish.versions.find_version import (
     Standing,
     find_version,
     list_versions,
     open_version,
 )
-from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.skill_store import get_version, get_versions
 from vskill_platform.web.http.api_types import Limit, offset_cursor, read_offset
 from vskill_platform.web.http.requests import WebRequest
@@ -27,15 +25,20 @@ from vskill_platform.web.protocols.clawhub_find import (
     find_owned_skill,
     find_refused,
     owner_json,
-    page_url,
-    reference,
 )
 from vskill_platform.web.protocols.clawhub_fingerprint import find_match
+from vskill_platform.web.protocols.clawhub_json import (
+    LATEST,
+    Object,
+    listed_json,
+    refused_json,
+    result_json,
+    skill_json,
+    version_json,
+)
 from vskill_platform.web.protocols.clawhub_trust import (
-    assess_refused,
     assess_skill,
     assess_version,
-    millis,
     moderation_json,
     security_json,
 )
@@ -49,7 +52,6 @@ Text = Annotated[str, QueryParameter(max_length=300)]
 Owner = Annotated[str, QueryParameter(name="ownerHandle", max_length=300)]
 Tag = Annotated[str, QueryParameter(max_length=100)]
 Hash = Annotated[str, QueryParameter(name="hash", max_length=100)]
-Object = dict[str, Any]
 _MAX_RESULTS = 100
 _SORTS = {
     "createdAt": SkillSort.NEWEST,
@@ -62,9 +64,6 @@ _SORTS = {
 }
 #: Search results that are looked through for names with a prefix, for one answer.
 _LOOKED_THROUGH = 1_000
-_LATEST = "latest"
-#: The only license that clients know; other licenses are sent as null.
-_KNOWN_LICENSE = "MIT-0"
 
 
 async def well_known(request: WebRequest) -> Object:
@@ -88,7 +87,7 @@ async def search(
     hits = (await catalogue_of(request).search_skills(query)).hits
     if mode:
         hits = [hit for hit in hits if hit.name == q.strip()]
-    return {"results": [_result(request, place, hit) for place, hit in enumerate(hits)]}
+    return {"results": [result_json(request, place, hit) for place, hit in enumerate(hits)]}
 
 
 async def trending(request: WebRequest, limit: Limit = 20) -> Object:
@@ -99,7 +98,7 @@ async def trending(request: WebRequest, limit: Limit = 20) -> Object:
         visible=await visible_to(visitor_of(request)),
     )
     hits = (await catalogue_of(request).search_skills(query)).hits
-    return {"items": [_result(request, place, hit) for place, hit in enumerate(hits)]}
+    return {"items": [result_json(request, place, hit) for place, hit in enumerate(hits)]}
 
 
 async def show_list(
@@ -121,7 +120,7 @@ async def show_list(
     )
     found = await catalogue_of(request).search_skills(query)
     return {
-        "items": [_listed(hit) for hit in found.hits],
+        "items": [listed_json(hit) for hit in found.hits],
         "nextCursor": offset_cursor(start, len(found.hits), found.total),
         "skills": [skill_item(hit) for hit in found.hits],
         "pagination": paging(query, found),
@@ -133,13 +132,13 @@ async def show_skill(request: WebRequest, name: FromPath[str], owner: Owner = ""
     try:
         skill = await find_owned_skill(request, name, owner)
     except NoSkill:
-        return await _refused_skill(await find_refused(request, name, owner))
+        return await refused_json(await find_refused(request, name, owner))
     owned = split_slug(skill.slug)
     latest = None if skill.down or skill.offered is None else await _latest(skill)
     found = await assess_skill(skill)
     return {
-        "skill": await _skill(skill, latest),
-        "latestVersion": _version_line(skill, latest) if latest else None,
+        "skill": await skill_json(skill, latest),
+        "latestVersion": version_json(skill, latest) if latest else None,
         "metadata": None,
         "owner": owner_json(owned),
         "moderation": moderation_json(found),
@@ -160,7 +159,7 @@ async def show_versions(
     start = read_offset(cursor, 0)
     page = shown[start : start + min(limit, _MAX_RESULTS)]
     return {
-        "items": [_version_line(skill, row.version) for row in page],
+        "items": [version_json(skill, row.version) for row in page],
         "nextCursor": offset_cursor(start, len(page), len(shown)),
     }
 
@@ -177,7 +176,7 @@ async def show_version(
     ]
     security = security_json(await assess_version(skill, found))
     return {
-        "version": {**_version_line(skill, found), "files": files, "security": security},
+        "version": {**version_json(skill, found), "files": files, "security": security},
         "skill": {"slug": split_slug(skill.slug).name, "displayName": skill.name},
     }
 
@@ -225,8 +224,8 @@ def chosen_version(version: str, tag: str) -> str | None:
     """Return the version to look up; None for the latest, which is the only tag."""
     if version:
         return version
-    if tag and tag != _LATEST:
-        raise NotFound(f"there is no tag {tag!r}: the only tag is {_LATEST}")
+    if tag and tag != LATEST:
+        raise NotFound(f"there is no tag {tag!r}: the only tag is {LATEST}")
     return None
 
 
@@ -247,105 +246,10 @@ async def _names_with(request: WebRequest, prefix: str, start: int, size: int) -
             if len(found) == size:
                 break
     return {
-        "items": [_listed(hit) for hit in found],
+        "items": [listed_json(hit) for hit in found],
         "nextCursor": offset_cursor(start, at - start, total),
-    }
-
-
-def _result(request: WebRequest, place: int, hit: SkillHit) -> Object:
-    """Return a search result; clients drop those without source and owner."""
-    owned = split_slug(hit.slug)
-    publisher = {"kind": "user", "official": False, **owner_json(owned)}
-    updated = millis(hit.updated_at)
-    return {
-        "id": hit.slug,
-        "source": "clawhub",
-        "slug": owned.name,
-        "ownerHandle": owned.owner,
-        "displayName": hit.name,
-        "summary": hit.description,
-        "version": hit.version or None,
-        # Clients want a number; the order is the registry's.
-        "score": 1 / (1 + place),
-        "downloads": hit.installs,
-        "updatedAt": updated,
-        "owner": owner_json(owned),
-        "publisher": publisher,
-        "canonicalUrl": page_url(request, hit.slug),
-        "install": {"kind": "clawhub", "reference": reference(owned), "sourceUrl": None},
-        "metrics": {"rolling60DayInstalls": None, "bookmarks": None, "updatedAt": updated},
-    }
-
-
-def _listed(hit: SkillHit) -> Object:
-    owned = split_slug(hit.slug)
-    version = {
-        "version": hit.version,
-        "createdAt": millis(hit.updated_at),
-        "changelog": "",
-        "license": _license(hit.license),
-    }
-    return {
-        "slug": owned.name,
-        "ownerHandle": owned.owner,
-        "displayName": hit.name,
-        "summary": hit.description,
-        "topics": list(hit.tags),
-        "tags": {_LATEST: hit.version} if hit.version else {},
-        "stats": {"downloads": hit.installs, "installs": hit.installs},
-        "createdAt": millis(hit.published_at),
-        "updatedAt": millis(hit.updated_at),
-        **({"latestVersion": version} if hit.version else {}),
-    }
-
-
-async def _skill(skill: PublishedSkill, latest: SkillVersion | None) -> Object:
-    installs = (await get_installs(skill.slug)).total
-    return {
-        "slug": split_slug(skill.slug).name,
-        "displayName": skill.name,
-        "summary": skill.description,
-        "topics": list(skill.tags),
-        "tags": {_LATEST: latest.version} if latest else {},
-        "stats": {"downloads": installs, "installs": installs, "versions": skill.versions},
-        "createdAt": millis(skill.published_at),
-        "updatedAt": millis(latest.published_at if latest else skill.checked_at),
-    }
-
-
-async def _refused_skill(submission: Submission) -> Object:
-    owned = split_slug(f"{submission.source.namespace}/{submission.skill_name}")
-    moment = millis(submission.updated_at)
-    return {
-        "skill": {
-            "slug": owned.name,
-            "displayName": owned.name,
-            "summary": None,
-            "tags": {},
-            "stats": {},
-            "createdAt": millis(submission.created_at),
-            "updatedAt": moment,
-        },
-        "latestVersion": None,
-        "metadata": None,
-        "owner": owner_json(owned),
-        "moderation": moderation_json(await assess_refused(submission)),
-    }
-
-
-def _version_line(skill: PublishedSkill, version: SkillVersion) -> Object:
-    return {
-        "version": version.version,
-        "createdAt": millis(version.published_at),
-        "changelog": "",
-        "changelogSource": None,
-        "license": _license(skill.license),
     }
 
 
 async def _latest(skill: PublishedSkill) -> SkillVersion | None:
     return await get_version(skill.slug, skill.offered) if skill.offered else None
-
-
-def _license(name: str | None) -> str | None:
-    return name if name == _KNOWN_LICENSE else None
