@@ -222,6 +222,8 @@ def test_a_blocked_skill_is_gone_within_a_second_from_every_protocol(
     single = [
         "/s/@acme/blocked-skill/.well-known/agent-skills/index.json",
         "/artifacts/@acme/blocked-skill/1.0.0.zip",
+        "/apm/v1/packages/acme/blocked-skill/versions",
+        "/apm/v1/packages/acme/blocked-skill/versions/1.0.0/download",
         "/git/@acme/blocked-skill.git/info/refs?service=git-upload-pack",
     ]
     assert [path for path in lists if "blocked-skill" not in registry.get(path).text] == []

@@ -32,6 +32,7 @@ from vskill_platform.web.protocols import (
     scoped_paths,
     skills_find,
     vskill,
+    vskill_streams,
     vskill_submissions,
 )
 from vskill_platform.web.registry import (
@@ -301,7 +302,8 @@ PROTOCOLS = [Route(*row) for row in (
     ("POST", "/api/v1/reports", ACCOUNT, vskill.report_over_api),
     ("GET", "/api/v1/rejections", ANYONE, vskill_submissions.list_rejections),
     ("POST", "/api/v1/submissions/bulk", SUBMIT, vskill_submissions.submit_bulk),
-    ("GET", "/api/v1/submissions/stream", ANYONE, vskill_submissions.stream_submissions),
+    ("GET", "/api/v1/submissions/stream", ANYONE, vskill_streams.stream_submissions),
+    ("GET", "/api/v1/skills/stream", ANYONE, vskill_streams.stream_skills),
     ("GET", "/api/v1/stats/health", ANYONE, queue_health_api.queue_health),
 )]
 # fmt: on

@@ -38,7 +38,7 @@ from vskill_platform.web.http.visitor import (
 )
 
 #: A HEAD request for an event stream would never end.
-_STREAMS = ("/live/", "/api/v1/submissions/stream")
+_STREAMS = ("/live/", "/api/v1/submissions/stream", "/api/v1/skills/stream")
 #: Scope key of a HEAD request that is handled as GET.
 IS_HEAD = "vskill_platform.is_head"
 _API_PREFIXES = ("/api/", f"{CLAWHUB}api/")

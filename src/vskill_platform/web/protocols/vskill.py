@@ -43,7 +43,7 @@ from vskill_platform.web.skills.versions import versions_of
 _MAX_ROWS = 100
 _BADGE = ".svg"
 #: What the client calls the id of a published skill.
-_ID = "sk_published_"
+SKILL_ID = "sk_published_"
 
 
 class NamedSkill(Shape, frozen=True, kw_only=True):
@@ -131,14 +131,14 @@ async def _look_up(request: WebRequest, entry: NamedSkill) -> LookedUp:
     hits = (await catalogue_of(request).search_skills(query)).hits if entry.name else []
     same = [hit.slug for hit in hits if hit.name == entry.name]
     slug = same[0] if len(same) == 1 else None
-    uuid = f"{_ID}{slug}" if slug else None
+    uuid = f"{SKILL_ID}{slug}" if slug else None
     return LookedUp(name=entry.name, author=entry.author, uuid=uuid, slug=slug)
 
 
 @operation(status=HTTP_501_NOT_IMPLEMENTED)
 async def register_tracking(request: WebRequest, slug: FromPath[str]) -> Tracking:
     """Say that the registry does not follow repositories: a new version has to be submitted."""
-    skill = await find_listed(request, slug.removeprefix(_ID))
+    skill = await find_listed(request, slug.removeprefix(SKILL_ID))
     return Tracking(
         tracked=False,
         tracked_for_updates=False,

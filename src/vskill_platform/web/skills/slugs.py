@@ -43,7 +43,7 @@ API_PARTS = frozenset(
 )  # fmt: skip
 #: API paths that are not slugs.
 NOT_SLUGS = frozenset(
-    {"check-source", "check-updates", "installs", "lookup-by-name", "search", "suggest"}
+    {"check-source", "check-updates", "installs", "lookup-by-name", "search", "stream", "suggest"}
 )
 _LONGEST, _SHORTEST = 4, 2
 #: Longest slug.

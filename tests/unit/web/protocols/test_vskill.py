@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import msgspec
 import pytest
 
 from tests.casts import a_skill_folder
+from tests.clocks import NOON
 from tests.git_server import GitServer
 from tests.unit.web.api_cast import Registry, all_audited, open_registry, token_of
-from tests.unit.web.pages_cast import FILES, put_skill, put_submission
+from tests.unit.web.pages_cast import FILES, change_skill, put_skill, put_submission
+from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.stores.db import bound_env
@@ -159,29 +162,59 @@ async def test_only_accounts_report(registry: Registry, tmp_path: Path) -> None:
     assert [item for item in await all_audited() if item.action == "report"] == []
 
 
-async def test_a_changed_submission_is_an_event_of_the_stream(registry: Registry) -> None:
+@asynccontextmanager
+async def listening(registry: Registry, path: str, query: bytes = b"") -> AsyncIterator[Any]:
+    """Open a stream; yield what was heard so far and wait for more with `get`."""
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
-        "scheme": "http", "path": "/api/v1/submissions/stream", "query_string": b"",
-        "raw_path": b"/api/v1/submissions/stream", "root_path": "",
-        "headers": [(b"host", b"registry")], "client": ("127.0.0.1", 1), "server": ("registry", 80),
+        "scheme": "http", "path": path, "raw_path": path.encode(), "query_string": query,
+        "root_path": "", "headers": [(b"host", b"registry")], "client": ("127.0.0.1", 1),
+        "server": ("registry", 80),
     }  # fmt: skip
     heard: asyncio.Queue[Any] = asyncio.Queue()
 
     async def receive() -> Any:
         await asyncio.Event().wait()
 
-    stream = asyncio.create_task(registry.app(scope, receive, heard.put))  # type: ignore[arg-type]  # ASGI's own types
+    app: Any = registry.app
+    stream = asyncio.create_task(app(scope, receive, heard.put))
     try:
         async with asyncio.timeout(20):
             start, hello = await heard.get(), await heard.get()
-            sent = await put_submission(registry.env, SubmissionState.REJECTED, reason="It steals.")
-            event = await heard.get()
+            assert start["status"] == 200
+            assert b"listening" in hello["body"]
+            yield heard
     finally:
         stream.cancel()
         await asyncio.wait([stream])
 
-    assert start["status"] == 200
-    assert b"listening" in hello["body"]
+
+async def test_a_changed_submission_is_an_event_of_the_stream(registry: Registry) -> None:
+    async with listening(registry, "/api/v1/submissions/stream") as heard:
+        sent = await put_submission(registry.env, SubmissionState.REJECTED, reason="It steals.")
+        event = await heard.get()
+
     assert b"event: scan_complete" in event["body"]
     assert sent.id.encode() in event["body"]
+
+
+async def test_a_new_version_and_a_block_are_events_for_who_watches_a_skill(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    query = b"skills=sk_published_ada/notes/tidy,no/such/skill"
+
+    async with listening(registry, "/api/v1/skills/stream", query) as heard:
+        await put_skill(registry.env, tmp_path, files={**FILES, "new.md": "new"})
+        await put_submission(registry.env, SubmissionState.PUBLISHED)
+        updated = await heard.get()
+        down = TakenDown(reason="it steals", by="cyd", at=NOON)
+        await change_skill(registry.env, "ada/notes/tidy", down=down)
+        await put_submission(registry.env, SubmissionState.BLOCKED)
+        gone = await heard.get()
+    nothing = await registry.get("/api/v1/skills/stream")
+
+    assert b"event: skill.updated" in updated["body"]
+    assert b'"version":"1.0.1"' in updated["body"]
+    assert b"event: gone" in gone["body"]
+    assert nothing.status_code == 400
