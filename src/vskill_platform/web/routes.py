@@ -299,7 +299,7 @@ PROTOCOLS = [Route(*row) for row in (
     ("GET", "/api/v1/studio/search", ANYONE, search_api.search_skills),
     ("POST", "/api/v1/studio/telemetry/{kind:str}", ANYONE, vskill.ignore_telemetry),
     ("POST", "/api/v1/auth/github/exchange-for-vsk-token", ANYONE, vskill.exchange_github_token),
-    ("POST", "/api/v1/reports", ACCOUNT, vskill.report_over_api),
+    ("POST", "/api/v1/reports", ANYONE, vskill.report_over_api),
     ("GET", "/api/v1/rejections", ANYONE, vskill_submissions.list_rejections),
     ("POST", "/api/v1/submissions/bulk", SUBMIT, vskill_submissions.submit_bulk),
     ("GET", "/api/v1/submissions/stream", ANYONE, vskill_streams.stream_submissions),

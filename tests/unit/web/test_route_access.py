@@ -138,6 +138,7 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/api/v1/account/token",  # revokes the token that it is sent with
         "/api/v1/external-scans/{scan_id:str}/callback",  # needs a signature
         "/mcp",  # reads; a report needs an account
+        "/api/v1/reports",  # its handler asks for an account
         "/api/v1/skills/lookup-by-name",  # changes nothing
         "/api/v1/skills/{slug:str}/register-tracking",  # not supported
         "/api/v1/auth/github/exchange-for-vsk-token",  # not supported

@@ -13,7 +13,7 @@ from litestar.status_codes import (
 )
 
 from vskill_platform.catalogue.query import SkillQuery, SkillSort
-from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.moderation.report_skill import report_skill
 from vskill_platform.publish.versions.find_version import Standing
@@ -302,7 +302,9 @@ async def exchange_github_token() -> dict[str, str]:
 
 @operation(status=HTTP_201_CREATED)
 async def report_over_api(request: WebRequest, data: JSONBody[ReportRequest]) -> Ok:
-    """Report a skill to the admins; it is written to the audit log."""
+    """Report a skill to the admins, with any token; it is written to the audit log."""
+    if visitor_of(request).user is None:
+        raise NotSignedIn("reporting a skill requires signing in")
     name, reason = data.slug or data.skill_name, data.reason or data.description
     if not name or not reason:
         raise InvalidInput("give the slug of a skill and a reason")

@@ -64,12 +64,10 @@ async def test_every_recorded_request_is_answered_with_the_fields_that_are_read(
     await put_skill(registry.env, tmp_path)
     await put_skill(registry.env, tmp_path, files={**FILES, "new.md": "new\n"})
     token = await token_of(Role.READER, name="ben")
-    await registry.client.get("/api/v1/account", headers=await token_of(Role.ADMIN))
 
     for recorded in RECORDED:
         method, _, path = recorded.request.partition(" ")
-        who = await token_of(Role.ADMIN) if "reports" in path else token
-        headers = {"User-Agent": recorded.agent, **(who if recorded.token else {})}
+        headers = {"User-Agent": recorded.agent, **(token if recorded.token else {})}
         body = {"json": recorded.body} if recorded.body else {}
         answer = await registry.ask(method, path, headers=headers, **body)
 
