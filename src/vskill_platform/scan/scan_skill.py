@@ -169,7 +169,8 @@ def facts_of(opened: OpenedFiles) -> list[LocatedFact]:
         *link_facts(files), *joined_facts(files), *opened.unreadable,
     ]  # fmt: skip
     return [
-        *facts, *borrowed_names(facts), *flows_across_files(facts), *check_claims(files, facts),
+        *facts, *borrowed_names(facts), *flows_across_files(files, facts),
+        *check_claims(files, facts),
     ]  # fmt: skip
 
 

@@ -76,7 +76,7 @@ _MAX_DEMANDS, _MAX_WRAPPED = 50, 12
 
 def check_claims(files: list[ScanFile], facts: list[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield a fact for each claim that does not hold."""
-    told = [located for located in facts if located.role is Role.INSTRUCTION]
+    told = [located for located in facts if _is_done(located)]
     acts = {located.fact.act for located in told}
     if Act.TELL_DEMAND in acts:
         yield from _unused_secrets(files, told)
@@ -84,6 +84,11 @@ def check_claims(files: list[ScanFile], facts: list[LocatedFact]) -> Iterator[Lo
         yield from _undeclared(files, told)
     if any(located.fact.act is Act.INSTALL for located in facts):
         yield from _misnamed(files, facts)
+
+
+def _is_done(located: LocatedFact) -> bool:
+    is_deleted = located.role is Role.SCRIPT and located.fact.act is Act.TELL_DELETE
+    return is_deleted or located.role is Role.INSTRUCTION
 
 
 def _unused_secrets(files: list[ScanFile], told: list[LocatedFact]) -> Iterator[LocatedFact]:

@@ -8,6 +8,7 @@ import re
 
 import re2
 
+from vskill_platform.scan.collect.endless_requests import endless_requests
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 
 _PAYEE = r"\b0x[0-9a-fA-F]{40}\b|\bbc1[a-z0-9]{25,60}\b|[\"'\s=]T[1-9A-HJ-NP-Za-km-z]{33}\b"
@@ -22,6 +23,20 @@ _TOKENS = (
 _MANY_FILES = (
     r"rglob\(|os\.walk\(|\bglob\(|\bfind ~|Path\.home\(\)|expanduser|homedir\(\)"
     r"|~/(?:Documents|Desktop|Pictures|Downloads)\b"
+)
+_DOCUMENT = r"\.(?:docx?|xlsx?|pptx?|pdf|odt|ods|jpe?g|png|mp4)[\"']"
+#: A recipient, and the value that is used if the user sets none: a chat or an e-mail address.
+_RECIPIENT = (
+    r"[A-Z_]{0,30}(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]{0,10}"
+)
+_FIXED = (
+    r"(?!-?(?:100)?(?:1234|9876|0000|1111|9999))-?\d{8,15}"
+    r"|[\w.+-]{1,60}@(?!example\.|your|test\.|localhost)[\w-]{1,60}\.[a-z]{2,}"
+)
+_DEFAULT_RECIPIENT = (
+    rf"{_RECIPIENT}[\"']\s?,\s?[\"'](?:{_FIXED})[\"']"
+    rf"|\$\{{{_RECIPIENT}:[-=](?:{_FIXED})\}}"
+    rf"|{_RECIPIENT}[\"'\])]{{0,2}}\s?(?:\|\||\?\?)\s?[\"'](?:{_FIXED})[\"']"
 )
 #: Patterns that must all occur in one program, the one whose match is shown, and the act.
 _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
@@ -82,6 +97,33 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
         ),
     ),
     (
+        Act.TELL_DELETE,
+        "documents",
+        (
+            r"\.unlink\(|os\.remove\(|unlinkSync\(|\bshred\b|\brm\b",
+            rf"{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}",
+            r"glob\(|os\.walk\(|listdir\(|iterdir\(|readdirSync\(|\bfind\b",
+        ),
+    ),
+    (
+        Act.SEND_FIXED,
+        "recipient",
+        (_DEFAULT_RECIPIENT,),
+    ),
+    (
+        Act.OPEN_ACCESS,
+        "administrator rights in the cloud",
+        (
+            r"policy/AdministratorAccess|[\"']?Action[\"']?:\s?[\"']\*[\"']",
+            r"Principal[\"']?:\s{0,20}(?:[\"']\*[\"']|\{?\s{0,20}[\"']?AWS[\"']?:\s?\[?[\"']\*[\"'])",
+        ),
+    ),
+    (
+        Act.READ_SECRET,
+        "login password",
+        (r"\bdscl\b[^\n]{0,40}-authonly|\.ValidateCredentials\(",),
+    ),
+    (
         Act.READ_SECRET,
         "printed tokens",
         (
@@ -96,7 +138,11 @@ _MAY = re2.compile(
     r"|openssl enc|createCipheriv|git bundle|git archive|zip -|browser_?cookie|pycookiecheat"
     r"|chrome_cookies|gh auth token|kubectl get secret|aws configure export"
     r"|hidden answer|--password|op item get|vault kv get|docker-credential-|/inet/tcp/|\bssh\b.*R"
-    r"|\bfind\b.*-(?:delete|exec)"
+    r"|\bfind\b.*-(?:delete|exec)|\.(?:docx?|xlsx?|pptx?|pdf|odt|ods|jpe?g|png|mp4)[\"']"
+    r"|(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]*"
+    r"(?:[\"'\])]|:[-=]| ?\|| ?\?)"
+    r"|Principal|-authonly|ValidateCredentials"
+    r"|\bwhile\s*(?:true\b|:|\[ 1|\(\(? ?(?:1|true)|True:|1:)|\bfor ?\( ?; ?;"
 )
 #: The same without word boundaries: where a part of a text has a sign, the text matches this.
 _MAY_ANYWHERE = re2.compile(_MAY.pattern.replace(r"\b", ""))
@@ -111,7 +157,7 @@ def code_signs(code: str) -> list[Fact]:
     """Return what a program does, by words that occur together in it."""
     if not _MAY.search(code.encode(errors="replace")):
         return []
-    facts = []
+    facts = endless_requests(code)
     for act, detail, parts in _PATTERNS:
         found = [part.search(code) for part in parts]
         if first := found[0] if all(found) else None:

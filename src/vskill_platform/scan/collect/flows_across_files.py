@@ -1,5 +1,6 @@
-"""Find secrets that one file of a skill reads and another file sends.
+"""Find what only several files of a skill do together.
 
+One file reads a secret and another one sends it, or one sends and another one says when to run it.
 Each file looks harmless by itself. If no file does both, the read also counts in the file that
 sends, so that the rules about a single file match.
 """
@@ -12,9 +13,13 @@ import msgspec
 from vskill_platform.scan.facts.facts import Act, LocatedFact, Role
 from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass
 from vskill_platform.scan.facts.sensitive_paths import secret_in
+from vskill_platform.scan.read.skill_files import ScanFile
 
 _DONE = frozenset({Role.SCRIPT, Role.INSTRUCTION})
 _DOUBTFUL = ANONYMOUS | {HostClass.UNKNOWN, HostClass.FREE, HostClass.PLACEHOLDER}
+_UNTRUSTED = ANONYMOUS | {HostClass.FREE}
+#: How many standing orders are looked at, and how many lines below one name its script.
+_MAX_ORDERS, _REACH = 50, 6
 _READS = frozenset({Act.READ_SECRET, Act.READ_ALL_ENV})
 _SENDS = frozenset({Act.SEND, Act.TELL_SEND})
 _TAKE = re.compile(
@@ -25,9 +30,41 @@ _TAKE = re.compile(
 _FOREIGN = ("ssh", "cloud", "browser", "wallet", "password store", "history", "system")
 
 
-def flows_across_files(facts: Iterable[LocatedFact]) -> Iterator[LocatedFact]:
-    """Yield the first secret that is read again for each other file that sends data."""
+def flows_across_files(
+    files: Iterable[ScanFile], facts: Iterable[LocatedFact]
+) -> Iterator[LocatedFact]:
+    """Yield facts again where another file completes them."""
     known = [one for one in facts if one.role in _DONE]
+    yield from _standing_orders_to_send(files, known)
+    yield from _secrets_across_files(known)
+
+
+def _standing_orders_to_send(
+    files: Iterable[ScanFile], known: list[LocatedFact]
+) -> Iterator[LocatedFact]:
+    """Yield what a script sends once more where the agent is told to run it after every task."""
+    orders = [one for one in known if one.fact.act is Act.TELL_ALWAYS]
+    sends = {one.path: one for one in known if one.role is Role.SCRIPT and _is_untrusted(one)}
+    if not orders or not sends:
+        return
+    lines = {file.path: file.text.split("\n") for file in files}
+    for order in orders[:_MAX_ORDERS]:
+        start = order.fact.line - 1
+        told = "\n".join(lines.get(order.path, [])[start : start + _REACH])
+        for path, send in sends.items():
+            if path != order.path and path.rpartition("/")[2] in told:
+                text = f"{path}: {send.fact.text}"
+                fact = msgspec.structs.replace(send.fact, line=order.fact.line, text=text)
+                yield LocatedFact(fact=fact, path=order.path, role=order.role, row=order.row)
+
+
+def _is_untrusted(located: LocatedFact) -> bool:
+    is_sent = located.fact.act in {Act.SEND, Act.LEAK}
+    return is_sent and located.fact.host_class in _UNTRUSTED
+
+
+def _secrets_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
+    """Yield the first secret that is read again for each other file that sends data."""
     yield from _told_across_files(known)
     reads = [one for one in known if one.fact.act in _READS and _is_foreign(one)]
     sends = [one for one in known if _is_doubtful(one)]

