@@ -25,6 +25,11 @@ _MANY_FILES = (
     r"|~/(?:Documents|Desktop|Pictures|Downloads)\b"
 )
 _DOCUMENT = r"\.(?:docx?|xlsx?|pptx?|pdf|odt|ods|jpe?g|png|mp4)[\"']"
+_DELETED_DOCUMENTS = (
+    rf"{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}(?s:.{{0,300}}?)"
+    r"(?:glob\(|walk\(|listdir\(|iterdir\(|readdirSync\()(?s:.{0,200}?)"
+    r"(?:\.unlink\(|os\.remove\(|unlinkSync\()"
+)
 #: A recipient, and the value that is used if the user sets none: a chat or an e-mail address.
 _RECIPIENT = (
     r"[A-Z_]{0,30}(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]{0,10}"
@@ -45,7 +50,7 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
         "puts an address into the clipboard",
         (
             _PAYEE,
-            r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.(?:copy|write|set)",
+            r"setpassword|pyminizip|pyzipper|msoffcrypto|7z a|pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.(?:copy|write|set)",
         ),
     ),
     (
@@ -55,6 +60,15 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
             r"Fernet\(|AES\.new\(|\.encrypt\(|openssl enc\b|createCipheriv\(",
             r"\.unlink\(|os\.remove\(|unlinkSync\(|\bshred\b|&& rm\b|; ?rm\b",
             _MANY_FILES,
+        ),
+    ),
+    (
+        Act.TELL_LOCK,
+        "locks a file with a fixed password and deletes it",
+        (
+            r"\.setpassword\(|pyminizip|pyzipper|msoffcrypto|\b7z a -p|\bzip -\w*P",
+            r"(?i:pass(?:word|phrase)?)\s?=\s?[\"'][^\"'\n]{4,60}[\"']|-p[\"']?\w{4,}",
+            r"\.unlink\(|os\.remove\(|unlinkSync\(|\brm -?\w* ?[\"'$]",
         ),
     ),
     (
@@ -99,11 +113,7 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
         Act.TELL_DELETE,
         "documents",
-        (
-            r"\.unlink\(|os\.remove\(|unlinkSync\(|\bshred\b|\brm\b",
-            rf"{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}",
-            r"glob\(|os\.walk\(|listdir\(|iterdir\(|readdirSync\(|\bfind\b",
-        ),
+        (_DELETED_DOCUMENTS,),
     ),
     (
         Act.SEND_FIXED,
@@ -142,7 +152,7 @@ _MAY = re2.compile(
     r"|(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]*"
     r"(?:[\"'\])]|:[-=]| ?\|| ?\?)"
     r"|Principal|-authonly|ValidateCredentials"
-    r"|\bwhile\s*(?:true\b|:|\[ 1|\(\(? ?(?:1|true)|True:|1:)|\bfor ?\( ?; ?;"
+    r"|\bwhile ?(?:\( ?(?:1|true)|True:|1:)|\bfor ?\( ?; ?;"
 )
 #: The same without word boundaries: where a part of a text has a sign, the text matches this.
 _MAY_ANYWHERE = re2.compile(_MAY.pattern.replace(r"\b", ""))

@@ -1,4 +1,7 @@
-"""Find loops without an end that send requests without a pause: they overload a service."""
+"""Find loops without an end that send requests without a pause: they overload a service.
+
+Loops of the shell are found by its reader.
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,11 +9,10 @@ from itertools import islice
 
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 
-_SHELL = re.compile(r"\bwhile[ \t]+(?:true|:|\[ 1 \]|\(\( ?1 ?\)\))[ \t]*[;\n]\s{0,20}do\b")
 _PYTHON = re.compile(r"(?m)^([ \t]{0,40})while (?:True|1):([^\n]{0,200})\n?")
 _JAVASCRIPT = re.compile(r"\b(?:while ?\( ?(?:true|1) ?\)|for ?\( ?; ?; ?\)) ?\{")
 _REQUEST = re.compile(
-    r"\b(?:curl|wget|ab|hping3|requests\.\w+\(|httpx\.\w+\(|urlopen\(|fetch\(|axios\b|"
+    r"\b(?:requests\.\w+\(|httpx\.\w+\(|urlopen\(|fetch\(|axios\b|"
     r"http\.(?:get|request)\()"
 )
 #: What ends a loop or lets it wait.
@@ -35,10 +37,6 @@ def _loops(code: str) -> Iterator[tuple[int, str]]:
     """Yield the start and the body of each loop without a condition."""
     if "while" not in code and "for" not in code:
         return
-    for found in _SHELL.finditer(code):
-        body, end, _ = code[found.end() : found.end() + _MAX_BODY].partition("done")
-        if end or len(body) < _MAX_BODY:
-            yield found.start(), body
     for found in _PYTHON.finditer(code):
         below = code[found.end() : found.end() + _MAX_BODY]
         yield found.start(), f"{found[2]}\n{_indented(below, len(found[1]))}"

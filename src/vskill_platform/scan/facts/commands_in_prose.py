@@ -36,7 +36,7 @@ _ANY_BARE = re2.compile(f"{_PROGRAM}|{_PIPED}".encode())
 _MATTERS = re2.compile(
     rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|--privileged|pool|"
     rb"mcp|0x[0-9a-f]{40}|-delete|mshta|quarantine|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
-    rb"|<\("
+    rb"|<\(|\b777\b|\+rwx"
 )
 #: Names of programs that are cut, escaped or put together, and what decodes them.
 _DISGUISED = re2.compile(
