@@ -50,7 +50,7 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
         "puts an address into the clipboard",
         (
             _PAYEE,
-            r"setpassword|pyminizip|pyzipper|msoffcrypto|7z a|pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.(?:copy|write|set)",
+            r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.(?:copy|write|set)",
         ),
     ),
     (
@@ -144,6 +144,7 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
 )
 _PATTERNS = [(act, detail, [re.compile(part) for part in parts]) for act, detail, parts in _SIGNS]
 _MAY = re2.compile(
+    r"setpassword|pyminizip|pyzipper|msoffcrypto|7z a|"
     r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.|Fernet|AES\.new|\.encrypt\("
     r"|openssl enc|createCipheriv|git bundle|git archive|zip -|browser_?cookie|pycookiecheat"
     r"|chrome_cookies|gh auth token|kubectl get secret|aws configure export"

@@ -13,6 +13,7 @@ from vskill_platform.scan.facts.paragraphs import Paragraphs, View
 from vskill_platform.scan.facts.pattern_set import lines_with
 
 _INLINE = re.compile(r"(`+)([^`\n]{3,4000})\1")
+_LANGUAGE = re.compile(r"(?:bash|sh|shell|zsh|console)[ \t]+(?=[a-z])")
 #: Program names at the start of a command, followed by text that no sentence continues with.
 _PROGRAM = (
     r"(?:sudo[ \t]+|nohup[ \t]+)?(?:curl|wget|nc|ncat|netcat|socat|scp|rsync|sftp|ssh|cat|tar|"
@@ -82,6 +83,8 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
 
 def _spans(view: View, found: re.Match[str]) -> Iterator[Command]:
     yield Command(view, found.start(2), found[2])
+    if found[1] == "```" and (named := _LANGUAGE.match(found[2])):  # a fence on one line
+        yield Command(view, found.start(2) + named.end(), found[2][named.end() :])
     if "\\|" in found[2]:  # as in the cell of a table
         yield Command(view, found.start(2), found[2].replace("\\|", "|"))
 
