@@ -25,13 +25,19 @@ _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 #: Up to six digits each, so that date arithmetic cannot overflow.
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d+)?)s)?")
 #: Settings that may contain a password.
-URLS = frozenset({"database_url"})
+URLS = frozenset({"database_url", "database_listen_url"})
 #: Request fields that options of the judge may not change.
 _ASKED_BY_US = frozenset({"model", "messages", "stream", "n", "tools"})
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     database_url: str = "sqlite:///vskill-platform.db"
+    #: The same database for notifications, if a pooler is in between.
+    database_listen_url: str = ""
+    #: Connections of one process to a database server.
+    database_pool_size: Annotated[int, msgspec.Meta(ge=2, le=100)] = 8
+    #: The folder of the search index and other files that can be built again.
+    cache_dir: str = ""
     host: str = "127.0.0.1"
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 8000
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -152,12 +158,21 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         if field.type is Secret
     }
     settings = Settings(**values)
+    if not settings.cache_dir and not settings.database_url.startswith("sqlite:"):
+        settings = msgspec.structs.replace(settings, cache_dir=_default_cache_dir(environ))
     if "submit_by" not in values and not is_for_this_machine(settings):
         settings = msgspec.structs.replace(settings, submit_by="signed_in")
     checks = (check_nesting, check_judge, check_paths, check_public_url, check_access)
-    for check in (*checks, check_retention, notify_arguments):
+    for check in (*checks, check_cache_dir, check_retention, notify_arguments):
         check(settings)
     return settings
+
+
+def _default_cache_dir(environ: Mapping[str, str]) -> str:
+    base = Path(environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():  # as the specification demands, a relative path is ignored
+        base = Path(environ.get("HOME", "~")).expanduser() / ".cache"
+    return str(base / "vskill-platform" / "registry")
 
 
 def variable(name: str) -> str:
@@ -229,6 +244,11 @@ def check_paths(settings: Settings) -> None:
         raise ConfigError(
             f"{variable('default_host')}={settings.default_host}: use a host such as git.example"
         )
+
+
+def check_cache_dir(settings: Settings) -> None:
+    if settings.cache_dir and not Path(settings.cache_dir).is_absolute():
+        raise ConfigError(f"{variable('cache_dir')}={settings.cache_dir}: use an absolute path")
 
 
 def check_public_url(settings: Settings) -> None:

@@ -213,3 +213,21 @@ def test_a_file_of_a_database_is_shown_as_it_is() -> None:
 
     assert str(settings.database_url) == "sqlite:////srv/my skills@home.db"
     assert show_url("mysql://ada:secret@db/skills") == "mysql://db/skills"
+
+
+def test_a_database_server_has_a_cache_folder_of_the_user() -> None:
+    server = {"VSKILL_DATABASE_URL": "postgresql://db/skills", "HOME": "/home/ada"}
+
+    assert load_settings({}).cache_dir == ""
+    assert load_settings(server).cache_dir == "/home/ada/.cache/vskill-platform/registry"
+    elsewhere = load_settings({**server, "XDG_CACHE_HOME": "/cache"})
+    assert elsewhere.cache_dir == "/cache/vskill-platform/registry"
+    with pytest.raises(ConfigError, match="VSKILL_CACHE_DIR=here: use an absolute path"):
+        load_settings({"VSKILL_CACHE_DIR": "here"})
+
+
+def test_the_url_for_notifications_is_a_secret_too() -> None:
+    settings = load_settings({"VSKILL_DATABASE_LISTEN_URL": "postgresql://ada:secret@db/skills"})
+
+    assert "secret" not in repr(settings)
+    assert load_settings({}).database_listen_url == ""

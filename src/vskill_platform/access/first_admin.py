@@ -6,7 +6,7 @@ from pathlib import Path
 from vskill_platform.access.one_time_links import invite_admin
 from vskill_platform.access.users import has_admin
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.engines.open_engine import database_file
+from vskill_platform.runtime.cache_folder import cache_path
 from vskill_platform.settings import Settings
 
 
@@ -28,9 +28,8 @@ async def forget_link(settings: Settings) -> None:
 
 
 def link_file(settings: Settings) -> Path | None:
-    """Return the path of the link's file: next to the database, if that is a file."""
-    database = database_file(settings.database_url)
-    return database.with_name(f"{database.name}.admin-link") if database else None
+    """Return the path of the link's file: next to the database, or in the cache folder."""
+    return cache_path(settings, ".admin-link")
 
 
 def _write(path: Path, url: str) -> None:

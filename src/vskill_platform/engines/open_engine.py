@@ -21,6 +21,7 @@ from vskill_platform.engines.export_file import (
 )
 from vskill_platform.engines.exported import Export
 from vskill_platform.engines.ports import Contents, Engine
+from vskill_platform.engines.server_options import DEFAULT_OPTIONS, ServerOptions
 from vskill_platform.engines.sqlite import backup
 from vskill_platform.engines.sqlite.connection import UNWRITABLE, errors_translated
 from vskill_platform.engines.sqlite.engine import SqliteEngine
@@ -42,26 +43,29 @@ async def open_engine(
     clock: Clock | None = None,
     create: bool = True,
     check_for: timedelta = timedelta(0),
+    options: ServerOptions = DEFAULT_OPTIONS,
 ) -> Engine:
     """Open the database at *url*; without *create* it must exist.
 
     A damaged one is refused; *check_for* limits the integrity check before anything else.
     """
     if is_postgres(url):
-        return await _open_postgres(url, clock=clock, create=create)
+        return await _open_postgres(url, clock=clock, create=create, options=options)
     path = _path(url)
     _check_path(path, create=create)
     with errors_translated(path):
         return SqliteEngine(path, clock or SystemClock(), check_for=check_for)
 
 
-async def open_engine_to_read(url: str, *, clock: Clock | None = None) -> Engine:
+async def open_engine_to_read(
+    url: str, *, clock: Clock | None = None, options: ServerOptions = DEFAULT_OPTIONS
+) -> Engine:
     """Open the database at *url* read-only, for commands that create and migrate nothing.
 
     This works on a full disk, and on files and folders that cannot be written.
     """
     if is_postgres(url):
-        return await _open_postgres(url, clock=clock, create=False, migrate=False)
+        return await _open_postgres(url, clock=clock, create=False, migrate=False, options=options)
     path, clock = _path(url), clock or SystemClock()
     _check_folder(path)
     if not path.exists() or path.stat().st_size == 0:
@@ -81,12 +85,12 @@ def is_postgres(url: str) -> bool:
 
 
 async def _open_postgres(
-    url: str, *, clock: Clock | None, create: bool, migrate: bool = True
+    url: str, *, clock: Clock | None, create: bool, migrate: bool = True, options: ServerOptions
 ) -> Engine:
     # A registry in a file needs no driver for a server.
     from vskill_platform.engines.postgres.engine import open_postgres  # noqa: PLC0415
 
-    return await open_postgres(url, clock=clock, create=create, migrate=migrate)
+    return await open_postgres(url, clock=clock, create=create, migrate=migrate, options=options)
 
 
 def back_up_database(url: str, target: Path, *, replace: bool) -> Contents:

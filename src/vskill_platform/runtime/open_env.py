@@ -10,6 +10,7 @@ from vskill_platform.base.clock import Clock
 from vskill_platform.engines.copy_database import refuse_unfinished_copy
 from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
 from vskill_platform.engines.ports import Engine
+from vskill_platform.engines.server_options import ServerOptions
 from vskill_platform.errors import EngineError
 from vskill_platform.model.policy import Policy
 from vskill_platform.model.scanner import ScannerInUse
@@ -30,7 +31,11 @@ async def open_worker_env(
 ) -> AsyncIterator[WorkerEnv]:
     """Open the database that the settings name; with *create* off it must exist."""
     engine = await open_engine(
-        settings.database_url, clock=clock, create=create, check_for=check_for
+        settings.database_url,
+        clock=clock,
+        create=create,
+        check_for=check_for,
+        options=_server_options(settings),
     )
     try:
         await _check_complete(engine)
@@ -44,12 +49,18 @@ async def open_reading_env(
     settings: Settings, *, policy: Policy | None = None
 ) -> AsyncIterator[WorkerEnv]:
     """Open the database for reading only, also if it cannot be written."""
-    engine = await open_engine_to_read(settings.database_url)
+    engine = await open_engine_to_read(settings.database_url, options=_server_options(settings))
     try:
         await _check_complete(engine)
         yield _an_env(engine, settings, policy, ())
     finally:
         await engine.close()
+
+
+def _server_options(settings: Settings) -> ServerOptions:
+    return ServerOptions(
+        listen_url=settings.database_listen_url, pool_size=settings.database_pool_size
+    )
 
 
 async def _check_complete(engine: Engine) -> None:

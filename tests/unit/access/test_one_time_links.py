@@ -214,6 +214,16 @@ def test_a_database_that_is_no_file_has_no_file_beside_it() -> None:
     assert link_file(Settings(database_url="postgresql://db/skills")) is None
 
 
+def test_the_link_of_a_database_server_is_in_the_cache_folder(tmp_path: Path) -> None:
+    settings = Settings(database_url="postgresql://db/skills", cache_dir=str(tmp_path / "cache"))
+
+    path = link_file(settings)
+
+    assert path is not None
+    assert path.parent == tmp_path / "cache"
+    assert path.name.endswith(".admin-link")
+
+
 @pytest.mark.parametrize(
     ("changes", "url"),
     [

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 import sys
 import time
@@ -39,6 +40,46 @@ def test_the_index_is_beside_the_database_itself_if_that_is_named_by_a_link(
     place.leave()
 
     assert place.path == tmp_path / "real.db.catalogue-0"
+
+
+def test_the_index_of_a_server_is_in_the_cache_folder_and_found_again(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    settings = Settings(database_url="postgresql://ada:secret@db/skills", cache_dir=str(folder))
+    other = msgspec.structs.replace(settings, database_url="postgresql://db/skills?schema=other")
+
+    first = lock_index_file(settings)
+    second = lock_index_file(settings)
+    first.leave()
+    again = lock_index_file(settings)
+    elsewhere = lock_index_file(other)
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert again.path == first.path
+    assert len({first.path, second.path, elsewhere.path}) == 3
+    assert "secret" not in first.path.name
+    for locked in (second, again, elsewhere):
+        locked.leave()
+
+
+def test_an_index_that_nobody_has_used_for_a_week_is_removed(tmp_path: Path) -> None:
+    settings = Settings(database_url=f"sqlite:///{tmp_path}/skills.db")
+    used, recent, unused = (lock_index_file(settings) for _ in range(3))
+    week_ago = time.time() - 8 * 24 * 3600
+    for locked in (used, recent, unused):
+        locked.path.write_bytes(b"")
+    for locked in (used, unused):
+        for file in (locked.path, Path(f"{locked.path}.lock")):
+            os.utime(file, (week_ago, week_ago))
+    recent.leave()
+    unused.leave()
+
+    lock_index_file(settings).leave()
+
+    left = {file.name for file in tmp_path.iterdir()}
+    assert left == {
+        f"skills.db.catalogue-{number}{ending}" for number in (0, 1) for ending in ("", ".lock")
+    }
+    used.leave()
 
 
 class Other(msgspec.Struct, frozen=True):

@@ -2,8 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -24,6 +24,7 @@ _QUERIES = load_queries("vskill_platform.engines.postgres", "queries.sql")
 _MIGRATIONS = load_migrations("vskill_platform.engines.postgres", "schema")
 #: The schema in the SQL files; a URL may name another one.
 DEFAULT_SCHEMA = "vskill"
+_POOLERS = ("none", "transaction")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 _IN_SQL = re.compile(rf"\b{DEFAULT_SCHEMA}\b(?=\.)|(?<='){DEFAULT_SCHEMA}(?='::regnamespace)")
 #: The oldest release with every feature that the schema uses, and that still gets fixes.
@@ -35,6 +36,11 @@ CONNECT_SECONDS = 10
 _STATEMENT_SECONDS = 30
 _LOCK_SECONDS = 10
 _IDLE_IN_TRANSACTION_SECONDS = 15
+_TIMEOUTS = {
+    "statement_timeout": f"{_STATEMENT_SECONDS}s",
+    "lock_timeout": f"{_LOCK_SECONDS}s",
+    "idle_in_transaction_session_timeout": f"{_IDLE_IN_TRANSACTION_SECONDS}s",
+}
 POOL_SIZE = 8
 #: Errors that mean that there is no connection, or none any more.
 LOST = (
@@ -63,6 +69,9 @@ class Place(msgspec.Struct, frozen=True):
     schema: str
     #: For messages, without user and password.
     shown: str
+    #: Whether a pooler may give every transaction another connection to the server. Then nothing
+    #: is kept in a session: no prepared statements, no settings, no locks.
+    is_pooled: bool = False
 
     @property
     def application_name(self) -> str:
@@ -74,17 +83,29 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def read_url(url: str) -> Place:
-    """Parse a database URL; `?schema=name` selects a schema of the database."""
+    """Parse a database URL.
+
+    `?schema=name` selects a schema of the database, `?pooler=transaction` says that a pooler such
+    as pgbouncer is in between.
+    """
     check_server_url(url)
     parts = urlsplit(url[:])  # without the cover of a DatabaseUrl
     host = parts.hostname or ""
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     schema = options.pop("schema", DEFAULT_SCHEMA)
+    pooler = options.pop("pooler", "none")
+    if pooler not in _POOLERS:
+        raise ConfigError(f"?pooler={pooler} is unknown: choose one of {', '.join(_POOLERS)}")
     if not _SCHEMA_NAME.fullmatch(schema):
         raise ConfigError(f"{schema!r} cannot be the schema of a registry: use a-z, 0-9 and _")
     dsn = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(options), ""))
     where = options.get("host") or host or "localhost"
-    return Place(dsn=dsn, schema=schema, shown=f"postgresql://{where}{parts.path}")
+    return Place(
+        dsn=dsn,
+        schema=schema,
+        shown=f"postgresql://{where}{parts.path}",
+        is_pooled=pooler == "transaction",
+    )
 
 
 def queries_for(schema: str) -> dict[str, str]:
@@ -97,6 +118,8 @@ def _for_schema(text: str, schema: str) -> str:
 
 def translate(error: BaseException, place: Place) -> EngineError:
     advice = next((words for kind, words in _ADVICE if isinstance(error, kind)), "")
+    if "unsupported startup parameter" in str(error):
+        advice = "a pooler is in between: add ?pooler=transaction to the database URL"
     if not advice and isinstance(error, LOST):
         advice = "the database server does not answer"
     why = str(error) or type(error).__name__
@@ -112,12 +135,13 @@ def errors_translated(place: Place) -> Iterator[None]:
 
 
 async def connect(place: Place, *, timeout_seconds: float = CONNECT_SECONDS) -> Connection:
-    return await asyncpg.connect(
+    connection: Connection = await asyncpg.connect(
         place.dsn,
         timeout=timeout_seconds,
         command_timeout=_STATEMENT_SECONDS + 5,
-        server_settings={"application_name": place.application_name},
+        **_session_options(place, timeouts={}),
     )
+    return connection
 
 
 async def open_pool(place: Place, *, size: int = POOL_SIZE) -> "asyncpg.Pool[Any]":
@@ -128,18 +152,21 @@ async def open_pool(place: Place, *, size: int = POOL_SIZE) -> "asyncpg.Pool[Any
         timeout=CONNECT_SECONDS,
         command_timeout=_STATEMENT_SECONDS + 5,
         max_inactive_connection_lifetime=timedelta(minutes=5).total_seconds(),
-        setup=None,
-        init=_limit_statements,
-        server_settings={"application_name": place.application_name},
+        # Nothing of ours stays in a session, so there is nothing to reset after each use.
+        reset=_keep_session,
+        **_session_options(place, timeouts=_TIMEOUTS),
     )
 
 
-async def _limit_statements(connection: Connection) -> None:
-    await connection.execute(
-        f"SET statement_timeout = '{_STATEMENT_SECONDS}s';"
-        f"SET lock_timeout = '{_LOCK_SECONDS}s';"
-        f"SET idle_in_transaction_session_timeout = '{_IDLE_IN_TRANSACTION_SECONDS}s'"
-    )
+async def _keep_session(_connection: Connection) -> None:
+    pass
+
+
+def _session_options(place: Place, *, timeouts: dict[str, str]) -> dict[str, Any]:
+    name = {"application_name": place.application_name}
+    if place.is_pooled:  # a pooler refuses other parameters
+        return {"server_settings": name, "statement_cache_size": 0}
+    return {"server_settings": name | timeouts}
 
 
 async def prepare_schema(place: Place, *, create: bool, migrate: bool = True) -> None:
@@ -147,8 +174,15 @@ async def prepare_schema(place: Place, *, create: bool, migrate: bool = True) ->
     with errors_translated(place):
         connection = await connect(place)
         try:
-            await _check_server(connection, place)
-            async with _migration_lock(connection, place, is_needed=migrate):
+            # One transaction: behind a pooler, the next one may have another session.
+            async with connection.transaction():
+                await _check_server(connection, place)
+                if migrate:
+                    await connection.execute(
+                        "SELECT pg_advisory_xact_lock($1, hashtext($2))",
+                        _MIGRATION_LOCK,
+                        place.schema,
+                    )
                 await _migrate(connection, place, create=create, migrate=migrate)
         finally:
             await connection.close()
@@ -166,23 +200,6 @@ async def _check_server(connection: Connection, place: Place) -> None:
         raise ConfigError(
             f"{place.shown}: the database has the encoding {encoding}; create it with ENCODING "
             "'UTF8'"
-        )
-
-
-@asynccontextmanager
-async def _migration_lock(
-    connection: Connection, place: Place, *, is_needed: bool
-) -> AsyncIterator[None]:
-    if not is_needed:
-        yield
-        return
-    key = f"{place.schema}"
-    await connection.execute("SELECT pg_advisory_lock($1, hashtext($2))", _MIGRATION_LOCK, key)
-    try:
-        yield
-    finally:
-        await connection.execute(
-            "SELECT pg_advisory_unlock($1, hashtext($2))", _MIGRATION_LOCK, key
         )
 
 

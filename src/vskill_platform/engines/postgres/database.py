@@ -68,7 +68,13 @@ class Database:
     @asynccontextmanager
     async def acquired(self) -> AsyncIterator[Connection]:
         async with self._pool.acquire(timeout=CONNECT_SECONDS) as connection:
-            yield connection
+            if not self.place.is_pooled:
+                yield connection
+                return
+            # The driver sends a statement and its arguments one after the other; only within a
+            # transaction do both reach the same session.
+            async with connection.transaction():
+                yield connection
 
     async def rows(self, query: str, *arguments: Any) -> list[Any]:
         """Return all rows of the named query; a lost connection is replaced once."""

@@ -22,8 +22,9 @@ _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 5.0
 
 
 class Doorbell:
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, place: Place, listen_at: Place) -> None:
+        """*listen_at* is the same database without a pooler, which would lose notifications."""
+        self._place = listen_at
         self.records = Wakeup()
         self.queue = Wakeup()
         self._channels = {
@@ -34,7 +35,7 @@ class Doorbell:
         self._something = asyncio.Event()
         self._connection: Connection | None = None
         self._tasks = [
-            asyncio.create_task(self._listen()),
+            *([] if listen_at.is_pooled else [asyncio.create_task(self._listen())]),
             asyncio.create_task(self._tell()),
             asyncio.create_task(self._look_anyway()),
         ]

@@ -9,8 +9,10 @@ from time import monotonic
 from typing import Any
 
 import asyncpg
+import msgspec
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.exported import (
     Export,
     Stored,
@@ -53,8 +55,11 @@ from vskill_platform.engines.postgres.transfer import (
     load_letters,
     load_messages,
 )
+from vskill_platform.engines.server_options import DEFAULT_OPTIONS, ServerOptions
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.errors import EngineError, FeedTrimmed, HistoryChanged
+
+log = get_logger(__name__)
 
 #: How many expired records, or traces of deletions, one transaction removes.
 PRUNE_AT_ONCE = 500
@@ -69,24 +74,39 @@ _WRITES = frozenset({Put, Delete})
 
 
 async def open_postgres(
-    url: str, *, clock: Clock | None = None, create: bool = True, migrate: bool = True
+    url: str,
+    *,
+    clock: Clock | None = None,
+    create: bool = True,
+    migrate: bool = True,
+    options: ServerOptions = DEFAULT_OPTIONS,
 ) -> "PostgresEngine":
     place = read_url(url)
+    listen_at = read_url(options.listen_url) if options.listen_url else place
+    if listen_at.is_pooled:
+        log.warning(
+            "no notifications through a pooler: waiting workers and pages look every second; set "
+            "VSKILL_DATABASE_LISTEN_URL to the server itself"
+        )
+    # Channels are named after the schema, so both must name the same one.
+    listen_at = msgspec.structs.replace(listen_at, schema=place.schema)
     await prepare_schema(place, create=create, migrate=migrate)
     with errors_translated(place):
-        pool = await open_pool(place)
-    engine = PostgresEngine(place, pool, clock)
+        pool = await open_pool(place, size=options.pool_size)
+    engine = PostgresEngine(place, pool, clock, listen_at=listen_at)
     await engine.start()
     return engine
 
 
 class PostgresEngine:
-    def __init__(self, place: Place, pool: "asyncpg.Pool[Any]", clock: Clock | None) -> None:
+    def __init__(
+        self, place: Place, pool: "asyncpg.Pool[Any]", clock: Clock | None, *, listen_at: Place
+    ) -> None:
         self._place = place
         self._pool = pool
         self._database = Database(place, pool, clock)
         self._writer = Writer(self._database)
-        self._doorbell = Doorbell(place)
+        self._doorbell = Doorbell(place, listen_at)
         self.kv = PostgresKeyValueStore(self._database)
         self.queue = PostgresMessageQueue(self._database, self._doorbell)
         self._timekeeper: asyncio.Task[None] | None = None

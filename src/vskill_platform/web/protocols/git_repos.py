@@ -22,13 +22,13 @@ import msgspec
 
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.open_engine import database_file
 from vskill_platform.errors import NotFound, OutOfResources, RecordMalformed, VskillError
 from vskill_platform.fetch.private_folder import new_workspace
 from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.artifact_digests import complete_versions, git_version
 from vskill_platform.publish.versions.git_objects import PackWriter
+from vskill_platform.runtime.cache_folder import cache_path
 from vskill_platform.settings import Settings
 from vskill_platform.stores.block_store import get_blocks
 from vskill_platform.stores.skill_store import get_archive
@@ -140,10 +140,10 @@ class GitRepos:
 
 
 def cache_folder(settings: Settings) -> Path:
-    database = database_file(settings.database_url)
-    if database is None:  # the database is not a local file, so this process has its own cache
+    folder = cache_path(settings, _CACHE)
+    if folder is None:  # there is no place for it, so this process has its own cache
         return _process_folder() / _digest(settings.database_url.encode())
-    return database.with_name(f"{database.name}{_CACHE}")
+    return folder
 
 
 @cache

@@ -1,0 +1,15 @@
+"""How a process uses a database server."""
+
+import msgspec
+
+
+class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to use a database server; other engines ignore it."""
+
+    #: A URL of the same database for notifications, if a pooler is in between; empty: the same.
+    listen_url: str = ""
+    #: How many connections a process may open, besides the one for notifications.
+    pool_size: int = 8
+
+
+DEFAULT_OPTIONS = ServerOptions()

@@ -1,0 +1,52 @@
+"""Behind a pooler, each transaction may have another session, so nothing is kept in one."""
+
+import pytest
+
+from tests.clocks import ManualClock
+from tests.contents import drain, export_all, fill
+from tests.postgres import an_empty_database
+from vskill_platform.engines.open_engine import open_engine
+from vskill_platform.engines.postgres.connection import connect, open_pool, read_url, translate
+from vskill_platform.errors import ConfigError
+
+_IN_SESSION = """
+SELECT (SELECT count(*) FROM pg_prepared_statements),
+  (SELECT count(*) FROM pg_settings WHERE source = 'session'),
+  (SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory')
+"""
+
+
+async def test_an_engine_behind_a_pooler_works_and_leaves_nothing_in_a_session(
+    clock: ManualClock,
+) -> None:
+    async with an_empty_database() as url:
+        engine = await open_engine(f"{url}&pooler=transaction", clock=clock)
+        await fill(engine)
+        exported = await export_all(engine)
+        received = await drain(engine, clock)
+        await engine.close()
+        connection = await connect(read_url(f"{url}&pooler=transaction"))
+        async with connection.transaction():
+            (left,) = await connection.fetch(_IN_SESSION)
+        await connection.close()
+
+    assert len(exported) == 13
+    assert len(received) == 7
+    assert tuple(left) == (0, 0, 0)
+
+
+async def test_timeouts_hold_whenever_a_connection_is_used_again() -> None:
+    async with an_empty_database() as url:
+        pool = await open_pool(read_url(url), size=1)
+        found = [await pool.fetchval("SHOW statement_timeout") for _ in range(2)]
+        await pool.close()
+
+    assert found == ["30s", "30s"]
+
+
+def test_an_unknown_pooler_is_refused_and_a_forgotten_one_is_explained() -> None:
+    with pytest.raises(ConfigError, match="pooler=session is unknown: choose one of none, trans"):
+        read_url("postgresql://db/skills?pooler=session")
+
+    error = OSError("unsupported startup parameter: statement_timeout")
+    assert "add ?pooler=transaction" in str(translate(error, read_url("postgresql://db/skills")))
