@@ -25,6 +25,8 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
     platform = Platform(
         tmp_path_factory.mktemp("registry"), port=str(port), public_url=url,
         writes_per_minute="10000", reads_per_minute="100000", sign_ins_per_minute="1000",
+        # All tests publish here, and each expects its skill in the index of the registry.
+        discovery_skills="200",
     )  # fmt: skip
     server = platform.start("serve")
     server.wait_for(f"vskill-platform is at http://127.0.0.1:{port}")
