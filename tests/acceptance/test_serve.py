@@ -14,6 +14,8 @@ from tests.acceptance.processes import PATIENCE_SECONDS, Running
 from tests.acceptance.program import Platform
 from tests.acceptance.records import read_statuses, submit_folders, wait_until_all_ended
 from tests.casts import a_skill_folder
+from vskill_platform.stores.cron_store import get_cron_runs
+from vskill_platform.stores.node_store import get_nodes
 
 DEMO = Path(__file__).parents[2] / "demo"
 DEMO_SKILLS = sorted(path.name for path in DEMO.iterdir())
@@ -71,6 +73,28 @@ async def test_health_tells_that_it_lives_and_that_it_works(platform: Platform, 
     assert alive == (200, {"status": "alive"})
     assert (queue[0], queue[1]["problems"]) == (200, [])
     assert await _until_ready(port) == {"status": "ready", "problems": []}
+
+
+async def test_web_and_worker_run_in_separate_processes(
+    platform: Platform, port: int, tmp_path: Path
+) -> None:
+    server = platform.start("serve", "--no-worker", "--no-cron", port=str(port), node="web")
+    server.wait_for("vskill-platform is at")
+    platform.start("work", "--cron", node="worker")
+    await submit_folders(platform, a_skill_folder(tmp_path, "notes"))
+
+    await wait_until_all_ended(platform)
+
+    nodes = {node.node: node.roles for node in await platform.inside(get_nodes)}
+    runs = await platform.inside(get_cron_runs)
+    assert nodes == {"web": ("web",), "worker": ("worker", "cron")}
+    assert {run.node for run in runs} <= {"worker"}
+
+
+def test_a_worker_cannot_both_end_with_the_queue_and_run_jobs(platform: Platform) -> None:
+    refused = platform.run("work", "--drain", "--cron")
+
+    assert (refused.code, "choose one" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import uvicorn
@@ -18,6 +18,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cli.run_command import run_worker
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cli.terminal import echo
+from vskill_platform.cron.nodes import beat
 from vskill_platform.cron.schedule import run_cron
 from vskill_platform.errors import ConfigError, EngineError
 from vskill_platform.intake.offer import prepare_offer
@@ -53,8 +54,11 @@ _MAX_HEAD_BYTES = 32 * 1024
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Submit every skill in this folder that was not submitted yet.",
 )
-def serve(*, folder: Path | None) -> None:
+@click.option("--no-worker", is_flag=True, help="Process no submissions; others run `work`.")
+@click.option("--no-cron", is_flag=True, help="Run no scheduled jobs; others do.")
+def serve(*, folder: Path | None, no_worker: bool, no_cron: bool) -> None:
     """Run the platform: web pages, worker and cron in one process."""
+    parts = Parts(worker=not no_worker, cron=not no_cron)
 
     async def run(env: WorkerEnv) -> None:
         with _listening(env.settings) as listener:
@@ -63,28 +67,48 @@ def serve(*, folder: Path | None) -> None:
                     read_source(str(path), settings=env.settings) for path in _skill_folders(folder)
                 ]
                 await run_with_worker_env(env, partial(_submit_new, places))
-            await _run_platform(env, listener)
+            await _run_platform(env, listener, parts)
 
     run_worker(run)
 
 
-async def _run_platform(env: WorkerEnv, listener: socket.socket) -> None:
+class Parts(NamedTuple):
+    """What runs in this process besides the web pages."""
+
+    worker: bool
+    cron: bool
+
+    @property
+    def roles(self) -> list[str]:
+        return ["web", *(name for name in self._fields if getattr(self, name))]
+
+
+async def _run_platform(env: WorkerEnv, listener: socket.socket, parts: Parts) -> None:
     # Imported here, because no other command, nor any scan process, should load the web.
     from vskill_platform.catalogue.catalogue import open_catalogue  # noqa: PLC0415
     from vskill_platform.web.live.broadcast import open_broadcast  # noqa: PLC0415
 
     stop = stop_on_signals(env.settings.stop_grace)
     async with open_catalogue(env) as catalogue, open_broadcast(env) as broadcast:
-        await _run_parts(env, listener, stop, catalogue, broadcast)
+        server = _make_server(env, catalogue, broadcast)
+        await run_with_worker_env(env, partial(_invite_first_admin, env.settings))
+        echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
+        # If one of them fails, the group cancels the others and the process exits with the error:
+        # half a platform that looks alive is worse than none.
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(server.serve(sockets=[listener]))
+            beating = tasks.create_task(beat(env, parts.roles))
+            if parts.worker:
+                tasks.create_task(Worker(env).run(stop))
+            if parts.cron:
+                tasks.create_task(run_cron(env, stop))
+            await stop.wait()
+            beating.cancel()
+            broadcast.close()  # otherwise the server would wait for every open page
+            server.should_exit = True
 
 
-async def _run_parts(
-    env: WorkerEnv,
-    listener: socket.socket,
-    stop: asyncio.Event,
-    catalogue: "Catalogue",
-    broadcast: "Broadcast",
-) -> None:
+def _make_server(env: WorkerEnv, catalogue: "Catalogue", broadcast: "Broadcast") -> "_Server":
     from vskill_platform.web.app import create_app  # noqa: PLC0415 - see above
 
     connections = _count_connections()
@@ -109,18 +133,7 @@ async def _run_parts(
         timeout_graceful_shutdown=math.ceil(env.settings.stop_grace.total_seconds()),
         h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
     )
-    server = _Server(config)
-    await run_with_worker_env(env, partial(_invite_first_admin, env.settings))
-    echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
-    # If one of them fails, the group cancels the others and the process exits with the error: half
-    # a platform that looks alive is worse than none.
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(server.serve(sockets=[listener]))
-        tasks.create_task(Worker(env).run(stop))
-        tasks.create_task(run_cron(env, stop))
-        await stop.wait()
-        broadcast.close()  # otherwise the server would wait for every open page
-        server.should_exit = True
+    return _Server(config)
 
 
 def _count_connections() -> int:

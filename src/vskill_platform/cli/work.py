@@ -1,12 +1,15 @@
 """`work` and `tick`: only a worker, or the due cron jobs once."""
 
+import asyncio
+
 import click
 
 from vskill_platform.cli.near_or_far import json_option
 from vskill_platform.cli.run_command import run_command, run_worker
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cli.terminal import echo, print_json
-from vskill_platform.cron.schedule import run_due_jobs
+from vskill_platform.cron.nodes import beat
+from vskill_platform.cron.schedule import run_cron, run_due_jobs
 from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.cron_store import CronRun
@@ -15,12 +18,23 @@ from vskill_platform.stores.db import bound_env
 
 @click.command()
 @click.option("--drain", is_flag=True, help="Exit when the queue is empty.")
-def work(*, drain: bool) -> None:
-    """Process the queue until stopped with Ctrl-C."""
+@click.option("--cron", is_flag=True, help="Run the scheduled jobs, too.")
+def work(*, drain: bool, cron: bool) -> None:
+    """Process the queue until stopped with Ctrl-C.
+
+    Any number of workers can share the jobs of --cron: each job runs on one of them at a time.
+    """
+    if drain and cron:
+        raise click.UsageError("--drain ends with the queue, and --cron never does; choose one")
 
     async def run(env: WorkerEnv) -> None:
         stop = stop_on_signals(env.settings.stop_grace)
-        await Worker(env).run(stop, drain=drain)
+        async with asyncio.TaskGroup() as tasks:
+            beating = tasks.create_task(beat(env, ["worker", *(["cron"] if cron else [])]))
+            if cron:
+                tasks.create_task(run_cron(env, stop))
+            await Worker(env).run(stop, drain=drain)
+            beating.cancel()
 
     run_worker(run)
 

@@ -16,6 +16,7 @@ import msgspec
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.check_repos import check_repos
 from vskill_platform.cron.index_similarity import index_similar_skills
+from vskill_platform.cron.nodes import has_newest_rules
 from vskill_platform.cron.prune import prune
 from vskill_platform.cron.recover_stuck import recover_stuck_submissions
 from vskill_platform.cron.remind_reviews import remind_reviews
@@ -52,6 +53,8 @@ class Job:
     #: consider an unfinished run dead.
     budget: timedelta
     run: Callable[[], Coroutine[Any, Any, str]]
+    #: Whether only nodes with the newest rules and policy run it.
+    needs_newest_rules: bool = False
 
 
 async def _release_external_scans() -> str:
@@ -59,7 +62,13 @@ async def _release_external_scans() -> str:
 
 
 #: Operators can start it, too; the shared record prevents parallel runs.
-RESCAN = Job("rescan", timedelta(minutes=10), timedelta(minutes=9), rescan_published)
+RESCAN = Job(
+    "rescan",
+    timedelta(minutes=10),
+    timedelta(minutes=9),
+    rescan_published,
+    needs_newest_rules=True,
+)
 
 JOBS = (
     Job("recover-stuck", timedelta(minutes=1), timedelta(seconds=50), recover_stuck_submissions),
@@ -204,6 +213,9 @@ async def _claim(job: Job) -> tuple[CronRun, int] | None:
     # The absolute difference: after the clock jumped back, the last start is in the future.
     is_recent = last and abs(now - last.record.started_at) < job.every
     if last and is_recent and not last.record.asked_at:
+        return None
+    # Before the claim, so that the node with the newest rules need not wait for the next interval.
+    if job.needs_newest_rules and not await has_newest_rules():
         return None
     run = CronRun(job=job.name, node=get_settings().node, started_at=now)
     revision = await put_cron_run(run, expected=last.revision if last else ABSENT)

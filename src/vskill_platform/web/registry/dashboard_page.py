@@ -1,4 +1,4 @@
-"""The admin dashboard: throughput, results, workers, scheduled jobs and alarms."""
+"""The admin dashboard: throughput, results, nodes, workers, scheduled jobs and alarms."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,11 +9,13 @@ from litestar.response import Template
 
 from vskill_platform.base.show_text import count_of
 from vskill_platform.catalogue.query import EVERYTHING, ActivityBucket, Bucket, Freshness
+from vskill_platform.cron.nodes import find_differences
 from vskill_platform.cron.schedule import JOBS
 from vskill_platform.model.submission import TERMINAL_STATES, SubmissionState
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.cron_store import CronRun, get_cron_runs
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.node_store import get_nodes
 from vskill_platform.stores.submission_store import MAX_LISTED_STUCK, get_stuck_submissions
 from vskill_platform.web.html.charts import Plot, Series, stacked_bars
 from vskill_platform.web.html.flash import admin_page
@@ -39,12 +41,13 @@ class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
 async def dashboard_page(request: WebRequest) -> Template:
     catalogue, now = catalogue_of(request), get_now()
     since = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=_HOURS - 1)
-    health, counts, stuck, activity, runs = await asyncio.gather(
+    health, counts, stuck, activity, runs, nodes = await asyncio.gather(
         check_health(),
         catalogue.count_all(visible=EVERYTHING),
         get_stuck_submissions(now, limit=MAX_LISTED_STUCK),
         catalogue.activity(since, Bucket.HOUR, visible=EVERYTHING),
         get_cron_runs(),
+        get_nodes(),
     )
     jobs = _job_statuses(runs, now)
     context = {
@@ -52,7 +55,11 @@ async def dashboard_page(request: WebRequest) -> Template:
         "counts": counts,
         "stuck": len(stuck),
         "jobs": jobs,
-        "alarms": _alarms(health, catalogue.freshness, jobs, stuck=len(stuck)),
+        "nodes": nodes,
+        "alarms": [
+            *_alarms(health, catalogue.freshness, jobs, stuck=len(stuck)),
+            *((difference, "/admin") for difference in find_differences(nodes)),
+        ],
         "throughput": _throughput(activity),
         "scan_times": _scan_times(activity),
         "ended": sum(

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.clocks import ManualClock
@@ -19,6 +20,7 @@ from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.cron_store import CronRun, put_cron_run
 from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
+from vskill_platform.stores.node_store import Node, put_node
 
 REPO = "https://github.com/ada/notes"
 _S = SubmissionState
@@ -59,6 +61,26 @@ async def test_the_dashboard_counts_everything_and_is_calm_when_all_is_well(
     assert ": 1 needs review, 1 failed or rejected</title>" in page  # the private one
     assert "<b>1</b><span>completed in 24 h</span>" in page  # a person has not decided yet
     assert "/admin/people" not in page  # no door that would not open
+
+
+async def test_the_dashboard_lists_all_nodes_and_warns_if_they_differ(
+    registry: Registry, clock: ManualClock
+) -> None:
+    web = Node(
+        node="web-1", started_at=clock.now(), beat_at=clock.now(), roles=("web",), version="1.0",
+        rules="aaa", policy="",
+    )  # fmt: skip
+    await put_node(web)
+    await put_node(msgspec.structs.replace(web, node="<b>old</b>", version="0.9", policy="ppp"))
+    rae = await an_operator(registry, Role.REVIEWER)
+
+    page = await rae.see("/admin")
+
+    assert "web-1" in page
+    assert "<b>old</b>" not in page
+    assert "Nodes run different releases: 0.9, 1.0." in page
+    assert "Nodes run different policies: none, ppp." in page
+    assert "different rules" not in page
 
 
 async def test_the_dashboard_sounds_an_alarm_for_all_that_is_wrong(

@@ -1,0 +1,89 @@
+"""Tell other nodes what this one runs, and find nodes that differ from each other."""
+
+import asyncio
+from collections.abc import Sequence
+
+from vskill_platform import __version__
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import EngineError
+from vskill_platform.model.policy import digest_of
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.scan.facts.data_files import ruleset_version
+from vskill_platform.stores.db import bound_env, get_now
+from vskill_platform.stores.node_store import Node, get_nodes, put_node
+
+log = get_logger(__name__)
+
+BEAT_EVERY_SECONDS = 10.0
+
+
+async def beat(env: WorkerEnv, roles: Sequence[str]) -> None:
+    """Record this node every few seconds until cancelled."""
+    started = env.clock.now()
+
+    async def once() -> None:
+        await put_node(
+            Node(
+                node=env.settings.node,
+                started_at=started,
+                beat_at=get_now(),
+                roles=tuple(roles),
+                version=__version__,
+                rules=ruleset_version(),
+                policy=digest_of(env.policy),
+            )
+        )
+
+    while True:
+        try:
+            await run_with_worker_env(env, once)
+        except EngineError as error:
+            log.error("node not recorded", error=str(error))
+        await asyncio.sleep(BEAT_EVERY_SECONDS)
+
+
+async def has_newest_rules() -> bool:
+    """Tell whether no live node has newer rules or another, newer policy than this one.
+
+    The newest release counts; within a release, the node that was started last: an operator rolls
+    out a policy by restarting one node after the other.
+    """
+    nodes = await get_nodes()
+    if not nodes:
+        return True
+    newest = max(nodes, key=lambda node: (node.release, node.started_at))
+    env = bound_env()
+    mine = Node(
+        node=env.settings.node,
+        started_at=get_now(),
+        beat_at=get_now(),
+        roles=(),
+        version=__version__,
+        rules=ruleset_version(),
+        policy=digest_of(env.policy),
+    )
+    if mine.release > newest.release:
+        return True
+    is_known = any(node.node == mine.node for node in nodes)
+    if not is_known and mine.release == newest.release:
+        return True  # a command that was just started
+    return (mine.version, mine.rules, mine.policy) == (
+        newest.version,
+        newest.rules,
+        newest.policy,
+    )
+
+
+def find_differences(nodes: Sequence[Node]) -> list[str]:
+    """Return a sentence for everything in which live nodes differ."""
+    told = {
+        "releases": {node.version for node in nodes},
+        "rules": {node.rules for node in nodes},
+        "policies": {node.policy or "none" for node in nodes},
+    }
+    return [
+        f"Nodes run different {what}: {', '.join(sorted(values))}. Restart those that are behind."
+        for what, values in told.items()
+        if len(values) > 1
+    ]
