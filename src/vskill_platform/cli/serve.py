@@ -16,6 +16,7 @@ from vskill_platform.access.first_admin import invite_first_admin, link_file
 from vskill_platform.base.process_limits import raise_file_limit
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cli.run_command import run_worker
+from vskill_platform.cli.run_parts import run_parts
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cli.terminal import echo
 from vskill_platform.cron.nodes import beat
@@ -93,19 +94,18 @@ async def _run_platform(env: WorkerEnv, listener: socket.socket, parts: Parts) -
         server = _make_server(env, catalogue, broadcast)
         await run_with_worker_env(env, partial(_invite_first_admin, env.settings))
         echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
-        # If one of them fails, the group cancels the others and the process exits with the error:
-        # half a platform that looks alive is worse than none.
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(server.serve(sockets=[listener]))
-            beating = tasks.create_task(beat(env, parts.roles))
-            if parts.worker:
-                tasks.create_task(Worker(env).run(stop))
-            if parts.cron:
-                tasks.create_task(run_cron(env, stop))
-            await stop.wait()
-            beating.cancel()
-            broadcast.close()  # otherwise the server would wait for every open page
-            server.should_exit = True
+        running = [server.serve(sockets=[listener]), _end_pages(stop, broadcast, server)]
+        if parts.worker:
+            running.append(Worker(env).run(stop))
+        if parts.cron:
+            running.append(run_cron(env, stop))
+        await run_parts(*running, meanwhile=beat(env, parts.roles))
+
+
+async def _end_pages(stop: asyncio.Event, broadcast: "Broadcast", server: uvicorn.Server) -> None:
+    await stop.wait()
+    broadcast.close()  # otherwise the server would wait for every open page
+    server.should_exit = True
 
 
 def _make_server(env: WorkerEnv, catalogue: "Catalogue", broadcast: "Broadcast") -> "_Server":

@@ -1,11 +1,10 @@
 """`work` and `tick`: only a worker, or the due cron jobs once."""
 
-import asyncio
-
 import click
 
 from vskill_platform.cli.near_or_far import json_option
 from vskill_platform.cli.run_command import run_command, run_worker
+from vskill_platform.cli.run_parts import run_parts
 from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.cron.nodes import beat
@@ -29,12 +28,11 @@ def work(*, drain: bool, cron: bool) -> None:
 
     async def run(env: WorkerEnv) -> None:
         stop = stop_on_signals(env.settings.stop_grace)
-        async with asyncio.TaskGroup() as tasks:
-            beating = tasks.create_task(beat(env, ["worker", *(["cron"] if cron else [])]))
-            if cron:
-                tasks.create_task(run_cron(env, stop))
-            await Worker(env).run(stop, drain=drain)
-            beating.cancel()
+        parts = [Worker(env).run(stop, drain=drain)]
+        if cron:
+            parts.append(run_cron(env, stop))
+        roles = ["worker", "cron"] if cron else ["worker"]
+        await run_parts(*parts, meanwhile=beat(env, roles))
 
     run_worker(run)
 
