@@ -74,9 +74,11 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Unknowable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Variants that no static scanner can recognise; an empty name stands for all."""
+    """Variants that pass for a known reason; an empty name stands for all."""
 
     why: str
+    #: Whether the scanner could report them, and deliberately does not.
+    is_policy: bool = False
     behaviour: str = ""
     wrapping: str = ""
     carrier: str = ""
@@ -220,7 +222,10 @@ def print_wrong(judged: Iterable[Judged], known: Sequence[Unknowable]) -> None:
 
 
 def reason_for(variant: Variant, known: Sequence[Unknowable]) -> str | None:
-    return next((one.why for one in known if one.covers(variant)), None)
+    found = next((one for one in known if one.covers(variant)), None)
+    if found is None:
+        return None
+    return f"policy: {found.why}" if found.is_policy else found.why
 
 
 def print_reasons(judged: Iterable[Judged], known: Sequence[Unknowable]) -> None:
@@ -228,8 +233,12 @@ def print_reasons(judged: Iterable[Judged], known: Sequence[Unknowable]) -> None
     missed = [
         variant for variant, outcome in judged if variant.is_malicious and not outcome.is_flagged
     ]
-    explained = sum(reason_for(variant, known) is not None for variant in missed)
-    print_note(f"{len(missed):,} malicious variants passed, {explained:,} of them with a reason")
+    reasons = [why for variant in missed if (why := reason_for(variant, known))]
+    policy = sum(why.startswith("policy: ") for why in reasons)
+    print_note(
+        f"{len(missed):,} malicious variants passed, {len(reasons):,} of them with a reason, "
+        f"{policy:,} of these by policy"
+    )
 
 
 def load_unknowable() -> list[Unknowable]:

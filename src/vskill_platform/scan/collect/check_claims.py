@@ -53,6 +53,8 @@ _COMMON = frozenset(
 )  # fmt: skip
 #: What a description has to speak of, by what is done.
 _DECLARED = {
+    Act.DELETE: r"\b(?:delet|remov|clean|uninstall|reset|wip|eras|purg|destr|danger|secur|forensic|"
+    r"pentest|sandbox|format|teardown)",
     Act.TELL_DELETE: r"\b(?:delet|remov|clean|trash|archiv|tid[iy]|organi[sz]|purg|wip|dedup|"
     r"migrat|renam|mov)",
     Act.TELL_BUY: r"\b(?:pay|buy|bought|purchas|checkout|order|book|shop|billing|subscri|wallet|"
@@ -62,6 +64,8 @@ _DECLARED = {
     Act.TELL_HISTORY: r"\b(?:brows|history|chrome|firefox|safari|cookie|bookmark|forensic|password|"
     r"login|tabs?\b)",
 }
+#: The folder above the working folder, the home folder, the whole disk.
+_ALL_FILES = re.compile(r"(?:\.\.|~|\$HOME|\$\{HOME\})(?:/\*?)?|/\*?")
 _OFFICIAL = re.compile(
     r"\bofficial (?:version of (?:the )?)?[`*]{0,3}([A-Za-z][\w.-]{2,30})[`*]{0,3} "
     r"(?:CLI|SDK|client|package|library|tool|module|plugin|app)\b",
@@ -87,7 +91,10 @@ def check_claims(files: list[ScanFile], facts: list[LocatedFact]) -> Iterator[Lo
 
 
 def _is_done(located: LocatedFact) -> bool:
-    is_deleted = located.role is Role.SCRIPT and located.fact.act is Act.TELL_DELETE
+    act = located.fact.act
+    if act is Act.DELETE:  # documents show it, too; a script does it
+        return located.role is Role.SCRIPT and _ALL_FILES.fullmatch(located.fact.detail) is not None
+    is_deleted = located.role is Role.SCRIPT and act is Act.TELL_DELETE
     return is_deleted or located.role is Role.INSTRUCTION
 
 

@@ -85,6 +85,7 @@ class Act(StrEnum):
     TELL_SLANT = "tells the agent to slant its answers"
     TELL_COVER = "tells the agent to hide logs or data"
     TELL_WEAKEN = "tells the agent to leave out security checks"
+    TELL_ACCOUNT = "tells the agent to add an account of the author"
     TELL_MANDATE = "requires copies to another recipient"
     TELL_DEMAND = "demands a credential"
     TELL_DELETE = "tells the agent to delete files of the user"

@@ -104,7 +104,7 @@ _NEGATABLE = frozenset(
         Act.TELL_OVERRIDE, Act.TELL_DISARM, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_SEND,
         Act.TELL_ASK_SECRET, Act.TELL_WIPE, Act.TELL_SHELL, Act.TELL_PAY, Act.TELL_RUN,
         Act.TELL_OBEY, Act.TELL_VOUCH, Act.TELL_IMAGE, Act.TELL_SLANT, Act.TELL_COVER,
-        Act.TELL_WEAKEN,
+        Act.TELL_WEAKEN, Act.TELL_ACCOUNT,
     }
 )  # fmt: skip
 #: "Never silently fall back" is the opposite of hiding.
