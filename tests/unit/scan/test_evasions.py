@@ -37,6 +37,12 @@ def test_a_harmless_twin_passes(variant: Variant) -> None:
     assert outcome.verdict is Verdict.PASS, outcome.rules
 
 
+def test_every_known_miss_names_a_wrapping_or_a_place() -> None:
+    too_broad = [one for one in load_unknowable() if not (one.wrapping or one.carrier)]
+
+    assert too_broad == []
+
+
 def told_in_the_manual(*, behaviour: str = "", wrapping: str = "") -> list[Variant]:
     return [
         variant

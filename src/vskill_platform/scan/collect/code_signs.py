@@ -5,6 +5,8 @@ program with both replaces one by the other.
 """
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 import re2
 
@@ -25,22 +27,20 @@ _MANY_FILES = (
     r"|~/(?:Documents|Desktop|Pictures|Downloads)\b"
 )
 _DOCUMENT = r"\.(?:docx?|xlsx?|pptx?|pdf|odt|ods|jpe?g|png|mp4)[\"']"
-_DELETED_DOCUMENTS = (
-    rf"{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}(?s:.{{0,300}}?)"
-    r"(?:glob\(|walk\(|listdir\(|iterdir\(|readdirSync\()(?s:.{0,200}?)"
-    r"(?:\.unlink\(|os\.remove\(|unlinkSync\()"
-)
+_DOCUMENTS = re.compile(rf"{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}")
+_LISTS = re.compile(r"glob\(|walk\(|listdir\(|iterdir\(|readdirSync\(")
+_DELETES = re.compile(r"\.unlink\(|os\.remove\(|unlinkSync\(")
+#: How far before a deletion files are listed, and their types named; how many are looked at.
+_LISTED_BEFORE, _NAMED_BEFORE, _MAX_DELETIONS = 200, 500, 50
 #: A recipient, and the value that is used if the user sets none: a chat or an e-mail address.
-_RECIPIENT = (
-    r"[A-Z_]{0,30}(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]{0,10}"
-)
+_RECIPIENT = r"(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]{0,10}"
 _FIXED = (
     r"(?!-?(?:100)?(?:1234|9876|0000|1111|9999))-?\d{8,15}"
     r"|[\w.+-]{1,60}@(?!example\.|your|test\.|localhost)[\w-]{1,60}\.[a-z]{2,}"
 )
 _DEFAULT_RECIPIENT = (
     rf"{_RECIPIENT}[\"']\s?,\s?[\"'](?:{_FIXED})[\"']"
-    rf"|\$\{{{_RECIPIENT}:[-=](?:{_FIXED})\}}"
+    rf"|\$\{{[A-Z_]{{0,30}}{_RECIPIENT}:[-=](?:{_FIXED})\}}"
     rf"|{_RECIPIENT}[\"'\])]{{0,2}}\s?(?:\|\||\?\?)\s?[\"'](?:{_FIXED})[\"']"
 )
 #: Patterns that must all occur in one program, the one whose match is shown, and the act.
@@ -111,11 +111,6 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        Act.TELL_DELETE,
-        "documents",
-        (_DELETED_DOCUMENTS,),
-    ),
-    (
         Act.SEND_FIXED,
         "recipient",
         (_DEFAULT_RECIPIENT,),
@@ -168,7 +163,7 @@ def code_signs(code: str) -> list[Fact]:
     """Return what a program does, by words that occur together in it."""
     if not _MAY.search(code.encode(errors="replace")):
         return []
-    facts = endless_requests(code)
+    facts = [*endless_requests(code), *_deleted_documents(code)]
     for act, detail, parts in _PATTERNS:
         found = [part.search(code) for part in parts]
         if first := found[0] if all(found) else None:
@@ -176,3 +171,15 @@ def code_signs(code: str) -> list[Fact]:
             text = code[first.start() : first.start() + 200].partition("\n")[0]
             facts.append(Fact(act=act, line=line, text=shorten(text), detail=detail))
     return facts
+
+
+def _deleted_documents(code: str) -> Iterator[Fact]:
+    """Yield the first deletion of files that were listed by the types of documents."""
+    for found in islice(_DELETES.finditer(code), _MAX_DELETIONS):
+        start = found.start()
+        is_listed = _LISTS.search(code, max(start - _LISTED_BEFORE, 0), start)
+        if is_listed and _DOCUMENTS.search(code, max(start - _NAMED_BEFORE, 0), start):
+            line = code.count("\n", 0, start) + 1
+            text = shorten(code[start : start + 200].partition("\n")[0])
+            yield Fact(act=Act.TELL_DELETE, line=line, text=text, detail="documents")
+            return
