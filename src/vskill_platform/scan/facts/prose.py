@@ -26,8 +26,8 @@ class _Lexicon(NamedTuple):
     patterns: PatternSet
 
 
-#: Words with many alternatives.
-_LONG_WORDS = ("<secret>", "<private>", "<content>")
+#: Words that make a pattern large: many alternatives, or letters beyond ASCII.
+_LONG_WORDS = ("<secret>", "<private>", "<content>", "<worse>", "<reply>", "<opening>")
 
 
 @cache
