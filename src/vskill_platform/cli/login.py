@@ -96,7 +96,7 @@ def _ask_in_browser(registry: Registry, scopes: tuple[str, ...], no_browser: boo
         soft_wrap=True,
     )
     page = code.verification_uri_complete
-    if page.startswith((f"{registry.url}/", "https://")) and not no_browser and sys.stdout.isatty():
+    if page and not no_browser and sys.stdout.isatty():
         webbrowser.open(page)
     with console.status("waiting for your approval"):
         return wait_for_token(registry, code)

@@ -3,9 +3,11 @@
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
+from vskill_platform.client.addresses import is_loopback, origin_of
 from vskill_platform.client.registry import Registry
 from vskill_platform.errors import NotSignedIn, RegistryError, RegistryUnavailable
 
@@ -13,6 +15,8 @@ from vskill_platform.errors import NotSignedIn, RegistryError, RegistryUnavailab
 DEFAULT_SCOPES = ("read", "submit", "manage")
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _NOT_FOUND = 404
+#: Whatever the registry says, in seconds.
+_MAX_PAUSE, _MAX_LIFETIME = 60.0, 3600.0
 _REFUSED = {
     "access_denied": "the request was denied in the browser",
     "expired_token": "the code has expired; start again",
@@ -32,7 +36,7 @@ def request_code(registry: Registry, *, label: str, scopes: tuple[str, ...]) -> 
     body = {"scope": " ".join(scopes), "label": label, "client_id": "vskill-platform"}
     try:
         answer = registry.post_json("/api/cli/device/code", body)
-        return msgspec.convert(answer, DeviceCode)
+        code = msgspec.convert(answer, DeviceCode)
     except msgspec.ValidationError as error:
         raise RegistryError(f"{registry.url} gave no usable code: {error}") from error
     except RegistryError as error:
@@ -43,6 +47,39 @@ def request_code(registry: Registry, *, label: str, scopes: tuple[str, ...]) -> 
             "--token",
             status=error.status,
         ) from error
+    for page in (code.verification_uri, code.verification_uri_complete or code.verification_uri):
+        _check_page(registry, page)
+    return msgspec.structs.replace(
+        code, expires_in=_within(code.expires_in, _MAX_LIFETIME), interval=_pause(code.interval)
+    )
+
+
+def _check_page(registry: Registry, page: str) -> None:
+    """Refuse a page of another registry: the code may be one of that registry.
+
+    If the user approved it there, this registry would get the token.
+    """
+    try:
+        own, given = urlsplit(registry.url), urlsplit(page)
+    except ValueError as error:
+        raise RegistryError(f"{registry.url} gave no usable code: {error}") from error
+    if origin_of(page) == origin_of(registry.url):
+        return
+    if is_loopback(own.hostname or "") and is_loopback(given.hostname or ""):
+        return
+    raise RegistryError(
+        f"{registry.url} sends you to {origin_of(page)} to approve the code. If that is the "
+        f"registry that you mean, use: vskill-platform login {origin_of(page)}"
+    )
+
+
+def _pause(seconds: float) -> float:
+    return _within(seconds, _MAX_PAUSE)
+
+
+def _within(seconds: float, most: float) -> float:
+    """Return a time of at least a second; also for what is not a number."""
+    return max(1.0, min(seconds, most))
 
 
 def wait_for_token(
@@ -67,7 +104,7 @@ def wait_for_token(
                 continue
             if said == "slow_down":
                 asked = error.answer.get("interval")
-                interval = asked if isinstance(asked, int | float) else interval + 5
+                interval = _pause(asked if isinstance(asked, int | float) else interval + 5)
                 continue
             if said in _REFUSED:
                 raise NotSignedIn(_REFUSED[said]) from error

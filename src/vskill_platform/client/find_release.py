@@ -27,6 +27,8 @@ _VERIFIED = frozenset({"T2", "T3", "T4"})
 _PASSED = "pass"
 _AVAILABLE = frozenset({"latest", "offered"})
 YANKED = "yanked"
+BLOCKED = frozenset({"blocked", "taken down"})
+STANDINGS = _AVAILABLE | BLOCKED | {YANKED}
 
 Kind = TypeVar("Kind")
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.client.addresses import segment
+from vskill_platform.client.answers import Progress
 from vskill_platform.client.find_release import API, Release
 from vskill_platform.client.lock_file import LockedSkill, format_lock, place_of, read_lock
-from vskill_platform.client.registry import Progress, Registry
+from vskill_platform.client.registry import Registry
 from vskill_platform.client.replace_folders import Change, exclusive, replace_folders
 from vskill_platform.client.scope import Scope, SkillsFolder
 from vskill_platform.client.skill_folder import compare_folder

@@ -4,7 +4,9 @@ It is written by us, committed by users and merged by git: sorted, one block for
 line for each file, and nothing in it depends on the time or on the machine.
 """
 
+import os
 import re
+import stat
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -82,14 +84,24 @@ def read_lock(scope: Scope) -> dict[str, LockedSkill]:
 
 
 def read_text(path: Path) -> str | None:
-    """Return the content of a lock file; None if it does not exist."""
+    """Return the content of a lock file or a journal; None if it does not exist.
+
+    It may come with a repo, so it may be a link to something that never ends.
+    """
     try:
-        if path.stat().st_size > _MAX_BYTES:
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(number, "rb") as file:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                raise ConfigError(f"{path} is not a regular file; delete it")
+            content = file.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
             raise ConfigError(f"{path} is larger than {_MAX_BYTES:,} bytes")
-        return path.read_text("utf-8")
+        return content.decode()
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
 
 
@@ -110,6 +122,8 @@ def parse_lock(text: str, scope: Scope) -> dict[str, LockedSkill]:
             )
         skills = [msgspec.convert(_to_struct(row), LockedSkill) for row in table.pop("skill", [])]
         _check_unique(skills, scope)
+    except RecursionError as error:
+        raise _damaged(scope, "it is nested too deeply") from error
     except (ValueError, TypeError, InvalidInput, SourceRefused) as error:
         raise _damaged(scope, error) from error
     if table:
@@ -136,7 +150,9 @@ def _damaged(scope: Scope, why: object) -> ConfigError:
     )
 
 
-def _to_struct(row: dict[str, Any]) -> dict[str, Any]:
+def _to_struct(row: Any) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise TypeError("a skill is not a table")
     files = [
         {"is_executable": False, **file} if isinstance(file, dict) else file
         for file in row.get("files", [])

@@ -9,9 +9,11 @@ from typing import TypeVar
 import msgspec
 
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.config import resolve_registry
+from vskill_platform.client.config import REGISTRY_VARIABLE, TOKEN_VARIABLE, resolve_registry
 from vskill_platform.client.find_release import (
     API,
+    BLOCKED,
+    STANDINGS,
     YANKED,
     Release,
     VersionItem,
@@ -78,9 +80,11 @@ class OpenRegistries:
         if found := self._opened.get(skill.registry):
             return found
         known = list_used_registries(self._environ)
-        target = (
-            resolve_registry(skill.registry, self._environ) if skill.registry in known else None
-        )
+        environ = dict(self._environ)
+        if not environ.get(REGISTRY_VARIABLE):
+            # The token is for the registry that the user chose, not for any that a lock file names.
+            environ.pop(TOKEN_VARIABLE, None)
+        target = resolve_registry(skill.registry, environ) if skill.registry in known else None
         if target is None:
             raise NotAllowed(
                 f"{skill.slug} comes from {skill.registry}, a registry that you have not used; if "
@@ -151,10 +155,15 @@ def check_standing(registry: Registry, skill: LockedSkill) -> Standing:
         if error.status not in {_NOT_FOUND, _GONE}:
             raise
         return _why_gone(registry, skill, error)
+    if found.version != skill.version or found.standing not in STANDINGS:
+        raise RegistryError(
+            f"{registry.url} gave an answer about {skill.slug} that is not understood: version "
+            f"{found.version[:80]!r} is {found.standing[:80]!r}"
+        )
     digests = (found.content_hash, found.archive_sha256)
     if digests != (skill.content_hash, skill.archive_sha256):
         return Standing(Since.REPLACED, "the registry has other content under this version")
-    if found.standing in {"blocked", "taken down"}:
+    if found.standing in BLOCKED:
         return Standing(Since.BLOCKED, found.reason)
     if found.standing == YANKED:
         return Standing(Since.YANKED, found.reason)

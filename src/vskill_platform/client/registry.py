@@ -4,12 +4,10 @@ The token is sent only to the registry itself, and only over TLS or to this mach
 """
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
-from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
@@ -24,10 +22,16 @@ from vskill_platform.client.addresses import (
     is_loopback,
     origin_of,
 )
+from vskill_platform.client.answers import (
+    Answer,
+    Progress,
+    decode_object,
+    in_words,
+    problem_in,
+    read_limited,
+    retry_after_of,
+)
 from vskill_platform.errors import InvalidInput, RegistryError, RegistryUnavailable
-
-#: Called with the bytes that have been transferred and the total, if it is known.
-Progress = Callable[[int, int | None], None]
 
 USER_AGENT = f"vskill-platform/{__version__}"
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
@@ -48,29 +52,16 @@ _CHUNK_BYTES = 64 * 1024
 _UNAUTHORIZED = 401
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    status: int
-    #: Names are in lower case.
-    headers: dict[str, str]
-    content: bytes
-
-
-class JsonObject(dict[str, Any]):
-    """An object in an answer; a field that is missing is an error of the registry, not ours."""
-
-    def __missing__(self, name: str) -> Any:
-        raise RegistryError(
-            f"the answer has no field {name!r}: it is from another kind of server, or from a "
-            "registry of another version",
-            code="unexpected_answer",
-        )
-
-
 class Registry:
     """A registry and, if *token* is given, the rights of its user."""
 
     def __init__(
-        self, url: str, token: str = "", *, sleep: Callable[[float], None] = time.sleep
+        self,
+        url: str,
+        token: str = "",
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.url = checked_url(url)
         if token and not is_confidential(self.url):
@@ -80,8 +71,9 @@ class Registry:
         if not token.isascii() or not token.isprintable():
             raise InvalidInput("the token contains characters that no token has; copy it again")
         self.token = token
-        self._sleep = sleep
-        self._client: httpx2.Client | None = None
+        self._sleep, self._clock = sleep, clock
+        #: By whether the address is encrypted, and whether it is this machine.
+        self._clients: dict[tuple[bool, bool], httpx2.Client] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -95,9 +87,8 @@ class Registry:
         self.close()
 
     def close(self) -> None:
-        if self._client:
-            self._client.close()
-            self._client = None
+        while self._clients:
+            self._clients.popitem()[1].close()
 
     def get_json(self, path: str, **params: str | int | bool | None) -> Any:
         """Return the decoded answer; parameters that are None are left out."""
@@ -166,14 +157,12 @@ class Registry:
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
         answer = self._ask(method, path, limit=MAX_ANSWER_BYTES, **options)
-        if not answer.content:
-            return None
         try:
-            return json.loads(answer.content, object_hook=JsonObject)
-        except (ValueError, RecursionError) as error:
+            return decode_object(answer.content)
+        except ValueError as error:
             raise RegistryError(
-                f"{self._where(path)} did not answer with JSON; is {self.url} the address of a "
-                "registry?",
+                f"{self._where(path)} did not answer with a JSON object; is {self.url} the "
+                "address of a registry?",
                 status=answer.status,
             ) from error
 
@@ -199,19 +188,31 @@ class Registry:
             answer = self._send(method, url, **options)
             if answer.status not in _REDIRECTS:
                 return self._checked(path, answer)
-            target = urljoin(url, answer.headers.get("location", ""))
+            target = self._target(path, url, answer)
             if method != "GET":
                 raise RegistryError(
                     f"{self.url} redirects to {origin_of(target)}; use that address instead",
                     status=answer.status,
                 )
-            if urlsplit(url).scheme == "https" and urlsplit(target).scheme != "https":
-                raise RegistryError(
-                    f"{self._where(path)} redirects to {target}, which is not https"
-                )
             options.pop("params", None)
             url = target
         raise RegistryError(f"{self._where(path)} redirects without end")
+
+    def _target(self, path: str, url: str, answer: Answer) -> str:
+        """Return where a redirect leads; raise if nothing may be sent there."""
+        try:
+            target = urljoin(url, answer.headers.get("location", ""))
+            parts = urlsplit(target)
+        except ValueError as error:
+            raise RegistryError(
+                f"{self._where(path)} redirects to an address that is not valid"
+            ) from error
+        if urlsplit(url).scheme == "https" and parts.scheme != "https":
+            raise RegistryError(f"{self._where(path)} redirects to {target}, which is not https")
+        # Programs on this machine trust who can reach them, which a foreign registry must not use.
+        if is_loopback(parts.hostname or "") and not is_loopback(urlsplit(url).hostname or ""):
+            raise RegistryError(f"{self._where(path)} redirects to {target}, which is this machine")
+        return target
 
     def _send(  # noqa: PLR0913 - the parts of a request
         self,
@@ -234,16 +235,20 @@ class Registry:
             body = _chunks(content, on_progress)
         with (
             self._errors(url),
-            self._opened().stream(
+            self._opened(url).stream(
                 method, url, params=params, headers=sent, content=body
             ) as response,
         ):
-            tell = on_progress if content is None else None
-            return Answer(
-                status=response.status_code,
-                headers={name.lower(): value for name, value in response.headers.items()},
-                content=_read_limited(response, limit, tell),
+            found = {name.lower(): value for name, value in response.headers.items()}
+            read = read_limited(
+                origin_of(url),
+                found,
+                response.iter_bytes(),
+                limit=limit,
+                on_progress=on_progress if content is None else None,
+                clock=self._clock,
             )
+            return Answer(status=response.status_code, headers=found, content=read)
 
     @contextmanager
     def _errors(self, url: str) -> Iterator[None]:
@@ -267,8 +272,8 @@ class Registry:
     def _checked(self, path: str, answer: Answer) -> Answer:
         if answer.status < 400:  # noqa: PLR2004 - the first status of an error
             return answer
-        problem = _problem_in(answer)
-        message = _in_words(self._where(path), answer.status, problem)
+        problem = problem_in(answer)
+        message = in_words(self._where(path), answer.status, problem)
         if answer.status == _UNAUTHORIZED:
             message += f" Sign in with: vskill-platform login {self.url}"
         code, status = str(problem.get("code", "")), answer.status
@@ -277,7 +282,7 @@ class Registry:
                 message,
                 status=status,
                 code=code,
-                retry_after=_retry_after(answer),
+                retry_after=retry_after_of(answer),
                 was_not_done=status in _NOT_DONE,
                 answer=problem,
             )
@@ -286,14 +291,18 @@ class Registry:
     def _where(self, path: str) -> str:
         return self.url + path.partition("?")[0]
 
-    def _opened(self) -> httpx2.Client:
-        if self._client is None:
-            parts = urlsplit(self.url)
-            # A proxy cannot reach this machine's own addresses, and must not see the token.
-            is_near = is_loopback(parts.hostname or "")
-            verify = httpx2.create_ssl_context() if parts.scheme == "https" else False
-            self._client = httpx2.Client(timeout=_TIMEOUT, verify=verify, trust_env=not is_near)
-        return self._client
+    def _opened(self, url: str) -> httpx2.Client:
+        """Return the client for an address; a redirect may lead from one kind to the other."""
+        parts = urlsplit(url)
+        # A proxy cannot reach this machine's own addresses, and must not see the token.
+        kind = (parts.scheme == "https", is_loopback(parts.hostname or ""))
+        if kind not in self._clients:
+            is_encrypted, is_near = kind
+            verify = httpx2.create_ssl_context() if is_encrypted else False
+            self._clients[kind] = httpx2.Client(
+                timeout=_TIMEOUT, verify=verify, trust_env=not is_near
+            )
+        return self._clients[kind]
 
 
 def _sent(params: Mapping[str, str | int | bool | None]) -> dict[str, str]:
@@ -312,54 +321,5 @@ def _chunks(content: bytes, on_progress: Progress | None) -> Iterator[bytes]:
             on_progress(start + len(chunk), len(content))
 
 
-def _read_limited(response: httpx2.Response, limit: int, on_progress: Progress | None) -> bytes:
-    declared = response.headers.get("Content-Length", "")
-    total = int(declared) if declared.isascii() and declared.isdecimal() else None
-    found = bytearray()
-    for chunk in response.iter_bytes(_CHUNK_BYTES):
-        found += chunk
-        if len(found) > limit:
-            raise RegistryError(
-                f"{origin_of(str(response.url))} sent more than {limit:,} bytes; refused",
-                code="too_large",
-            )
-        if on_progress:
-            on_progress(len(found), total)
-    return bytes(found)
-
-
 def _wait_before(attempt: int, asked: timedelta | None) -> float:
     return asked.total_seconds() if asked is not None else _FIRST_WAIT_SECONDS * 2**attempt
-
-
-def _retry_after(answer: Answer) -> timedelta | None:
-    """Return how long the registry asks to wait: in seconds, or until a date."""
-    text = answer.headers.get("retry-after", "").strip()
-    if text.isascii() and text.isdecimal():
-        return timedelta(seconds=min(int(text), 86_400))
-    try:
-        seconds = parsedate_to_datetime(text).timestamp() - time.time()
-    except ValueError:
-        return None
-    return timedelta(seconds=max(0.0, min(seconds, 86_400)))
-
-
-def _problem_in(answer: Answer) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(answer.content)
-    except (msgspec.DecodeError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _in_words(where: str, status: int, problem: dict[str, Any]) -> str:
-    """Return the registry's explanation in one line, or the status if it gives none."""
-    title, detail, hint = (
-        str(problem.get(name) or "").strip() for name in ("title", "detail", "hint")
-    )
-    if not title and not detail:
-        return f"{where} answered with status {status}."
-    text = ": ".join(part for part in (title, detail) if part)
-    return " ".join(
-        part if part.endswith((".", "!", "?")) else f"{part}." for part in (text, hint) if part
-    )

@@ -114,10 +114,11 @@ def recover(scope: Scope) -> None:
     path = _journal_of(scope)
     for half_written in (_new_of(path), _new_of(scope.lock)):
         half_written.unlink(missing_ok=True)
-    try:
-        journal = msgspec.json.decode(path.read_bytes(), type=_Journal)
-    except FileNotFoundError:
+    text = read_text(path)
+    if text is None:
         return
+    try:
+        journal = msgspec.json.decode(text, type=_Journal)
     except (msgspec.DecodeError, ValueError) as error:
         raise ConfigError(f"{path} is damaged: {error}; delete it and run `verify`") from error
     _check(scope, journal)

@@ -56,7 +56,11 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         if path.startswith("/") or "\\" in path or {"..", ""} & set(path.split("/")) or is_git:
             raise InvalidInput(f"{self.lock} names the path {path!r}, which is not in {self.root}")
         found = self.root / path
-        if not found.parent.resolve().is_relative_to(self.root.resolve()):
+        try:
+            is_inside = found.parent.resolve().is_relative_to(self.root.resolve())
+        except RuntimeError as error:  # a link to itself
+            raise InvalidInput(f"{found.parent} is a link that leads nowhere; delete it") from error
+        if not is_inside:
             raise InvalidInput(
                 f"{found.parent} is a link that leads out of {self.root}; replace it with a "
                 "folder, or use --dir"

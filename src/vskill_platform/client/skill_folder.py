@@ -3,11 +3,13 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
+from vskill_platform.errors import ConfigError
 from vskill_platform.model.skill import SkillFile
 
 #: Made by running scripts or by looking at a folder: nobody wants to keep them.
@@ -74,7 +76,7 @@ def _list_entries(folder: Path) -> set[str]:
     todo = [""]
     while todo and len(found) < _MAX_LISTED:
         inside = todo.pop()
-        with os.scandir(folder / inside) as entries:
+        with _opened(folder / inside) as entries:
             for entry in entries:
                 path = f"{inside}{entry.name}"
                 if entry.is_dir(follow_symlinks=False):
@@ -82,6 +84,15 @@ def _list_entries(folder: Path) -> set[str]:
                 else:
                     found.add(path)
     return found
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield entries
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be read: {error.strerror}") from error
 
 
 def _differs(folder: Path, file: SkillFile) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.registry import Progress, Registry
+from vskill_platform.client.answers import Progress
+from vskill_platform.client.registry import Registry
 from vskill_platform.errors import InvalidInput, SourceRefused
 from vskill_platform.fetch.archive import is_archive, stem_of
 from vskill_platform.fetch.file_names import Names

@@ -70,7 +70,7 @@ async def wired(served: Served, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     """Let every client of this process talk to *served*, and none of them wait."""
     transport = _ToLoop(served)
     client = httpx2.Client(transport=transport)
-    monkeypatch.setattr(Registry, "_opened", lambda _: client)
+    monkeypatch.setattr(Registry, "_opened", lambda *_: client)
     monkeypatch.setattr("vskill_platform.client.registry.time.sleep", lambda _: None)
     yield Wire(transport)
     client.close()

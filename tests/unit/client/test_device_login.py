@@ -1,3 +1,5 @@
+import json
+import math
 from typing import Any
 
 import msgspec
@@ -17,6 +19,12 @@ def said(status: int = 400, **body: Any) -> Reply:
     return Reply(status, msgspec.json.encode(body))
 
 
+def given(url: str, **fields: Any) -> dict[str, Any]:
+    """Return the codes that a registry gives."""
+    codes = {"device_code": "d", "user_code": "u", "verification_uri": f"{url}/device"}
+    return {**codes, "expires_in": 600, "interval": 3, **fields}
+
+
 class Time:
     """A clock that only waiting moves."""
 
@@ -32,9 +40,7 @@ class Time:
 
 
 def test_the_program_says_what_it_is_and_wants(server: ScriptedServer) -> None:
-    server.replies = [
-        said(200, device_code="d", user_code="u", verification_uri="v", expires_in=600, interval=3)
-    ]
+    server.replies = [said(200, **given(server.url))]
 
     with Registry(server.url) as registry:
         code = request_code(registry, label="laptop", scopes=("read", "submit"))
@@ -98,3 +104,45 @@ def test_an_answer_without_codes_is_an_error(server: ScriptedServer) -> None:
 
     with Registry(server.url) as registry, pytest.raises(RegistryError, match="no usable code"):
         request_code(registry, label="x", scopes=("read",))
+
+
+@pytest.mark.parametrize("field", ["verification_uri", "verification_uri_complete"])
+def test_a_registry_cannot_send_the_user_to_another_one(server: ScriptedServer, field: str) -> None:
+    """Its code may be one of the other registry, whose token it would get."""
+    page = "https://other.example/device?user_code=u"
+    server.replies = [said(200, **given(server.url, **{field: page}))]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError) as caught:
+        request_code(registry, label="x", scopes=("read",))
+
+    assert "vskill-platform login https://other.example" in str(caught.value)
+
+
+def test_all_names_of_this_machine_are_the_same_registry(server: ScriptedServer) -> None:
+    page = f"{server.url.replace('127.0.0.1', 'localhost')}/device"
+    server.replies = [said(200, **given(server.url, verification_uri=page))]
+
+    with Registry(server.url) as registry:
+        code = request_code(registry, label="x", scopes=("read",))
+
+    assert code.verification_uri == page
+
+
+@pytest.mark.parametrize(
+    ("told", "used"), [(-1, 1), (0, 1), (1e308, 60), (float("inf"), 60), (float("nan"), 1), (4, 4)]
+)
+def test_a_registry_cannot_make_the_client_ask_all_the_time_or_never(
+    server: ScriptedServer, told: float, used: float
+) -> None:
+    text = json.dumps(given(server.url, interval=told, expires_in=told)).encode()
+    again = told if math.isfinite(told) else used  # errors are decoded strictly
+    slower = said(error="slow_down", interval=again)
+    server.replies = [Reply(200, text), slower, said(200, access_token="vsk_1")]
+    time = Time()
+
+    with Registry(server.url) as registry:
+        code = request_code(registry, label="x", scopes=("read",))
+        code = msgspec.structs.replace(code, expires_in=600)
+        wait_for_token(registry, code, sleep=time.sleep, clock=lambda: time.now)
+
+    assert time.waits == [used, used]

@@ -1,12 +1,13 @@
 """The lock file: the same skills give the same text, and a damaged or hostile one is refused."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from vskill_platform.client.lock_file import LockedSkill, format_lock, parse_lock
+from vskill_platform.client.lock_file import LockedSkill, format_lock, parse_lock, read_lock
 from vskill_platform.client.scope import LOCK_NAME, Scope, ScopeKind, SkillsFolder
 from vskill_platform.errors import ConfigError
 from vskill_platform.fetch.snapshot import digest_of
@@ -138,4 +139,33 @@ def test_a_skills_folder_that_is_a_link_out_of_the_project_is_refused(
     (scope.root / ".claude" / "skills").symlink_to(tmp_path_factory.mktemp("elsewhere"))
 
     with pytest.raises(ConfigError, match="leads out of"):
+        parse_lock(format_lock([a_skill()]), scope)
+
+
+@pytest.mark.parametrize(
+    "text", ['skill = "abc"', "skill = [1]", "skill = 1", f"a = {'[' * 5000}", "[skill]\nfiles = 1"]
+)
+def test_a_file_of_another_shape_is_damaged(scope: Scope, text: str) -> None:
+    with pytest.raises(ConfigError, match="is damaged"):
+        parse_lock(f"version = 1\n{text}\n", scope)
+
+
+def test_a_lock_file_that_never_ends_is_refused(scope: Scope) -> None:
+    scope.lock.symlink_to("/dev/zero")
+
+    with pytest.raises(ConfigError, match="not a regular file"):
+        read_lock(scope)
+
+
+def test_a_pipe_in_place_of_a_lock_file_is_not_waited_for(scope: Scope) -> None:
+    os.mkfifo(scope.lock)
+
+    with pytest.raises(ConfigError, match="not a regular file"):
+        read_lock(scope)
+
+
+def test_a_folder_that_is_a_link_to_itself_is_refused(scope: Scope) -> None:
+    (scope.root / ".claude").symlink_to(".claude")
+
+    with pytest.raises(ConfigError, match="leads nowhere"):
         parse_lock(format_lock([a_skill()]), scope)

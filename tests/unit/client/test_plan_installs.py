@@ -1,19 +1,25 @@
 """What is installed is what the registry verified, and nobody's work is lost."""
 
+import errno
+import os
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from tests.clocks import NOON
+from tests.unit.client.conftest import Reply, ScriptedServer
 from tests.unit.client.in_process import URL, Wire, in_thread, wired
+from tests.unit.client.test_lock_file import a_skill
 from tests.unit.web.api_cast import Registry as Served
 from tests.unit.web.api_cast import open_registry
 from tests.unit.web.pages_cast import FILES, MANIFEST, change_skill, put_skill, put_submission
 from vskill_platform.client.archive_cache import ArchiveCache
+from vskill_platform.client.config import remember_registry
 from vskill_platform.client.install_skills import (
     Planned,
     apply_plans,
@@ -23,6 +29,7 @@ from vskill_platform.client.install_skills import (
 )
 from vskill_platform.client.lock_file import read_lock
 from vskill_platform.client.plan_installs import (
+    OpenRegistries,
     Since,
     check_outdated,
     check_standing,
@@ -31,8 +38,16 @@ from vskill_platform.client.plan_installs import (
 )
 from vskill_platform.client.registry import Registry
 from vskill_platform.client.scope import LOCK_NAME, Scope, ScopeKind, SkillsFolder
+from vskill_platform.client.skill_folder import compare_folder
 from vskill_platform.client.version_range import parse_range
-from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, RegistryError, SourceRefused
+from vskill_platform.errors import (
+    ConfigError,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    RegistryError,
+    SourceRefused,
+)
 from vskill_platform.model.block import digest_subject
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.submission import SubmissionState
@@ -377,6 +392,35 @@ async def test_a_registry_says_what_has_become_of_a_version(
     assert "it steals" in down.reason
 
 
+@pytest.mark.parametrize("changed", [{"standing": "removed"}, {"version": "9.9.9"}])
+def test_an_unknown_answer_does_not_say_that_a_version_is_available(
+    server: ScriptedServer, changed: dict[str, str]
+) -> None:
+    skill = a_skill()
+    answer = {
+        "version": skill.version, "standing": "latest", "contentHash": skill.content_hash,
+        "archiveSha256": skill.archive_sha256, **changed,
+    }  # fmt: skip
+    server.replies = [Reply(body=msgspec.json.encode(answer))]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError, match="not understood"):
+        check_standing(registry, skill)
+
+
+def test_a_token_for_another_registry_is_not_sent_to_the_one_of_a_lock_file(
+    home: dict[str, str], no_keyring: None
+) -> None:
+    skill = a_skill()
+    remember_registry("other", skill.registry, "vsk_other", home)
+    remember_registry("mine", "https://mine.example", "vsk_mine", home)
+    environ = {**home, "VSKILL_TOKEN": "vsk_ci"}
+
+    with ExitStack() as stack:
+        opened = OpenRegistries(None, stack, environ).of(skill)
+
+    assert (opened.url, opened.token) == (skill.registry, "vsk_other")
+
+
 async def test_a_name_that_is_no_folder_everywhere_is_refused(
     served: Served, installer: Installer, tmp_path: Path
 ) -> None:
@@ -431,3 +475,15 @@ async def test_a_damaged_archive_in_the_cache_is_downloaded_again(
 
     assert files_in(installer.scope.root / CLAUDE.path / "tidy") == as_bytes(dict(FILES))
     assert len([path for path in wire.seen if "download" in path]) == 2
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path))
+
+    monkeypatch.setattr(os, "scandir", refuse)  # for root, permissions do not count
+
+    with pytest.raises(ConfigError, match=r"cannot be read: Permission denied"):
+        compare_folder(tmp_path, ())

@@ -1,3 +1,4 @@
+import gzip
 import hashlib
 
 import msgspec
@@ -76,13 +77,13 @@ def test_a_page_that_is_no_json_is_no_registry(server: ScriptedServer) -> None:
 
 
 def test_a_busy_registry_is_asked_again_after_the_time_it_names(server: ScriptedServer) -> None:
-    server.replies = [problem(429, Retry_After="7"), problem(503), Reply(body=b"1")]
+    server.replies = [problem(429, Retry_After="7"), problem(503), Reply(body=b'{"a": 1}')]
     waits: list[float] = []
 
     with Registry(server.url, sleep=waits.append) as registry:
         found = registry.post_json("/x")
 
-    assert found == 1
+    assert found == {"a": 1}
     assert waits == [7, 1]
 
 
@@ -164,12 +165,12 @@ def test_a_redirect_to_another_host_gets_no_token(
 
 
 def test_a_redirect_on_the_same_host_keeps_the_token(server: ScriptedServer) -> None:
-    server.replies = [Reply(307, b"", {"Location": "/y?z=1"}), Reply(body=b"2")]
+    server.replies = [Reply(307, b"", {"Location": "/y?z=1"}), Reply(body=b'{"a": 2}')]
 
     with Registry(server.url, TOKEN) as registry:
         found = registry.get_json("/x", q="once")
 
-    assert found == 2
+    assert found == {"a": 2}
     assert server.seen[1].path == "/y?z=1"
     assert server.seen[1].headers["Authorization"] == f"Bearer {TOKEN}"
 
@@ -209,6 +210,64 @@ def test_a_download_without_end_is_refused(server: ScriptedServer) -> None:
 
     with Registry(server.url) as registry, pytest.raises(RegistryError, match="more than 1,000"):
         registry.download("/x", limit=1000)
+
+
+def test_an_answer_that_is_compressed_more_than_once_is_refused(server: ScriptedServer) -> None:
+    bomb = gzip.compress(gzip.compress(b"0" * 1_000_000))
+    server.replies = [Reply(body=bomb, headers={"Content-Encoding": "gzip, gzip"})]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError, match="'gzip, gzip'"):
+        registry.download("/x")
+
+
+def test_a_compressed_answer_is_read(server: ScriptedServer) -> None:
+    server.replies = [Reply(body=gzip.compress(b"{}"), headers={"Content-Encoding": "gzip"})]
+
+    with Registry(server.url) as registry:
+        found = registry.get_json("/x")
+
+    assert found == {}
+
+
+def test_an_answer_that_comes_too_slowly_is_given_up(server: ScriptedServer) -> None:
+    server.replies = [Reply(body=b"x" * 1000)]
+    an_hour_later = iter(range(0, 36_000_000, 3600))
+
+    with (
+        Registry(server.url, sleep=lambda _: None, clock=lambda: next(an_hour_later)) as registry,
+        pytest.raises(RegistryUnavailable, match="too slowly"),
+    ):
+        registry.download("/x")
+
+
+@pytest.mark.parametrize("body", [b"null", b"[]", b"1", b'"x"', b"", b"[" * 100_000])
+def test_an_answer_that_is_no_object_is_no_answer_of_a_registry(
+    server: ScriptedServer, body: bytes
+) -> None:
+    server.replies = [Reply(body=body)]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError, match="not answer with"):
+        registry.get_json("/x")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(404, b"[" * 100_000),
+        Reply(429, b"{}", {"Retry-After": "9" * 5000}),
+        Reply(302, b"", {"Location": "http://[nowhere/"}),
+        Reply(302, b"", {"Location": "http://127.0.0.1:99999999/"}),
+        Reply(302, b"", {"Location": "file:///etc/passwd"}),
+        Reply(302, b""),
+    ],
+)
+def test_a_malformed_answer_is_an_error_of_the_registry(
+    server: ScriptedServer, reply: Reply
+) -> None:
+    server.replies = [reply]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError):
+        registry.get_json("/x")
 
 
 def test_a_download_that_breaks_off_is_an_error(server: ScriptedServer) -> None:

@@ -249,6 +249,13 @@ def test_a_damaged_journal_is_an_error(scope: Scope) -> None:
         pass
 
 
+def test_a_pipe_in_place_of_a_journal_is_not_waited_for(scope: Scope) -> None:
+    os.mkfifo(scope.root / f"{LOCK_NAME}.journal")
+
+    with pytest.raises(ConfigError, match="not a regular file"), exclusive(scope):
+        pass
+
+
 def test_a_staging_folder_that_is_a_link_is_not_followed(scope: Scope) -> None:
     outside = scope.root.parent / "outside"
     outside.mkdir()

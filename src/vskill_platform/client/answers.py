@@ -1,0 +1,117 @@
+"""Answers of a registry: read with limits, decoded, and errors in the registry's words.
+
+Everything in them is untrusted.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from vskill_platform.errors import RegistryError, RegistryUnavailable
+
+#: Called with the bytes that have been transferred and the total, if it is known.
+Progress = Callable[[int, int | None], None]
+
+#: Compressed once at most: each further time makes a small answer a thousand times larger.
+_ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
+#: An answer may take this long, and longer if it is large and arrives at this rate.
+_MAX_SECONDS = 300.0
+_MIN_BYTES_PER_SECOND = 4096
+_DAY_SECONDS = 86_400
+_MAX_DIGITS = 9
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    status: int
+    #: Names are in lower case.
+    headers: dict[str, str]
+    content: bytes
+
+
+class JsonObject(dict[str, Any]):
+    """An object in an answer; a field that is missing is an error of the registry, not ours."""
+
+    def __missing__(self, name: str) -> Any:
+        raise RegistryError(
+            f"the answer has no field {name!r}: it is from another kind of server, or from a "
+            "registry of another version",
+            code="unexpected_answer",
+        )
+
+
+def read_limited(
+    where: str,
+    headers: Mapping[str, str],
+    chunks: Iterable[bytes],
+    *,
+    limit: int,
+    on_progress: Progress | None,
+    clock: Callable[[], float],
+) -> bytes:
+    """Return the content; raise if it is too large or comes too slowly."""
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if encoding not in _ENCODINGS:
+        raise RegistryError(f"{where} sent an answer with the encoding {encoding[:80]!r}; refused")
+    declared = headers.get("content-length", "")
+    total = int(declared) if declared.isascii() and declared.isdecimal() else None
+    found, start = bytearray(), clock()
+    for chunk in chunks:  # as they arrive, so that the time is checked
+        found += chunk
+        if len(found) > limit:
+            raise RegistryError(
+                f"{where} sent more than {limit:,} bytes; refused", code="too_large"
+            )
+        if clock() - start > _MAX_SECONDS + len(found) / _MIN_BYTES_PER_SECOND:
+            raise RegistryUnavailable(f"{where} answers too slowly; try again later")
+        if on_progress:
+            on_progress(len(found), total)
+    return bytes(found)
+
+
+def decode_object(content: bytes) -> JsonObject:
+    """Return the object in an answer; raise ValueError if it is not one."""
+    try:
+        found = json.loads(content, object_hook=JsonObject)
+    except RecursionError as error:
+        raise ValueError("too deeply nested") from error
+    if not isinstance(found, JsonObject):
+        raise ValueError("not an object")  # noqa: TRY004 - the caller reports both alike
+    return found
+
+
+def retry_after_of(answer: Answer) -> timedelta | None:
+    """Return how long the registry asks to wait: in seconds, or until a date."""
+    text = answer.headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdecimal():
+        return timedelta(seconds=min(int(text[:_MAX_DIGITS]), _DAY_SECONDS))
+    try:
+        seconds = parsedate_to_datetime(text).timestamp() - time.time()
+    except ValueError:
+        return None
+    return timedelta(seconds=max(0.0, min(seconds, _DAY_SECONDS)))
+
+
+def problem_in(answer: Answer) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(answer.content)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def in_words(where: str, status: int, problem: dict[str, Any]) -> str:
+    """Return the registry's explanation in one line, or the status if it gives none."""
+    title, detail, hint = (
+        str(problem.get(name) or "").strip() for name in ("title", "detail", "hint")
+    )
+    if not title and not detail:
+        return f"{where} answered with status {status}."
+    text = ": ".join(part for part in (title, detail) if part)
+    return " ".join(
+        part if part.endswith((".", "!", "?")) else f"{part}." for part in (text, hint) if part
+    )
