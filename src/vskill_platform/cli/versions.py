@@ -50,7 +50,7 @@ def diff(*, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
     """
 
     async def work() -> VersionDiff:
-        return await diff_of_skill(slug, old, new)
+        return await diff_of_skill(slug, old, new, with_blocked=True)
 
     found = run_command(work, read_only=True)
     if as_json:

@@ -136,21 +136,36 @@ def _verdict(report: ReportMark | None) -> Verdict | None:
     return report.verdict if report else None
 
 
-async def diff_of_skill(slug: str, old: str | None, new: str | None) -> VersionDiff:
-    """Compare two versions; by default the newest and the one before it."""
+async def diff_of_skill(
+    slug: str, old: str | None, new: str | None, *, with_blocked: bool = False
+) -> VersionDiff:
+    """Compare two versions; by default the newest and the one before it.
+
+    A difference contains the lines of both, so only operators compare blocked versions.
+    """
     skill, versions = await _get_all(slug)
     by_version = {item.version: item for item in versions}
     for wanted in (old, new):
         if wanted and wanted not in by_version:
             known = ", ".join(by_version)
             raise NotFound(f"{skill.slug} has no version {wanted}, only {known}")
-    after = by_version[new] if new else versions[-1]
-    if old:
-        return await diff_versions(by_version[old], after)
-    earlier = [item for item in versions if item.number < after.number]
-    if not earlier:
+    blocked = {} if with_blocked else await _blocked(versions)
+    shown = [item for item in versions if item.digest not in blocked]
+    after = by_version[new] if new else (shown or versions)[-1]
+    earlier = [item for item in shown if item.number < after.number]
+    if not old and not earlier:
         raise NotFound(f"{skill.slug} {after.version} is the first version")
-    return await diff_versions(earlier[-1], after)
+    before = by_version[old] if old else earlier[-1]
+    for item in (before, after):
+        if item.digest in blocked:
+            raise NotAllowed(f"{skill.slug} {item.version} is {blocked[item.digest]}")
+    return await diff_versions(before, after)
+
+
+async def _blocked(versions: list[SkillVersion]) -> dict[str, str]:
+    """Return why the content of some versions is blocked, by digest."""
+    blocks = await get_blocks([BlockSubject(BlockKind.DIGEST, item.digest) for item in versions])
+    return {found.record.subject.value: why_blocked(found.record) for found in blocks}
 
 
 async def _get_all(slug: str) -> tuple[PublishedSkill, list[SkillVersion]]:

@@ -152,7 +152,7 @@ async def _read_body(request: WebRequest) -> dict[str, str]:
         return await read_fields(request)
     try:
         found = msgspec.json.decode(await request.body())
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise DeviceRefused("invalid_request", "the body is not JSON") from error
     if not isinstance(found, dict) or len(found) > _MAX_FIELDS:
         raise DeviceRefused("invalid_request", "the body is not a JSON object")

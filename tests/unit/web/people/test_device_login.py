@@ -279,6 +279,7 @@ async def test_guesses_of_codes_are_limited(browser: AsyncClient, ada: User) -> 
     ("body", "error"),
     [
         (b"{", "invalid_request"),
+        pytest.param(b"[" * 60_000, "invalid_request", id="deep"),
         (b"[]", "invalid_request"),
         (b"{}", "unsupported_grant_type"),
         (f'{{"grant_type": "{GRANT}"}}'.encode(), "invalid_request"),

@@ -234,6 +234,28 @@ async def test_a_version_says_what_it_can_do_and_what_the_scan_found(
     assert [[item[name] for name in names] for item in (latest, first)] == expected
 
 
+async def test_a_diff_does_not_show_blocked_content(registry: Registry, tmp_path: Path) -> None:
+    await put_skill(registry.env, tmp_path)
+    evil = await put_skill(registry.env, tmp_path, files={**NEXT, "evil.md": "steal all"})
+    await put_skill(registry.env, tmp_path, files={**NEXT, "good.md": "help all"})
+    await block(digest_subject(evil.digest), reason="it steals", actor="cyd")
+    ways = [
+        f"/api/v1/skills/{SLUG}/versions/{way}?from={old}&to={new}"
+        for way in ("diff", "compare")
+        for old, new in (("1.0.0", "1.0.1"), ("1.0.1", "1.0.2"))
+    ]
+
+    refused = [await registry.get(way) for way in ways]
+    page = await registry.get(f"/skills/{SLUG}/diff?from=1.0.0&to=1.0.1")
+    by_default = await registry.get(f"/skills/{SLUG}/diff")
+
+    assert [answer.status_code for answer in refused] == [403] * 4
+    assert "it steals" in refused[0].json()["detail"]
+    assert (page.status_code, "steal all" in page.text) == (403, False)
+    assert (by_default.status_code, "help all" in by_default.text) == (200, True)
+    assert "steal all" not in by_default.text
+
+
 async def test_a_diff_is_text_and_never_null(registry: Registry, tmp_path: Path) -> None:
     await put_skill(registry.env, tmp_path)
     await put_skill(registry.env, tmp_path, files=NEXT)
