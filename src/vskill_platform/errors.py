@@ -10,7 +10,8 @@ VskillError
 ├── NotFound               nothing has that id or slug                   404
 ├── NotSignedIn            the caller is not authenticated               401
 ├── NotAllowed             the caller may not do this                    403
-│   ├── RightMissing       the role or token lacks this right            403
+│   ├── RightMissing       the role lacks this right                     403
+│   │   └── ScopeMissing   the role has it, but not the token            403
 │   └── RequestForged      the form has no valid CSRF token              403
 ├── WrongHost              the request is for another host               421
 ├── TooMany                the rate limit is reached                     429
@@ -99,6 +100,10 @@ class NotAllowed(VskillError):
 
 
 class RightMissing(NotAllowed):
+    pass
+
+
+class ScopeMissing(RightMissing):
     pass
 
 

@@ -280,8 +280,8 @@ def test_rights_are_those_of_the_token(site: Site, laptop: Laptop) -> None:
     wrong = laptop.run("submissions", **{**reader, "VSKILL_TOKEN": "vsk_wrong"})
 
     assert (refused.code, reviews.code, wrong.code) == (1, 1, 1)
-    assert "this token does not allow submitting" in refused.err
-    assert "this token does not allow reviewing" in reviews.err
+    assert "this token does not allow submitting: it needs the scope submit" in refused.err
+    assert "the role publisher does not allow reviewing" in reviews.err
     assert f"Sign in with: vskill-platform login {site.url}" in wrong.err
 
 

@@ -1,13 +1,14 @@
 """Access control: checks the right of a route before its handler runs."""
 
+import msgspec
 from litestar import Litestar
 from litestar.enums import HttpMethod
 from litestar.handlers import HTTPRouteHandler
 from litestar.handlers.base import BaseRouteHandler
 from litestar.routes import HTTPRoute
 
-from vskill_platform.errors import ConfigError, NotSignedIn, RightMissing
-from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.errors import ConfigError, NotSignedIn, RightMissing, ScopeMissing
+from vskill_platform.model.rights import SCOPE_RIGHTS, Right, Visitor
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.csrf import check_csrf
 from vskill_platform.web.http.requests import Connection
@@ -40,8 +41,10 @@ def _refusal(visitor: Visitor, right: Right) -> NotSignedIn | RightMissing:
     what = _NEEDS.get(right, right)
     if visitor.user is None:
         return NotSignedIn(f"{what} requires signing in")
-    if visitor.via == "token":
-        return RightMissing(f"this token does not allow {what}")
+    without_token = msgspec.structs.replace(visitor, via="session")
+    if visitor.via == "token" and without_token.may(right, get_settings()):
+        scope = next(scope for scope, rights in SCOPE_RIGHTS.items() if right in rights)
+        return ScopeMissing(f"this token does not allow {what}: it needs the scope {scope}")
     return RightMissing(f"the role {visitor.user.role} does not allow {what}")
 
 

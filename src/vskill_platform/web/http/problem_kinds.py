@@ -21,6 +21,7 @@ from vskill_platform.errors import (
     RecordMalformed,
     RequestForged,
     RightMissing,
+    ScopeMissing,
     SlugTaken,
     SourceRefused,
     SourceUnavailable,
@@ -78,6 +79,13 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     RequestForged: Kind(
         403, "request_forged", "Invalid form", "Reload the page and submit the form again."
+    ),
+    ScopeMissing: Kind(
+        403,
+        "right_missing",
+        "Access denied",
+        "Sign in with `vskill-platform login URL --scope SCOPE`, or create a token with that scope "
+        "on your account page.",
     ),
     RightMissing: Kind(403, "right_missing", "Access denied", "An admin can change your role."),
     NotAllowed: Kind(

@@ -99,6 +99,10 @@ async def test_a_token_that_is_for_less_is_told_so(program: AsyncClient, token: 
 
     assert (good.status_code, bad.status_code) == (200, 403)
     assert bad.json()["code"] == "right_missing"
+    assert bad.json()["detail"] == (
+        "this token does not allow managing the queue: it needs the scope operate"
+    )
+    assert "vskill-platform login URL --scope SCOPE" in bad.json()["hint"]
 
 
 async def test_a_role_that_is_taken_away_is_taken_from_the_token_at_once(
@@ -109,6 +113,8 @@ async def test_a_role_that_is_taken_away_is_taken_from_the_token_at_once(
     answer = await program.post("/api/v1/operate", headers=bearing(token))
 
     assert answer.json()["code"] == "right_missing"
+    assert answer.json()["detail"] == "the role reader does not allow managing the queue"
+    assert answer.json()["hint"] == "An admin can change your role."
 
 
 async def test_a_token_speaks_before_a_session(browser: AsyncClient, token: NewToken) -> None:
