@@ -102,7 +102,7 @@ def test_discover_says_what_is_wrong(platform: Platform, tmp_path: Path) -> None
     nothing = platform.run("discover", tmp_path / "none")
 
     assert broken.code == 1
-    assert "unusable" in broken.out
+    assert "invalid" in broken.out
     assert "differs from the folder's name" in broken.out
     assert nothing.code == 1
     assert "there is no SKILL.md in" in nothing.err

@@ -34,7 +34,7 @@ def discover(*, source: str, path: str, ref: str, as_json: bool) -> None:
 def _show(skills: tuple[FoundSkill, ...]) -> None:
     table = Table("name", "path", "manifest", "description")
     for skill in skills:
-        fine = "[green]fine[/]" if skill.is_fine else "[red]unusable[/]"
+        fine = "[green]valid[/]" if skill.is_fine else "[red]invalid[/]"
         said = skill.description if skill.is_fine else " ".join(skill.problems)
         table.add_row(escape(skill.name), escape(skill.path) or "(root)", fine, escape(said))
     Console().print(table)

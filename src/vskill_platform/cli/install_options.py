@@ -78,7 +78,7 @@ def chosen_target(option: str | None) -> Any:
 
 def no_registry() -> ConfigError:
     return ConfigError(
-        "there is no registry to ask. Sign in to one with `vskill-platform login URL`, or name one "
+        "there is no registry to use. Sign in to one with `vskill-platform login URL`, or name one "
         "with --registry or VSKILL_REGISTRY"
     )
 

@@ -1,4 +1,4 @@
-"""`list`, `outdated` and `verify`: installed skills, and what has become of them since."""
+"""`list`, `outdated` and `verify`: installed skills, and how they have changed since."""
 
 import sys
 from contextlib import ExitStack
@@ -169,6 +169,8 @@ def _show_problems(
             ],
             keys=["skill", "version", "problem"],
         )
+    elif not total:
+        echo("No skills are installed here, so there is nothing to verify.", err=True)
     elif not has_errors:
         asked = "the registry was not asked" if is_offline else "none is blocked or yanked"
         skills = f"{total} skill{'s' if total != 1 else ''}"

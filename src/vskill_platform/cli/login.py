@@ -110,7 +110,7 @@ def logout(*, registry: str | None, as_json: bool) -> None:
     target = resolve_registry(registry)
     known = read_registries().registries
     if target is None or target.name not in known:
-        raise ConfigError("you are not signed in; `registries` lists where you are")
+        raise ConfigError("you are not signed in; `registries` lists your registries")
     revoked = False
     text = read_token(target.name)
     if text:

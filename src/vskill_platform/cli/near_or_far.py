@@ -22,7 +22,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON f
 registry_option = click.option(
     "--registry",
     metavar="NAME_OR_URL",
-    help=f"The registry to use (default: {REGISTRY_VARIABLE}, else the one of `login`).",
+    help=f"The registry to use (default: {REGISTRY_VARIABLE}, else that of your last login).",
 )
 
 
@@ -59,7 +59,7 @@ def find_registry(option: str | None) -> Any:
     if found is not None or Path(DEFAULT_DATABASE).exists():
         return found
     raise ConfigError(
-        "there is no registry to talk to. Sign in to one with `vskill-platform login URL`, name "
+        "there is no registry to use. Sign in to one with `vskill-platform login URL`, name "
         f"one with --registry or {REGISTRY_VARIABLE}, or start one on this machine with "
         "`vskill-platform serve`"
     )

@@ -101,7 +101,7 @@ def _publish_far(registry: Any, wishes: Wishes) -> None:
             if error.status:
                 raise
             raise RegistryError(
-                f"{error} Run the same command again: what has arrived is not sent twice."
+                f"{error} Run the same command again: the same content is not submitted twice."
             ) from error
         code = _follow(registry, answer, wishes, folder)
     if code:
@@ -144,7 +144,7 @@ def _scan(parcel: Any, folder: Path, wishes: Wishes) -> str:
     elif load("vskill_platform.model.failure:failures_in")(one.result.findings):
         reason = "its SKILL.md or its files are not valid"
     elif one.result.verdict == _BLOCK:
-        reason = "the scan found what a registry rejects"
+        reason = "the scan found something that a registry rejects"
     else:
         return str(one.result.verdict)
     findings = one.result.findings if one.result else ()
@@ -209,8 +209,9 @@ def _show_end(registry: Any, found: Any, folder: Path) -> None:
         return
     load(f"{_CLI}.remote_reports:show_scan")(found, folder=folder)
     if found["state"] == "NEEDS_REVIEW":
-        echo(f"It needs review: {found['reason']}", f"Follow it at {page}")
-        echo("`--wait` waits for the decision.", err=True)
+        reason = found["reason"].removeprefix("needs review: ")
+        echo(f"It needs review: {reason}", f"Follow it at {page}")
+        echo("Use --wait to wait for the decision.", err=True)
     else:
         echo(f"Not published ({found['state']}): {found['reason']}", page)
 

@@ -221,7 +221,7 @@ def discover(registry: Registry, *, source: str, path: str, ref: str, as_json: b
             ("name", "path", "manifest", "description"),
             [
                 (one["name"], one["path"] or "(root)",
-                 Cell("fine", "green") if one["isFine"] else Cell("unusable", "red"),
+                 Cell("valid", "green") if one["isFine"] else Cell("invalid", "red"),
                  one["description"] if one["isFine"] else " ".join(one["problems"]))
                 for one in found
             ],

@@ -52,7 +52,9 @@ def confirm_plans(scope: Scope, plans: Sequence[Planned], *, yes: bool, as_json:
     doubtful = [plan for plan in todo if plan.warnings or _gains(plan)]
     if doubtful:
         reasons = "; ".join(f"{plan.skill.slug}: {_why(plan)}" for plan in doubtful)
-        raise NotAllowed(f"nobody can confirm this, so nothing was changed ({reasons}); use --yes")
+        raise NotAllowed(
+            f"without a terminal to confirm, nothing was changed ({reasons}); use --yes"
+        )
 
 
 def _needs_answer(plan: Planned) -> bool:
@@ -81,7 +83,7 @@ def _show_plan(scope: Scope, plan: Planned) -> None:
         echo(f"  {release.description}"[:200], err=True)
         echo(
             f"  published by {release.author}; {files}; trust {release.trust_tier} "
-            f"({release.cert_tier.lower()}, {release.trust_score} of 100); the scan's verdict: "
+            f"({release.cert_tier.lower()}, {release.trust_score} of 100); scan verdict: "
             f"{release.verdict or 'no longer stored'}",
             err=True,
         )
@@ -102,7 +104,7 @@ def capability_lines(title: str, found: Mapping[str, Sequence[str]] | None) -> l
     if found is None:
         return [f"{title}: not known, an older release published it"]
     if not found:
-        return [f"{title}: nothing noteworthy" if title == "can" else "no new capabilities"]
+        return ["capabilities: none found" if title == "can" else "no new capabilities"]
     lines = []
     for kind, values in sorted(found.items()):
         more = f" and {len(values) - _MAX_SHOWN} more" if len(values) > _MAX_SHOWN else ""

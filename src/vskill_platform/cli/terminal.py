@@ -59,10 +59,10 @@ class Console(console.Console):
     def print(self, *objects: Any, **options: Any) -> None:
         """Print; a list is a table on a terminal, and tab-separated values everywhere else."""
         (table,) = objects if len(objects) == 1 else (None,)
-        # A table with a title is part of a longer report, which is for reading only.
-        if not isinstance(table, Table) or not table.show_header or table.title:
+        if not isinstance(table, Table) or not table.show_header:
             super().print(*objects, **options)
-        elif self.is_terminal:
+        # A table with a title is part of a longer report, which is for reading only.
+        elif self.is_terminal or table.title:
             super().print(_fitted(table), **options)
         elif not table.row_count:
             echo("The list is empty.", err=True)

@@ -144,7 +144,7 @@ def discover(*, source: str, registry: str | None, **options: Any) -> None:
     """List the skills in a source.
 
     SOURCE is a git repo, a folder or an archive; nothing is submitted. With --registry, the
-    registry reads the repo. The exit code is 1 if there is no skill, or if one has an unusable
+    registry reads the repo. The exit code is 1 if there is no skill, or if one has an invalid
     manifest.
     """
     is_here = "://" not in source and Path(source).expanduser().exists()

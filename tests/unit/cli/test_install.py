@@ -92,7 +92,7 @@ async def test_a_verified_skill_is_installed_without_a_terminal(run: Run, projec
     assert done.exit_code == 0, said(done)
     assert done.stdout == "Installed ada/notes/tidy 1.0.0 into .claude/skills/tidy\n"
     assert (
-        "published by ada; 2 files; trust T2 (scanned, 45 of 100); the scan's verdict: pass"
+        "published by ada; 2 files; trust T2 (scanned, 45 of 100); scan verdict: pass"
         in done.stderr
     )
     assert (skill_folder(project) / "SKILL.md").read_text() == FILES["SKILL.md"]
