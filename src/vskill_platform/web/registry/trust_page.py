@@ -46,6 +46,7 @@ FAMILIES = {
     "MCP": "Untrusted MCP servers",
     "TOOLS": "Excessive tool permissions",
     "WIPE": "Destructive commands",
+    "DOS": "Denial of service",
     "DESC": "Behaviour that the description does not mention",
     "FILE": "Unreadable or unexpected files",
     "EXPOSED": "Leaked credentials",
