@@ -10,6 +10,7 @@ import pytest
 from anyio.to_thread import run_sync
 
 from tests.unit.web.api_cast import Registry as Served
+from vskill_platform.client import registry as registry_module
 from vskill_platform.client.registry import Registry
 
 URL = "http://127.0.0.1:8000"
@@ -68,10 +69,11 @@ class Wire:
 @asynccontextmanager
 async def wired(served: Served, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Wire]:
     """Let every client of this process talk to *served*, and none of them wait."""
+    # A registry that does not answer is asked again at once.
+    monkeypatch.setattr(registry_module, "_FIRST_WAIT_SECONDS", 0.0)
     transport = _ToLoop(served)
     client = httpx2.Client(transport=transport)
     monkeypatch.setattr(Registry, "_opened", lambda *_: client)
-    monkeypatch.setattr("vskill_platform.client.registry.time.sleep", lambda _: None)
     yield Wire(transport)
     client.close()
 

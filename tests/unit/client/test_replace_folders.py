@@ -128,7 +128,12 @@ def test_an_error_leaves_the_old_state(scope: Scope) -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "can_exchange"), [((), True), ((CLAUDE,), True), ((CLAUDE, SHARED), False)]
+    ("there", "can_exchange"),
+    [
+        pytest.param((), True, marks=pytest.mark.torture),
+        ((CLAUDE,), True),
+        pytest.param((CLAUDE, SHARED), False, marks=pytest.mark.torture),
+    ],
 )
 def test_a_kill_at_any_step_leaves_the_old_state_or_the_new_one(
     tmp_path: Path, there: tuple[str, ...], can_exchange: bool, monkeypatch: pytest.MonkeyPatch
@@ -167,6 +172,7 @@ def test_a_kill_at_any_step_leaves_the_old_state_or_the_new_one(
     assert outcomes.count(NEW) > 2
 
 
+@pytest.mark.torture
 def test_a_kill_while_undoing_is_undone_by_the_next_run(tmp_path: Path) -> None:
     step, was_killed, before_the_end = 0, True, 0
     while was_killed:
