@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from vskill_platform.errors import NotFound
 from vskill_platform.model.block import Block, BlockKind
-from vskill_platform.model.namespace import namespace_of, namespace_of_skill
+from vskill_platform.model.namespace import namespace_in, namespace_of, namespace_of_skill
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import Submission
@@ -34,7 +34,12 @@ async def find_visible_skill(visitor: Visitor, slug: str) -> Stored[PublishedSki
     Call this before showing versions, files, diffs, archives or reports of a skill.
     """
     stored = await get_skill(await resolve_slug(slug))
-    if stored is None or not await sees_skill(visitor, stored.record):
+    if stored and not stored.record.is_private:
+        return stored
+    # Asked also if there is no such skill: the time of an answer must not tell that one exists.
+    namespace = namespace_of_skill(stored.record) if stored else namespace_in(slug)
+    is_seen = await _sees_into(visitor, namespace)
+    if stored is None or not is_seen:
         raise NotFound(f"there is no published skill {slug!r}")
     return stored
 

@@ -14,9 +14,10 @@ from vskill_platform.client.registry import Registry
 from vskill_platform.client.replace_folders import Change, exclusive, replace_folders
 from vskill_platform.client.scope import Scope, SkillsFolder
 from vskill_platform.client.skill_folder import compare_folder
+from vskill_platform.client.version_range import parse_range
 from vskill_platform.errors import NotAllowed, NotFound, RegistryError, SourceRefused
 from vskill_platform.fetch.archive import MAX_RATIO, unpack
-from vskill_platform.model.skill import Capabilities, SkillFile
+from vskill_platform.model.skill import Capabilities, SkillFile, parse_version
 
 _FOLDER_MODE = 0o755
 
@@ -36,7 +37,15 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return self.release.warnings if self.release else ()
+        """Return the reasons to ask before installing it, even without a terminal."""
+        found = self.release.warnings if self.release else ()
+        if self.before is None or parse_range(self.skill.range).exact:
+            return found
+        old, new = parse_version(self.before.version), parse_version(self.skill.version)
+        if old is None or new is None or new >= old:
+            return found
+        older = f"version {self.skill.version} is older than the installed {self.before.version}"
+        return (*found, older)
 
     @property
     def is_first(self) -> bool:
@@ -63,12 +72,24 @@ def plan_skill(
             f"{skill.slug} was installed from {before.registry}, not from {skill.registry}; "
             "use --force to replace it"
         )
+    if before and not force:
+        _check_unchanged(before, skill)
     is_current = before == skill
     for place in skill.places(scope):
         is_current &= _check_place(scope, locked, place, skill, force=force)
     return Planned(
         skill=skill, before=before, release=release, gained=gained, is_current=is_current
     )
+
+
+def _check_unchanged(before: LockedSkill, skill: LockedSkill) -> None:
+    """Refuse other content under the version that is installed: a version never changes."""
+    known = (before.content_hash, before.archive_sha256)
+    if before.version == skill.version and known != (skill.content_hash, skill.archive_sha256):
+        raise NotAllowed(
+            f"{skill.slug} {skill.version} has other content than when it was installed: "
+            f"{skill.registry} or the lock file was changed. Find out why before you use --force"
+        )
 
 
 def _check_place(

@@ -52,7 +52,8 @@ class LockedSkill(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
                 raise ValueError(f"{digest[:80]!r} is not a SHA-256")
         if not parse_version(self.version):
             raise ValueError(f"{self.version[:80]!r} is not a version")
-        if not self.slug.isprintable() or "/" not in self.slug:
+        has_odd_part = not {"", ".", ".."}.isdisjoint(self.slug.split("/"))
+        if not self.slug.isprintable() or "/" not in self.slug or has_odd_part:
             raise ValueError(f"{self.slug[:80]!r} is not the slug of a skill")
         if not self.registry.startswith(("http://", "https://")):
             raise ValueError(f"{self.registry[:80]!r} is not the address of a registry")

@@ -22,9 +22,13 @@ def namespace_of(source: Source) -> str:
 def namespace_of_skill(skill: PublishedSkill) -> str:
     if skill.publisher:
         return _short(skill.publisher)
-    # Older releases did not store it; the slug is `@namespace/skill`, or also contains a repo.
-    parts = skill.slug.split("/")
-    return parts[0] if skill.slug.startswith("@") else "/".join(parts[:-2])
+    return namespace_in(skill.slug)  # older releases did not store it
+
+
+def namespace_in(slug: str) -> str:
+    """Return the namespace in a slug: `@namespace/skill`, or one that also contains a repo."""
+    parts = slug.split("/")
+    return parts[0] if slug.startswith("@") else "/".join(parts[:-2])
 
 
 def checked_namespace(text: str) -> str:

@@ -1,5 +1,7 @@
 """Private skills do not exist for visitors without access."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -15,7 +17,7 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import git_source
 from vskill_platform.model.user import Role, Scope
-from vskill_platform.stores.db import commit
+from vskill_platform.stores.db import commit, get_kv
 from vskill_platform.stores.skill_store import write_skill
 from vskill_platform.stores.submission_store import write_submission
 
@@ -109,6 +111,29 @@ async def test_a_hidden_skill_is_answered_like_a_missing_one() -> None:
             answers.append(str(missing.value).replace(slug, "X").replace(submission, "X"))
 
     assert answers[:2] == answers[2:]
+
+
+async def test_a_hidden_skill_takes_as_many_reads_as_a_missing_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So the time of an answer does not tell which private skills exist."""
+    await the_skill()
+    store = type(get_kv())
+    read, keys = store.get, list[str]()
+
+    async def noted(kv: Any, key: str) -> Any:
+        keys.append(key.partition(":")[0])
+        return await read(kv, key)
+
+    monkeypatch.setattr(store, "get", noted)
+
+    for slug in (SLUG, "git.example/team/notes/none"):
+        with pytest.raises(NotFound):
+            await find_visible_skill(Visitor(), slug)
+
+    half = len(keys) // 2
+    assert half
+    assert keys[:half] == keys[half:]
 
 
 async def test_lists_are_told_whose_private_skills_to_show() -> None:

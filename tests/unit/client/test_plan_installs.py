@@ -25,6 +25,7 @@ from vskill_platform.client.install_skills import (
     apply_plans,
     load_archive,
     lock_release,
+    plan_skill,
     remove_skills,
 )
 from vskill_platform.client.lock_file import read_lock
@@ -48,6 +49,7 @@ from vskill_platform.errors import (
     RegistryError,
     SourceRefused,
 )
+from vskill_platform.fetch.snapshot import digest_of
 from vskill_platform.model.block import digest_subject
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.submission import SubmissionState
@@ -475,6 +477,38 @@ async def test_a_damaged_archive_in_the_cache_is_downloaded_again(
 
     assert files_in(installer.scope.root / CLAUDE.path / "tidy") == as_bytes(dict(FILES))
     assert len([path for path in wire.seen if "download" in path]) == 2
+
+
+def test_a_version_that_the_registry_has_changed_is_not_installed(scope: Scope) -> None:
+    files = a_skill().files[:1]
+    before = a_skill(folders=(CLAUDE,))
+    changed = a_skill(folders=(CLAUDE,), files=files, content_hash=digest_of(files))
+    repacked = a_skill(folders=(CLAUDE,), archive_sha256="d" * 64)
+    locked = {before.slug: before}
+
+    for skill in (changed, repacked):
+        with pytest.raises(NotAllowed, match="has other content than when it was installed"):
+            plan_skill(scope, locked, skill)
+        assert plan_skill(scope, locked, skill, force=True).skill == skill
+
+
+@pytest.mark.parametrize(
+    ("installed", "wanted", "words"),
+    [
+        ("1.10.0", "latest", ("version 1.9.0 is older than the installed 1.10.0",)),
+        ("1.10.0", "^1", ("version 1.9.0 is older than the installed 1.10.0",)),
+        ("1.10.0", "1.9.0", ()),
+        ("1.8.0", "latest", ()),
+    ],
+)
+def test_an_older_version_needs_a_yes_unless_the_user_named_it(
+    scope: Scope, installed: str, wanted: str, words: tuple[str, ...]
+) -> None:
+    before = a_skill(version=installed)
+
+    plan = plan_skill(scope, {before.slug: before}, a_skill(version="1.9.0", range=wanted))
+
+    assert plan.warnings == words
 
 
 def test_a_folder_that_cannot_be_read_is_an_error(
