@@ -5,6 +5,7 @@ from typing import Any
 from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.client.addresses import segment
+from vskill_platform.client.answers import add_page
 from vskill_platform.client.registry import Registry
 from vskill_platform.errors import NotFound
 
@@ -40,8 +41,7 @@ def versions(registry: Registry, *, slug: str, as_json: bool) -> None:
     answer = registry.get_json(path)
     while answer["nextCursor"]:
         more = registry.get_json(path, cursor=answer["nextCursor"])
-        answer["versions"] += more["versions"]
-        answer["nextCursor"] = more["nextCursor"]
+        add_page(answer, more, "versions")
     if as_json:
         print_json(answer)
     else:

@@ -16,6 +16,7 @@ from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.cli.transfer_bar import transfer_bar
 from vskill_platform.client.addresses import segment
+from vskill_platform.client.answers import add_page
 from vskill_platform.client.registry import Registry
 from vskill_platform.client.submissions import (
     follow,
@@ -165,8 +166,7 @@ def list_submissions(
             cursor=answer["nextCursor"],
             set=set_id,
         )
-        rows += more["submissions"]
-        answer["nextCursor"] = more["nextCursor"]
+        add_page(answer, more, "submissions")
     if as_json:
         print_json(answer)
         return

@@ -24,6 +24,8 @@ _MAX_SECONDS = 300.0
 _MIN_BYTES_PER_SECOND = 4096
 _DAY_SECONDS = 86_400
 _MAX_DIGITS = 9
+#: A list of several pages has no more rows than this.
+_MAX_ROWS = 100_000
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +96,15 @@ def retry_after_of(answer: Answer) -> timedelta | None:
     except ValueError:
         return None
     return timedelta(seconds=max(0.0, min(seconds, _DAY_SECONDS)))
+
+
+def add_page(answer: JsonObject, more: JsonObject, name: str) -> None:
+    """Add the next page of a list; raise if the registry would go on without end."""
+    has_more = bool(more["nextCursor"])
+    if has_more and (not more[name] or len(answer[name]) > _MAX_ROWS):
+        raise RegistryError(f"the list of {name} does not end", code="unexpected_answer")
+    answer[name] += more[name]
+    answer["nextCursor"] = more["nextCursor"]
 
 
 def problem_in(answer: Answer) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import msgspec
 import pytest
 
 from tests.unit.client.conftest import Reply, ScriptedServer
+from vskill_platform.cli.remote_skills import versions
 from vskill_platform.client.addresses import checked_url, segment
 from vskill_platform.client.registry import Registry
 from vskill_platform.errors import InvalidInput, RegistryError, RegistryUnavailable
@@ -268,6 +269,16 @@ def test_a_malformed_answer_is_an_error_of_the_registry(
 
     with Registry(server.url) as registry, pytest.raises(RegistryError):
         registry.get_json("/x")
+
+
+def test_a_list_without_end_is_an_error(server: ScriptedServer) -> None:
+    first = Reply(body=b'{"versions": [{}], "nextCursor": "2"}')
+    server.replies = [first, first, Reply(body=b'{"versions": [], "nextCursor": "2"}')]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError, match="does not end"):
+        versions(registry, slug="@acme/demo", as_json=True)
+
+    assert len(server.seen) == 3
 
 
 def test_a_download_that_breaks_off_is_an_error(server: ScriptedServer) -> None:
