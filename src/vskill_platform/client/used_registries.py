@@ -3,6 +3,7 @@
 A lock file may name only these, and those that the user signed in to.
 """
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -24,7 +25,9 @@ def remember_used_registry(url: str, environ: Mapping[str, str]) -> None:
     folder = config_folder(environ)
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (folder / _FILE).open("a", encoding="utf-8") as file:
+        # Nobody else may add to it, whatever the user's umask is.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        with os.fdopen(os.open(folder / _FILE, flags, 0o600), "a", encoding="utf-8") as file:
             file.write(f"{url}\n")
 
 

@@ -1,3 +1,4 @@
+import os
 import stat
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from vskill_platform.client.config import (
     remember_registry,
     resolve_registry,
     use_registry,
+)
+from vskill_platform.client.used_registries import (
+    list_used_registries,
+    remember_used_registry,
 )
 from vskill_platform.errors import ConfigError, InvalidInput, NotFound
 
@@ -165,3 +170,17 @@ def test_a_token_is_in_no_representation() -> None:
 def test_a_registry_is_named_for_its_host() -> None:
     assert name_of("https://skills.example") == "skills.example"
     assert name_of("http://127.0.0.1:8000") == "127.0.0.1-8000"
+
+
+def test_nobody_else_can_add_a_registry_that_lock_files_may_name(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    before = os.umask(0)
+    try:
+        remember_used_registry(URL, home)
+    finally:
+        os.umask(before)
+
+    path = tmp_path / "vskill-platform/used-registries"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list_used_registries(home) == {URL}
