@@ -60,7 +60,7 @@ class _Page(NamedTuple):
 
 async def list_skills(request: WebRequest, params: dict[str, Any]) -> dict[str, Any]:
     page = await _read_page(request, params)
-    return complete({"skills": page.entries, **_next(page)}, ttl_ms=LIST_TTL_MS, request=request)
+    return complete({"skills": page.entries, **_next(page)}, request=request)
 
 
 async def get_skill(request: WebRequest, params: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ async def list_resources(request: WebRequest, params: dict[str, Any]) -> dict[st
         }
         for hit in page.hits
     ]
-    return complete({"resources": resources, **_next(page)}, ttl_ms=LIST_TTL_MS, request=request)
+    return complete({"resources": resources, **_next(page)}, request=request)
 
 
 async def list_templates(request: WebRequest, _: dict[str, Any]) -> dict[str, Any]:

@@ -160,7 +160,8 @@ async def test_a_listed_entry_describes_exactly_the_files_that_are_read(
         "name": "tidy", "description": "Tidies notes.", "license": "MIT",
         "metadata": {"author": "Ada"},
     }  # fmt: skip
-    assert (listed["cacheScope"], got["ttlMs"]) == ("public", 0)
+    # A block must reach clients at once, so they ask again for lists, too.
+    assert (listed["cacheScope"], listed["ttlMs"], got["ttlMs"]) == ("public", 0, 0)
     assert len(entry["resources"]) == 3
     for resource in entry["resources"]:
         (content,) = (await call(registry, "resources/read", uri=resource["uri"]))["contents"]
