@@ -92,6 +92,8 @@ $(READY): $(RUNTIME) requirements/dev.lock
 	@$(INSTALL) --require-hashes -r requirements/dev.lock
 	@touch $@
 
+# Not `npm ci`: it refuses a lock file without the optional packages of other systems, which are not
+# installed. `npm install` takes the versions and digests of the lock file, too.
 # Without npm the tests of its clients are skipped by name, or fail on CI.
 $(CLIENTS): tests/clients/package.json tests/clients/package-lock.json requirements/clients.lock
 	@echo "Installing the clients of tests/clients/package-lock.json and requirements/clients.lock (once, about 3 minutes) …"
@@ -99,5 +101,5 @@ $(CLIENTS): tests/clients/package.json tests/clients/package-lock.json requireme
 	@$(PYTHON) -m venv .clients/venv
 	@.clients/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/clients.lock
 	@cp tests/clients/package.json tests/clients/package-lock.json .clients
-	@if command -v npm >/dev/null; then cd .clients && npm ci --no-audit --no-fund --ignore-scripts --omit=optional --loglevel=error; fi
+	@if command -v npm >/dev/null; then cd .clients && npm install --no-save --no-audit --no-fund --ignore-scripts --omit=optional --loglevel=error; fi
 	@touch $@
