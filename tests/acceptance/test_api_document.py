@@ -72,7 +72,7 @@ def operations() -> list[Any]:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("examples", [4, pytest.param(40, marks=pytest.mark.torture)])
+@pytest.mark.parametrize("examples", [2, pytest.param(40, marks=pytest.mark.torture)])
 def test_no_request_is_answered_with_a_fault(served: Served, examples: int) -> None:
     """In one test, so that the program starts once."""
     # Imported here: it takes half a second, and every worker collects every file.

@@ -21,10 +21,9 @@ FORTY_STEPS = settings(stateful_step_count=40, suppress_health_check=[HealthChec
 
 
 def steps_for(kind: str) -> settings:
-    """Return how much to try: a server takes several times as long for each step."""
-    if kind == "sqlite":
-        return FORTY_STEPS
-    return settings(FORTY_STEPS, max_examples=max(settings().max_examples // 5, 1))
+    """Return how much to try: a run has forty steps, which take a server several times as long."""
+    share = {"sqlite": 2, "postgres": 8}[kind]
+    return settings(FORTY_STEPS, max_examples=max(settings().max_examples // share, 1))
 
 
 class EngineMachine(RuleBasedStateMachine):
