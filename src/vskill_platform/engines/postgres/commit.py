@@ -183,7 +183,6 @@ def split_into_groups(commits: Sequence[Prepared]) -> list[list[int]]:
     Commits on the same key keep their order: each is in a later group than the one before it.
     """
     groups: list[list[int]] = []
-    touched: list[set[object]] = []
     sizes: list[int] = []
     last_group_of: dict[object, int] = {}
     for position, commit in enumerate(commits):
@@ -193,7 +192,6 @@ def split_into_groups(commits: Sequence[Prepared]) -> list[list[int]]:
             at += 1
         if at == len(groups):
             groups.append([])
-            touched.append(set())
             sizes.append(0)
         groups[at].append(position)
         sizes[at] += commit.size

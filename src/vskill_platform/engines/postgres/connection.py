@@ -205,7 +205,7 @@ async def _check_server(connection: Connection, place: Place) -> None:
 
 async def _migrate(connection: Connection, place: Place, *, create: bool, migrate: bool) -> None:
     schema = place.schema
-    version = await _read_version(connection, schema)
+    version = await read_schema_version(connection, schema)
     if version is None and not create:
         raise ConfigError(
             f"{place.shown}: there is no registry in schema {schema} yet. Start one with "
@@ -236,15 +236,11 @@ async def _migrate(connection: Connection, place: Place, *, create: bool, migrat
     log.info("database schema upgraded", before=version or 0, after=len(_MIGRATIONS))
 
 
-async def _read_version(connection: Connection, schema: str) -> int | None:
+async def read_schema_version(connection: Connection, schema: str) -> int | None:
     table = f"{schema}.schema_version"
     if await connection.fetchval("SELECT to_regclass($1)", table) is None:
         return None
     return int(await connection.fetchval(f"SELECT version FROM {table}"))  # noqa: S608 - checked name
-
-
-async def read_schema_version(connection: Connection, schema: str) -> int | None:
-    return await _read_version(connection, schema)
 
 
 CURRENT_VERSION = len(_MIGRATIONS)

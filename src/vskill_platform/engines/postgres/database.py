@@ -37,10 +37,6 @@ class ServerClock:
         passed = monotonic() - self._at
         return from_micros(self._server_micros + round(passed * 1_000_000))
 
-    @property
-    def is_stale(self) -> bool:
-        return monotonic() - self._at > _MEASURE_EVERY.total_seconds()
-
     def set(self, server_micros: int, *, asked_at: float) -> None:
         """Take over the server's time, which was read between *asked_at* and now."""
         self._at = (asked_at + monotonic()) / 2

@@ -9,9 +9,11 @@ import pytest
 from tests.contracts.asking import LEASE
 from tests.postgres import an_empty_schema, server_url
 from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
-from vskill_platform.engines.ports import Put, Send
+from vskill_platform.engines.ports import LOOK_AHEAD, NEVER, RETRY_PENALTY, Put, Send
 from vskill_platform.engines.postgres import database
 from vskill_platform.engines.postgres.connection import queries_for, read_url
+from vskill_platform.engines.sql_file import load_migrations
+from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.errors import ConfigError, EngineError
 
 
@@ -60,6 +62,14 @@ def test_a_schema_is_a_plain_name(schema: str) -> None:
 
 def test_every_query_names_the_schema_of_the_url() -> None:
     assert not [name for name, query in queries_for("other").items() if "vskill" in query]
+
+
+def test_the_functions_of_the_server_have_the_limits_of_the_port() -> None:
+    functions = "".join(load_migrations("vskill_platform.engines.postgres", "schema"))
+
+    assert f"WHEN again THEN {RETRY_PENALTY} ELSE 0" in functions
+    assert f"LIMIT {LOOK_AHEAD}\n" in functions
+    assert str(to_micros(NEVER)) in functions
 
 
 async def test_nodes_whose_clocks_differ_agree_on_leases(
