@@ -1,10 +1,11 @@
 """Limits on concurrent use: in total, and for each visitor."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from datetime import timedelta
 
+import anyio
 from litestar.types import Scope
 
 from vskill_platform.errors import TooMany
@@ -16,14 +17,25 @@ _HELD = "held"
 
 
 class ConcurrencyQuota:
-    """Counted in memory, per node; requests above it are refused at once."""
+    """Counted in memory, per node; requests above it are refused at once, or wait for a while."""
 
-    def __init__(self, *, in_all: int, each: int, what: str, retry_after: timedelta) -> None:
+    def __init__(
+        self,
+        *,
+        in_all: int,
+        each: int,
+        what: str,
+        retry_after: timedelta,
+        patience: timedelta = timedelta(0),
+    ) -> None:
         self.in_all = in_all
         self.each = each
+        self.patience = patience
         self._what = what
         self._retry_after = retry_after
         self._held: Counter[str] = Counter()
+        #: In order of arrival, so that nobody is overtaken for ever.
+        self._waiting: dict[anyio.Event, str] = {}
 
     @property
     def count(self) -> int:
@@ -38,6 +50,36 @@ class ConcurrencyQuota:
         finally:
             self.release(who)
 
+    @asynccontextmanager
+    async def held_in_turn(self, who: str) -> AsyncIterator[None]:
+        """Hold one for the block; wait for it at most as long as `patience` says."""
+        await self._take_in_turn(who)
+        try:
+            yield
+        finally:
+            self.release(who)
+
+    async def _take_in_turn(self, who: str) -> None:
+        if self._is_free_for(who) or not self.patience:
+            self.take(who)
+            return
+        released = anyio.Event()
+        self._waiting[released] = who
+        try:
+            with anyio.move_on_after(self.patience.total_seconds()):
+                await released.wait()
+        except anyio.get_cancelled_exc_class():
+            if released.is_set():  # cancelled just after its turn came
+                self.release(who)
+            raise
+        finally:
+            self._waiting.pop(released, None)
+        if not released.is_set():
+            self.take(who)
+
+    def _is_free_for(self, who: str) -> bool:
+        return self._held[who] < self.each and self.count < self.in_all
+
     def take(self, who: str) -> None:
         if self._held[who] >= self.each:
             most = f"at most {self.each} at a time"
@@ -48,6 +90,13 @@ class ConcurrencyQuota:
 
     def release(self, who: str) -> None:
         self._held[who] -= 1
+        for released, name in list(self._waiting.items()):
+            if self.count >= self.in_all:
+                break
+            if self._is_free_for(name):
+                del self._waiting[released]
+                self._held[name] += 1
+                released.set()
         self._held += Counter()  # drop visitors that hold nothing
 
 

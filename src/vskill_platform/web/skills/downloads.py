@@ -34,8 +34,14 @@ from vskill_platform.web.skills.installs import count_download
 from vskill_platform.web.skills.open_skill import OpenSkill
 
 PIECE_BYTES = 64 * 1024
+#: Downloads wait for their turn: clients fetch all skills of an index at once, and treat a refusal
+#: as a skill that does not exist.
 DOWNLOADS = ConcurrencyQuota(
-    in_all=100, each=10, what="downloads", retry_after=timedelta(seconds=5)
+    in_all=100,
+    each=10,
+    what="downloads",
+    retry_after=timedelta(seconds=5),
+    patience=timedelta(seconds=30),
 )
 #: Archives loaded at a time: each is in memory until it is written to disk.
 _LOADS = CapacityLimiter(4)
@@ -99,7 +105,7 @@ class _StreamedFile(ASGIResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
         # Not earlier: from here on the slot is always released, and an error before the headers
         # still gets an error response.
-        with DOWNLOADS.held_by(self._holder):
+        async with DOWNLOADS.held_in_turn(self._holder):
             async with _LOADS:
                 loaded = await self._load()
                 file = await work_in_thread(_open_content, loaded.content)

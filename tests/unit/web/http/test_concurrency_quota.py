@@ -1,5 +1,6 @@
-"""Who holds enough gets no more, and nobody holds it all."""
+"""Limits on concurrent use: for each visitor, and in total."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -39,6 +40,34 @@ def test_what_is_given_back_is_there_for_others_and_nobody_is_remembered() -> No
 
     assert shares.count == 0
     assert not shares._held
+
+
+async def test_a_cancelled_wait_leaves_its_place_to_the_next() -> None:
+    quota = ConcurrencyQuota(
+        in_all=1,
+        each=1,
+        what="looking",
+        retry_after=timedelta(seconds=5),
+        patience=timedelta(minutes=1),
+    )
+    served: list[str] = []
+
+    async def use(who: str) -> None:
+        async with quota.held_in_turn(who):
+            served.append(who)
+
+    with quota.held_by("ada"):
+        waiting = [asyncio.create_task(use(who)) for who in ("ben", "cyd", "dan")]
+        while len(quota._waiting) < len(waiting):
+            await asyncio.sleep(0)
+        waiting[0].cancel()
+        await asyncio.wait([waiting[0]])
+    waiting[1].cancel()  # its turn has come, and it does not know yet
+    await asyncio.wait(waiting)
+
+    assert served == ["dan"]
+    assert quota.count == 0
+    assert not quota._waiting
 
 
 def test_a_household_is_one_holder() -> None:

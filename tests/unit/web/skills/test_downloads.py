@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,7 +73,10 @@ async def test_an_archive_leaves_in_pieces(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize("path", [DOWNLOAD, f"/skills/{SLUG}/raw/noise.bin"])
-async def test_one_visitor_downloads_so_much_at_once(registry: Registry, path: str) -> None:
+async def test_one_visitor_downloads_so_much_at_once(
+    registry: Registry, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DOWNLOADS, "patience", timedelta(milliseconds=1))
     readers = [SlowReader(registry, path) for _ in range(DOWNLOADS.each)]
     heads = [await reader.next() for reader in readers]
 
@@ -86,6 +90,23 @@ async def test_one_visitor_downloads_so_much_at_once(registry: Registry, path: s
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
     assert taken.status_code == 200
     assert DOWNLOADS.count == 0
+
+
+async def test_more_downloads_wait_for_their_turn(registry: Registry) -> None:
+    readers = [SlowReader(registry, DOWNLOAD) for _ in range(DOWNLOADS.each)]
+    heads = [await reader.next() for reader in readers]
+    waiting = [asyncio.create_task(registry.get(DOWNLOAD)) for _ in range(3 * DOWNLOADS.each)]
+    while len(DOWNLOADS._waiting) < len(waiting):
+        await asyncio.sleep(0)
+
+    for reader in readers:
+        reader.task.cancel()
+    answers = await asyncio.gather(*waiting)
+
+    assert {head["status"] for head in heads} == {200}
+    assert {answer.status_code for answer in answers} == {200}
+    assert DOWNLOADS.count == 0
+    assert not DOWNLOADS._waiting
 
 
 async def installs() -> int:
