@@ -39,6 +39,7 @@ from vskill_platform.scan.scan_skill import scan_skill
 PROCESSES = 2
 WRAPPINGS = {Form.TOLD: TOLD_WRAPPINGS, Form.SHELL: SHELL_WRAPPINGS}
 CARRIERS = {Form.TOLD: TOLD_CARRIERS, Form.SHELL: SHELL_CARRIERS}
+_CARRIER_OF = {(form, carrier.name): carrier for form in Form for carrier in CARRIERS[form]}
 #: Of the pairs of a wrapping and a carrier, how many are tried for a behaviour and form.
 SAMPLED = 40
 SEED = 12
@@ -54,11 +55,17 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     wrapping: str
     carrier: str
     is_malicious: bool
-    files: Files
+    form: Form
+    piece: Piece
 
     @property
     def name(self) -> str:
         return f"{self.behaviour} | {self.wrapping} | {self.carrier}"
+
+    @property
+    def files(self) -> Files:
+        """Write the skill: this takes most of the time, and tests need few of the variants."""
+        return _CARRIER_OF[self.form, self.carrier].carry(self.piece)
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -98,7 +105,7 @@ def all_variants(behaviours: dict[str, Sample], *, is_full: bool) -> Iterator[Va
     for name, sample in behaviours.items():
         for form in Form:
             for wrapping, carrier in _pairs(name, form, is_full=is_full):
-                yield from _variants(name, sample, wrapping, carrier)
+                yield from _variants(name, sample, form, wrapping, carrier)
         yield from _other_ways(name, sample)
 
 
@@ -115,7 +122,9 @@ def _pairs(behaviour: str, form: Form, *, is_full: bool) -> list[tuple[Wrapping,
     return some + chance.sample(rest, min(2 * SAMPLED, len(rest)))
 
 
-def _variants(name: str, sample: Sample, wrapping: Wrapping, carrier: Carrier) -> Iterator[Variant]:
+def _variants(
+    name: str, sample: Sample, form: Form, wrapping: Wrapping, carrier: Carrier
+) -> Iterator[Variant]:
     for each in (sample, sample.good if wrapping.has_twin else None):
         piece = wrapping.wrap(each) if each else None
         if piece and _makes_sense(wrapping, carrier, piece):
@@ -124,7 +133,8 @@ def _variants(name: str, sample: Sample, wrapping: Wrapping, carrier: Carrier) -
                 wrapping=wrapping.name,
                 carrier=carrier.name,
                 is_malicious=each is sample,
-                files=carrier.carry(piece),
+                form=form,
+                piece=piece,
             )
 
 
@@ -140,19 +150,23 @@ def _other_ways(name: str, sample: Sample) -> Iterator[Variant]:
     shell = [Sample(shell=text) for text in sample.more.shell]
     for form, others in ((Form.TOLD, told), (Form.SHELL, shell)):
         for number, other in enumerate(others, start=2):
-            for variant in _variants(name, other, WRAPPINGS[form][0], CARRIERS[form][0]):
+            for variant in _variants(name, other, form, WRAPPINGS[form][0], CARRIERS[form][0]):
                 yield msgspec.structs.replace(variant, wrapping=f"plain, other words {number}")
 
 
 def scan_variants(variants: Sequence[Variant]) -> list[Outcome]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
-        return list(pool.map(scan_variant, variants, chunksize=50))
+        return list(pool.map(scan_files, (variant.files for variant in variants), chunksize=50))
 
 
 def scan_variant(variant: Variant) -> Outcome:
+    return scan_files(variant.files)
+
+
+def scan_files(files: Files) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="vskill-evasion-") as folder:
-        for name, raw in variant.files.items():
+        for name, raw in files.items():
             path = Path(folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(raw)

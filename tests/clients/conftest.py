@@ -9,12 +9,12 @@ from tests.acceptance.ports import free_port
 from tests.acceptance.program import Platform
 from tests.clients.registry import Home, Registry
 
-_HERE = Path(__file__).parent
+_HERE = str(Path(__file__).parent)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if _HERE in item.path.parents:
+        if str(item.path).startswith(_HERE):
             item.add_marker(pytest.mark.clients)
 
 

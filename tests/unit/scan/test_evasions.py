@@ -11,10 +11,11 @@ from benchmarks.scan_evasion import (
     load_unknowable,
     scan_variant,
 )
+from tests.evasions import some_variants
 from vskill_platform.model.verdict import Verdict
 
 BEHAVIOURS = load_behaviours()
-VARIANTS = tuple(all_variants(BEHAVIOURS, is_full=False))
+VARIANTS = some_variants()
 #: The same few of each behaviour every time.
 EVERY = 401
 

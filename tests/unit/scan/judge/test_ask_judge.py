@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from benchmarks.evasion.samples import load_behaviours
-from benchmarks.scan_evasion import Variant, all_variants
+from benchmarks.scan_evasion import Variant
 from tests.casts import a_skill_folder
 from tests.clocks import NOON
+from tests.evasions import some_variants
 from tests.judges import (
     KEY,
     JudgeServer,
@@ -247,9 +247,7 @@ async def test_compressed_answers_are_not_unpacked(judge: JudgeServer, tmp_path:
     assert "did not answer with a completion" in str(error)
 
 
-EVASIONS = [
-    variant for variant in all_variants(load_behaviours(), is_full=False) if variant.is_malicious
-][::151]
+EVASIONS = [variant for variant in some_variants() if variant.is_malicious][::151]
 
 
 @pytest.mark.parametrize("variant", EVASIONS, ids=lambda variant: variant.name)

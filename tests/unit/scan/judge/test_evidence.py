@@ -1,14 +1,13 @@
 """What the judge is shown: facts with ids, texts with line numbers, nothing that hides."""
 
-import os
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from benchmarks.evasion.samples import load_behaviours
-from benchmarks.scan_evasion import Variant, all_variants
+from benchmarks.scan_evasion import Variant
 from tests.casts import a_skill_folder
+from tests.evasions import some_variants
 from vskill_platform.scan.judge.evidence import Evidence, clean, gather_evidence
 from vskill_platform.scan.judge.prompt import build_prompt
 
@@ -66,7 +65,7 @@ def test_data_and_unlinked_documents_may_stay_unseen(tmp_path: Path) -> None:
 
 def test_what_is_no_text_is_named_and_not_shown(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path)
-    (folder / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + os.urandom(64))
+    (folder / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(64)))
 
     evidence = gather_evidence(folder, ALL)
 
@@ -213,7 +212,7 @@ def test_data_that_is_loaded_as_code_is_unseen(tmp_path: Path) -> None:
     "variant",
     [
         variant
-        for variant in all_variants(load_behaviours(), is_full=False)
+        for variant in some_variants()
         if variant.is_malicious and variant.wrapping == "plain"
     ][::29],
     ids=lambda variant: variant.name,
