@@ -1,5 +1,7 @@
 """How a process uses a database server."""
 
+from datetime import timedelta
+
 import msgspec
 
 
@@ -10,6 +12,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     listen_url: str = ""
     #: How many connections a process may open, besides the one for notifications.
     pool_size: int = 8
+    #: How long to wait, when it is opened, for a server that does not answer.
+    wait: timedelta = timedelta(0)
 
 
 DEFAULT_OPTIONS = ServerOptions()

@@ -18,6 +18,9 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.fetch_limits import FetchLimits, message_slots
 from vskill_platform.settings import Settings
 
+#: How long `serve` and `work` wait for a database server: it may restart, or start after them.
+_WAIT_AT_START = timedelta(minutes=5)
+
 
 @asynccontextmanager
 async def open_worker_env(
@@ -35,7 +38,8 @@ async def open_worker_env(
         clock=clock,
         create=create,
         check_for=check_for,
-        options=_server_options(settings),
+        # Whoever has time for a check stays, and waits for a server that restarts.
+        options=_server_options(settings, wait=_WAIT_AT_START if check_for else timedelta(0)),
     )
     try:
         await _check_complete(engine)
@@ -57,9 +61,9 @@ async def open_reading_env(
         await engine.close()
 
 
-def _server_options(settings: Settings) -> ServerOptions:
+def _server_options(settings: Settings, *, wait: timedelta = timedelta(0)) -> ServerOptions:
     return ServerOptions(
-        listen_url=settings.database_listen_url, pool_size=settings.database_pool_size
+        listen_url=settings.database_listen_url, pool_size=settings.database_pool_size, wait=wait
     )
 
 

@@ -29,7 +29,7 @@ from vskill_platform.engines.ports import (
     Revive,
     Send,
 )
-from vskill_platform.engines.postgres.connection import LOST
+from vskill_platform.engines.postgres.connection import LOST, NotConnected
 from vskill_platform.engines.postgres.database import Database
 from vskill_platform.engines.timestamps import span_micros, to_optional_micros
 from vskill_platform.errors import EngineError, InvalidInput, OutcomeUnknown
@@ -45,6 +45,8 @@ QUEUE_GROUPS_AT_ONCE = 2
 #: How often a group is tried again after a deadlock.
 _TRIES = 5
 _LONGEST_PAUSE_SECONDS = 0.2
+#: A server that restarts, or fails over, is back within seconds: then no caller has to know.
+RESTART_SECONDS = 5.0
 #: How long to look for the outcome of a commit whose connection was lost.
 _DECIDE_WITHIN = timedelta(seconds=20)
 _AGAIN = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
@@ -118,6 +120,8 @@ class Writer:
                 outcome = await self._find_outcome(group_id, error)
                 if outcome is not None:
                     return outcome
+            except NotConnected as error:
+                raise self._database.report(error) from error
             except asyncpg.PostgresError as error:
                 raise self._database.report(error) from error
         raise self._database.report(ConnectionError("the connection was lost again and again"))
@@ -129,7 +133,7 @@ class Writer:
             *_columns([commit.letters for commit in commits], 2),
             *_columns([commit.sends for commit in commits], 5),
         ]
-        async with self._database.acquired() as connection:
+        async with self._database.acquired(wait_seconds=RESTART_SECONDS) as connection:
             done: Sequence[int | None] = await connection.fetchval(
                 self._database.sql["commit_group"],
                 group_id,
@@ -152,7 +156,7 @@ class Writer:
         while True:
             try:
                 return await self._claim_outcome(group_id)
-            except (*LOST, asyncpg.PostgresError) as again:
+            except (*LOST, NotConnected, asyncpg.PostgresError) as again:
                 if loop.time() >= give_up_at:
                     raise OutcomeUnknown(
                         f"{self._database.place.shown}: the connection was lost during a commit, "

@@ -41,12 +41,20 @@ _TIMEOUTS = {
     "lock_timeout": f"{_LOCK_SECONDS}s",
     "idle_in_transaction_session_timeout": f"{_IDLE_IN_TRANSACTION_SECONDS}s",
 }
+#: The server notices within a minute that a node is gone, whose sessions would use up its
+#: connections for hours.
+_KEEPALIVE = {
+    "tcp_keepalives_idle": "30",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "3",
+}
 POOL_SIZE = 8
-#: Errors that mean that there is no connection, or none any more.
+#: Errors that mean that there is no connection, or none any more. A statement that was cancelled is
+#: not one of them: its transaction is undone, and to repeat it would take as long again.
 LOST = (
-    OSError, EOFError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError, asyncpg.CannotConnectNowError,
-    asyncpg.TooManyConnectionsError,
+    OSError, EOFError, TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError,
+    asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError, asyncpg.IdleSessionTimeoutError, asyncpg.TooManyConnectionsError,
 )  # fmt: skip
 _ADVICE: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.DiskFullError, "the disk of the database server is full"),
@@ -59,6 +67,10 @@ _ADVICE: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.LockNotAvailableError, "another transaction holds a lock for too long"),
     (asyncpg.UndefinedTableError, "the tables are missing; was the database replaced?"),
 )
+
+
+class NotConnected(EngineError):
+    """There is no connection to the server, so nothing was sent to it."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -135,19 +147,26 @@ def errors_translated(place: Place) -> Iterator[None]:
 
 
 async def connect(place: Place, *, timeout_seconds: float = CONNECT_SECONDS) -> Connection:
-    connection: Connection = await asyncpg.connect(
-        place.dsn,
-        timeout=timeout_seconds,
-        command_timeout=_STATEMENT_SECONDS + 5,
-        **_session_options(place, timeouts={}),
-    )
+    try:
+        connection: Connection = await asyncpg.connect(
+            place.dsn,
+            timeout=timeout_seconds,
+            command_timeout=_STATEMENT_SECONDS + 5,
+            **_session_options(place, timeouts={}),
+        )
+    except LOST as error:
+        raise not_connected(error, place) from error
     return connection
+
+
+def not_connected(error: BaseException, place: Place) -> NotConnected:
+    return NotConnected(str(translate(error, place)))
 
 
 async def open_pool(place: Place, *, size: int = POOL_SIZE) -> "asyncpg.Pool[Any]":
     return await asyncpg.create_pool(
         place.dsn,
-        min_size=1,
+        min_size=0,  # with more, the driver logs a traceback for each attempt in an outage
         max_size=size,
         timeout=CONNECT_SECONDS,
         command_timeout=_STATEMENT_SECONDS + 5,
@@ -166,7 +185,7 @@ def _session_options(place: Place, *, timeouts: dict[str, str]) -> dict[str, Any
     name = {"application_name": place.application_name}
     if place.is_pooled:  # a pooler refuses other parameters
         return {"server_settings": name, "statement_cache_size": 0}
-    return {"server_settings": name | timeouts}
+    return {"server_settings": name | _KEEPALIVE | timeouts}
 
 
 async def prepare_schema(place: Place, *, create: bool, migrate: bool = True) -> None:

@@ -14,14 +14,18 @@ from vskill_platform.engines.postgres.connection import (
     CONNECT_SECONDS,
     LOST,
     Connection,
+    NotConnected,
     Place,
     errors_translated,
+    not_connected,
     queries_for,
     translate,
 )
 from vskill_platform.engines.timestamps import from_micros, to_micros
 from vskill_platform.errors import EngineError
 
+#: The pause between two attempts to connect.
+_RECONNECT_SECONDS = 0.2
 #: How often the difference to the server's clock is measured again.
 _MEASURE_EVERY = timedelta(seconds=30)
 
@@ -62,8 +66,13 @@ class Database:
         return to_micros(self._given.now()) if self._given else None
 
     @asynccontextmanager
-    async def acquired(self) -> AsyncIterator[Connection]:
-        async with self._pool.acquire(timeout=CONNECT_SECONDS) as connection:
+    async def acquired(self, *, wait_seconds: float = 0) -> AsyncIterator[Connection]:
+        """Give a connection; while the server accepts none, try again for *wait_seconds*.
+
+        NotConnected means that nothing was sent to the server.
+        """
+        connection = await self._acquire(wait_seconds)
+        try:
             if not self.place.is_pooled:
                 yield connection
                 return
@@ -71,6 +80,22 @@ class Database:
             # transaction do both reach the same session.
             async with connection.transaction():
                 yield connection
+        except asyncpg.ReadOnlySQLTransactionError:
+            # The server has become a standby: look for the new primary from now on.
+            await self._pool.expire_connections()
+            raise
+        finally:
+            await self._pool.release(connection)
+
+    async def _acquire(self, wait_seconds: float) -> "asyncpg.pool.PoolConnectionProxy[Any]":
+        give_up_at = monotonic() + wait_seconds
+        while True:
+            try:
+                return await self._pool.acquire(timeout=CONNECT_SECONDS)
+            except (asyncpg.PostgresError, *LOST) as error:
+                if monotonic() >= give_up_at:
+                    raise not_connected(error, self.place) from error
+                await asyncio.sleep(_RECONNECT_SECONDS)
 
     async def rows(self, query: str, *arguments: Any) -> list[Any]:
         """Return all rows of the named query; a lost connection is replaced once."""
@@ -94,11 +119,12 @@ class Database:
         try:
             async with self.acquired() as connection:
                 return await connection.fetch(self.sql[query], *arguments)
-        except (asyncpg.PostgresError, *LOST) as error:
+        except (asyncpg.PostgresError, NotConnected, *LOST) as error:
             raise self.report(error) from error
 
     def report(self, error: BaseException) -> EngineError:
-        translated = translate(error, self.place)
+        """Return the error for the caller of a write, and remember it for `check_writable`."""
+        translated = error if isinstance(error, EngineError) else translate(error, self.place)
         self.failed = (monotonic(), translated)
         return translated
 

@@ -7,7 +7,13 @@ from typing import Any
 import asyncpg
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.postgres.connection import LOST, Connection, Place, connect
+from vskill_platform.engines.postgres.connection import (
+    LOST,
+    Connection,
+    NotConnected,
+    Place,
+    connect,
+)
 from vskill_platform.engines.wakeup import Wakeup
 
 log = get_logger(__name__)
@@ -18,6 +24,8 @@ TELL_EVERY_SECONDS = 0.01
 POLL_SECONDS = 1.0
 #: And while it works: a notification may be lost with a connection that nobody misses yet.
 LOOK_ANYWAY_SECONDS = 5.0
+#: How long the server may take to answer on the listening connection.
+ANSWER_SECONDS = 10.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 5.0
 
 
@@ -62,7 +70,7 @@ class Doorbell:
             try:
                 await self._listen_once()
                 pause = _FIRST_PAUSE_SECONDS
-            except (asyncpg.PostgresError, *LOST) as error:
+            except (asyncpg.PostgresError, NotConnected, *LOST) as error:
                 log.warning("no notifications from the database", error=str(error))
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
@@ -88,19 +96,26 @@ class Doorbell:
         self._channels[channel].ring()
 
     async def _tell(self) -> None:
+        """Notify other nodes; without news, ask anyway, because lost packets end no connection."""
         while True:
-            await self._something.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_ANYWAY_SECONDS):
+                    await self._something.wait()
             self._something.clear()
-            if self._connection:
-                with suppress(asyncpg.PostgresError, *LOST):  # others look anyway
-                    await self._notify(self._connection)
+            if connection := self._connection:
+                try:
+                    await self._notify(connection)
+                except (asyncpg.PostgresError, *LOST):
+                    connection.terminate()  # listen on another one; other nodes look anyway
             else:
                 self._to_tell.clear()
             await asyncio.sleep(TELL_EVERY_SECONDS)
 
     async def _notify(self, connection: Connection) -> None:
         channels, self._to_tell = sorted(self._to_tell), set()
-        await connection.execute("SELECT pg_notify(c, '') FROM unnest($1::text[]) AS c", channels)
+        await connection.execute(
+            "SELECT pg_notify(c, '') FROM unnest($1::text[]) AS c", channels, timeout=ANSWER_SECONDS
+        )
 
     async def _look_anyway(self) -> None:
         while True:

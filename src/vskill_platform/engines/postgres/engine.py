@@ -36,6 +36,7 @@ from vskill_platform.engines.ports import (
 from vskill_platform.engines.postgres.commit import Writer
 from vskill_platform.engines.postgres.connection import (
     CURRENT_VERSION,
+    NotConnected,
     Place,
     close_pool,
     connect,
@@ -68,6 +69,8 @@ COMMIT_MARKS_KEPT = 100_000
 #: How long a failed commit means that this database cannot be written.
 FAILURE_COUNTS_FOR = timedelta(seconds=10)
 _PAGE = 1000
+#: The pause between two attempts to connect at the start.
+_RECONNECT_SECONDS = 1.0
 #: After one of these there may be a message for a waiting worker.
 _MAKES_READY = frozenset({Send, Retry, Release, Revive})
 _WRITES = frozenset({Put, Delete})
@@ -90,7 +93,16 @@ async def open_postgres(
         )
     # Channels are named after the schema, so both must name the same one.
     listen_at = msgspec.structs.replace(listen_at, schema=place.schema)
-    await prepare_schema(place, create=create, migrate=migrate)
+    give_up_at = monotonic() + options.wait.total_seconds()
+    while True:
+        try:
+            await prepare_schema(place, create=create, migrate=migrate)
+            break
+        except NotConnected as error:
+            if monotonic() >= give_up_at:
+                raise
+            log.warning("waiting for the database", error=str(error))
+            await asyncio.sleep(_RECONNECT_SECONDS)
     with errors_translated(place):
         pool = await open_pool(place, size=options.pool_size)
     engine = PostgresEngine(place, pool, clock, listen_at=listen_at)

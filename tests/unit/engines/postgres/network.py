@@ -17,6 +17,10 @@ class Network:
         #: Called with what the client sends; True: forward it, and lose the answer.
         self.loses_answer_to: Callable[[bytes], bool] = lambda _: False
         self.is_cut = False
+        #: Set once a connection was refused.
+        self.refused = asyncio.Event()
+        self._flows = asyncio.Event()
+        self._flows.set()
         self._writers: set[asyncio.StreamWriter] = set()
 
     def cut(self) -> None:
@@ -25,19 +29,27 @@ class Network:
         for writer in self._writers:
             writer.transport.abort()
 
+    def stall(self) -> None:
+        """Let nothing pass, in either direction, and break no connection: packets are lost."""
+        self._flows.clear()
+
     def mend(self) -> None:
         self.is_cut = False
+        self._flows.set()
 
     async def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.is_cut:
             writer.transport.abort()
+            self.refused.set()
             return
+        await self._flows.wait()
         server_reader, server_writer = await asyncio.open_unix_connection(self._socket)
         mine = {writer, server_writer}
         self._writers |= mine
-        answers = asyncio.create_task(_pass_on(server_reader, writer))
+        answers = asyncio.create_task(self._pass_on(server_reader, writer))
         try:
             while piece := await reader.read(_PIECE):
+                await self._flows.wait()
                 if self.loses_answer_to(piece):
                     # The client is gone before the server has even begun.
                     answers.cancel()
@@ -57,13 +69,13 @@ class Network:
             for each in mine:
                 each.transport.abort()
 
-
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(ConnectionError):
-        while piece := await reader.read(_PIECE):
-            writer.write(piece)
-            await writer.drain()
-    writer.close()
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while piece := await reader.read(_PIECE):
+                await self._flows.wait()
+                writer.write(piece)
+                await writer.drain()
+        writer.close()
 
 
 @asynccontextmanager

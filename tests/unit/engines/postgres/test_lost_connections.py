@@ -98,6 +98,7 @@ async def test_a_server_that_is_gone_is_an_error_and_comes_back_by_itself(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commits, "_DECIDE_WITHIN", timedelta(seconds=0.3))
+    monkeypatch.setattr(commits, "RESTART_SECONDS", 0)
     engine = await open_engine(network.url)
     await engine.commit([Put("sub:1", b"one")])
 

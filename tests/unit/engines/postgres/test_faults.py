@@ -1,0 +1,140 @@
+"""A server that is slow, full, busy or gone: an error that is true, and no work done twice."""
+
+import asyncio
+from datetime import timedelta
+
+import asyncpg
+import pytest
+
+from tests.contracts.asking import list_all, value_of
+from tests.postgres import server_url
+from tests.unit.engines.postgres.network import Network
+from vskill_platform.engines.open_engine import open_engine
+from vskill_platform.engines.ports import Put, Send
+from vskill_platform.engines.postgres import commit as commits
+from vskill_platform.engines.postgres import connection as connections
+from vskill_platform.engines.postgres import doorbell
+from vskill_platform.engines.postgres.connection import read_url
+from vskill_platform.engines.server_options import ServerOptions
+from vskill_platform.errors import EngineError, OutcomeUnknown
+
+
+async def test_a_statement_that_takes_too_long_is_an_error_and_is_not_repeated(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connections._TIMEOUTS, "statement_timeout", "100ms")
+    engine = await open_engine(url)
+    other = await asyncpg.connect(server_url())
+    async with other.transaction():
+        await other.execute(f"LOCK TABLE {read_url(url).schema}.state")
+
+        with pytest.raises(EngineError, match="the database took too long"):
+            await engine.commit([Put("sub:1", b"one")])
+
+    assert await value_of(engine, "sub:1") is None
+    await other.close()
+    await engine.close()
+
+
+async def test_a_commit_that_was_never_sent_has_a_known_outcome(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commits, "RESTART_SECONDS", 0)
+    engine = await open_engine(network.url)
+    network.cut()
+    with pytest.raises(EngineError, match="does not answer"):
+        await engine.kv.get("sub:1")
+
+    with pytest.raises(EngineError, match="does not answer") as caught:
+        await engine.commit([Put("sub:1", b"one")])
+
+    assert not isinstance(caught.value, OutcomeUnknown)
+    with pytest.raises(EngineError, match="does not answer"):
+        await engine.check_writable()
+    network.mend()
+    await engine.close()
+
+
+async def test_a_commit_waits_for_a_server_that_restarts(network: Network) -> None:
+    engine = await open_engine(network.url)
+    network.cut()
+    with pytest.raises(EngineError, match="does not answer"):
+        await engine.kv.get("sub:1")
+    network.refused.clear()
+    committing = asyncio.create_task(engine.commit([Put("sub:1", b"one"), Send(b"job")]))
+    await network.refused.wait()
+
+    network.mend()
+
+    assert await committing
+    assert await value_of(engine, "sub:1") == b"one"
+    assert (await engine.queue.stats()).ready == 1
+    await engine.close()
+
+
+async def test_a_full_disk_is_named_and_undoes_the_whole_group(url: str) -> None:
+    schema = read_url(url).schema
+    engine = await open_engine(url)
+    other = await asyncpg.connect(server_url())
+    await other.execute(f"""
+        CREATE FUNCTION {schema}.no_space() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+        CREATE TRIGGER no_space BEFORE INSERT ON {schema}.commit_mark
+        EXECUTE FUNCTION {schema}.no_space()
+    """)
+
+    outcomes = await asyncio.gather(
+        *(engine.commit([Put(f"sub:{n}", b""), Send(b"job")]) for n in range(3)),
+        return_exceptions=True,
+    )
+    with pytest.raises(EngineError, match="disk of the database server is full"):
+        await engine.check_writable()
+    await other.execute(f"DROP FUNCTION {schema}.no_space() CASCADE")
+
+    assert {type(outcome) for outcome in outcomes} == {EngineError}
+    assert await list_all(engine, "sub:") == []
+    assert (await engine.queue.stats()).ready == 0
+    assert await engine.commit([Put("sub:1", b"")])
+    await other.close()
+    await engine.close()
+
+
+async def test_a_listening_connection_that_nobody_answers_is_replaced(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doorbell, "LOOK_ANYWAY_SECONDS", 0.05)
+    monkeypatch.setattr(doorbell, "ANSWER_SECONDS", 0.1)
+    engine = await open_engine(network.url)
+    while not engine._doorbell._connection:  # type: ignore[attr-defined]
+        await asyncio.sleep(0.01)
+    before = engine._doorbell._connection  # type: ignore[attr-defined]
+
+    network.stall()
+    while engine._doorbell._connection is before:  # type: ignore[attr-defined]
+        await asyncio.sleep(0.01)
+    network.mend()
+    while not engine._doorbell._connection:  # type: ignore[attr-defined]
+        await asyncio.sleep(0.01)
+
+    assert engine._doorbell._connection is not before  # type: ignore[attr-defined]
+    await engine.close()
+
+
+async def test_a_node_that_starts_before_the_server_waits_for_it(network: Network) -> None:
+    network.cut()
+    options = ServerOptions(wait=timedelta(minutes=1))
+    opening = asyncio.create_task(open_engine(network.url, options=options))
+    await network.refused.wait()
+
+    network.mend()
+    engine = await opening
+
+    assert await engine.revision() == 0
+    await engine.close()
+
+
+async def test_a_command_does_not_wait_for_a_server_that_does_not_answer(network: Network) -> None:
+    network.cut()
+
+    with pytest.raises(EngineError, match="does not answer"):
+        await open_engine(network.url)
