@@ -122,3 +122,25 @@ def _lengths() -> list[float]:
         for count in (0.5, 1, 1.5, 2, 11.5, 23.5, 59.5, 89.6, 90, 99, 99.5, 100)
     ]
     return [0, 1, *(edge + step for edge in edges for step in (-1, 0, 1))]
+
+
+def test_the_question_mark_lists_the_shortcuts_and_escape_closes_them(ben: Page) -> None:
+    ben.goto("/queue")
+
+    ben.keyboard.press("?")
+
+    shortcuts = ben.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(shortcuts).to_be_visible()
+    ben.keyboard.press("Escape")
+    expect(shortcuts).to_be_hidden()
+
+
+def test_on_a_phone_the_header_is_one_row_and_its_menu_needs_no_scripts(plain_ben: Page) -> None:
+    plain_ben.set_viewport_size({"width": 320, "height": 700})
+    plain_ben.goto("/queue")
+
+    plain_ben.get_by_role("button", name="Menu").click()
+
+    assert (plain_ben.locator("header.bar").bounding_box() or {})["height"] < 64
+    plain_ben.get_by_role("navigation", name="Main").get_by_role("link", name="Trust").click()
+    expect(plain_ben).to_have_url(re.compile("/trust$"))

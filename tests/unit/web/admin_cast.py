@@ -10,7 +10,9 @@ from httpx import Response
 from tests.unit.web.api_cast import Registry, browser_of
 from vskill_platform.model.user import Role
 
-_NOTICE = re.compile(r'<p class="notice (?:good|bad)" role="(status|alert)">(.*?)</p>', re.DOTALL)
+_TOAST = re.compile(
+    r'<div class="toast (?:good|bad)" role="(status|alert)"><svg.*?</svg><p>(.*?)</p>', re.DOTALL
+)
 
 
 class Operator:
@@ -40,7 +42,7 @@ class Operator:
         page = await self._registry.get(answer.headers["location"], headers=headers)
         assert page.status_code == 200, page.text
         assert 'vskill_flash=""' in page.headers["set-cookie"], "it would be said again"
-        found = _NOTICE.search(page.text)
+        found = _TOAST.search(page.text)
         assert found, page.text
         return {"status": "done", "alert": "problem"}[found.group(1)], unescape(found.group(2))
 

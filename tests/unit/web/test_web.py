@@ -11,6 +11,7 @@ from tests.casts import a_published_skill
 from tests.clocks import ManualClock
 from tests.probes import ProbingEngine
 from tests.unit.web.api_cast import token_of
+from vskill_platform import __version__
 from vskill_platform.errors import EngineError
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
@@ -107,3 +108,11 @@ async def test_only_operators_read_on_which_machines_the_workers_run(
     assert [answer.status_code for answer in answers] == [200] * 4
     assert [answer.json()["workers"][0]["node"] for answer in answers] == ["", "", "", "node-7"]
     assert {answer.json()["workers"][0]["handled"] for answer in answers} == {9}
+
+
+async def test_every_page_has_one_menu_its_shortcuts_and_the_version(client: AsyncClient) -> None:
+    page = (await client.get("/sign-in", headers={"Accept": "text/html"})).text
+
+    assert page.count('popovertarget="menu"') == page.count('id="menu" popover') == 1
+    assert '<dialog id="shortcuts"' in page
+    assert f"vskill-platform {__version__}" in page

@@ -1,5 +1,6 @@
 """Bar charts over time as numbers for an SVG: drawn on the server, without any script."""
 
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -8,6 +9,10 @@ import msgspec
 WIDTH, HEIGHT = 600.0, 160.0
 #: The gap between two bars, as a fraction of the width of one.
 _GAP = 0.25
+#: How many parts the axis has at most, and the sizes of a part, times a power of ten.
+_MOST_PARTS = 4
+_ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
+_WHOLE = (1.0, 2.0, 5.0, 10.0)
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -40,11 +45,23 @@ class Column(msgspec.Struct, frozen=True):
 class Plot(msgspec.Struct, frozen=True):
     columns: tuple[Column, ...]
     series: tuple[Series, ...]
-    #: The value at full height.
-    top: float
+    #: The round values of the axis, from full height down to 0, equally far apart.
+    ticks: tuple[float, ...]
     labels: tuple[str, ...]
     #: Whether the sum of a series makes sense.
     has_totals: bool = True
+
+    @property
+    def top(self) -> float:
+        """The value at full height."""
+        return self.ticks[0]
+
+    @property
+    def lines(self) -> tuple[float, ...]:
+        """The height of the line of each tick; half a unit inside, so that none is cut off."""
+        parts = len(self.ticks) - 1
+        heights = (HEIGHT * at / parts for at in range(parts + 1))
+        return tuple(min(max(y, 0.5), HEIGHT - 0.5) for y in heights)
 
     @property
     def totals(self) -> tuple[float, ...]:
@@ -58,15 +75,31 @@ class Plot(msgspec.Struct, frozen=True):
 def stacked_bars(
     labels: Sequence[str], series: Sequence[Series], *, has_totals: bool = True
 ) -> Plot:
-    """Stack the values of all series at each label; the highest stack fills the height."""
+    """Stack the values of all series at each label, below a round number."""
     stacks = [sum(one.values[at] for one in series) for at in range(len(labels))]
-    top = max(stacks, default=0) or 1
+    ticks = round_ticks(max(stacks, default=0), is_whole=all(map(_is_whole, stacks)))
+    top = ticks[0]
     step = WIDTH / max(len(labels), 1)
     columns = tuple(
         Column(_words(label, at, series), at * step, step, _stack(at, step, top, series))
         for at, label in enumerate(labels)
     )
-    return Plot(columns, tuple(series), top, tuple(labels), has_totals)
+    return Plot(columns, tuple(series), ticks, tuple(labels), has_totals)
+
+
+def round_ticks(highest: float, *, is_whole: bool) -> tuple[float, ...]:
+    """Return round numbers from the first that is not below *highest* down to 0."""
+    part = (highest or 1) / _MOST_PARTS
+    unit = 10.0 ** math.floor(math.log10(part))
+    sizes = _WHOLE if is_whole else _ROUND
+    size = next(unit * size for size in sizes if unit * size >= part * (1 - 1e-9))
+    size = max(size, 1.0) if is_whole else size
+    parts = max(math.ceil((highest or 1) / size - 1e-9), 1)
+    return tuple(round(size * at, 9) for at in range(parts, -1, -1))
+
+
+def _is_whole(value: float) -> bool:
+    return float(value).is_integer()
 
 
 def _stack(at: int, step: float, top: float, series: Sequence[Series]) -> tuple[Rectangle, ...]:

@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar.plugins.jinja import JinjaTemplateEngine
 from markupsafe import Markup, escape
 
+from vskill_platform import __version__
 from vskill_platform.access.one_time_links import base_url
 from vskill_platform.base.show_text import count_of, show
 from vskill_platform.model.failure import failure_title, failures_in, results_in, score_in
@@ -20,6 +21,7 @@ from vskill_platform.model.submission import StateEvent, SubmissionState
 from vskill_platform.model.trust import TrustTier, tier_meaning
 from vskill_platform.scan.reports.source_lines import other_places
 from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.web.html.avatars import avatar
 from vskill_platform.web.html.safe_markdown import mark_spelled_out
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.http.visitor import csrf_token_of, visitor_of
@@ -71,6 +73,7 @@ def build_templates() -> JinjaTemplateEngine:
     )
     environment.filters |= {
         "ago": ago,
+        "avatar": avatar,
         "exact": exact,
         "iso": _iso,
         "bytes": in_bytes,
@@ -98,6 +101,7 @@ def build_templates() -> JinjaTemplateEngine:
     engine.register_template_callable("may", _may)
     engine.register_template_callable("csrf_field", _csrf_field)
     engine.register_template_callable("registry_name", _registry_name)
+    engine.register_template_callable("version_of_program", lambda _: __version__)
     engine.register_template_callable("base_url", lambda _: base_url(get_settings()))
     return engine
 

@@ -6,6 +6,7 @@ const POLL_MS = 30000;
 const AT_MOST_EVERY_MS = 1000;
 const TYPING_PAUSE_MS = 180;
 const COPIED_MS = 1600;
+const TOAST_MS = 8000;
 
 // --- swapping regions -------------------------------------------------------------------------
 
@@ -115,6 +116,7 @@ function moveSelection(step) {
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (document.querySelector("dialog[open]")) return;
   if (isTyping(event.target)) {
     if (event.key === "Escape") {
       // Some browsers clear the field on Escape, but the results would stay: keep the text.
@@ -126,6 +128,9 @@ function onKey(event) {
   if (event.key === "/") {
     const box = document.querySelector("[data-slash]");
     if (box) { event.preventDefault(); box.focus(); box.select(); }
+  } else if (event.key === "?") {
+    event.preventDefault();
+    document.getElementById("shortcuts").showModal();
   } else if (event.key === "j") moveSelection(1);
   else if (event.key === "k") moveSelection(-1);
 }
@@ -133,15 +138,38 @@ function onKey(event) {
 // --- copy, times, uploads -----------------------------------------------------------------------------
 
 async function copyText(button) {
-  const words = button.textContent;
+  const label = button.querySelector("span") ?? button;
+  label.dataset.words ??= label.textContent;
   try {
     await navigator.clipboard.writeText(button.dataset.copy);
-    button.textContent = "Copied";
+    label.textContent = "Copied";
   } catch {
     getSelection().selectAllChildren(button.previousElementSibling);
-    button.textContent = "Press Ctrl+C";
+    label.textContent = "Press Ctrl+C";
   }
-  setTimeout(() => { button.textContent = words; }, COPIED_MS);
+  setTimeout(() => { label.textContent = label.dataset.words; }, COPIED_MS);
+}
+
+// --- choices that last, and messages that go ---------------------------------------------------
+
+/** Open the tab that this visitor chose the last time, on this and every other page. */
+function startSwitches() {
+  for (const choices of document.querySelectorAll(".switch[data-remember]")) {
+    const key = `switch-${choices.dataset.remember}`;
+    try {
+      const kept = choices.querySelector(`input[value="${CSS.escape(localStorage.getItem(key) ?? "")}"]`);
+      if (kept) kept.checked = true;
+      choices.addEventListener("change", (event) => localStorage.setItem(key, event.target.value));
+    } catch { /* storage may be forbidden: then the first tab is open */ }
+  }
+}
+
+function startToasts() {
+  for (const toast of document.querySelectorAll(".toast:not([data-seen])")) {
+    toast.dataset.seen = "";
+    toast.querySelector("[data-dismiss]").hidden = false;
+    if (toast.matches(".good")) setTimeout(() => toast.remove(), TOAST_MS);
+  }
 }
 
 // Same as in templating.py, so that the text does not change when this runs: a unit and its maximum.
@@ -277,6 +305,8 @@ function enhance() {
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("[data-copy]");
   if (button) copyText(button);
+  event.target.closest?.("[data-dismiss]")?.closest(".toast").remove();
+  if (event.target.closest?.("[data-shortcuts]")) document.getElementById("shortcuts").showModal();
 });
 document.addEventListener("change", (event) => {
   const form = event.target.closest?.("form[data-submit-on-change]");
@@ -293,6 +323,8 @@ function start() {
   enhance();
   startSearch();
   startDrop();
+  startSwitches();
+  startToasts();
 }
 
 start();

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vskill_platform.web.html.charts import HEIGHT, WIDTH, Series, stacked_bars
+from vskill_platform.web.html.charts import HEIGHT, WIDTH, Series, round_ticks, stacked_bars
 
 
 def test_the_highest_stack_fills_the_height() -> None:
@@ -36,6 +36,34 @@ def test_nothing_at_all_is_an_empty_plot() -> None:
     assert plot.is_empty
     assert plot.columns[0].bars == ()
     assert stacked_bars([], []).is_empty
+
+
+@pytest.mark.parametrize(
+    ("highest", "is_whole", "ticks"),
+    [
+        (0, True, (1, 0)),
+        (1, True, (1, 0)),
+        (3, True, (3, 2, 1, 0)),
+        (5, True, (6, 4, 2, 0)),
+        (7, True, (8, 6, 4, 2, 0)),
+        (13, True, (15, 10, 5, 0)),
+        (96, True, (100, 50, 0)),
+        (1234, True, (1500, 1000, 500, 0)),
+        (0.7, False, (0.8, 0.6, 0.4, 0.2, 0)),
+        (9.1, False, (10, 7.5, 5, 2.5, 0)),
+        (0.02, False, (0.02, 0.015, 0.01, 0.005, 0)),
+    ],
+)
+def test_the_axis_has_round_numbers(
+    highest: float, is_whole: bool, ticks: tuple[float, ...]
+) -> None:
+    assert round_ticks(highest, is_whole=is_whole) == pytest.approx(ticks)
+
+
+def test_each_tick_has_a_line_inside_the_picture() -> None:
+    plot = stacked_bars(["Mon"], [Series("published", "good", (96,))])
+
+    assert plot.lines == (0.5, HEIGHT / 2, HEIGHT - 0.5)
 
 
 def test_small_numbers_fill_the_height_too() -> None:

@@ -209,6 +209,6 @@ async def test_what_becomes_of_a_set_is_told_on_the_page_that_it_leads_to(
 
     partly, again = await choose("a-notes", "b-notes"), await choose("a-notes", "b-notes")
 
-    taken = '<p class="notice good" role="status">1 of 2 skills was submitted. '
-    assert f"{taken}1 is already in progress.</p>" in partly
+    assert 'class="toast good" role="status"' in partly
+    assert "<p>1 of 2 skills was submitted. 1 is already in progress.</p>" in partly
     assert "None of 2 skills was submitted. 2 are already in progress." in again
