@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.exported import Export, Stored
 from vskill_platform.engines.ports import (
     Change,
@@ -71,6 +72,10 @@ class ProbingEngine:
     @property
     def queue(self) -> MessageQueue:
         return self._engine.queue
+
+    @property
+    def blobs(self) -> Blobs:
+        return self._engine.blobs
 
     @property
     def clock(self) -> Clock:

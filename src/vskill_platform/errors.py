@@ -37,6 +37,8 @@ VskillError
 ├── Overtaken              another process changed it first              409, retried
 └── EngineError            the database failed                           503, retried
     ├── OutcomeUnknown     it was lost during a commit                   503, retried
+    ├── BlobsUnavailable   the store of archives does not respond        503, retried
+    ├── BlobMissing        an archive is not in its store                503, retried
     ├── NotReady           the search index is being built               503
     ├── FeedTrimmed        the change feed no longer reaches back        503, index rebuilt
     ├── HistoryChanged     the database was restored or replaced         503, index rebuilt
@@ -244,6 +246,14 @@ class EngineError(VskillError):
 
 class OutcomeUnknown(EngineError):
     """The commit may have been applied or not: read before it is repeated."""
+
+
+class BlobsUnavailable(EngineError):
+    retry_after = dt.timedelta(seconds=10)
+
+
+class BlobMissing(EngineError):
+    retry_after = dt.timedelta(minutes=1)
 
 
 class NotReady(EngineError):

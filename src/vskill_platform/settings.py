@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from vskill_platform.blob_settings import blob_options
 from vskill_platform.errors import ConfigError
 from vskill_platform.secret_settings import FILE_SUFFIX, Secret, read_secret, read_url
 
@@ -36,6 +37,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     database_listen_url: str = ""
     #: Connections of one process to a database server.
     database_pool_size: Annotated[int, msgspec.Meta(ge=2, le=100)] = 8
+    #: Where archives and uploads are stored, if not in the database: file:///folder or s3://bucket.
+    blobs_url: str = ""
+    #: Credentials for a bucket; those of the environment if they are empty.
+    blobs_key_id: str = ""
+    blobs_key: Secret = msgspec.field(default_factory=Secret)
+    #: How long a signed URL of a bucket is valid, to which downloads redirect; 0s to send them.
+    blobs_signed_url_lifetime: timedelta = timedelta(0)
     #: The folder of the search index and other files that can be built again.
     cache_dir: str = ""
     host: str = "127.0.0.1"
@@ -163,7 +171,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
     if "submit_by" not in values and not is_for_this_machine(settings):
         settings = msgspec.structs.replace(settings, submit_by="signed_in")
     checks = (check_nesting, check_judge, check_paths, check_public_url, check_access)
-    for check in (*checks, check_cache_dir, check_retention, notify_arguments):
+    for check in (*checks, check_cache_dir, check_retention, blob_options, notify_arguments):
         check(settings)
     return settings
 

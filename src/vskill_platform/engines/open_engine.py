@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from vskill_platform.base.clock import Clock, SystemClock
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.blob_settings import IN_DATABASE, BlobOptions
+from vskill_platform.engines.blobs.open_blobs import open_blobs
 from vskill_platform.engines.copy_database import Copied, OnProgress, copy_export
 from vskill_platform.engines.export_file import (
     ExportFile,
@@ -44,26 +46,44 @@ async def open_engine(
     create: bool = True,
     check_for: timedelta = timedelta(0),
     options: ServerOptions = DEFAULT_OPTIONS,
+    blobs: BlobOptions = IN_DATABASE,
 ) -> Engine:
     """Open the database at *url*; without *create* it must exist.
 
-    A damaged one is refused; *check_for* limits the integrity check before anything else.
+    A damaged one is refused; *check_for* limits the integrity check before anything else. New
+    blobs are stored where *blobs* says.
     """
+    external = open_blobs(blobs)
+    engine: Engine
     if is_postgres(url):
-        return await _open_postgres(url, clock=clock, create=create, options=options)
-    path = _path(url)
-    _check_path(path, create=create)
-    with errors_translated(path):
-        return SqliteEngine(path, clock or SystemClock(), check_for=check_for)
+        engine = await _open_postgres(url, clock=clock, create=create, options=options)
+    else:
+        path = _path(url)
+        _check_path(path, create=create)
+        with errors_translated(path):
+            engine = SqliteEngine(path, clock or SystemClock(), check_for=check_for)
+    engine.blobs.use(external)
+    return engine
 
 
 async def open_engine_to_read(
-    url: str, *, clock: Clock | None = None, options: ServerOptions = DEFAULT_OPTIONS
+    url: str,
+    *,
+    clock: Clock | None = None,
+    options: ServerOptions = DEFAULT_OPTIONS,
+    blobs: BlobOptions = IN_DATABASE,
 ) -> Engine:
     """Open the database at *url* read-only, for commands that create and migrate nothing.
 
     This works on a full disk, and on files and folders that cannot be written.
     """
+    external = open_blobs(blobs)
+    engine = await _open_to_read(url, clock=clock, options=options)
+    engine.blobs.use(external)
+    return engine
+
+
+async def _open_to_read(url: str, *, clock: Clock | None, options: ServerOptions) -> Engine:
     if is_postgres(url):
         return await _open_postgres(url, clock=clock, create=False, migrate=False, options=options)
     path, clock = _path(url), clock or SystemClock()

@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.exported import Export, Stored, StoredRecord
 
 #: The maximum size of a value; a larger one is refused before anything is written.
@@ -315,6 +316,11 @@ class Engine(Protocol):
 
     @property
     def queue(self) -> MessageQueue: ...
+
+    @property
+    def blobs(self) -> Blobs:
+        """Contents that are too large for records: in this database or elsewhere."""
+        ...
 
     @property
     def clock(self) -> Clock:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from anyio import CapacityLimiter
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.blob_settings import blob_options
 from vskill_platform.engines.copy_database import refuse_unfinished_copy
 from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
 from vskill_platform.engines.ports import Engine
@@ -40,6 +41,7 @@ async def open_worker_env(
         check_for=check_for,
         # Whoever has time for a check stays, and waits for a server that restarts.
         options=_server_options(settings, wait=_WAIT_AT_START if check_for else timedelta(0)),
+        blobs=blob_options(settings),
     )
     try:
         await _check_complete(engine)
@@ -53,7 +55,9 @@ async def open_reading_env(
     settings: Settings, *, policy: Policy | None = None
 ) -> AsyncIterator[WorkerEnv]:
     """Open the database for reading only, also if it cannot be written."""
-    engine = await open_engine_to_read(settings.database_url, options=_server_options(settings))
+    engine = await open_engine_to_read(
+        settings.database_url, options=_server_options(settings), blobs=blob_options(settings)
+    )
     try:
         await _check_complete(engine)
         yield _an_env(engine, settings, policy, ())

@@ -13,6 +13,8 @@ import msgspec
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.blobs.blobs import Blobs
+from vskill_platform.engines.blobs.database_blobs import DatabaseBlobs
 from vskill_platform.engines.exported import (
     Export,
     Stored,
@@ -120,6 +122,7 @@ class PostgresEngine:
         self._writer = Writer(self._database)
         self._doorbell = Doorbell(place, listen_at)
         self.kv = PostgresKeyValueStore(self._database)
+        self.blobs = Blobs(DatabaseBlobs(self.kv, self.commit, lambda: self.clock))
         self.queue = PostgresMessageQueue(self._database, self._doorbell)
         self._timekeeper: asyncio.Task[None] | None = None
         self._is_closed = False

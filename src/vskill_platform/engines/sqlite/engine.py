@@ -12,6 +12,8 @@ import apsw
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.base.off_loop import work_in_thread
+from vskill_platform.engines.blobs.blobs import Blobs
+from vskill_platform.engines.blobs.database_blobs import DatabaseBlobs
 from vskill_platform.engines.checks import check_operations
 from vskill_platform.engines.exported import Export, Stored
 from vskill_platform.engines.ports import (
@@ -100,6 +102,7 @@ class SqliteEngine:
         # A separate wakeup: a written record must not wake every worker that waits for messages.
         self._queue_doorbell = Wakeup()
         self.kv = SqliteKeyValueStore(self._readers, clock)
+        self.blobs = Blobs(DatabaseBlobs(self.kv, self.commit, lambda: self._clock))
         self.queue = SqliteMessageQueue(self._writer, self._readers, self._queue_doorbell, clock)
         self._lookout = open_connection(path, read_only=read_only)
         self._watcher = asyncio.create_task(self._watch_other_processes())

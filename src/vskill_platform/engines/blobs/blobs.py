@@ -1,0 +1,126 @@
+"""The blobs of an engine: in its database, or in a folder or S3 bucket that the operator chose.
+
+A name is the place, the SHA-256 of the content and a random number, such as
+`database/3b0c….9f2c`. So every reader can verify what it reads, and a blob that is written again
+is another blob: deleting the old one cannot remove the new one.
+"""
+
+import hashlib
+import re
+import secrets
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+from vskill_platform.base.off_loop import in_few_threads
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.blobs.port import PIECE_BYTES, BlobEntry, BlobStore
+from vskill_platform.errors import BlobsUnavailable, InvalidInput, RecordMalformed
+
+log = get_logger(__name__)
+
+DATABASE, EXTERNAL = "database", "external"
+_NAME = re.compile(rf"({DATABASE}|{EXTERNAL})/([0-9a-f]{{64}})\.[0-9a-f]{{16}}")
+#: In bytes: hashing less is faster than a thread call.
+_HASHED_HERE = 64 * 1024
+
+
+class Blobs:
+    def __init__(self, database: BlobStore) -> None:
+        self._database = database
+        self._external: BlobStore | None = None
+
+    def use(self, external: BlobStore | None) -> None:
+        """Store new blobs there, and read from it the blobs that it has."""
+        self._external = external
+
+    @property
+    def place(self) -> str:
+        """Where new blobs are stored: DATABASE or EXTERNAL."""
+        return EXTERNAL if self._external else DATABASE
+
+    async def put(self, content: bytes | AsyncIterator[bytes], *, sha256: str) -> str:
+        """Store content with this digest, read it back, and return its name.
+
+        No record names it yet: it is swept after a while unless a commit does.
+        """
+        name = f"{self.place}/{sha256}.{secrets.token_hex(8)}"
+        store, key = self._find(name)
+        pieces = _pieces(content) if isinstance(content, bytes) else content
+        await store.write(key, pieces)
+        try:
+            async for _ in self.get(name):
+                pass
+        except RecordMalformed:
+            await store.delete(key)
+            raise
+        return name
+
+    async def get(self, name: str) -> AsyncIterator[bytes]:
+        """Yield the content in pieces; the last one only after the digest was verified."""
+        store, key = self._find(name)
+        digest, last = hashlib.sha256(), b""
+        async for piece in store.read(key):
+            if last:
+                yield last
+            last = piece
+            if len(piece) > _HASHED_HERE:
+                await in_few_threads(digest.update, piece)
+            else:
+                digest.update(piece)
+        if digest.hexdigest() != sha256_of(name):
+            log.error("stored blob was changed", blob=name, found=digest.hexdigest())
+            raise RecordMalformed(
+                f"the stored blob {name} was changed or damaged: its SHA-256 is "
+                f"{digest.hexdigest()}; restore it from a backup"
+            )
+        yield last
+
+    async def delete(self, name: str) -> None:
+        store, key = self._find(name)
+        await store.delete(key)
+
+    async def list_blobs(self) -> AsyncIterator[list[BlobEntry]]:
+        """Yield all blobs of both places, by their whole names."""
+        stores = {DATABASE: self._database, EXTERNAL: self._external}
+        for place, store in stores.items():
+            if store is None:
+                continue
+            async for page in store.list_blobs():
+                named = [
+                    BlobEntry(f"{place}/{each.name}", each.size, each.stored_at) for each in page
+                ]
+                yield [each for each in named if _NAME.fullmatch(each.name)]
+
+    async def sign(self, name: str, *, lifetime: timedelta) -> str | None:
+        store, key = self._find(name)
+        return await store.sign(key, lifetime=lifetime)
+
+    def _find(self, name: str) -> tuple[BlobStore, str]:
+        found = _NAME.fullmatch(name)
+        if not found:
+            raise InvalidInput(f"{name!r} is not the name of a blob")
+        key = name.partition("/")[2]
+        if found[1] == DATABASE:
+            return self._database, key
+        if self._external is None:
+            raise BlobsUnavailable(
+                f"the blob {name} is in external storage, but VSKILL_BLOBS_URL is not set"
+            )
+        return self._external, key
+
+
+def sha256_of(name: str) -> str:
+    """Return the digest of a blob's content, which is a part of its name."""
+    found = _NAME.fullmatch(name)
+    if not found:
+        raise InvalidInput(f"{name!r} is not the name of a blob")
+    return found[2]
+
+
+def is_blob_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
+
+
+async def _pieces(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), PIECE_BYTES):
+        yield content[start : start + PIECE_BYTES]
