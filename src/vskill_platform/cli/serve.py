@@ -1,13 +1,13 @@
-"""`serve`: the whole platform in one process: web, worker and cron."""
+"""`serve`: the whole platform, web, worker and cron, in one process or in several."""
 
 import asyncio
 import math
 import socket
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import uvicorn
@@ -15,9 +15,11 @@ import uvicorn
 from vskill_platform.access.first_admin import invite_first_admin, link_file
 from vskill_platform.base.process_limits import raise_file_limit
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.cli.run_command import run_worker
+from vskill_platform.cli.lazy import load
+from vskill_platform.cli.run_command import current_settings, run_worker
 from vskill_platform.cli.run_parts import run_parts
 from vskill_platform.cli.stop_signals import stop_on_signals
+from vskill_platform.cli.supervise import Member, supervise
 from vskill_platform.cli.terminal import echo
 from vskill_platform.cron.nodes import beat
 from vskill_platform.cron.schedule import run_cron
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 log = get_logger(__name__)
 
+MAX_PROCESSES = 64
+_BACKLOG = 2048
 #: All open pages, and as many other requests; further ones get a 503.
 _MAX_CONNECTIONS = 4_000
 #: Open files reserved for everything else: uploads, fetches, checks, the database.
@@ -57,18 +61,28 @@ _MAX_HEAD_BYTES = 32 * 1024
 )
 @click.option("--no-worker", is_flag=True, help="Process no submissions; others run `work`.")
 @click.option("--no-cron", is_flag=True, help="Run no scheduled jobs; others do.")
-def serve(*, folder: Path | None, no_worker: bool, no_cron: bool) -> None:
-    """Run the platform: web pages, worker and cron in one process."""
-    parts = Parts(worker=not no_worker, cron=not no_cron)
+@click.option(
+    "--processes",
+    type=click.IntRange(1, MAX_PROCESSES),
+    default=1,
+    help="How many processes answer requests; one of them also runs worker and cron.",
+)
+def serve(*, folder: Path | None, no_worker: bool, no_cron: bool, processes: int) -> None:
+    """Run the platform: web pages, worker and cron."""
+    member = _start_many(processes) if processes > 1 else None
+    is_first = member is None or member.is_first
+    parts = Parts(worker=is_first and not no_worker, cron=is_first and not no_cron)
 
     async def run(env: WorkerEnv) -> None:
-        with _listening(env.settings) as listener:
-            if folder:
+        if member:
+            member.end_with_supervisor()
+        with _bound(env.settings, is_shared=member is not None) as listener:
+            if folder and is_first:
                 places = [
                     read_source(str(path), settings=env.settings) for path in _skill_folders(folder)
                 ]
                 await run_with_worker_env(env, partial(_submit_new, places))
-            await _run_platform(env, listener, parts)
+            await _run_platform(env, listener, parts, member)
 
     run_worker(run)
 
@@ -84,7 +98,19 @@ class Parts(NamedTuple):
         return ["web", *(name for name in self._fields if getattr(self, name))]
 
 
-async def _run_platform(env: WorkerEnv, listener: socket.socket, parts: Parts) -> None:
+def _start_many(processes: int) -> Member:
+    """Return in each of the new processes; the supervisor exits here when all have ended."""
+    settings = current_settings()
+    with _bound(settings) as listener:  # an error if another program listens on this port
+        listener.listen()
+    load("vskill_platform.web.app:create_app")  # once for all, and their memory is shared
+    with _bound(settings, is_shared=True):  # the port is kept while processes are restarted
+        return supervise(processes, grace=settings.stop_grace)
+
+
+async def _run_platform(
+    env: WorkerEnv, listener: socket.socket, parts: Parts, member: Member | None
+) -> None:
     # Imported here, because no other command, nor any scan process, should load the web.
     from vskill_platform.catalogue.catalogue import open_catalogue  # noqa: PLC0415
     from vskill_platform.web.live.broadcast import open_broadcast  # noqa: PLC0415
@@ -92,14 +118,28 @@ async def _run_platform(env: WorkerEnv, listener: socket.socket, parts: Parts) -
     stop = stop_on_signals(env.settings.stop_grace)
     async with open_catalogue(env) as catalogue, open_broadcast(env) as broadcast:
         server = _make_server(env, catalogue, broadcast)
-        await run_with_worker_env(env, partial(_invite_first_admin, env.settings))
-        echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
+        if member and not member.is_first:
+            # Others answer meanwhile; until then, requests that came here would get an error.
+            await _wait_for_either(stop, catalogue.wait_until_ready())
+        listener.listen(_BACKLOG)
+        if not member or member.is_first:
+            await run_with_worker_env(env, partial(_invite_first_admin, env.settings))
+            echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
+        if member:
+            member.report_ready()
         running = [server.serve(sockets=[listener]), _end_pages(stop, broadcast, server)]
         if parts.worker:
             running.append(Worker(env).run(stop))
         if parts.cron:
             running.append(run_cron(env, stop))
         await run_parts(*running, meanwhile=beat(env, parts.roles))
+
+
+async def _wait_for_either(stop: asyncio.Event, ready: Coroutine[Any, Any, None]) -> None:
+    waiting = [asyncio.create_task(stop.wait()), asyncio.create_task(ready)]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
 
 
 async def _end_pages(stop: asyncio.Event, broadcast: "Broadcast", server: uvicorn.Server) -> None:
@@ -174,15 +214,19 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _listening(settings: Settings) -> Iterator[socket.socket]:
-    try:
-        listener = socket.create_server((settings.host, settings.port), backlog=2048)
-    except OSError as error:
-        raise ConfigError(
-            f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); choose another "
-            f"with {variable('host')} and {variable('port')}"
-        ) from error
-    with listener:
+def _bound(settings: Settings, *, is_shared: bool = False) -> Iterator[socket.socket]:
+    """Bind the port; if it is shared, the kernel divides connections among its listeners."""
+    with socket.socket(socket.AF_INET) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if is_shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        try:
+            listener.bind((settings.host, settings.port))
+        except OSError as error:
+            raise ConfigError(
+                f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); choose "
+                f"another with {variable('host')} and {variable('port')}"
+            ) from error
         yield listener
 
 

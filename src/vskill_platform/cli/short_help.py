@@ -32,7 +32,7 @@ SHORT_HELP = {
     f"{_HERE}.login:registries": "List your registries, choose the default, or remove one.",
     f"{_HERE}.moderation_commands:reviews": "List and decide on submissions that need review.",
     f"{_HERE}.moderation_commands:block": "Add, remove, list or check blocks.",
-    f"{_HERE}.serve:serve": "Run the platform: web pages, worker and cron in one process.",
+    f"{_HERE}.serve:serve": "Run the platform: web pages, worker and cron.",
     f"{_HERE}.admin:admin": "Operate the registry on this machine.",
     f"{_HERE}.users:users": "Invite users, set their roles, disable or enable them.",
     f"{_HERE}.tokens:tokens": "Create, list and revoke API tokens.",

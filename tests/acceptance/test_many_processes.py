@@ -1,0 +1,161 @@
+"""`serve --processes`: several processes on one port, of which any may answer any request."""
+
+import os
+import re
+import signal
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.acceptance.ports import free_port
+from tests.acceptance.processes import Running
+from tests.acceptance.program import Platform
+from tests.casts import a_skill_folder
+from tests.people import PASSWORD, a_user, csrf_in
+from tests.postgres import an_empty_schema
+from vskill_platform.stores.node_store import get_nodes
+
+#: So many connections that one process answering all of them is out of the question.
+_CONNECTIONS = 16
+_PID = re.compile(r"pid=(\d+)")
+
+
+@pytest.fixture
+def port() -> int:
+    return free_port()
+
+
+def _serve(platform: Platform, port: int, processes: int = 2) -> tuple[Running, list[int]]:
+    """Start; return the supervisor, and the process ids once all of them listen."""
+    server = platform.start("serve", "--processes", str(processes), port=str(port))
+    lines = [server.wait_for("process ready") for _ in range(processes)]
+    return server, [_pid(line) for line in lines]
+
+
+def _pid(line: str) -> int:
+    found = _PID.search(line)
+    assert found, line
+    return int(found[1])
+
+
+@contextmanager
+def _browser(port: int) -> Iterator[httpx.Client]:
+    """A client whose every request opens a connection, so that any process may get it."""
+    limits = httpx.Limits(max_keepalive_connections=0)
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, limits=limits) as client:
+        yield client
+
+
+@asynccontextmanager
+async def _platform_on(engine: str, folder: Path) -> AsyncIterator[Platform]:
+    if engine == "sqlite":
+        yield Platform(folder)
+        return
+    async with an_empty_schema() as url:
+        yield Platform(folder, database_url=url, cache_dir=str(folder / "cache"))
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+async def test_any_process_answers_for_all_of_them(engine: str, tmp_path: Path, port: int) -> None:
+    async with _platform_on(engine, tmp_path) as platform:
+        server, _ = _serve(platform, port)
+        await platform.inside(a_user)
+        try:
+            with _browser(port) as browser, browser.stream("GET", "/live/queue") as page:
+                events = page.iter_lines()
+                assert next(events) == ": listening"
+
+                signed_in = _sign_in(browser)
+                seen = {browser.get("/account").status_code for _ in range(_CONNECTIONS)}
+                token = _sign_in_program(browser, port)
+                known = {_whoami(port, token) for _ in range(_CONNECTIONS)}
+                platform.submit(a_skill_folder(platform.folder))
+                heard = next(line for line in events if line.startswith("event:"))
+            roles = sorted(node.roles for node in await platform.inside(get_nodes))
+        finally:
+            code = server.end()
+            platform.end_everything()
+
+    assert (signed_in, seen, known) == (303, {200}, {"ada"})
+    assert heard == "event: changed"
+    assert roles == [("web",), ("web", "worker", "cron")]
+    assert code == 0
+
+
+def _sign_in(browser: httpx.Client) -> int:
+    token = csrf_in(browser.get("/sign-in"))
+    form = {"name": "ada", "password": PASSWORD, "csrf_token": token, "next": "/account"}
+    return browser.post("/sign-in", data=form).status_code
+
+
+def _sign_in_program(browser: httpx.Client, port: int) -> str:
+    """Ask for a code, approve it as the one who is signed in, and redeem it."""
+    with _browser(port) as program:
+        codes = program.post("/api/cli/device/code", data={"scope": "read"}).json()
+    page = browser.get("/device", params={"user_code": codes["user_code"]})
+    form = {"user_code": codes["user_code"], "csrf_token": csrf_in(page), "ruling": "approve"}
+    assert browser.post("/device", data=form).status_code == 303
+    asked = {
+        "grant_type": "urn:ietf:params:oauth:grant-type:device_code",
+        "device_code": codes["device_code"],
+    }
+    with _browser(port) as program:
+        answer = program.post("/api/cli/device/token", data=asked)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["access_token"])
+
+
+def _whoami(port: int, token: str) -> str:
+    with _browser(port) as program:
+        answer = program.get("/api/v1/account", headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["name"])
+
+
+def test_a_killed_process_is_restarted_while_the_other_answers(
+    platform: Platform, port: int
+) -> None:
+    server, pids = _serve(platform, port)
+
+    os.kill(pids[1], signal.SIGKILL)
+    server.wait_for("process ended, restarting it")
+    with _browser(port) as browser:
+        answers = [browser.get("/healthz").status_code for _ in range(_CONNECTIONS)]
+    restarted = _pid(server.wait_for("process ready"))
+    server.kill()  # the supervisor; this waits until the last process has closed its output
+
+    assert answers == [200] * _CONNECTIONS
+    assert restarted not in pids
+    assert [_is_alive(pid) for pid in (pids[0], restarted)] == [False, False]
+    assert "Traceback" not in server.rest()
+
+
+def _is_alive(pid: int) -> bool:
+    """Tell whether a process runs; one that nobody has waited for yet does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_an_error_of_the_first_process_ends_the_start(platform: Platform, port: int) -> None:
+    refused = platform.run(
+        "serve", "--processes", "3", port=str(port), policy=str(platform.folder / "none.toml")
+    )
+
+    assert (refused.code, refused.err.count("VSKILL_POLICY")) == (1, 1)
+
+
+def test_a_port_on_which_another_program_listens_is_refused_even_if_it_could_be_shared(
+    platform: Platform, port: int
+) -> None:
+    with socket.create_server(("127.0.0.1", port), reuse_port=True):
+        refused = platform.run("serve", "--processes", "2", port=str(port))
+
+    assert refused.code == 1
+    assert f"cannot listen on 127.0.0.1:{port}" in refused.err
