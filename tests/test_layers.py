@@ -41,6 +41,7 @@ _WAYS_OFF_LOOP = {
 _LEAVE_THE_LOOP = {
     "base/killable_process.py", "base/off_loop.py", "base/program.py", "base/worker_pool.py",
     "access/passwords.py",  # threads of its own, each with much memory
+    "cli/supervise.py",  # forks the processes of `serve`, before there is an event loop
     "client/plan_installs.py",  # the client has no event loop
     "engines/sqlite/threads.py",  # a connection belongs to its thread
 }  # fmt: skip
