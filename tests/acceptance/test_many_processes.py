@@ -31,7 +31,7 @@ def port() -> int:
 
 def _serve(platform: Platform, port: int, processes: int = 2) -> tuple[Running, list[int]]:
     """Start; return the supervisor, and the process ids once all of them listen."""
-    server = platform.start("serve", "--processes", str(processes), port=str(port))
+    server = platform.start("serve", "--processes", str(processes), port=str(port), node="web")
     lines = [server.wait_for("process ready") for _ in range(processes)]
     return server, [_pid(line) for line in lines]
 
@@ -75,14 +75,14 @@ async def test_any_process_answers_for_all_of_them(engine: str, tmp_path: Path, 
                 known = {_whoami(port, token) for _ in range(_CONNECTIONS)}
                 platform.submit(a_skill_folder(platform.folder))
                 heard = next(line for line in events if line.startswith("event:"))
-            roles = sorted(node.roles for node in await platform.inside(get_nodes))
+            nodes = {node.node: node.roles for node in await platform.inside(get_nodes)}
         finally:
             code = server.end()
             platform.end_everything()
 
     assert (signed_in, seen, known) == (303, {200}, {"ada"})
     assert heard == "event: changed"
-    assert roles == [("web",), ("web", "worker", "cron")]
+    assert nodes == {"web-1": ("web", "worker", "cron"), "web-2": ("web",)}
     assert code == 0
 
 

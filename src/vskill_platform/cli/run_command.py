@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import uvloop
 
 from vskill_platform.base.clock import SystemClock
@@ -51,9 +52,16 @@ def run_command(
     return uvloop.run(_open_and_run(settings, run, create=create, policy=policy))
 
 
-def run_worker(work: Callable[[WorkerEnv], Awaitable[Result]]) -> Result:
-    """Run a command that processes submissions; an invalid policy stops it here."""
+def run_worker(
+    work: Callable[[WorkerEnv], Awaitable[Result]], *, process: int | None = None
+) -> Result:
+    """Run a command that processes submissions; an invalid policy stops it here.
+
+    If it is one of several processes, *process* is its number, and part of its name.
+    """
     settings = current_settings()
+    if process is not None:
+        settings = msgspec.structs.replace(settings, node=f"{settings.node}-{process + 1}")
     check_memory_limit()
     policy = read_current_policy(settings)
     scanners = current_scanners(settings, policy)

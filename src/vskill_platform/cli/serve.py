@@ -84,7 +84,7 @@ def serve(*, folder: Path | None, no_worker: bool, no_cron: bool, processes: int
                 await run_with_worker_env(env, partial(_submit_new, places))
             await _run_platform(env, listener, parts, member)
 
-    run_worker(run)
+    run_worker(run, process=member.number if member else None)
 
 
 class Parts(NamedTuple):

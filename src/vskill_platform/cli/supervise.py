@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cli.stop_signals import CLOSE_SECONDS
-from vskill_platform.settings import variable
 
 log = get_logger(__name__)
 
@@ -116,13 +115,13 @@ class _Supervisor:
         pid = os.fork()
         if pid == 0:
             ours.close()
-            self._leave(process)
+            self._leave()
             return Member(process.number, theirs)
         theirs.close()
         process.pid, process.control, process.at = pid, ours, time.monotonic()
         return None
 
-    def _leave(self, process: _Process) -> None:
+    def _leave(self) -> None:
         """Drop what belongs to the supervisor: this is the new process."""
         signal.set_wakeup_fd(-1)
         for number in (*_STOP_SIGNALS, signal.SIGCHLD):
@@ -132,9 +131,6 @@ class _Supervisor:
                 mine.close()
         # Otherwise a Ctrl-C would arrive twice: from the terminal, and from the supervisor.
         os.setpgid(0, 0)
-        name = variable("node")
-        if name in os.environ:  # the default is another one for each process
-            os.environ[name] = f"{os.environ[name]}-{process.number + 1}"
 
     def _catch_signals(self) -> None:
         signal.set_wakeup_fd(self._waker.fileno())
