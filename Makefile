@@ -10,8 +10,9 @@ export PYTHONDONTWRITEBYTECODE =
 SECONDS ?= 60
 # Programs of other people, which only `make test-clients` needs.
 CLIENTS := .clients/.ready
+DEPLOY := $(VENV)/.deploy
 
-.PHONY: serve test coverage torture test-clients check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
+.PHONY: serve test coverage torture test-clients test-deploy release check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
 
 serve: $(RUNTIME)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
@@ -32,6 +33,12 @@ torture: $(READY)  ## slow tests: kills at many moments, large cases, many examp
 
 test-clients: $(READY) $(CLIENTS)  ## the clients of other people, unmodified, against a registry on loopback
 	$(BIN)/pytest --timeout=300 -m clients tests/clients $(ARGS)
+
+test-deploy: $(DEPLOY)  ## the wheel outside of the repo, the Dockerfile, compose files, units, the chart and the proxies
+	$(BIN)/pytest --timeout=600 -m deploy tests/deploy $(ARGS)
+
+release: $(DEPLOY)  ## VERSION=1.2.3: changelog, wheel, sdist, SBOM and checksums in dist/, a commit and a tag
+	$(BIN)/python deploy/release.py $(VERSION)
 
 check: lint types layers test  ## what CI runs
 
@@ -90,6 +97,11 @@ $(RUNTIME): requirements/runtime.lock requirements/build.lock pyproject.toml
 $(READY): $(RUNTIME) requirements/dev.lock
 	@echo "Installing the tools for tests of requirements/dev.lock (once) …"
 	@$(INSTALL) --require-hashes -r requirements/dev.lock
+	@touch $@
+
+$(DEPLOY): $(READY) requirements/deploy.lock
+	@echo "Installing the tools of requirements/deploy.lock (once) …"
+	@$(INSTALL) --require-hashes -r requirements/deploy.lock
 	@touch $@
 
 # Not `npm ci`: it refuses a lock file without the optional packages of other systems, which are not

@@ -9,6 +9,7 @@ LOCKS = {
     "runtime.lock": [],
     "dev.lock": ["--group", "dev"],
     "bench.lock": ["--group", "dev", "--group", "bench"],
+    "deploy.lock": ["--group", "dev", "--group", "deploy"],
     "fuzz.lock": ["--group", "dev", "--group", "fuzz"],
 }
 

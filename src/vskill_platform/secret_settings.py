@@ -83,7 +83,7 @@ def _read_hidden(name: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return what a variable or its file contains, and the name of the one that was read."""
     if name + FILE_SUFFIX not in environ:
         return name, environ.get(name, "")
-    if name in environ:
+    if environ.get(name):  # an empty variable undoes the default of a container image
         raise ConfigError(f"{name} and {name}{FILE_SUFFIX} are both set; choose one")
     name += FILE_SUFFIX
     return name, read_secret_file(name, environ[name])

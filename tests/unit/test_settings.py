@@ -231,3 +231,12 @@ def test_the_url_for_notifications_is_a_secret_too() -> None:
 
     assert "secret" not in repr(settings)
     assert load_settings({}).database_listen_url == ""
+
+
+def test_an_empty_variable_counts_as_unset_next_to_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "url"
+    file.write_text("postgresql://ada:secret@db.example/skills\n")
+
+    settings = load_settings({"VSKILL_DATABASE_URL": "", "VSKILL_DATABASE_URL_FILE": str(file)})
+
+    assert settings.database_url[:] == "postgresql://ada:secret@db.example/skills"
