@@ -7,6 +7,7 @@ Nothing is sent anywhere: push the commit and the tag, and upload the files, you
 
 import argparse
 import hashlib
+import json
 import re
 import shutil
 import subprocess
@@ -26,7 +27,7 @@ def release(root: Path, version: str, *, date: str) -> list[Path]:
     """Change the files that name the version, build the packages, commit and tag."""
     check_release(root, version)
     write_version(root, version, date=date)
-    files = build(root)
+    files = build(root, version)
     run(root, "git", "commit", "--quiet", "--all", "--message", f"Release {version}")
     run(root, "git", "tag", "--annotate", f"v{version}", "--message", f"Release {version}")
     return files
@@ -58,7 +59,7 @@ def replace(path: Path, pattern: str, new: str) -> None:
     path.write_text(text)
 
 
-def build(root: Path) -> list[Path]:
+def build(root: Path, version: str) -> list[Path]:
     """Build all files of a release into dist/; the same commit gives the same wheel and sdist."""
     dist = root / "dist"
     shutil.rmtree(dist, ignore_errors=True)
@@ -70,10 +71,18 @@ def build(root: Path) -> list[Path]:
         "--pyproject", "pyproject.toml", "--output-reproducible", "--of", "JSON",
         "--output-file", "dist/sbom.cdx.json",
     )  # fmt: skip
+    name_version(dist / "sbom.cdx.json", version)
     files = sorted(dist.iterdir())
     sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files]
     (dist / "SHA256SUMS").write_text("".join(sums))
     return [*files, dist / "SHA256SUMS"]
+
+
+def name_version(bom: Path, version: str) -> None:
+    """Add our version: pyproject.toml only says in which file it is."""
+    document = json.loads(bom.read_text())
+    document["metadata"]["component"]["version"] = version
+    bom.write_text(json.dumps(document, indent=2) + "\n")
 
 
 def run(root: Path, *command: str) -> str:

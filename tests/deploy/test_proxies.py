@@ -42,12 +42,15 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 def proxy(request: pytest.FixtureRequest, node: int, tmp_path: Path) -> Iterator[int]:
     start = start_nginx if request.param == "nginx" else start_caddy
     port = free_port()
-    running = start(tmp_path, port, node)
-    yield port
-    running.end()
+    running, is_ready = start(tmp_path, port, node)
+    try:
+        running.wait_for(is_ready)
+        yield port
+    finally:
+        running.end()
 
 
-def start_nginx(folder: Path, port: int, node: int) -> Running:
+def start_nginx(folder: Path, port: int, node: int) -> tuple[Running, str]:
     text = (ROOT / "deploy/proxy/nginx.conf").read_text()
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={HOST}",
@@ -76,11 +79,10 @@ def start_nginx(folder: Path, port: int, node: int) -> Running:
             text=True,
         )
     )
-    running.wait_for("start worker process ")
-    return running
+    return running, "start worker process "
 
 
-def start_caddy(folder: Path, port: int, node: int) -> Running:
+def start_caddy(folder: Path, port: int, node: int) -> tuple[Running, str]:
     text = (ROOT / "deploy/proxy/Caddyfile").read_text()
     # Caddy would ask a certificate authority for a certificate of the name: here it signs its own.
     (folder / "Caddyfile").write_text(
@@ -101,8 +103,7 @@ def start_caddy(folder: Path, port: int, node: int) -> Running:
             text=True,
         )
     )
-    running.wait_for("serving initial configuration")
-    return running
+    return running, "serving initial configuration"
 
 
 def get(port: int, path: str, **headers: str) -> httpx.Response:

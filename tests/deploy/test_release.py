@@ -130,9 +130,13 @@ def port(home: Path, tmp_path: Path) -> Iterator[int]:
     port = free_port()
     server = Running(
         subprocess.Popen(
-            [home / "bin/vskill-platform", "serve", "--port", str(port)],
+            [home / "bin/vskill-platform", "serve"],
             cwd=tmp_path,
-            env={**os.environ, "VSKILL_DATABASE_URL": f"sqlite:///{tmp_path}/skills.db"},
+            env={
+                **os.environ,
+                "VSKILL_PORT": str(port),
+                "VSKILL_DATABASE_URL": f"sqlite:///{tmp_path}/skills.db",
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
