@@ -103,7 +103,7 @@ def start_caddy(folder: Path, port: int, node: int) -> tuple[Running, str]:
             text=True,
         )
     )
-    return running, "serving initial configuration"
+    return running, "certificate obtained successfully"
 
 
 def get(port: int, path: str, **headers: str) -> httpx.Response:

@@ -64,9 +64,8 @@ def test_the_release_is_one_commit_with_a_tag(repo: Path) -> None:
 
 def test_every_file_is_in_the_list_of_checksums(repo: Path) -> None:
     dist = repo / "dist"
-    sums = dict(
-        reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines()
-    )
+    lines = [line.split("  ") for line in (dist / "SHA256SUMS").read_text().splitlines()]
+    sums = {name: digest for digest, name in lines}
 
     assert sums == {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest()
@@ -143,6 +142,8 @@ def port(home: Path, tmp_path: Path) -> Iterator[int]:
         )
     )
     server.wait_for(f"vskill-platform is at http://127.0.0.1:{port}")
+    while get(port, "/readyz")[0] != 200:  # the search index is being built
+        pass
     yield port
     assert server.end() == 0
 
