@@ -13,6 +13,7 @@ VskillError
 │   ├── RightMissing       the role lacks this right                     403
 │   │   └── ScopeMissing   the role has it, but not the token            403
 │   └── RequestForged      the form has no valid CSRF token              403
+├── GithubUnavailable      GitHub gives no usable answer                 503
 ├── WrongHost              the request is for another host               421
 ├── TooMany                the rate limit is reached                     429
 ├── Busy                   too many concurrent requests                  503
@@ -111,6 +112,11 @@ class ScopeMissing(RightMissing):
 
 class RequestForged(NotAllowed):
     pass
+
+
+class GithubUnavailable(VskillError):
+    retryable = True
+    retry_after = dt.timedelta(seconds=30)
 
 
 class WrongHost(VskillError):

@@ -22,6 +22,7 @@ PREFIX = "VSKILL_"
 
 #: A host, optionally with a scheme and a port.
 _HOST = re.compile(r"(?:(https?)://)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?")
+_CLIENT_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 #: Up to six digits each, so that date arithmetic cannot overflow.
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d+)?)s)?")
@@ -78,6 +79,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     unowned_namespace_bytes_per_day: int = 2 * 1024 * 1024 * 1024
     #: Addresses of trusted reverse proxies, separated by commas.
     trusted_proxies: str = ""
+
+    # Sign-in with GitHub, for clients that have a GitHub token.
+    #: Who may use it: nobody, users who linked their GitHub account, or everybody.
+    github_sign_in: Literal["off", "linked", "anyone"] = "off"
+    github_api_url: str = "https://api.github.com"
+    #: The application of the registry; tokens of other applications are refused.
+    github_client_id: str = ""
+    github_client_secret: Secret = msgspec.field(default_factory=Secret)
 
     #: How many skills the discovery index of the whole registry lists, the most installed first.
     discovery_skills: Annotated[int, msgspec.Meta(ge=0, le=200)] = 20
@@ -171,7 +180,8 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
     if "submit_by" not in values and not is_for_this_machine(settings):
         settings = msgspec.structs.replace(settings, submit_by="signed_in")
     checks = (check_nesting, check_judge, check_paths, check_public_url, check_access)
-    for check in (*checks, check_cache_dir, check_retention, blob_options, notify_arguments):
+    more = (check_cache_dir, check_retention, check_github, blob_options, notify_arguments)
+    for check in (*checks, *more):
         check(settings)
     return settings
 
@@ -263,6 +273,27 @@ def check_public_url(settings: Settings) -> None:
     if settings.public_url and not _is_plain_url(settings.public_url):
         raise ConfigError(
             f"{variable('public_url')} must be like https://skills.example, without a user, "
+            "password, query or fragment"
+        )
+
+
+def check_github(settings: Settings) -> None:
+    """Refuse a sign-in with GitHub that would accept tokens of other applications."""
+    if settings.github_sign_in == "off":
+        return
+    if (
+        not _CLIENT_ID.fullmatch(settings.github_client_id)
+        or not settings.github_client_secret.reveal()
+    ):
+        raise ConfigError(
+            f"{variable('github_sign_in')} needs {variable('github_client_id')} and "
+            f"{variable('github_client_secret')}: the application at GitHub whose tokens it accepts"
+        )
+    url = settings.github_api_url
+    host = urlsplit(url).hostname if _is_plain_url(url) else None
+    if host is None or not (url.startswith("https://") or is_loopback(host)):
+        raise ConfigError(
+            f"{variable('github_api_url')} must be like https://api.github.com, without a user, "
             "password, query or fragment"
         )
 

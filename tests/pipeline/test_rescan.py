@@ -15,7 +15,13 @@ from tests.clocks import NOON, ManualClock, TickingClock
 from tests.pipeline.conftest import Process
 from vskill_platform.cron import schedule
 from vskill_platform.cron.rescan import rescan_published
-from vskill_platform.cron.schedule import RESCAN, ask_for_rescan, run_due_jobs, run_job_now
+from vskill_platform.cron.schedule import (
+    RESCAN,
+    ask_for_one_rescan,
+    ask_for_rescan,
+    run_due_jobs,
+    run_job_now,
+)
 from vskill_platform.engines.ports import Put
 from vskill_platform.errors import Overtaken, ScanError
 from vskill_platform.model.decision import Outcome
@@ -456,3 +462,41 @@ async def test_a_rescan_that_is_asked_for_after_the_clock_went_back_is_done(
         await within(lenient(bound), rescan_published)
         == "rules and policy have not changed since the last rescan"
     )
+
+
+async def test_one_skill_is_rescanned_on_request_and_no_other(
+    bound: WorkerEnv, published: str, clock: ManualClock
+) -> None:
+    same = lenient(bound)
+    await run_due_jobs(same, jobs=(RESCAN,))
+    clock.advance(minutes=2)
+
+    asked = await ask_for_one_rescan(SLUG, actor="ada")
+    again = await ask_for_one_rescan(SLUG, actor="ben")
+    clock.advance(seconds=5)
+    (run,) = await run_due_jobs(same, jobs=(RESCAN,))
+    clock.advance(minutes=10)
+    (next_run,) = await run_due_jobs(same, jobs=(RESCAN,))
+
+    assert again == asked
+    assert run.outcome == "1 rescanned, 0 got worse, 0 left"
+    assert next_run.outcome == "rules and policy have not changed since the last rescan"
+    audited = [(one.actor, one.action, one.subject) for one in (await list_audit()).records]
+    assert audited == [("ada", "rescan", SLUG)]
+
+
+async def test_a_request_during_a_rescan_is_left_to_the_next_run(
+    bound: WorkerEnv, published: str, clock: ManualClock
+) -> None:
+    same = lenient(bound)
+    await run_due_jobs(same, jobs=(RESCAN,))
+    running = CronRun(job=RESCAN.name, node="n", started_at=clock.now())
+    last = await get_cron_run(RESCAN.name)
+    assert last
+    await put_cron_run(running, expected=last.revision)
+
+    await ask_for_one_rescan(SLUG, actor="ada")
+    clock.advance(minutes=11)
+    (run,) = await run_due_jobs(same, jobs=(RESCAN,))
+
+    assert run.outcome == "1 rescanned, 0 got worse, 0 left"

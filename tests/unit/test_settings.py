@@ -227,9 +227,9 @@ def test_a_database_server_has_a_cache_folder_of_the_user() -> None:
 
 
 def test_the_url_for_notifications_is_a_secret_too() -> None:
-    settings = load_settings({"VSKILL_DATABASE_LISTEN_URL": "postgresql://ada:secret@db/skills"})
+    settings = load_settings({"VSKILL_DATABASE_LISTEN_URL": "postgresql://ada:hush-hush@db/skills"})
 
-    assert "secret" not in repr(settings)
+    assert "hush-hush" not in repr(settings)
     assert load_settings({}).database_listen_url == ""
 
 

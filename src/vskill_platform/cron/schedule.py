@@ -6,6 +6,7 @@ abandoned after the stop grace, which is safe because every job can be repeated.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -23,11 +24,15 @@ from vskill_platform.cron.remind_reviews import remind_reviews
 from vskill_platform.cron.rescan import rescan_published
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError, Overtaken
-from vskill_platform.publish.moderation.rescan_skills import write_rescan_request
+from vskill_platform.publish.moderation.rescan_skills import (
+    new_one_rescan_request,
+    write_rescan_request,
+)
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import format_duration
 from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.cron_store import (
     CronRun,
     expect_no_cron_run,
@@ -36,6 +41,11 @@ from vskill_platform.stores.cron_store import (
 )
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.external_scan_dispatch import release_dead_external_scans
+from vskill_platform.stores.rescan_store import (
+    OneRescanRequest,
+    get_one_rescan_request,
+    put_one_rescan_request,
+)
 
 log = get_logger(__name__)
 
@@ -179,8 +189,11 @@ async def run_job_now(job: Job) -> CronRun:
 
 async def ask_for_run(job: Job, *, actor: str, also: Sequence[Operation] = ()) -> None:
     """Make a job due, so that the next node that checks runs it; the audit log has the actor."""
+    await _make_due(job, [write_audit(job.name, "all", actor=actor, reason=""), *also])
+
+
+async def _make_due(job: Job, operations: Sequence[Operation] = ()) -> None:
     now, last = get_now(), await get_cron_run(job.name)
-    operations = [write_audit(job.name, "all", actor=actor, reason=""), *also]
     if last is None:  # then it is due anyway
         is_asked = await commit([expect_no_cron_run(job.name), *operations])
     elif last.record.ended_at is None and abs(now - last.record.started_at) < job.budget:
@@ -196,6 +209,22 @@ async def ask_for_rescan(*, actor: str) -> None:
     """Make the next run check everything again; a running job must finish first."""
     # In the same commit that makes the job due: a run between two commits would drop the request.
     await ask_for_run(RESCAN, actor=actor, also=[write_rescan_request(actor)])
+
+
+async def ask_for_one_rescan(slug: str, *, actor: str) -> OneRescanRequest:
+    """Have one skill checked again soon; while a request for it is open, return that one."""
+
+    async def plan() -> PlannedChange[OneRescanRequest]:
+        if stored := await get_one_rescan_request(slug):
+            return PlannedChange(result=stored.record)
+        asked = new_one_rescan_request(slug, actor)
+        audit = write_audit(RESCAN.name, slug, actor=actor, reason="", outcome=asked.id)
+        return PlannedChange(operations=[put_one_rescan_request(asked), audit], result=asked)
+
+    asked = await change(f"the rescan of {slug}", plan)
+    with suppress(Overtaken):  # the run after the current one sees the request
+        await _make_due(RESCAN)
+    return asked
 
 
 def _is_running(run: CronRun, job: Job) -> Overtaken:

@@ -28,6 +28,8 @@ class Right(StrEnum):
     SUBMIT = "submit"
     #: Yank, hide and show skills in own namespaces, for signed-in users who may submit.
     MANAGE = "manage"
+    #: Report a skill or a problem to the staff.
+    REPORT = "report"
     #: One's own account and tokens.
     ACCOUNT = "account"
     #: Reviews, and reports with stored files.
@@ -40,7 +42,7 @@ class Right(StrEnum):
     ADMINISTER = "administer"
 
 
-_FOR_ALL = frozenset({Right.ANYONE, Right.ACCOUNT})
+_FOR_ALL = frozenset({Right.ANYONE, Right.ACCOUNT, Right.REPORT})
 _FOR_PUBLISHERS = _FOR_ALL | {Right.SUBMIT, Right.MANAGE}
 _FOR_REVIEWERS = _FOR_PUBLISHERS | {Right.REVIEW, Right.OPERATE, Right.BLOCK}
 #: The rights of each role, independent of the settings.
@@ -54,10 +56,10 @@ RIGHTS: dict[Role, frozenset[Right]] = {
 #: tokens: otherwise a leaked low-privilege token could create a stronger one.
 SCOPE_RIGHTS: dict[Scope, frozenset[Right]] = {
     Scope.READ: frozenset({Right.ANYONE}),
-    Scope.SUBMIT: frozenset({Right.ANYONE, Right.SUBMIT}),
-    Scope.MANAGE: frozenset({Right.ANYONE, Right.MANAGE}),
-    Scope.REVIEW: frozenset({Right.ANYONE, Right.MANAGE, Right.REVIEW, Right.BLOCK}),
-    Scope.OPERATE: frozenset({Right.ANYONE, Right.OPERATE}),
+    Scope.SUBMIT: frozenset({Right.ANYONE, Right.REPORT, Right.SUBMIT}),
+    Scope.MANAGE: frozenset({Right.ANYONE, Right.REPORT, Right.MANAGE}),
+    Scope.REVIEW: frozenset({Right.ANYONE, Right.REPORT, Right.MANAGE, Right.REVIEW, Right.BLOCK}),
+    Scope.OPERATE: frozenset({Right.ANYONE, Right.REPORT, Right.OPERATE}),
     Scope.ADMIN: frozenset(Right),
 }
 #: The scopes that each role can give to a token; whether that includes `submit` is a setting.

@@ -3,7 +3,7 @@
 import hashlib
 from datetime import datetime, timedelta
 
-from vskill_platform.engines.ports import NEVER, Operation, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.decision import Outcome
 from vskill_platform.model.record import Record
 from vskill_platform.model.verdict import Finding
@@ -19,8 +19,11 @@ from vskill_platform.stores.records import (
 _RESCAN = "rescan:"
 _DONE = "rescan-done"
 _ASKED = "rescan-asked"
+_ASKED_FOR_ONE = "rescan-one:"
 #: How long a result is kept; a missing one is computed again.
 KEPT_FOR = timedelta(days=90)
+#: After this time a request for one skill is dropped, if its check fails until then.
+_TRIED_FOR = timedelta(days=1)
 _ORDER = {outcome: place for place, outcome in enumerate(Outcome)}
 
 
@@ -68,6 +71,15 @@ class RescanRequest(Record, frozen=True, kw_only=True):
     id: str = ""
 
 
+class OneRescanRequest(Record, frozen=True, kw_only=True):
+    """A request to check one skill again."""
+
+    slug: str
+    by: str
+    at: datetime
+    id: str
+
+
 def standard_id(*parts: object) -> str:
     """Return an id for the rules and policy."""
     return hashlib.sha256(encode(parts)).hexdigest()[:16]
@@ -96,6 +108,31 @@ def write_rescan(rescan: Rescan) -> Operation:
         due=NEVER,
         expires_at=rescan.checked_at + KEPT_FOR,
     )
+
+
+async def get_one_rescan_request(slug: str) -> Stored[OneRescanRequest] | None:
+    return await get_record(_ASKED_FOR_ONE + slug, OneRescanRequest)
+
+
+async def list_one_rescan_requests() -> dict[str, OneRescanRequest]:
+    """Return the open requests for single skills, by slug."""
+    keys = await list_all_keys(_ASKED_FOR_ONE)
+    found = await read_each(keys, lambda key, value: decode(key, value, OneRescanRequest))
+    return {request.slug: request for request in found}
+
+
+def put_one_rescan_request(asked: OneRescanRequest) -> Operation:
+    return Put(
+        _ASKED_FOR_ONE + asked.slug,
+        encode(asked),
+        expected=ABSENT,
+        due=NEVER,
+        expires_at=asked.at + _TRIED_FOR,
+    )
+
+
+def delete_one_rescan_request(slug: str, *, expected: int) -> Operation:
+    return Delete(_ASKED_FOR_ONE + slug, expected=expected)
 
 
 def write_rescan_done(done: RescanDone) -> Operation:

@@ -154,6 +154,12 @@ async def get_versions(slug: str) -> list[SkillVersion]:
     return await read_each(keys, lambda key, value: decode(key, value, SkillVersion))
 
 
+async def list_versions_since(slug: str, revision: int) -> list[SkillVersion]:
+    """Return the versions that were written after a revision, in order."""
+    found = await get_all(await list_all_keys(f"{_VERSION}{slug}:"), SkillVersion)
+    return [stored.record for stored in found if stored and stored.revision > revision]
+
+
 async def list_skills() -> list[PublishedSkill]:
     """Return the whole record of every listed skill."""
 

@@ -14,6 +14,7 @@ from vskill_platform.web.live import (
 from vskill_platform.web.people import (
     account_page,
     device_login,
+    github_sign_in,
     people_api,
     sign_in_page,
     users_page,
@@ -41,6 +42,7 @@ from vskill_platform.web.registry import (
     policy,
     probes,
     queue_health_api,
+    reports,
     rescan,
     trust_page,
 )
@@ -50,6 +52,7 @@ from vskill_platform.web.reviews import (
     reviews,
 )
 from vskill_platform.web.skills import (
+    follow_repos,
     installs,
     manage_page,
     marketplace,
@@ -69,6 +72,7 @@ from vskill_platform.web.submissions import (
 
 ANYONE, SUBMIT, MANAGE, ACCOUNT = Right.ANYONE, Right.SUBMIT, Right.MANAGE, Right.ACCOUNT
 REVIEW, OPERATE, BLOCK, ADMINISTER = Right.REVIEW, Right.OPERATE, Right.BLOCK, Right.ADMINISTER
+REPORT = Right.REPORT
 
 # fmt: off
 #: For browsers, probes and third-party scanners; not part of the OpenAPI document.
@@ -96,6 +100,7 @@ PAGES = [Route(*row) for row in (
     ("POST", "/account/sessions/{session_id:str}/end", ACCOUNT, account_page.end_own_session),
     ("POST", "/account/sign-out-everywhere", ACCOUNT, account_page.end_own_sessions),
     ("POST", "/account/members", ACCOUNT, account_page.change_members),
+    ("POST", "/account/github", ACCOUNT, github_sign_in.github_form),
     ("GET", "/sign-in", ANYONE, sign_in_page.sign_in_page),
     ("POST", "/sign-in", ANYONE, sign_in_page.sign_in_form),
     ("POST", "/sign-out", ANYONE, sign_in_page.sign_out),
@@ -119,6 +124,8 @@ PAGES = [Route(*row) for row in (
     ("GET", "/admin/blocklist", BLOCK, blocklist.blocklist_page),
     ("POST", "/admin/blocklist/add", BLOCK, blocklist.block_form),
     ("POST", "/admin/blocklist/remove", BLOCK, blocklist.unblock_form),
+    ("GET", "/admin/reports", REVIEW, reports.reports_page),
+    ("POST", "/admin/reports/{report_id:str}/close", REVIEW, reports.close_report_form),
     ("GET", "/admin/reviews", REVIEW, reviews.reviews_page),
     ("GET", "/admin/reviews/{submission_id:str}", REVIEW, reviews.review_page),
     ("POST", "/admin/reviews/{submission_id:str}/{ruling:str}", REVIEW, reviews.ruling_form),
@@ -202,17 +209,33 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/reviews/{submission_id:str}", REVIEW, reviews.review_over_api),
         ("POST", "/api/v1/reviews/{submission_id:str}/{ruling:str}", REVIEW, reviews.rule_over_api),
     ),
+    "Reports": (
+        ("GET", "/api/v1/reports", REVIEW, reports.list_reports),
+        ("POST", "/api/v1/reports", REPORT, reports.report_over_api),
+        ("POST", "/api/v1/reports/{report_id:str}/close", REVIEW, reports.close_over_api),
+        ("POST", "/api/v1/problem-reports", REPORT, reports.report_problem_over_api),
+        ("GET", "/api/v1/problem-reports/mine", ANYONE, reports.list_own_problems),
+    ),
+    "Followed repositories": (
+        ("GET", "/api/v1/followed-repos", ANYONE, follow_repos.list_followed),
+        ("POST", "/api/v1/skills/{slug:str}/register-tracking", SUBMIT, follow_repos.follow_over_api),
+        ("DELETE", "/api/v1/skills/{slug:str}/register-tracking", SUBMIT, follow_repos.unfollow_over_api),
+    ),
     "Policy": (
         ("GET", "/api/v1/policy", ADMINISTER, policy.show_policy),
         ("POST", "/api/v1/policy/dry-run", ADMINISTER, policy.try_over_api),
         ("GET", "/api/v1/rescan", ADMINISTER, rescan.show_rescan),
         ("POST", "/api/v1/rescan", ADMINISTER, rescan.start_rescan),
+        ("POST", "/api/v1/skills/{slug:str}/rescan", MANAGE, rescan.rescan_one),
     ),
     "Account": (
         ("GET", "/api/v1/account", ANYONE, people_api.who_am_i),
         ("DELETE", "/api/v1/account/token", ANYONE, people_api.revoke_this_token),
         ("GET", "/api/v1/account/tenants", ANYONE, people_api.list_tenants),
         ("DELETE", "/api/v1/auth/sign-out-all", ACCOUNT, people_api.sign_out_all),
+        ("GET", "/api/v1/account/github", ACCOUNT, github_sign_in.show_github_link),
+        ("POST", "/api/v1/account/github", ACCOUNT, github_sign_in.link_over_api),
+        ("DELETE", "/api/v1/account/github", ACCOUNT, github_sign_in.unlink_over_api),
     ),
     "Tokens": (
         ("GET", "/api/v1/tokens", ACCOUNT, people_api.list_own_tokens),
@@ -277,7 +300,7 @@ PROTOCOLS = [Route(*row) for row in (
     ("POST", "/clawhub/api/cli/telemetry/install", ANYONE, clawhub_manage.count_install),
     ("POST", "/clawhub/api/v1/skills/{name:str}/rename", ANYONE, clawhub_manage.not_offered),
     ("POST", "/clawhub/api/v1/skills/{name:str}/merge", ANYONE, clawhub_manage.not_offered),
-    ("POST", "/clawhub/api/v1/skills/{name:str}/report", ANYONE, clawhub_manage.report),
+    ("POST", "/clawhub/api/v1/skills/{name:str}/report", REPORT, clawhub_manage.report),
     ("POST", "/clawhub/api/v1/skills/{name:str}/tags/{tag:str}", ANYONE, clawhub_manage.not_offered),
     ("POST", "/clawhub/api/v1/skills/{name:str}/transfer", ANYONE, clawhub_manage.not_offered),
     ("POST", "/clawhub/api/v1/skills/{name:str}/transfer/{step:str}", ANYONE, clawhub_manage.not_offered),
@@ -287,7 +310,6 @@ PROTOCOLS = [Route(*row) for row in (
     ("POST", "/mcp", ANYONE, mcp.handle_message),
     # the original vskill client; most of its requests are those of our API
     ("POST", "/api/v1/skills/lookup-by-name", ANYONE, vskill.lookup_by_name),
-    ("POST", "/api/v1/skills/{slug:str}/register-tracking", ANYONE, vskill.register_tracking),
     ("GET", "/api/v1/skills/check-source", ANYONE, vskill.check_source),
     ("GET", "/api/v1/authors", ANYONE, vskill.list_authors),
     ("GET", "/api/v1/authors/{name:path}", ANYONE, vskill.show_author),
@@ -298,12 +320,13 @@ PROTOCOLS = [Route(*row) for row in (
     ("GET", "/api/v1/badges/{address:path}", ANYONE, vskill.show_badges),
     ("GET", "/api/v1/studio/search", ANYONE, search_api.search_skills),
     ("POST", "/api/v1/studio/telemetry/{kind:str}", ANYONE, vskill.ignore_telemetry),
-    ("POST", "/api/v1/auth/github/exchange-for-vsk-token", ANYONE, vskill.exchange_github_token),
-    ("POST", "/api/v1/reports", ANYONE, vskill.report_over_api),
+    ("POST", "/api/v1/auth/github/exchange-for-vsk-token", ANYONE, github_sign_in.exchange_over_api),
+    ("GET", "/api/v1/legacy-redirect/{slug:path}", ANYONE, vskill.legacy_redirect),
     ("GET", "/api/v1/rejections", ANYONE, vskill_submissions.list_rejections),
     ("POST", "/api/v1/submissions/bulk", SUBMIT, vskill_submissions.submit_bulk),
     ("GET", "/api/v1/submissions/stream", ANYONE, vskill_streams.stream_submissions),
     ("GET", "/api/v1/skills/stream", ANYONE, vskill_streams.stream_skills),
+    ("POST", "/api/v1/skills/stream/subscribe", ANYONE, vskill_streams.subscribe),
     ("GET", "/api/v1/stats/health", ANYONE, queue_health_api.queue_health),
 )]
 # fmt: on

@@ -150,7 +150,8 @@ async def test_a_token_loses_the_rights_its_user_loses() -> None:
     assert found
     visitor = Visitor(user=found.user, via="token", scopes=frozenset(found.record.scopes))
     rights = {right for right in Right if visitor.may(right, Settings())}
-    assert rights == {Right.ANYONE, Right.SUBMIT, Right.MANAGE, Right.ACCOUNT}
+    kept = {Right.ANYONE, Right.REPORT, Right.SUBMIT, Right.MANAGE, Right.ACCOUNT}
+    assert rights == kept
 
 
 @pytest.mark.parametrize(

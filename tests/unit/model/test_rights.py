@@ -13,22 +13,23 @@ from vskill_platform.settings import Settings
 
 R = Right
 SubmitBy = Literal["anyone", "signed_in", "publishers"]
-_FOR_REVIEWERS = {R.ANYONE, R.SUBMIT, R.MANAGE, R.ACCOUNT, R.REVIEW, R.OPERATE, R.BLOCK}
+_FOR_PUBLISHERS = {R.ANYONE, R.REPORT, R.SUBMIT, R.MANAGE, R.ACCOUNT}
+_FOR_REVIEWERS = _FOR_PUBLISHERS | {R.REVIEW, R.OPERATE, R.BLOCK}
 #: With a session, if everybody may submit.
 TABLE: dict[Role | None, set[Right]] = {
     None: {R.ANYONE, R.SUBMIT},
-    Role.READER: {R.ANYONE, R.SUBMIT, R.MANAGE, R.ACCOUNT},
-    Role.PUBLISHER: {R.ANYONE, R.SUBMIT, R.MANAGE, R.ACCOUNT},
+    Role.READER: _FOR_PUBLISHERS,
+    Role.PUBLISHER: _FOR_PUBLISHERS,
     Role.REVIEWER: _FOR_REVIEWERS,
     Role.ADMIN: _FOR_REVIEWERS | {R.ADMINISTER},
 }
 #: With a token of an admin.
 SCOPES: dict[Scope, set[Right]] = {
     Scope.READ: {R.ANYONE},
-    Scope.SUBMIT: {R.ANYONE, R.SUBMIT},
-    Scope.MANAGE: {R.ANYONE, R.MANAGE},
-    Scope.REVIEW: {R.ANYONE, R.MANAGE, R.REVIEW, R.BLOCK},
-    Scope.OPERATE: {R.ANYONE, R.OPERATE},
+    Scope.SUBMIT: {R.ANYONE, R.REPORT, R.SUBMIT},
+    Scope.MANAGE: {R.ANYONE, R.REPORT, R.MANAGE},
+    Scope.REVIEW: {R.ANYONE, R.REPORT, R.MANAGE, R.REVIEW, R.BLOCK},
+    Scope.OPERATE: {R.ANYONE, R.REPORT, R.OPERATE},
     Scope.ADMIN: set(Right),
 }
 
@@ -88,7 +89,7 @@ def test_a_token_never_may_more_than_its_user(role: Role, scope: Scope) -> None:
 def test_several_scopes_add_up() -> None:
     visitor = a_visitor(Role.REVIEWER, Scope.SUBMIT, Scope.OPERATE)
 
-    assert rights_of(visitor) == {R.ANYONE, R.SUBMIT, R.OPERATE}
+    assert rights_of(visitor) == {R.ANYONE, R.REPORT, R.SUBMIT, R.OPERATE}
 
 
 def test_a_token_without_any_scope_may_nothing() -> None:

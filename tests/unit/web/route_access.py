@@ -22,6 +22,8 @@ WHO = {
     # As long as VSKILL_SUBMIT_BY is `anyone`; tokens need the scope.
     Right.SUBMIT: EVERYBODY - {"token:read", "token:manage", "token:review", "token:operate"},
     Right.MANAGE: _ACCOUNTS | {"token:manage", "token:review"},
+    # Every token that can write something.
+    Right.REPORT: EVERYBODY - {"anonymous", "token:read"},
     Right.ACCOUNT: _ACCOUNTS,
     Right.REVIEW: _REVIEWERS,
     Right.OPERATE: frozenset({"reviewer", "admin", "token:operate", "token:admin"}),
@@ -38,7 +40,10 @@ ROUTES: dict[str, frozenset[str]] = {
     # Its handler answers any token.
     "DELETE /api/v1/account/token": frozenset(who for who in EVERYBODY if who.startswith("token:")),
     "GET /clawhub/api/v1/whoami": EVERYBODY - {"anonymous"},
-    "POST /clawhub/api/v1/skills/{name:str}/report": EVERYBODY - {"anonymous"},
+    "GET /api/v1/problem-reports/mine": EVERYBODY - {"anonymous"},
+    "GET /api/v1/followed-repos": EVERYBODY - {"anonymous"},
+    # Somebody must have asked for it.
+    "DELETE /api/v1/skills/{slug:str}/register-tracking": WHO[Right.SUBMIT] - {"anonymous"},
     # ClawHub's clients publish with an account only.
     **{
         f"POST /clawhub/api/v1/skills{path}": WHO[Right.SUBMIT] - {"anonymous"}

@@ -138,10 +138,9 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/api/v1/account/token",  # revokes the token that it is sent with
         "/api/v1/external-scans/{scan_id:str}/callback",  # needs a signature
         "/mcp",  # reads; a report needs an account
-        "/api/v1/reports",  # its handler asks for an account
         "/api/v1/skills/lookup-by-name",  # changes nothing
-        "/api/v1/skills/{slug:str}/register-tracking",  # not supported
-        "/api/v1/auth/github/exchange-for-vsk-token",  # not supported
+        "/api/v1/skills/stream/subscribe",  # a list of ids, for a day
+        "/api/v1/auth/github/exchange-for-vsk-token",  # needs a GitHub token of a linked account
         "/api/v1/studio/telemetry/{kind:str}",  # not stored
         "/api/v1/skills/check-updates",  # changes nothing
         "/api/v1/skills/installs",
@@ -150,7 +149,6 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/clawhub/api/v1/skills/-/scan",  # changes nothing
         "/clawhub/api/v1/skills/-/security-verdicts",  # changes nothing
         "/git/{address:path}",  # git reads with POST
-        "/clawhub/api/v1/skills/{name:str}/report",  # needs an account
     } | {row.path for row in TABLE if row.handler is clawhub_manage.not_offered}
 
 

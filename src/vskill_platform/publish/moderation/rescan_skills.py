@@ -25,12 +25,16 @@ from vskill_platform.scan.scan_skill import SCANNER
 from vskill_platform.stores.db import bound_env, commit, get_now, get_settings
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.rescan_store import (
+    OneRescanRequest,
     Rescan,
     RescanDone,
     RescanRequest,
+    delete_one_rescan_request,
+    get_one_rescan_request,
     get_rescan_done,
     get_rescan_request,
     get_rescans,
+    list_one_rescan_requests,
     put_rescan_request,
     standard_id,
     write_rescan,
@@ -70,12 +74,19 @@ async def is_rescanned() -> bool:
     done = await get_rescan_done()
     if done is None or done.standard != current_standard():
         return False
+    if await list_one_rescan_requests():
+        return False
     return await get_open_rescan_request() is None
 
 
 def write_rescan_request(actor: str) -> Operation:
     """Return the operation that stores a request for a full rescan."""
     return put_rescan_request(RescanRequest(by=actor, at=get_now(), id=secrets.token_hex(8)))
+
+
+def new_one_rescan_request(slug: str, actor: str) -> OneRescanRequest:
+    """Return a request to check one skill again."""
+    return OneRescanRequest(slug=slug, by=actor, at=get_now(), id=f"rsc_{secrets.token_hex(8)}")
 
 
 async def get_open_rescan_request() -> RescanRequest | None:
@@ -93,27 +104,32 @@ async def _get_open_stored_request() -> Stored[RescanRequest] | None:
 async def list_due_skills() -> list[PublishedSkill]:
     """Return the listed skills that were not checked with the current rules and policy.
 
-    After a request for a rescan, these are all that were not checked since.
+    After a request for a rescan, these are all that were not checked since. Skills that were
+    requested one by one come first.
     """
     known, asked = await get_rescans(current_standard()), await _get_open_stored_request()
+    requested = await list_one_rescan_requests()
     skills = [
         skill
         for skill in await list_skills()
-        if skill.digest and not _is_known(known.get(skill.slug), skill, asked)
+        if skill.digest
+        and (skill.slug in requested or not _is_known(known.get(skill.slug), skill, asked))
     ]
     reports = await settle(
         lambda skill: get_stored_report_on(skill.submission_id, skill.digest), skills
     )
     today = get_now().date()
-    return [
+    due = [
         skill
         for skill, report in zip(skills, reports, strict=True)
-        if not (
+        if skill.slug in requested
+        or not (
             isinstance(report, Stored)
             and _is_current(report.record, skill, today)
             and (asked is None or report.revision > asked.revision)
         )
     ]
+    return sorted(due, key=lambda skill: skill.slug not in requested)
 
 
 async def rescan_skills(
@@ -134,7 +150,7 @@ async def rescan_skills(
             left += 1
             return None
         try:
-            return await _rescan(skill, request_id)
+            return await _rescan_and_answer(skill, request_id)
         finally:
             tell()
 
@@ -168,6 +184,15 @@ async def list_changed() -> list[Rescan]:
         and _is_about(known[skill.slug], skill)
         and known[skill.slug].is_changed
     ]
+
+
+async def _rescan_and_answer(skill: PublishedSkill, request_id: str) -> Rescan | None:
+    """Check one skill, then delete the request for it, if there was one before the check."""
+    asked = await get_one_rescan_request(skill.slug)
+    rescan = await _rescan(skill, request_id)
+    if asked:
+        await commit([delete_one_rescan_request(skill.slug, expected=asked.revision)])
+    return rescan
 
 
 async def _rescan(skill: PublishedSkill, request_id: str) -> Rescan | None:

@@ -18,6 +18,7 @@ from vskill_platform.web.http.visitor import visitor_of
 RIGHT = "right"
 _NEEDS = {
     Right.SUBMIT: "submitting",
+    Right.REPORT: "reporting",
     Right.ACCOUNT: "an account",
     Right.REVIEW: "reviewing",
     Right.OPERATE: "managing the queue",
@@ -26,14 +27,18 @@ _NEEDS = {
 }
 
 
+def require_right(visitor: Visitor, right: Right) -> None:
+    """Raise unless the visitor has this right, for handlers that need more than their route."""
+    if not visitor.may(right, get_settings()):
+        raise _refusal(visitor, right)
+
+
 async def check_right(connection: Connection, handler: BaseRouteHandler) -> None:
     """Raise unless the visitor has the right of the route and the request is not forged."""
     if is_options_handler(handler):
         return
     right: Right = handler.opt[RIGHT]
-    visitor = visitor_of(connection)
-    if not visitor.may(right, get_settings()):
-        raise _refusal(visitor, right)
+    require_right(visitor_of(connection), right)
     await check_csrf(connection)
 
 

@@ -9,7 +9,7 @@ from vskill_platform.errors import TooMany
 from vskill_platform.model.rights import Visitor, read_address
 from vskill_platform.web.http.requests import Connection
 
-_MINUTE = 60.0
+_MINUTE, _HOUR = 60.0, 3600.0
 #: Most visitors remembered at a time; the quietest are forgotten first.
 _MOST = 50_000
 #: Size of the cache of parsed addresses.
@@ -17,7 +17,7 @@ _REMEMBERED = 10_000
 
 
 class RateLimits:
-    """Allows a minute's worth at once, refilled evenly (GCRA)."""
+    """Allows a minute's or an hour's worth at once, refilled evenly (GCRA)."""
 
     def __init__(self) -> None:
         #: For each kind and visitor, the time when the quota is full again.
@@ -25,20 +25,29 @@ class RateLimits:
 
     def take(self, kind: str, who: str, *, per_minute: int, now: datetime) -> None:
         """Count one request; raise if the visitor's quota is used up."""
-        moment, step = now.timestamp(), _MINUTE / per_minute
-        whole_at = self._whole_at.get((kind, who), moment)
-        if whole_at > moment + _MINUTE + step:  # the clock was set back
+        wait = self._take((kind, who), _MINUTE / per_minute, _MINUTE, now.timestamp())
+        if wait:
+            raise _too_many(f"{per_minute} requests a minute", wait)
+
+    def take_hourly(self, kind: str, who: str, *, per_hour: int, now: datetime) -> None:
+        """Count one request of a kind that is allowed a few times an hour."""
+        wait = self._take((kind, who), _HOUR / per_hour, _HOUR, now.timestamp())
+        if wait:
+            raise _too_many(f"{per_hour} requests of this kind an hour", wait)
+
+    def _take(self, key: tuple[str, str], step: float, window: float, moment: float) -> int:
+        """Count one request; return the seconds to wait, and count nothing, if it is too many."""
+        whole_at = self._whole_at.get(key, moment)
+        if whole_at > moment + window + step:  # the clock was set back
             whole_at = moment
         after = max(whole_at, moment) + step
-        wait = after - moment - _MINUTE
+        wait = after - moment - window
         if wait > step / 1000:  # ignore rounding errors
-            raise TooMany(
-                f"more than {per_minute} requests a minute; try again in {math.ceil(wait)} s",
-                retry_after=timedelta(seconds=math.ceil(wait)),
-            )
-        self._whole_at[kind, who] = after
+            return math.ceil(wait)
+        self._whole_at[key] = after
         if len(self._whole_at) > _MOST:
             self._forget(moment)
+        return 0
 
     def _forget(self, moment: float) -> None:
         """Forget visitors with a full quota; if they are too few, the quietest half."""
@@ -47,6 +56,10 @@ class RateLimits:
             loudest = sorted(busy.items(), key=lambda item: item[1])[len(busy) // 2 :]
             busy = dict(loudest)
         self._whole_at = busy
+
+
+def _too_many(quota: str, wait: int) -> TooMany:
+    return TooMany(f"more than {quota}; try again in {wait} s", retry_after=timedelta(seconds=wait))
 
 
 def limits_of(connection: Connection) -> RateLimits:

@@ -16,6 +16,7 @@ from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSigned
 from vskill_platform.model.rights import SCOPES_OF
 from vskill_platform.model.user import Scope, User
 from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.github_link_store import get_github_link_of
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.web.http.bodies import read_choices, read_fields
@@ -32,6 +33,7 @@ _DONE = {
     "token": "The token was revoked.",
     "session": "The session was signed out.",
     "namespace": "The namespace members were changed.",
+    "github": "Your linked GitHub account was changed.",
 }
 WHAT_SCOPES_MEAN = {
     Scope.READ: "read, including private skills that you can see",
@@ -71,7 +73,7 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True):
 
 async def account_page(request: WebRequest) -> Template:
     done = _DONE.get(request.query_params.get("done", ""), "")
-    return await _show(request, Notes(done=done))
+    return await show_account(request, Notes(done=done))
 
 
 async def change_password(request: WebRequest) -> Response[Any]:
@@ -82,7 +84,7 @@ async def change_password(request: WebRequest) -> Response[Any]:
         new = confirmed_password(fields)
         changed = await change_own_password(user, fields.get("old_password", ""), new)
     except InvalidInput as error:
-        return await _show(request, Notes(problem=str(error)), status=400)
+        return await show_account(request, Notes(problem=str(error)), status=400)
     visitor = visitor_of(request)
     opened = await begin_session(
         changed, address=visitor.address, browser=request.headers.get("user-agent", "")
@@ -103,8 +105,8 @@ async def add_own_token(request: WebRequest) -> Template:
             lifetime=_lifetime(fields.get("days", "")),
         )
     except (InvalidInput, NotAllowed) as error:
-        return await _show(request, Notes(problem=str(error)), status=400)
-    return await _show(request, Notes(new_token=token), status=201)
+        return await show_account(request, Notes(problem=str(error)), status=400)
+    return await show_account(request, Notes(new_token=token), status=201)
 
 
 async def revoke_own_token(request: WebRequest, token_id: FromPath[str]) -> Redirect:
@@ -135,11 +137,11 @@ async def change_members(request: WebRequest) -> Response[Any]:
     try:
         await change(namespace, member, actor=user.name)
     except (InvalidInput, NotFound) as error:
-        return await _show(request, Notes(problem=str(error)), status=400)
+        return await show_account(request, Notes(problem=str(error)), status=400)
     return Redirect("/account?done=namespace", status_code=303)
 
 
-async def _show(request: WebRequest, notes: Notes, *, status: int = 200) -> Template:
+async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) -> Template:
     user = signed_in_user(request)
     names = await list_namespaces_of(user.name)
     context = {
@@ -155,6 +157,8 @@ async def _show(request: WebRequest, notes: Notes, *, status: int = 200) -> Temp
             if scope in SCOPES_OF[user.role]
         ],
         "lifetimes": _LIFETIMES,
+        "has_github": get_settings().github_sign_in != "off",
+        "github": await get_github_link_of(user.name),
         "browser_name": browser_name,
         "section": "account",
     }

@@ -6,9 +6,9 @@ from litestar.params import FromPath
 from litestar.status_codes import HTTP_405_METHOD_NOT_ALLOWED
 
 from vskill_platform.access.namespaces import check_may_manage
-from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn
+from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.publish.moderation.report_skill import report_skill
+from vskill_platform.publish.moderation.user_reports import report_skill
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
 from vskill_platform.stores.skill_store import get_versions
 from vskill_platform.web.http.api_types import MAX_REASON
@@ -103,19 +103,17 @@ async def count_install(request: WebRequest) -> Object:
 
 
 async def report(request: WebRequest, name: FromPath[str]) -> Object:
-    """Write a report about a skill to the audit log, where the admins see it."""
+    """Store a report about a skill, where the reviewers see it."""
     visitor, asked = visitor_of(request), await _read_body(request)
-    if visitor.user is None:
-        raise NotSignedIn("sign in first: clawhub login")
     if not asked.reason or len(asked.reason) > MAX_REASON:
         raise InvalidInput(f"give a reason of at most {MAX_REASON} characters")
     skill = await find_owned_skill(request, name, asked.owner_handle)
-    await report_skill(skill.slug, reason=asked.reason, actor=visitor.name)
+    made = await report_skill(skill.slug, reason=asked.reason, actor=visitor.name)
     return {
         "ok": True,
         "reported": True,
         "alreadyReported": False,
-        "reportId": "in the audit log of the registry",
+        "reportId": made.id,
         "skillId": skill.slug,
         "reportCount": 1,
     }

@@ -11,13 +11,15 @@ import msgspec
 from vskill_platform.catalogue.query import SkillQuery
 from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn, VskillError
 from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import public_source
-from vskill_platform.publish.moderation.report_skill import report_skill
+from vskill_platform.publish.moderation.user_reports import report_skill
 from vskill_platform.publish.versions.find_version import open_version
 from vskill_platform.publish.versions.security_report import SecurityReport, security_report
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.web.http.guard import require_right
 from vskill_platform.web.http.problem_kinds import kind_of
 from vskill_platform.web.http.rate_limits import limits_of, quota_key
 from vskill_platform.web.http.requests import WebRequest
@@ -150,13 +152,14 @@ async def _report(request: WebRequest, given: ReportArguments) -> dict[str, Any]
     visitor = visitor_of(request)
     if visitor.user is None:
         raise NotSignedIn("reporting a skill needs a token: Authorization: Bearer vsk_…")
+    require_right(visitor, Right.REPORT)
     limits_of(request).take(
         "write", quota_key(visitor), per_minute=get_settings().writes_per_minute, now=get_now()
     )
     skill = await _find(request, given.skill)
-    await report_skill(skill.slug, reason=given.reason, actor=visitor.name)
-    told = "Recorded in the audit log, where the admins see it. The skill is not blocked by this."
-    return {"slug": skill.slug, "recorded": True, "message": told}
+    made = await report_skill(skill.slug, reason=given.reason, actor=visitor.name)
+    told = "Recorded for the reviewers. The skill is not blocked by this."
+    return {"slug": skill.slug, "recorded": True, "reportId": made.id, "message": told}
 
 
 async def _find(request: WebRequest, name: str) -> PublishedSkill:
@@ -216,7 +219,7 @@ _TOOLS = {
     "report_skill": _Tool(
         ReportArguments,
         _report,
-        "Report a skill as harmful or broken to the admins of the registry. Needs a token.",
+        "Report a skill as harmful or broken to the reviewers of the registry. Needs a token.",
         is_read_only=False,
     ),
 }

@@ -6,22 +6,16 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Response
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
-from litestar.status_codes import (
-    HTTP_201_CREATED,
-    HTTP_204_NO_CONTENT,
-    HTTP_501_NOT_IMPLEMENTED,
-)
+from litestar.response import Redirect
+from litestar.status_codes import HTTP_204_NO_CONTENT, HTTP_302_FOUND
 
 from vskill_platform.catalogue.query import SkillQuery, SkillSort
-from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn
+from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.publish.moderation.report_skill import report_skill
 from vskill_platform.publish.versions.find_version import Standing
 from vskill_platform.web.http.api_types import (
-    MAX_REASON,
     Limit,
     Offset,
-    Ok,
     Page,
     Shape,
     Text,
@@ -29,6 +23,7 @@ from vskill_platform.web.http.api_types import (
     offset_cursor,
     read_offset,
 )
+from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
@@ -37,13 +32,11 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.badge import skill_badge
 from vskill_platform.web.skills.search_api import skill_item
 from vskill_platform.web.skills.shapes import SkillItem, VersionList, cert_tier
-from vskill_platform.web.skills.slugs import find_listed, find_skill, slug_of
+from vskill_platform.web.skills.slugs import SKILL_ID, find_listed, find_skill, slug_of
 from vskill_platform.web.skills.versions import versions_of
 
 _MAX_ROWS = 100
 _BADGE = ".svg"
-#: What the client calls the id of a published skill.
-SKILL_ID = "sk_published_"
 
 
 class NamedSkill(Shape, frozen=True, kw_only=True):
@@ -65,13 +58,6 @@ class LookedUp(Shape, frozen=True, kw_only=True):
 
 class LookupAnswer(Shape, frozen=True, kw_only=True):
     results: list[LookedUp]
-
-
-class Tracking(Shape, frozen=True, kw_only=True):
-    tracked: bool
-    tracked_for_updates: bool
-    error: str
-    message: str
 
 
 class AuthorItem(Shape, frozen=True, kw_only=True):
@@ -111,13 +97,6 @@ class AuditList(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-class ReportRequest(Shape, frozen=True, kw_only=True):
-    skill_name: Text = ""
-    slug: Text = ""
-    reason: Text = ""
-    description: Text = ""
-
-
 @operation(is_listed=True, changes=False)
 async def lookup_by_name(request: WebRequest, data: JSONBody[Lookup]) -> LookupAnswer:
     """Find the slugs of up to 50 skills by name and author."""
@@ -133,19 +112,6 @@ async def _look_up(request: WebRequest, entry: NamedSkill) -> LookedUp:
     slug = same[0] if len(same) == 1 else None
     uuid = f"{SKILL_ID}{slug}" if slug else None
     return LookedUp(name=entry.name, author=entry.author, uuid=uuid, slug=slug)
-
-
-@operation(status=HTTP_501_NOT_IMPLEMENTED)
-async def register_tracking(request: WebRequest, slug: FromPath[str]) -> Tracking:
-    """Say that the registry does not follow repositories: a new version has to be submitted."""
-    skill = await find_listed(request, slug.removeprefix(SKILL_ID))
-    return Tracking(
-        tracked=False,
-        tracked_for_updates=False,
-        error="Not supported",
-        message=f"This registry does not follow repositories. Submit {skill.slug} again for a new "
-        "version.",
-    )
 
 
 async def check_source(
@@ -290,27 +256,11 @@ async def ignore_telemetry(kind: FromPath[str]) -> None:
     """Accept the telemetry of the client's studio and store nothing of it."""
 
 
-@operation(status=HTTP_501_NOT_IMPLEMENTED)
-async def exchange_github_token() -> dict[str, str]:
-    """Say that there is no sign-in with GitHub."""
-    return {
-        "error": "Not supported",
-        "message": "This registry has no sign-in with GitHub. Create a token on its account page, "
-        "and write it to ~/.vskill/keys.env as vskill-api-token=vsk_…",
-    }
-
-
-@operation(status=HTTP_201_CREATED)
-async def report_over_api(request: WebRequest, data: JSONBody[ReportRequest]) -> Ok:
-    """Report a skill to the admins, with any token; it is written to the audit log."""
-    if visitor_of(request).user is None:
-        raise NotSignedIn("reporting a skill requires signing in")
-    name, reason = data.slug or data.skill_name, data.reason or data.description
-    if not name or not reason:
-        raise InvalidInput("give the slug of a skill and a reason")
-    skill = await find_skill(request, name)
-    await report_skill(skill.slug, reason=reason[:MAX_REASON], actor=visitor_of(request).name)
-    return Ok()
+async def legacy_redirect(request: WebRequest, slug: FromPath[str]) -> Redirect:
+    """Lead from an old slug, or from a name that only one skill has, to the page of the skill."""
+    skill = await find_skill(request, slug_of(slug.strip("/")))
+    # Not a permanent one: a name stops being unique when another skill gets it.
+    return Redirect(skill_url(skill.slug), status_code=HTTP_302_FOUND, headers=NO_STORE_HEADER)
 
 
 async def _count_authors(request: WebRequest) -> list[tuple[str, int]]:

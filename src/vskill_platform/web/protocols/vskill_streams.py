@@ -1,22 +1,27 @@
-"""Streams for the original vskill client: submissions that change, and skills that it watches."""
+"""Streams for the original vskill client: submissions that change, and skills that it watches.
+
+Every event has an id: the revision of the database up to which the client knows everything. A
+client that comes back with `Last-Event-ID` gets what it missed.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import Annotated
 
 import msgspec
-from litestar.params import FromQuery, QueryParameter
-from litestar.response import ServerSentEvent, ServerSentEventMessage
+from litestar.params import FromQuery, JSONBody, QueryParameter
+from litestar.response import ServerSentEvent
+from litestar.status_codes import HTTP_201_CREATED
 
-from vskill_platform.access.visibility import find_visible_skill
-from vskill_platform.catalogue.query import SubmissionQuery, SubmissionRow, SubmissionSort
-from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
 from vskill_platform.model.rights import Visitor
-from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.model.submission import SubmissionState
-from vskill_platform.stores.db import bound_env
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.stream_subscription_store import get_subscription, put_subscription
+from vskill_platform.web.http.api_types import Shape
+from vskill_platform.web.http.rate_limits import limits_of, quota_key
 from vskill_platform.web.http.requests import WebRequest
-from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.live.events import (
@@ -28,17 +33,43 @@ from vskill_platform.web.live.events import (
     pace,
     queue_topics,
 )
-from vskill_platform.web.protocols.vskill import SKILL_ID
-from vskill_platform.web.skills.versions import versions_of
+from vskill_platform.web.protocols.vskill_changes import (
+    Changes,
+    Message,
+    Position,
+    SkillChanges,
+    SubmissionChanges,
+    read_position,
+    reload_all,
+)
+from vskill_platform.web.skills.slugs import SKILL_ID
 
-_MAX_ROWS = 100
 _MAX_WATCHED = 500
-_S = SubmissionState
-_FINISHED = frozenset({_S.PUBLISHED, _S.BLOCKED, _S.REJECTED, _S.TIER1_FAILED})
-_HELLO = ServerSentEventMessage(comment="listening", data=None, retry=5000)
-Message = ServerSentEventMessage
-#: A watched skill as the client knows it; None if it is not available.
-Known = dict[str, PublishedSkill | None]
+_MAX_ID = 500
+_SUBSCRIPTIONS_PER_HOUR = 30
+#: Begins the id of a user, whose submissions are watched.
+_USER_ID = "usr_"
+_HELLO = Message(comment="listening", data=None, retry=5000)
+_Ids = Annotated[
+    tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=_MAX_ID)], ...],
+    msgspec.Meta(max_length=_MAX_WATCHED),
+]
+
+
+class SubscribeRequest(Shape, frozen=True, kw_only=True):
+    """Up to 500 ids, under any of the names that clients use."""
+
+    skills: _Ids = ()
+    skill_ids: _Ids = ()
+
+
+class Subscription(Shape, frozen=True, kw_only=True):
+    subscription_id: str
+    #: The path of the stream.
+    stream_url: str
+    skills: list[str]
+    count: int
+    expires_at: datetime
 
 
 async def stream_submissions(request: WebRequest, mine: FromQuery[bool] = False) -> ServerSentEvent:
@@ -46,76 +77,75 @@ async def stream_submissions(request: WebRequest, mine: FromQuery[bool] = False)
     visitor = visitor_of(request)
     if mine and visitor.user is None:
         raise NotSignedIn("sign in to follow your own submissions")
-    source = _SubmissionChanges(request, visitor.name if mine else "")
-    return await _stream(request, source)
+    return await _stream(request, [SubmissionChanges(request, visitor.name if mine else "")])
 
 
 async def stream_skills(
-    request: WebRequest, skills: Annotated[str, QueryParameter(max_length=50_000)] = ""
+    request: WebRequest,
+    skills: Annotated[str, QueryParameter(max_length=50_000)] = "",
+    subscription: Annotated[str, QueryParameter(max_length=100)] = "",
 ) -> ServerSentEvent:
     """Send an event for each new version of up to 500 skills, and if one is gone.
 
-    Skills are named by slug or by the id of a lookup, separated by commas.
+    Skills are named by slug or by the id of a lookup, separated by commas, or by a subscription.
+    `usr_NAME` stands for the decisions about your own submissions.
     """
-    # A comma is also part of some slugs: those cannot be watched together with others.
-    slugs = list(dict.fromkeys(name.removeprefix(SKILL_ID) for name in skills.split(",") if name))
-    if not 1 <= len(slugs) <= _MAX_WATCHED:
+    # A comma is also part of some slugs: those need a subscription.
+    ids = [name for name in skills.split(",") if name]
+    if subscription:
+        stored = await get_subscription(subscription)
+        if stored is None:
+            raise NotFound("this subscription has expired; subscribe again")
+        ids += stored.ids
+    return await _stream(request, _sources(request, list(dict.fromkeys(ids))))
+
+
+@operation(status=HTTP_201_CREATED)
+async def subscribe(request: WebRequest, data: JSONBody[SubscribeRequest]) -> Subscription:
+    """Store a list of skills to watch for a day, because a URL cannot name many."""
+    ids = list(dict.fromkeys([*data.skills, *data.skill_ids]))
+    _sources(request, ids)  # refuses what no stream would accept
+    limits_of(request).take_hourly(
+        "subscribe",
+        quota_key(visitor_of(request)),
+        per_hour=_SUBSCRIPTIONS_PER_HOUR,
+        now=get_now(),
+    )
+    subscription_id, stored = await put_subscription(ids)
+    return Subscription(
+        subscription_id=subscription_id,
+        stream_url=f"/api/v1/skills/stream?subscription={subscription_id}",
+        skills=list(stored.ids),
+        count=len(stored.ids),
+        expires_at=stored.expires_at,
+    )
+
+
+def _sources(request: WebRequest, ids: list[str]) -> list[Changes]:
+    if not 1 <= len(ids) <= _MAX_WATCHED:
         raise InvalidInput(f"give 1 to {_MAX_WATCHED} skills, separated by commas")
-    return await _stream(request, _SkillChanges(request, slugs))
+    users = [name.removeprefix(_USER_ID) for name in ids if name.startswith(_USER_ID)]
+    slugs = [name.removeprefix(SKILL_ID) for name in ids if not name.startswith(_USER_ID)]
+    found: list[Changes] = []
+    if slugs:
+        found.append(SkillChanges(request, dict.fromkeys(slugs)))
+    for name in users:
+        _check_is_own(visitor_of(request), name)
+        found.append(SubmissionChanges(request, name, decisions_only=True))
+    return found
 
 
-class _SubmissionChanges:
-    def __init__(self, request: WebRequest, submitter: str) -> None:
-        self._request, self._submitter = request, submitter
-        self._known: list[SubmissionRow] = []
-
-    async def begin(self) -> None:
-        self._known = await self._latest()
-
-    async def read(self) -> list[Message]:
-        rows = await self._latest()
-        found = [_submission_event(row) for row in _new(rows, self._known)]
-        self._known = rows or self._known
-        return found
-
-    async def _latest(self) -> list[SubmissionRow]:
-        """Return the submissions that changed last; one page, since clients also reload."""
-        catalogue = catalogue_of(self._request)
-        await catalogue.wait_until(await bound_env().engine.revision())
-        query = SubmissionQuery(
-            submitter=self._submitter,
-            sort=SubmissionSort.UPDATED,
-            limit=_MAX_ROWS,
-            visible=await visible_to(visitor_of(self._request)),
-        )
-        return (await catalogue.list_submissions(query)).rows
+def _check_is_own(visitor: Visitor, name: str) -> None:
+    if visitor.user is None:
+        raise NotSignedIn("sign in to follow your own submissions")
+    if visitor.user.name != name:
+        raise NotAllowed(f"only {name} can follow the submissions of {name}")
 
 
-class _SkillChanges:
-    def __init__(self, request: WebRequest, slugs: Iterable[str]) -> None:
-        self._request = request
-        self._known: Known = dict.fromkeys(slugs)
-
-    async def begin(self) -> None:
-        self._known = await self._latest()
-
-    async def read(self) -> list[Message]:
-        now = await self._latest()
-        changed = [slug for slug, skill in now.items() if _differs(self._known[slug], skill)]
-        self._known = now
-        return [await _skill_event(slug, now[slug]) for slug in changed]
-
-    async def _latest(self) -> Known:
-        visitor = visitor_of(self._request)
-        return {slug: await _find(visitor, slug) for slug in self._known}
-
-
-async def _stream(
-    request: WebRequest, changes: _SubmissionChanges | _SkillChanges
-) -> ServerSentEvent:
+async def _stream(request: WebRequest, sources: Sequence[Changes]) -> ServerSentEvent:
     """Answer with a stream; what can be refused is refused before it starts."""
     broadcast, topics = broadcast_of(request), await queue_topics(visitor_of(request))
-    events = _events(request, broadcast, topics, changes)
+    events = _events(request, broadcast, topics, sources)
     return ServerSentEvent(events, headers=dict(SSE_HEADERS))
 
 
@@ -123,78 +153,39 @@ async def _events(
     request: WebRequest,
     broadcast: Broadcast,
     topics: frozenset[str],
-    changes: _SubmissionChanges | _SkillChanges,
+    sources: Sequence[Changes],
 ) -> AsyncIterator[Message]:
     async with broadcast.listening(topics) as listener:
-        await changes.begin()
+        now = await read_position()
+        missed = await _missed(request, sources, now)
         yield _HELLO
+        for message in missed:
+            yield message
         while not listener.is_closed:
             if not await has_changed(listener):
                 yield STILL_HERE
                 continue
             if not await may_still_listen(request, topics):
                 return
-            for event in await changes.read():
-                yield event
+            now = await read_position()  # before reading: an event may be sent twice, never lost
+            for source in sources:
+                for event in await source.read():
+                    yield event.message(now)
             await asyncio.sleep(pace(broadcast.count))
 
 
-def _new(rows: list[SubmissionRow], known: list[SubmissionRow]) -> list[SubmissionRow]:
-    """Return what has changed, oldest first."""
-    marks = {(row.id, row.state, row.updated_at) for row in known}
-    return [
-        row
-        for row in reversed(rows)
-        if (row.id, row.state, row.updated_at) not in marks
-        and (not known or row.updated_at >= known[0].updated_at)
-    ]
-
-
-def _submission_event(row: SubmissionRow) -> Message:
-    is_new = row.state is SubmissionState.RECEIVED and row.created_at == row.updated_at
-    kind = "submission_created" if is_new else "state_changed"
-    kind = "scan_complete" if row.state in _FINISHED else kind
-    data = {
-        "submissionId": row.id,
-        "skillName": row.skill_name,
-        "state": row.state,
-        "score": row.score,
-        "message": row.reason,
-        "timestamp": row.updated_at,
-    }
-    return _message(kind, data)
-
-
-async def _find(visitor: Visitor, slug: str) -> PublishedSkill | None:
-    try:
-        skill = (await find_visible_skill(visitor, slug)).record
-    except NotFound:
-        return None
-    return None if skill.down else skill
-
-
-def _differs(before: PublishedSkill | None, now: PublishedSkill | None) -> bool:
-    if before is None or now is None:
-        return before is not now
-    return (before.version, before.digest) != (now.version, now.digest)
-
-
-async def _skill_event(slug: str, skill: PublishedSkill | None) -> Message:
-    skill_id = f"{SKILL_ID}{slug}"
-    if skill is None:
-        return _message("gone", {"skillId": skill_id, "reason": "it is no longer available"})
-    (latest,) = (await versions_of(skill.slug, limit=1)).versions
-    data = {
-        "eventId": f"{skill.slug}@{latest.version}",
-        "skillId": skill_id,
-        "skillSlug": skill.slug,
-        "version": latest.version,
-        "gitSha": latest.git_sha,
-        "diffSummary": latest.diff_summary,
-        "publishedAt": latest.created_at,
-    }
-    return _message("skill.updated", data)
-
-
-def _message(kind: str, data: dict[str, Any]) -> Message:
-    return Message(event=kind, data=msgspec.json.encode(data).decode())
+async def _missed(request: WebRequest, sources: Sequence[Changes], now: Position) -> list[Message]:
+    """Start all sources; return what the client missed since the last event that it got."""
+    for source in sources:
+        await source.begin()
+    text = request.headers.get("last-event-id", "")
+    if not text:
+        return []
+    last = Position.parse(text)
+    if last is None or last.history != now.history or last.revision > now.revision:
+        return [reload_all("the id of the last event is not known here").message(now)]
+    found = []
+    for source in sources:
+        events = await source.since(last.revision)
+        found += [reload_all("too much has changed")] if events is None else events
+    return [event.message(now) for event in found]

@@ -3,10 +3,12 @@
 import asyncio
 from datetime import datetime
 
+from litestar.params import FromPath
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_202_ACCEPTED
 
-from vskill_platform.cron.schedule import RESCAN, ask_for_rescan
+from vskill_platform.access.namespaces import check_may_manage
+from vskill_platform.cron.schedule import RESCAN, ask_for_one_rescan, ask_for_rescan
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
 from vskill_platform.publish.moderation.rescan_skills import (
@@ -17,15 +19,19 @@ from vskill_platform.publish.moderation.rescan_skills import (
 )
 from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.stores.cron_store import get_cron_run
+from vskill_platform.stores.db import get_now
 from vskill_platform.stores.rescan_store import get_rescan_done
 from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.http.api_types import Ok, Shape
 from vskill_platform.web.http.bodies import read_choices, read_fields
+from vskill_platform.web.http.rate_limits import limits_of, quota_key
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.slugs import SKILL_ID, find_listed
 
 _HERE = "/admin/rescan"
+RESCANS_PER_HOUR = 30
 
 
 async def rescan_page(request: WebRequest) -> Template:
@@ -91,6 +97,11 @@ class RescanItem(Shape, frozen=True, kw_only=True):
     rule: str | None
 
 
+class RescanJob(Shape, frozen=True, kw_only=True):
+    job_id: str
+    slug: str
+
+
 class RescanAnswer(Shape, frozen=True, kw_only=True):
     standard: str
     ruleset: str
@@ -132,3 +143,16 @@ async def start_rescan(request: WebRequest) -> Ok:
     """Rescan all published skills. A rescan takes nothing down."""
     await ask_for_rescan(actor=visitor_of(request).name)
     return Ok()
+
+
+@operation(status=HTTP_202_ACCEPTED)
+async def rescan_one(request: WebRequest, slug: FromPath[str]) -> RescanJob:
+    """Rescan the latest version of one skill. While a rescan is pending, its job is returned."""
+    visitor = visitor_of(request)
+    skill = await find_listed(request, slug.removeprefix(SKILL_ID))
+    await check_may_manage(visitor, skill)
+    limits_of(request).take_hourly(
+        "rescan", quota_key(visitor), per_hour=RESCANS_PER_HOUR, now=get_now()
+    )
+    asked = await ask_for_one_rescan(skill.slug, actor=visitor.name)
+    return RescanJob(job_id=asked.id, slug=skill.slug)

@@ -34,16 +34,27 @@ _PAGE_PARTS = {
     "badge.svg": False,
 }
 _API_PREFIX = "/api/v1/skills/"
+#: Begins the id of a skill in requests of the original client; the slug follows.
+SKILL_ID = "sk_published_"
 #: What may follow a slug in the API.
 API_PARTS = frozenset(
     {
-        "badge", "download", "files", "installs", "register-tracking", "repo-health", "security",
-        "unyank", "versions", "visibility", "yank",
+        "badge", "download", "files", "installs", "register-tracking", "repo-health", "rescan",
+        "security", "unyank", "versions", "visibility", "yank",
     }
 )  # fmt: skip
 #: API paths that are not slugs.
 NOT_SLUGS = frozenset(
-    {"check-source", "check-updates", "installs", "lookup-by-name", "search", "stream", "suggest"}
+    {
+        "check-source",
+        "check-updates",
+        "installs",
+        "lookup-by-name",
+        "search",
+        "stream",
+        "stream/subscribe",
+        "suggest",
+    }
 )
 _LONGEST, _SHORTEST = 4, 2
 #: Longest slug.

@@ -25,6 +25,8 @@ _NO_LOOK = {"/api/v1/account"}
 _SIGNED_IN = {
     "/api/v1/queue/stuck", "/api/v1/queue/dead-letters", "/api/v1/reviews", "/api/v1/tokens",
     "/api/v1/account/tenants", "/api/v1/users", "/api/v1/audit", "/api/v1/policy", "/api/v1/rescan",
+    "/api/v1/reports", "/api/v1/problem-reports/mine", "/api/v1/followed-repos",
+    "/api/v1/account/github",
 }  # fmt: skip
 #: What the catalogue of a node still knows while the database is away, with how old that is.
 _FROM_CATALOGUE = {

@@ -573,14 +573,17 @@ async def test_what_this_registry_does_not_have_is_said_plainly(
 
 async def test_a_report_is_written_to_the_audit_log(registry: Registry, tmp_path: Path) -> None:
     await put_skill(registry.env, tmp_path)
-    headers, where = await a_publisher(Scope.READ), f"{SKILLS}/tidy/report"
+    headers, where = await a_publisher(Scope.SUBMIT), f"{SKILLS}/tidy/report"
     body = {"reason": "it deletes files"}
 
     made = await answer(registry, where, method="POST", json=body, headers=headers)
     empty = await ask(registry, where, method="POST", json={}, headers=headers)
     stranger = await ask(registry, where, method="POST", json=body)
+    reading = await a_publisher(Scope.READ)
+    refused = await ask(registry, where, method="POST", json=body, headers=reading)
 
     assert (made["reported"], made["skillId"]) == (True, "ada/notes/tidy")
+    assert (refused.status_code, "the scope submit" in refused.text) == (403, True)
     assert ("ada", "report", "ada/notes/tidy") in await audited()
     assert (empty.status_code, stranger.status_code) == (400, 401)
 

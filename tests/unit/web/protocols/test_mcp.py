@@ -15,7 +15,7 @@ from tests.unit.web.api_cast import Registry, all_audited, open_registry, token_
 from tests.unit.web.pages_cast import FILES, MANIFEST, a_finding, change_skill, put_skill
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.model.skill import TakenDown
-from vskill_platform.model.user import Role
+from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.protocols import mcp_skills
 from vskill_platform.web.protocols.mcp import LEGACY, MODERN
@@ -361,6 +361,20 @@ async def test_a_report_is_recorded_for_the_admins(registry: Registry, tmp_path:
     assert told["structuredContent"]["recorded"] is True
     (record,) = [item for item in await all_audited() if item.action == "report"]
     assert (record.actor, record.subject, record.reason) == ("ben", "ada/notes/tidy", "it steals")
+
+
+async def test_a_token_that_only_reads_cannot_report(registry: Registry, tmp_path: Path) -> None:
+    token = await token_of(Role.ADMIN, Scope.READ)
+    await put_skill(registry.env, tmp_path)
+    arguments = {"skill": "ada/notes/tidy", "reason": "it steals"}
+
+    told = await call(
+        registry, "tools/call", name="report_skill", arguments=arguments, headers=token
+    )
+
+    assert told["isError"] is True
+    assert "the scope submit" in str(told["content"])
+    assert [item for item in await all_audited() if item.action == "report"] == []
 
 
 async def test_tools_describe_their_arguments(registry: Registry) -> None:

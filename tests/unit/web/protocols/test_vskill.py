@@ -13,7 +13,7 @@ import pytest
 from tests.casts import a_skill_folder
 from tests.clocks import NOON
 from tests.git_server import GitServer
-from tests.unit.web.api_cast import Registry, all_audited, open_registry, token_of
+from tests.unit.web.api_cast import Registry, open_registry, token_of
 from tests.unit.web.pages_cast import FILES, change_skill, put_skill, put_submission
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.submission import SubmissionState
@@ -149,25 +149,18 @@ async def test_rejections_say_why(registry: Registry) -> None:
     assert listed["rejections"][0]["state"] == "TIER1_FAILED"
 
 
-async def test_only_accounts_report(registry: Registry, tmp_path: Path) -> None:
-    await put_skill(registry.env, tmp_path)
-
-    answer = await registry.post(
-        "/api/v1/reports", json={"slug": "ada/notes/tidy", "reason": "it steals"}
-    )
-
-    assert answer.status_code == 401
-    assert [item for item in await all_audited() if item.action == "report"] == []
-
-
 @asynccontextmanager
-async def listening(registry: Registry, path: str, query: bytes = b"") -> AsyncIterator[Any]:
+async def listening(
+    registry: Registry, path: str, query: bytes = b"", headers: dict[str, str] | None = None
+) -> AsyncIterator[Any]:
     """Open a stream; yield what was heard so far and wait for more with `get`."""
+    sent = {"host": "registry", **(headers or {})}
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
         "scheme": "http", "path": path, "raw_path": path.encode(), "query_string": query,
-        "root_path": "", "headers": [(b"host", b"registry")], "client": ("127.0.0.1", 1),
-        "server": ("registry", 80),
+        "root_path": "",
+        "headers": [(k.lower().encode(), v.encode()) for k, v in sent.items()],
+        "client": ("127.0.0.1", 1), "server": ("registry", 80),
     }  # fmt: skip
     heard: asyncio.Queue[Any] = asyncio.Queue()
 
@@ -216,3 +209,145 @@ async def test_a_new_version_and_a_block_are_events_for_who_watches_a_skill(
     assert b'"version":"1.0.1"' in updated["body"]
     assert b"event: gone" in gone["body"]
     assert nothing.status_code == 400
+
+
+WATCHED = b"skills=sk_published_ada/notes/tidy"
+
+
+def id_of(event: dict[str, Any]) -> str:
+    found = re.search(r"^id: (.+)$", event["body"].decode().replace("\r\n", "\n"), re.MULTILINE)
+    assert found, event
+    return found[1]
+
+
+def version_of(event: dict[str, Any]) -> str:
+    found = re.search(r'"version":"([^"]+)"', event["body"].decode())
+    assert found, event
+    return found[1]
+
+
+async def test_a_client_that_comes_back_gets_the_versions_that_it_missed_in_order(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    async with listening(registry, "/api/v1/skills/stream", WATCHED) as heard:
+        await put_skill(registry.env, tmp_path, files={**FILES, "new.md": "1"})
+        await put_submission(registry.env, SubmissionState.PUBLISHED)
+        last = id_of(await heard.get())
+    for text in ("2", "3"):
+        await put_skill(registry.env, tmp_path, files={**FILES, "new.md": text})
+
+    again = {"Last-Event-ID": last}
+    async with listening(registry, "/api/v1/skills/stream", WATCHED, again) as heard:
+        missed = [await heard.get()]
+        while version_of(missed[-1]) != "1.0.3":
+            missed.append(await heard.get())
+    caught_up = {"Last-Event-ID": id_of(missed[-1])}
+    async with listening(registry, "/api/v1/skills/stream", WATCHED, caught_up) as heard:
+        await put_skill(registry.env, tmp_path, files={**FILES, "new.md": "4"})
+        await put_submission(registry.env, SubmissionState.PUBLISHED)
+        following = await heard.get()
+
+    # One that it has already may be sent again, before the others.
+    assert [version_of(event) for event in missed][-2:] == ["1.0.2", "1.0.3"]
+    assert version_of(following) == "1.0.4"
+
+
+async def test_what_is_gone_and_what_never_was_look_the_same_to_a_client_that_comes_back(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path, is_private=True)
+    async with listening(registry, "/api/v1/submissions/stream") as heard:
+        await put_submission(registry.env, SubmissionState.PUBLISHED)
+        last = {"Last-Event-ID": id_of(await heard.get())}
+
+    query = WATCHED + b",no/such/skill"
+    async with listening(registry, "/api/v1/skills/stream", query, last) as heard:
+        events = [await heard.get(), await heard.get()]
+
+    assert all(b"event: gone" in event["body"] for event in events)
+
+
+@pytest.mark.parametrize("last", ["nonsense", "ab-1", "ab-999999999999999999999", "-"])
+async def test_a_client_with_an_unknown_id_is_told_to_ask_again(
+    registry: Registry, tmp_path: Path, last: str
+) -> None:
+    await put_skill(registry.env, tmp_path)
+
+    async with listening(
+        registry, "/api/v1/skills/stream", WATCHED, {"Last-Event-ID": last}
+    ) as heard:
+        event = await heard.get()
+
+    assert b"event: gone" in event["body"]
+    assert b"ask for the current state" in event["body"]
+
+
+async def test_missed_submissions_are_sent_again(registry: Registry) -> None:
+    async with listening(registry, "/api/v1/submissions/stream") as heard:
+        first = await put_submission(registry.env, SubmissionState.REJECTED)
+        last = id_of(await heard.get())
+    second = await put_submission(registry.env, SubmissionState.REJECTED, name="other")
+
+    again = {"Last-Event-ID": last}
+    async with listening(registry, "/api/v1/submissions/stream", headers=again) as heard:
+        event = await heard.get()
+
+    assert second.id.encode() in event["body"]
+    assert first.id.encode() not in event["body"]
+
+
+async def test_decisions_about_own_submissions_are_for_their_submitter_alone(
+    registry: Registry,
+) -> None:
+    ada, ben = await token_of(Role.READER, name="ada"), await token_of(Role.READER, name="ben")
+    query = b"skills=usr_ada"
+
+    async with listening(registry, "/api/v1/skills/stream", query, ada) as heard:
+        sent = await put_submission(registry.env, SubmissionState.REJECTED)
+        event = await heard.get()
+    other = await registry.get("/api/v1/skills/stream?skills=usr_ada", headers=ben)
+    nobody = await registry.get("/api/v1/skills/stream?skills=usr_ada")
+
+    assert b"event: submission_decision" in event["body"]
+    assert sent.id.encode() in event["body"]
+    assert (other.status_code, nobody.status_code) == (403, 401)
+
+
+async def test_a_subscription_names_skills_that_a_url_cannot(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    slugs = ["git.example/ada/group,notes/tidy", "ada/notes/tidy"]
+
+    made = await registry.post("/api/v1/skills/stream/subscribe", json={"skillIds": slugs})
+    same = await registry.post("/api/v1/skills/stream/subscribe", json={"skills": slugs[::-1]})
+    query = made.json()["streamUrl"].partition("?")[2].encode()
+    async with listening(registry, "/api/v1/skills/stream", query) as heard:
+        await put_skill(registry.env, tmp_path, files={**FILES, "new.md": "new"})
+        await put_submission(registry.env, SubmissionState.PUBLISHED)
+        updated = await heard.get()
+    unknown = await registry.get("/api/v1/skills/stream?subscription=sub_x")
+    too_many = await registry.post(
+        "/api/v1/skills/stream/subscribe", json={"skills": [f"a/b/{n}" for n in range(501)]}
+    )
+
+    assert same.json()["subscriptionId"] == made.json()["subscriptionId"]
+    assert b"event: skill.updated" in updated["body"]
+    assert (unknown.status_code, too_many.status_code) == (404, 400)
+
+
+async def test_an_old_link_leads_to_the_page_of_the_only_skill_with_that_name(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+
+    by_name = await registry.get("/api/v1/legacy-redirect/tidy")
+    by_slug = await registry.get("/api/v1/legacy-redirect/ada/notes/tidy")
+    await put_skill(registry.env, tmp_path, "ben/notes/tidy", publisher="github.com/ben")
+    ambiguous = await registry.get("/api/v1/legacy-redirect/tidy")
+    unknown = await registry.get("/api/v1/legacy-redirect/nothing")
+
+    assert (by_name.status_code, by_name.headers["location"]) == (302, "/skills/ada/notes/tidy")
+    assert by_slug.headers["location"] == "/skills/ada/notes/tidy"
+    assert (ambiguous.status_code, unknown.status_code) == (404, 404)

@@ -1,0 +1,105 @@
+"""Ask GitHub whose token this is, and whether it was issued to this registry's application.
+
+Neither a token nor anything that GitHub says gets into an error.
+"""
+
+import asyncio
+import ssl
+from functools import cache
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import httpx2
+import msgspec
+
+from vskill_platform.errors import GithubUnavailable, NotSignedIn
+from vskill_platform.settings import Settings
+
+#: For both requests together.
+_DEADLINE_SECONDS = 15.0
+_MAX_ANSWER_BYTES = 256 * 1024
+#: What GitHub answers about a token that is not valid, or not of this application.
+_REFUSALS = frozenset({401, 403, 404, 422})
+
+
+class GithubUser(msgspec.Struct, frozen=True):
+    #: Unlike the login, it never changes and is never given to somebody else.
+    id: Annotated[int, msgspec.Meta(gt=0)]
+    login: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+
+
+class _CheckedToken(msgspec.Struct, frozen=True):
+    user: GithubUser
+
+
+async def find_github_user(settings: Settings, token: str) -> GithubUser:
+    """Return the owner of a token; raise NotSignedIn if it does not prove who they are.
+
+    A valid token is not enough: any application that the user has authorized has one. So it must
+    be a token of the application in the settings.
+    """
+    try:
+        async with asyncio.timeout(_DEADLINE_SECONDS), _client() as client:
+            checked = await _ask(client, _check_request(settings, token), _CheckedToken)
+            owner: GithubUser = await _ask(client, _user_request(settings, token), GithubUser)
+    except TimeoutError as error:
+        raise GithubUnavailable("GitHub did not answer in time") from error
+    except httpx2.HTTPError as error:
+        kind = type(error).__name__
+        raise GithubUnavailable(f"GitHub cannot be reached ({kind})") from error
+    if checked.user.id != owner.id:
+        raise GithubUnavailable("GitHub gave two different answers about this token")
+    return owner
+
+
+def _check_request(settings: Settings, token: str) -> httpx2.Request:
+    client_id, secret = settings.github_client_id, settings.github_client_secret.reveal()
+    url = f"{settings.github_api_url.rstrip('/')}/applications/{client_id}/token"
+    request = httpx2.Request("POST", url, json={"access_token": token}, headers=_headers())
+    auth = httpx2.BasicAuth(client_id, secret)
+    return next(auth.auth_flow(request))
+
+
+def _user_request(settings: Settings, token: str) -> httpx2.Request:
+    url = f"{settings.github_api_url.rstrip('/')}/user"
+    return httpx2.Request("GET", url, headers={**_headers(), "Authorization": f"Bearer {token}"})
+
+
+def _headers() -> dict[str, str]:
+    return {
+        "Accept": "application/vnd.github+json",
+        "Accept-Encoding": "identity",
+        "User-Agent": "vskill-platform",
+    }
+
+
+async def _ask(client: httpx2.AsyncClient, request: httpx2.Request, kind: Any) -> Any:
+    response = await client.send(request, stream=True)
+    try:
+        if response.status_code in _REFUSALS:
+            raise NotSignedIn(
+                "GitHub does not accept this token, or it was issued to another application"
+            )
+        if response.status_code != HTTPStatus.OK:
+            raise GithubUnavailable(f"GitHub answered with status {response.status_code}")
+        body = bytearray()
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > _MAX_ANSWER_BYTES:
+                raise GithubUnavailable("the answer of GitHub is too large")
+    finally:
+        await response.aclose()
+    try:
+        return msgspec.json.decode(bytes(body), type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise GithubUnavailable("the answer of GitHub cannot be read") from error
+
+
+def _client() -> httpx2.AsyncClient:
+    # No redirects, which could send the token elsewhere; no .netrc from the environment.
+    return httpx2.AsyncClient(verify=_tls(), timeout=None, follow_redirects=False, trust_env=False)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return httpx2.create_ssl_context(trust_env=False)

@@ -1,0 +1,65 @@
+"""Follow the repository of a published skill, or stop; what is followed can be submitted again."""
+
+from vskill_platform.engines.ports import ABSENT
+from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.intake.read_source import read_remote_source
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.source import checked_ref
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.followed_repo_store import (
+    FollowedRepo,
+    delete_followed_repo,
+    get_followed_repo,
+    write_followed_repo,
+)
+
+
+async def follow_repo(
+    skill: PublishedSkill, repo_url: str = "", *, ref: str = "", actor: str
+) -> FollowedRepo:
+    """Follow the repository that a skill is published from; doing so twice changes nothing."""
+    if not skill.repo_url.startswith(("https://", "http://")):
+        raise InvalidInput(
+            f"{skill.slug} is not published from a repository; publish its next version instead"
+        )
+    if repo_url and read_remote_source(repo_url, settings=get_settings()).url != skill.repo_url:
+        raise InvalidInput(
+            f"{skill.slug} is published from {skill.repo_url}, not from {repo_url}; follow that "
+            "repository, or submit the skill of the other one"
+        )
+    wanted = FollowedRepo(
+        slug=skill.slug, repo_url=skill.repo_url, ref=checked_ref(ref), by=actor, at=get_now()
+    )
+
+    async def plan() -> PlannedChange[FollowedRepo]:
+        stored = await get_followed_repo(skill.slug)
+        if stored and (stored.record.repo_url, stored.record.ref) == (wanted.repo_url, wanted.ref):
+            return PlannedChange(result=stored.record)
+        shown = f"{wanted.repo_url} {wanted.ref}".strip()
+        operations = [
+            write_followed_repo(
+                wanted, due=wanted.at, expected=stored.revision if stored else ABSENT
+            ),
+            write_audit("repo follow", skill.slug, actor=actor, reason="", outcome=shown),
+        ]
+        return PlannedChange(operations=operations, result=wanted)
+
+    return await change(f"the followed repo of {skill.slug}", plan)
+
+
+async def unfollow_repo(slug: str, *, actor: str) -> FollowedRepo:
+    """Stop following the repository of a skill; NotFound if it is not followed."""
+
+    async def plan() -> PlannedChange[FollowedRepo]:
+        stored = await get_followed_repo(slug)
+        if stored is None:
+            raise NotFound(f"the repository of {slug} is not followed")
+        operations = [
+            delete_followed_repo(slug, expected=stored.revision),
+            write_audit("repo unfollow", slug, actor=actor, reason=""),
+        ]
+        return PlannedChange(operations=operations, result=stored.record)
+
+    return await change(f"the followed repo of {slug}", plan)

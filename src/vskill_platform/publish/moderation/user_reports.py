@@ -1,0 +1,81 @@
+"""Reports by users: about a skill or about the registry, stored until staff close them."""
+
+from datetime import timedelta
+
+import msgspec
+
+from vskill_platform.engines.ports import ABSENT
+from vskill_platform.errors import InvalidInput, InvalidTransition, NotFound, TooMany
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.user_report_store import (
+    ReportKind,
+    UserReport,
+    count_open_by,
+    get_reports_mark,
+    get_user_report,
+    new_report_id,
+    write_reports_mark,
+    write_user_report,
+)
+
+#: Open reports of one user; more would only hide those of others.
+MAX_OPEN = 50
+_RETRY_AFTER = timedelta(hours=1)
+
+
+async def report_skill(slug: str, *, reason: str, actor: str) -> UserReport:
+    """Store a report about a skill, for staff; it changes nothing else."""
+    return await _store(ReportKind.SKILL, slug, reason, actor, action="report")
+
+
+async def report_problem(subject: str, *, reason: str, actor: str) -> UserReport:
+    """Store a report about the registry; *subject* is the page that it is about, if any."""
+    return await _store(ReportKind.PROBLEM, subject, reason, actor, action="report problem")
+
+
+async def close_report(report_id: str, *, answer: str, actor: str) -> UserReport:
+    """Close a report; its author sees the answer."""
+    if not answer.strip():
+        raise InvalidInput("say how the report was handled; its author sees it")
+
+    async def plan() -> PlannedChange[UserReport]:
+        stored = await get_user_report(report_id)
+        if stored is None:
+            raise NotFound(f"there is no report {report_id!r}")
+        if not stored.record.is_open:
+            raise InvalidTransition(f"{stored.record.closed_by} has already closed this report")
+        closed = msgspec.structs.replace(
+            stored.record, closed_by=actor, closed_at=get_now(), answer=answer.strip()
+        )
+        operations = [
+            write_user_report(closed, expected=stored.revision),
+            write_audit("report close", report_id, actor=actor, reason=answer.strip()),
+        ]
+        return PlannedChange(operations=operations, result=closed)
+
+    return await change(f"the report {report_id}", plan)
+
+
+async def _store(
+    kind: ReportKind, subject: str, reason: str, actor: str, *, action: str
+) -> UserReport:
+    now = get_now()
+    report = UserReport(
+        id=new_report_id(now), kind=kind, subject=subject, reason=reason, by=actor, at=now
+    )
+    audit = write_audit(action, subject or report.id, actor=actor, reason=reason, outcome=report.id)
+
+    async def plan() -> PlannedChange[UserReport]:
+        mark = await get_reports_mark(actor)  # before counting, to detect concurrent ones
+        if await count_open_by(actor, limit=MAX_OPEN) >= MAX_OPEN:
+            raise TooMany(
+                f"you have {MAX_OPEN} open reports; wait until some of them are handled",
+                retry_after=_RETRY_AFTER,
+            )
+        counted = write_reports_mark(report, expected=mark)
+        operations = [counted, write_user_report(report, expected=ABSENT), audit]
+        return PlannedChange(operations=operations, result=report)
+
+    return await change(f"the reports of {actor}", plan)

@@ -1,0 +1,85 @@
+"""Repositories that somebody asked to follow: one record per skill, found by slug, repo or due."""
+
+from datetime import datetime
+
+import msgspec
+
+from vskill_platform.engines.ports import Delete, Operation, Put
+from vskill_platform.model.record import Record
+from vskill_platform.stores.db import get_kv
+from vskill_platform.stores.records import Stored, decode, encode, get_record, read_each
+
+_FOLLOWED = "followed-repo:"
+#: Prefix of the mark under which all skills of a repository are found.
+_OF_REPO = "followed-repo-of "
+#: Prefix of the mark under which all that a user asked for is found.
+_BY_USER = "followed-repo-by "
+#: How many skills of one repository are found.
+MAX_SKILLS_OF_A_REPO = 1_000
+
+
+class FollowedRepo(Record, frozen=True, kw_only=True):
+    slug: str
+    #: The canonical URL, as in a source of kind git.
+    repo_url: str
+    #: The branch or tag, "" for the default branch.
+    ref: str = ""
+    #: The user who asked for it.
+    by: str
+    at: datetime
+    #: When the repository was last looked at; None if it was not yet.
+    checked_at: datetime | None = None
+
+
+class FollowedPage(msgspec.Struct, frozen=True):
+    followed: list[FollowedRepo]
+    cursor: str | None
+
+
+async def get_followed_repo(slug: str) -> Stored[FollowedRepo] | None:
+    return await get_record(_FOLLOWED + slug, FollowedRepo)
+
+
+async def list_followed_repos(*, after: str | None = None, limit: int = 100) -> FollowedPage:
+    """Return a page of what is followed, ordered by slug."""
+    page = await get_kv().list_keys(_FOLLOWED, after=after, limit=limit)
+    return FollowedPage(await _read(page.keys), page.cursor)
+
+
+async def list_due_followed_repos(now: datetime, *, limit: int) -> list[FollowedRepo]:
+    """Return what is due for a look at its repository, most overdue first."""
+    page = await get_kv().list_keys(_FOLLOWED, limit=limit, due_before=now)
+    return await _read(page.keys)
+
+
+async def find_followed_in(repo_url: str) -> list[FollowedRepo]:
+    """Return the followed skills of one repository, given its canonical URL."""
+    (keys,) = await get_kv().find_marked([_OF_REPO + repo_url], limit=MAX_SKILLS_OF_A_REPO)
+    return await _read(keys)
+
+
+async def list_followed_by(user_name: str, *, limit: int) -> list[FollowedRepo]:
+    """Return what a user asked to follow."""
+    (keys,) = await get_kv().find_marked([_BY_USER + user_name], limit=limit)
+    return await _read(keys)
+
+
+def write_followed_repo(
+    followed: FollowedRepo, *, due: datetime, expected: int | None = None
+) -> Operation:
+    """Return the operation that stores it; *due* is when to look at the repository next."""
+    return Put(
+        _FOLLOWED + followed.slug,
+        encode(followed),
+        expected=expected,
+        due=due,
+        marks=(_OF_REPO + followed.repo_url, _BY_USER + followed.by),
+    )
+
+
+def delete_followed_repo(slug: str, *, expected: int | None = None) -> Operation:
+    return Delete(_FOLLOWED + slug, expected=expected)
+
+
+async def _read(keys: list[str]) -> list[FollowedRepo]:
+    return await read_each(keys, lambda key, value: decode(key, value, FollowedRepo))

@@ -1,0 +1,131 @@
+"""Follow the repository of a skill over the API, as the original client does; and a list."""
+
+from datetime import datetime
+from typing import Any
+
+from litestar import Response
+from litestar.params import FromPath, FromQuery, JSONBody
+
+from vskill_platform.access.namespaces import check_may_act_in, may_manage
+from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.errors import NotAllowed, NotFound, NotSignedIn
+from vskill_platform.intake.follow_repo import follow_repo, unfollow_repo
+from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.followed_repo_store import (
+    FollowedRepo,
+    get_followed_repo,
+    list_followed_by,
+    list_followed_repos,
+)
+from vskill_platform.web.http.api_types import Limit, Ok, Shape, Text, clamp, key_cursor, read_key
+from vskill_platform.web.http.rate_limits import limits_of, quota_key
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.slugs import SKILL_ID, find_listed, find_skill, slug_of
+
+FOLLOWS_PER_HOUR = 10
+_MAX_ROWS = 100
+
+
+class FollowRequest(Shape, frozen=True, kw_only=True):
+    #: The repository that the skill is published from, if it is empty.
+    repo_url: Text = ""
+    branch: Text | None = None
+
+
+class FollowedItem(Shape, frozen=True, kw_only=True):
+    slug: str
+    repo_url: str
+    branch: str | None
+    by: str
+    followed_at: datetime
+    checked_at: datetime | None
+
+
+class FollowAnswer(FollowedItem, frozen=True, kw_only=True):
+    tracked: bool
+    tracked_for_updates: bool
+    message: str
+
+
+class FollowedList(Shape, frozen=True, kw_only=True):
+    followed: list[FollowedItem]
+    next_cursor: str | None
+
+
+async def follow_over_api(
+    request: WebRequest, slug: FromPath[str], data: JSONBody[FollowRequest]
+) -> FollowAnswer:
+    """Follow the repository that a skill is published from; at most ten an hour."""
+    visitor = _signed_in(request)
+    skill = await find_listed(request, slug.removeprefix(SKILL_ID))
+    await check_may_act_in(visitor, namespace_of_skill(skill))
+    limits_of(request).take_hourly(
+        "follow", quota_key(visitor), per_hour=FOLLOWS_PER_HOUR, now=get_now()
+    )
+    followed = await follow_repo(skill, data.repo_url, ref=data.branch or "", actor=visitor.name)
+    return FollowAnswer(
+        **_fields(followed),
+        tracked=True,
+        tracked_for_updates=True,
+        message=f"{skill.slug} follows {followed.repo_url}.",
+    )
+
+
+async def unfollow_over_api(request: WebRequest, slug: FromPath[str]) -> Ok:
+    """Stop following; for the user who asked, owners of the namespace and reviewers."""
+    visitor = _signed_in(request)
+    skill = await find_skill(request, slug_of(slug.removeprefix(SKILL_ID)))
+    followed = await get_followed_repo(skill.slug)
+    if followed is None:
+        raise NotFound(f"the repository of {skill.slug} is not followed")
+    if followed.record.by != visitor.name and not await may_manage(visitor, skill):
+        raise NotAllowed(f"{followed.record.by} follows the repository of {skill.slug}")
+    await unfollow_repo(skill.slug, actor=visitor.name)
+    return Ok()
+
+
+async def list_followed(
+    request: WebRequest, cursor: FromQuery[str | None] = None, limit: Limit = 50
+) -> Response[FollowedList]:
+    """List the repositories that you follow; operators see all. At most 100 at once."""
+    visitor = _signed_in(request)
+    size, headers = clamp(limit, _MAX_ROWS)
+    if visitor.may(Right.OPERATE, get_settings()) and visitor.sees_all:
+        page = await list_followed_repos(after=read_key(cursor), limit=size)
+        found, following = page.followed, key_cursor(page.cursor)
+    else:
+        own = await list_followed_by(visitor.name, limit=_MAX_ROWS)
+        found, following = [one for one in own if await _is_seen(visitor, one)], None
+    answer = FollowedList(
+        followed=[FollowedItem(**_fields(one)) for one in found], next_cursor=following
+    )
+    return Response(answer, headers=headers)
+
+
+async def _is_seen(visitor: Visitor, followed: FollowedRepo) -> bool:
+    try:
+        await find_visible_skill(visitor, followed.slug)
+    except NotFound:
+        return False
+    return True
+
+
+def _fields(one: FollowedRepo) -> dict[str, Any]:
+    return {
+        "slug": one.slug,
+        "repo_url": one.repo_url,
+        "branch": one.ref or None,
+        "by": one.by,
+        "followed_at": one.at,
+        "checked_at": one.checked_at,
+    }
+
+
+def _signed_in(request: WebRequest) -> Visitor:
+    visitor = visitor_of(request)
+    if visitor.user is None:
+        raise NotSignedIn("following a repository requires signing in")
+    return visitor

@@ -1,0 +1,111 @@
+"""Reports by users: who may write and read them, and how staff close them."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.git_server import GitServer
+from tests.unit.web.api_cast import Registry, all_audited, browser_of, open_registry, token_of
+from tests.unit.web.pages_cast import put_skill
+from vskill_platform.model.user import Role, Scope
+from vskill_platform.publish.moderation import user_reports
+from vskill_platform.stores.db import bound_env
+
+pytestmark = pytest.mark.usefixtures("one_loop")
+REPORT = {"slug": "ada/notes/tidy", "reason": "it <b>steals</b>"}
+PROBLEM = {"title": "Search is slow", "description": "It takes a minute.", "url": "/queue"}
+
+
+@pytest.fixture
+async def registry(git_server: GitServer, tmp_path: Path) -> AsyncIterator[Registry]:
+    async with open_registry(bound_env()) as opened:
+        await put_skill(opened.env, tmp_path)
+        yield opened
+
+
+async def test_a_report_is_read_and_answered_by_staff_and_seen_by_its_author(
+    registry: Registry,
+) -> None:
+    ben, rae = await token_of(Role.READER, name="ben"), await token_of(Role.REVIEWER)
+
+    made = await registry.post("/api/v1/problem-reports", json=PROBLEM, headers=ben)
+    await registry.post("/api/v1/reports", json=REPORT, headers=ben)
+    listed = await registry.json("/reports", headers=rae)
+    problems = await registry.json("/reports?status=open&kind=problem", headers=rae)
+    where = f"/api/v1/reports/{made.json()['id']}/close"
+    closed = await registry.post(where, json={"answer": "Fixed."}, headers=rae)
+    again = await registry.post(where, json={"answer": "Fixed."}, headers=rae)
+    after = await registry.json("/reports?status=open&kind=problem", headers=rae)
+    mine = await registry.json("/problem-reports/mine", headers=ben)
+
+    assert [item["kind"] for item in listed["reports"]].count("skill") == 1
+    assert [item["reason"] for item in problems["reports"]] == [
+        "Search is slow: It takes a minute."
+    ]
+    assert (closed.status_code, again.status_code) == (200, 409)
+    assert after["reports"] == []
+    (own,) = mine["reports"]
+    assert (own["status"], own["answer"], own["closedBy"]) == ("closed", "Fixed.", "rae")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/reports", "/api/v1/problem-reports"])
+async def test_a_token_that_only_reads_cannot_report(registry: Registry, path: str) -> None:
+    reading = await token_of(Role.PUBLISHER, Scope.READ)
+    body = REPORT if path.endswith("/reports") else PROBLEM
+
+    anonymous = await registry.post(path, json={**REPORT, **PROBLEM})
+    refused = await registry.post(path, json=body, headers=reading)
+
+    assert anonymous.status_code == 401
+    assert refused.status_code == 403
+    assert "it needs the scope submit" in refused.json()["detail"]
+    assert [item for item in await all_audited() if item.action.startswith("report")] == []
+
+
+async def test_reports_are_for_staff_alone(registry: Registry) -> None:
+    ada = await token_of(Role.PUBLISHER)
+
+    assert (await registry.get("/api/v1/reports")).status_code == 401
+    assert (await registry.get("/api/v1/reports", headers=ada)).status_code == 403
+    assert (await registry.get("/api/v1/problem-reports/mine")).status_code == 401
+
+
+async def test_a_report_needs_a_known_skill_and_a_reason(registry: Registry) -> None:
+    ben = await token_of(Role.READER, name="ben")
+    bodies = [{"slug": "no/such/skill", "reason": "x"}, {"slug": "ada/notes/tidy", "reason": "  "}]
+
+    found = [await registry.post("/api/v1/reports", json=body, headers=ben) for body in bodies]
+    empty = await registry.post("/api/v1/problem-reports", json={"url": "/"}, headers=ben)
+
+    assert [answer.status_code for answer in found] == [404, 400]
+    assert empty.status_code == 400
+
+
+async def test_nobody_has_more_open_reports_than_the_maximum(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(user_reports, "MAX_OPEN", 1)
+    ben, ada = await token_of(Role.READER, name="ben"), await token_of(Role.PUBLISHER)
+
+    first = await registry.post("/api/v1/reports", json=REPORT, headers=ben)
+    second = await registry.post("/api/v1/problem-reports", json=PROBLEM, headers=ben)
+    other = await registry.post("/api/v1/reports", json=REPORT, headers=ada)
+
+    assert [first.status_code, second.status_code, other.status_code] == [201, 429, 201]
+
+
+async def test_staff_close_a_report_on_its_page(registry: Registry) -> None:
+    ben, rae = await token_of(Role.READER, name="ben"), await browser_of(Role.REVIEWER)
+    made = await registry.post("/api/v1/reports", json=REPORT, headers=ben)
+
+    before = await registry.get("/admin/reports", headers=rae)
+    answer = await registry.post(
+        f"/admin/reports/{made.json()['id']}/close", data={"reason": "Blocked."}, headers=rae
+    )
+    after = await registry.get("/admin/reports", headers=rae)
+
+    assert "it &lt;b&gt;steals&lt;/b&gt;" in before.text
+    assert answer.status_code == 303
+    assert "No open reports" in after.text
+    assert "Blocked." in after.text
