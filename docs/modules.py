@@ -11,7 +11,8 @@ HEAD = """# All modules, by folder
 Start with the [ten files that explain how a skill is processed](walkthrough.md). Folders are in the
 order of the layers: `cli` imports from `web`, `web` from `queue`, and so on, never the other way
 round. `make layers` checks it, also between the folders of `scan` and `web` (see `pyproject.toml`).
-Beside the folders there are `settings.py`, every setting, `secret_settings.py`, those that are
+Beside the folders there are `settings.py`, every setting, `setting_values.py`, how
+their values are read, `secret_settings.py`, those that are
 never shown, `blob_settings.py`, where archives are stored, and `errors.py`, the tree of all errors.
 `make format` writes this page from the modules' docstrings.
 """

@@ -21,7 +21,8 @@ from vskill_platform.model.verdict import Verdict
 from vskill_platform.queue.fail_submission import ErrorClass
 from vskill_platform.scan.rules.registry_rules import load_registry_rules
 from vskill_platform.scan.rules.rules import load_rules
-from vskill_platform.settings import Settings, format_duration, variable
+from vskill_platform.setting_values import format_duration
+from vskill_platform.settings import Settings, variable
 from vskill_platform.web.http.problem_kinds import KINDS, UNEXPECTED
 from vskill_platform.web.openapi import describe_api
 

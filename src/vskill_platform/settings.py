@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from vskill_platform.blob_settings import blob_options
 from vskill_platform.errors import ConfigError
 from vskill_platform.secret_settings import FILE_SUFFIX, Secret, read_secret, read_url
+from vskill_platform.setting_values import format_duration, is_plain_url, parse_value
 
 PREFIX = "VSKILL_"
 
@@ -24,8 +25,6 @@ PREFIX = "VSKILL_"
 _HOST = re.compile(r"(?:(https?)://)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?")
 _CLIENT_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
-#: Up to six digits each, so that date arithmetic cannot overflow.
-_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d+)?)s)?")
 #: Settings that may contain a password.
 URLS = frozenset({"database_url", "database_listen_url"})
 #: Request fields that options of the judge may not change.
@@ -160,7 +159,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
     }
     _refuse_misspelt(environ, set(names) | files)
     values = {
-        field.name: _parse(name, environ[name], field.type)
+        field.name: parse_value(name, environ[name], field.type)
         for name, field in names.items()
         if name in environ and field.type is not Secret and field.name not in URLS
     }
@@ -217,7 +216,7 @@ def check_judge(settings: Settings) -> None:
         return
     if not settings.judge_model:
         raise ConfigError(f"{variable('judge_model')} must be set to the name of a model")
-    if not _is_plain_url(settings.judge_url):
+    if not is_plain_url(settings.judge_url):
         raise ConfigError(
             f"{variable('judge_url')} must be like https://host/v1, without a user, password, "
             f"query or fragment; set the key in {variable('judge_key')}"
@@ -270,7 +269,7 @@ def check_cache_dir(settings: Settings) -> None:
 
 
 def check_public_url(settings: Settings) -> None:
-    if settings.public_url and not _is_plain_url(settings.public_url):
+    if settings.public_url and not is_plain_url(settings.public_url):
         raise ConfigError(
             f"{variable('public_url')} must be like https://skills.example, without a user, "
             "password, query or fragment"
@@ -290,7 +289,7 @@ def check_github(settings: Settings) -> None:
             f"{variable('github_client_secret')}: the application at GitHub whose tokens it accepts"
         )
     url = settings.github_api_url
-    host = urlsplit(url).hostname if _is_plain_url(url) else None
+    host = urlsplit(url).hostname if is_plain_url(url) else None
     if host is None or not (url.startswith("https://") or is_loopback(host)):
         raise ConfigError(
             f"{variable('github_api_url')} must be like https://api.github.com, without a user, "
@@ -372,52 +371,8 @@ def allowed_folders(settings: Settings) -> tuple[Path, ...]:
     return folders
 
 
-def parse_duration(text: str) -> timedelta:
-    """Parse 90s, 10m, 1h30m or 1d."""
-    found = _DURATION.fullmatch(text.strip())
-    if not found or not text.strip():
-        raise ValueError(f"{text!r} is not a duration such as 90s, 10m or 1h30m")
-    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
-    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-
-
-def format_duration(duration: timedelta) -> str:
-    """Format a duration as parse_duration reads it."""
-    days, rest = divmod(duration.total_seconds(), 86400)
-    hours, rest = divmod(rest, 3600)
-    minutes, rest = divmod(rest, 60)
-    parts = [(days, "d"), (hours, "h"), (minutes, "m"), (round(rest, 3), "s")]
-    return "".join(f"{amount:g}{unit}" for amount, unit in parts if amount) or "0s"
-
-
-def _parse(name: str, text: str, kind: Any) -> Any:
-    choices = get_args(kind) if get_origin(kind) is Literal else ()
-    if choices and text not in choices:
-        raise ConfigError(f"{name}={text}: choose one of {', '.join(choices)}")
-    try:
-        if kind is timedelta:
-            return parse_duration(text)
-        value = msgspec.convert(text, kind, strict=False)
-    except (ValueError, msgspec.ValidationError) as error:
-        raise ConfigError(f"{name}={text}: {error}") from error
-    if kind is int and value < 1:
-        raise ConfigError(f"{name}: {value} is too small, it must be at least 1")
-    return value
-
-
 def listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _is_plain_url(text: str) -> bool:
-    try:
-        url = urlsplit(text)
-        has_place = bool(url.hostname) and url.port != 0
-    except ValueError:  # an invalid port
-        return False
-    is_bare = not (url.username or url.password or url.query or url.fragment)
-    is_plain = text.isascii() and text.isprintable() and " " not in text
-    return url.scheme in {"http", "https"} and has_place and is_bare and is_plain
 
 
 def _refuse_misspelt(environ: Mapping[str, str], known: set[str]) -> None:

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from vskill_platform.errors import ConfigError
 from vskill_platform.secret_settings import show_url
+from vskill_platform.setting_values import format_duration, parse_duration
 from vskill_platform.settings import (
     Settings,
-    format_duration,
     load_settings,
-    parse_duration,
 )
 
 

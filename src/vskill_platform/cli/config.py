@@ -11,7 +11,8 @@ from vskill_platform.cli.near_or_far import json_option
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.secret_settings import FILE_SUFFIX
-from vskill_platform.settings import Settings, format_duration, variable
+from vskill_platform.setting_values import format_duration
+from vskill_platform.settings import Settings, variable
 
 
 @click.command()

@@ -12,7 +12,7 @@ from vskill_platform.cli.show import age, short_duration, state_mark
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.intake.pause_queue import MAX_PAUSE, pause_queue, resume_queue
 from vskill_platform.queue.health import Health, check_health
-from vskill_platform.settings import format_duration, parse_duration
+from vskill_platform.setting_values import format_duration, parse_duration
 from vskill_platform.stores.db import get_now, get_queue
 from vskill_platform.stores.submission_store import get_stuck_submissions
 

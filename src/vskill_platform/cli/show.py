@@ -13,7 +13,7 @@ from vskill_platform.model.failure import failure_title, failures_in, results_in
 from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.submission import STUCK_STATES, StateEvent, Submission, SubmissionState
 from vskill_platform.model.verdict import BLOCKING, Finding, FindingKind, Report
-from vskill_platform.settings import format_duration
+from vskill_platform.setting_values import format_duration
 from vskill_platform.stores.submission_store import follow_submission
 
 _BAD = frozenset(

@@ -13,7 +13,8 @@ from vskill_platform.base.program import CannotStart, Limits, Streams, running_p
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import NotifyFailed
 from vskill_platform.publish.moderation.list_reviews import Review, list_reviews
-from vskill_platform.settings import format_duration, notify_arguments
+from vskill_platform.setting_values import format_duration
+from vskill_platform.settings import notify_arguments
 from vskill_platform.stores.cron_store import get_reminder, put_reminder
 from vskill_platform.stores.db import get_now, get_settings
 

@@ -30,7 +30,7 @@ from vskill_platform.publish.moderation.rescan_skills import (
 )
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.settings import format_duration
+from vskill_platform.setting_values import format_duration
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.cron_store import (

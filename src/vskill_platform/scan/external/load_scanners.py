@@ -20,7 +20,8 @@ from vskill_platform.model.scanner import (
     ScannerInUse,
 )
 from vskill_platform.secret_settings import Secret, read_secret_file
-from vskill_platform.settings import Settings, format_duration, parse_duration, variable
+from vskill_platform.setting_values import format_duration, parse_duration
+from vskill_platform.settings import Settings, variable
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 FOLDER, OUTPUT = "{folder}", "{output}"

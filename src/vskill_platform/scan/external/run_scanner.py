@@ -24,7 +24,7 @@ from vskill_platform.scan.external.run_program import (
     run_program,
 )
 from vskill_platform.scan.facts.leaked_secrets import redact
-from vskill_platform.settings import format_duration
+from vskill_platform.setting_values import format_duration
 
 _MAX_NOTE = 300
 

@@ -15,7 +15,7 @@ from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_le
 from vskill_platform.intake.pause_queue import MAX_PAUSE, pause_queue, resume_queue
 from vskill_platform.intake.requeue import requeue, requeue_all_stuck, requeue_each
 from vskill_platform.queue.health import check_health
-from vskill_platform.settings import parse_duration
+from vskill_platform.setting_values import parse_duration
 from vskill_platform.stores.db import get_now, get_queue
 from vskill_platform.stores.submission_store import (
     MAX_LISTED_STUCK,
