@@ -293,10 +293,27 @@ BEGIN
   UPDATE vskill.clock SET paused_at = moment, paused_until = least(moment + span, 253402300799999999);
 END $$;
 
+-- The id of this history. A failover and a point-in-time recovery begin a new timeline, and a copy on
+-- another server has another system identifier; where a server shows neither, the stored id counts.
+CREATE FUNCTION vskill.history() RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  stored text := (SELECT history_id FROM vskill.state);
+  timeline int;
+BEGIN
+  IF pg_is_in_recovery() THEN
+    SELECT timeline_id INTO timeline FROM pg_control_checkpoint();
+  ELSE
+    timeline := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int;
+  END IF;
+  RETURN md5(concat_ws(':', stored, (SELECT system_identifier FROM pg_control_system()), timeline));
+EXCEPTION WHEN insufficient_privilege OR feature_not_supported OR undefined_function THEN
+  RETURN stored;
+END $$;
+
 CREATE FUNCTION vskill.checkpoint(through bigint) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT history_id || ':' || coalesce((
+  SELECT vskill.history() || ':' || coalesce((
     SELECT mark::text FROM vskill.commit_mark WHERE revision >= through ORDER BY revision LIMIT 1
-  ), 'none') FROM vskill.state
+  ), 'none')
 $$;
 
 CREATE FUNCTION vskill.prune_expired(wanted_now bigint, most int) RETURNS int
