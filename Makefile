@@ -12,7 +12,7 @@ SECONDS ?= 60
 CLIENTS := .clients/.ready
 DEPLOY := $(VENV)/.deploy
 
-.PHONY: serve test coverage torture test-clients test-deploy release check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
+.PHONY: serve test coverage torture test-postgres test-clients test-deploy release check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
 
 serve: $(RUNTIME)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
@@ -30,6 +30,9 @@ coverage: $(READY)  ## the same tests, and which lines and branches they reach: 
 
 torture: $(READY)  ## slow tests: kills at many moments, large cases, many examples
 	$(BIN)/pytest --numprocesses=auto --dist=worksteal --timeout=0 --hypothesis-profile=torture -m "torture or hypothesis"
+
+test-postgres: $(READY)  ## all pipeline and browser tests on PostgreSQL; `make test` runs a few of them there
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --engine=postgres tests/pipeline tests/browser tests/contracts $(ARGS)
 
 test-clients: $(READY) $(CLIENTS)  ## the clients of other people, unmodified, against a registry on loopback
 	$(BIN)/pytest --timeout=300 -m clients tests/clients $(ARGS)

@@ -65,6 +65,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | Non
     return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine",
+        choices=["sqlite", "postgres"],
+        help="run all pipeline and browser tests on this engine; else a few run on both",
+    )
+
+
 def pytest_configure() -> None:
     _write_into_memory()
     gc.disable()  # collecting the tests makes many objects and no garbage

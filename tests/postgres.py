@@ -42,7 +42,7 @@ async def an_empty_database() -> AsyncIterator[str]:
 async def an_empty_schema() -> AsyncIterator[str]:
     """Yield the URL of a schema in which nothing is; it is dropped afterwards."""
     schema = f"test_{os.getpid()}_{next(_numbers)}"
-    yield _with_schema(schema)
+    yield url_of_schema(schema)
     await drop_schema(schema)
 
 
@@ -51,7 +51,7 @@ async def drop_schema(schema: str) -> None:
 
 
 async def _schema_of_process() -> str:
-    url = _with_schema(_own_schema())
+    url = url_of_schema(_own_schema())
     if url not in _prepared:
         await prepare_schema(read_url(url), create=True)
         _prepared.add(url)
@@ -65,7 +65,7 @@ def _own_schema() -> str:
     return f"test_{os.getpid()}"
 
 
-def _with_schema(schema: str) -> str:
+def url_of_schema(schema: str) -> str:
     parts = urlsplit(server_url())
     query = "&".join(filter(None, [parts.query, f"schema={schema}"]))
     return urlunsplit(parts._replace(query=query))

@@ -41,7 +41,16 @@ class OwnServer:
 
     @property
     def url(self) -> str:
-        return f"postgresql://postgres:@/postgres?host={self._sockets}"
+        """The database for the platform, whose role has no more rights than it needs."""
+        return f"postgresql://vskill:@/postgres?host={self.host}"
+
+    @property
+    def admin_url(self) -> str:
+        return f"postgresql://postgres:@/postgres?host={self.host}"
+
+    @property
+    def host(self) -> str:
+        return str(self._sockets)
 
     def start(self) -> None:
         settings = {**_SETTINGS, "unix_socket_directories": str(self._sockets), **self.settings}
@@ -77,7 +86,7 @@ class OwnServer:
 
     def sql(self, statement: str) -> str:
         """Run a statement; return what it answers, one line a row."""
-        return self.run("psql", "--no-psqlrc", "-XAtqc", statement, self.url)
+        return self.run("psql", "--no-psqlrc", "-XAtqc", statement, self.admin_url)
 
     def run(self, program: str, *arguments: str) -> str:
         done = subprocess.run(
@@ -105,6 +114,16 @@ class OwnServer:
             yield standby
         finally:
             standby.end()
+
+    def stop_following(self) -> None:
+        """Let a standby get no further commits, without anybody noticing."""
+        self.sql("ALTER SYSTEM SET primary_conninfo = ''")
+        self.sql("SELECT pg_reload_conf()")
+        self._wait_until(lambda: not self.sql("SELECT pid FROM pg_stat_wal_receiver").strip())
+
+    def own(self, folder: Path) -> None:
+        """Create a folder for the user of the server."""
+        _own(folder, self._user)
 
     def promote(self) -> None:
         """Let a standby become a server of its own."""
@@ -160,6 +179,7 @@ def an_own_server(**settings: str) -> Iterator[OwnServer]:
         server = OwnServer(folder, user=prepared.system_user, programs=prepared.bin_path)
         server.settings = settings
         server.start()
+        server.sql("CREATE ROLE vskill LOGIN; GRANT CREATE ON DATABASE postgres TO vskill")
         try:
             yield server
         finally:

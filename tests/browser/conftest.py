@@ -4,8 +4,12 @@ A browser lasts for a module: as long as Playwright lives, it keeps an event loo
 main thread, where no other asynchronous test could run.
 """
 
+import asyncio
+import os
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,7 @@ from tests.acceptance.program import Platform
 from tests.browser.registry import PASSWORD, Registry
 from tests.git_server import a_git_server
 from tests.missing import skip_without
+from tests.postgres import drop_schema, url_of_schema
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _ARGUMENTS = [
@@ -42,15 +47,46 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+#: Journeys that are made on both engines in each run; `make test-postgres` makes all of them.
+_ON_BOTH = frozenset({
+    "test_a_skill_is_submitted_watched_found_read_and_downloaded",
+    "test_the_admin_reviews_blocks_and_unblocks",
+})  # fmt: skip
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "registry" not in metafunc.fixturenames:
+        return
+    chosen = metafunc.config.getoption("--engine")
+    is_on_both = metafunc.definition.originalname in _ON_BOTH
+    engines = [chosen] if chosen else ["sqlite", *(["postgres"] if is_on_both else [])]
+    metafunc.parametrize("registry", engines, indirect=True, scope="session")
+
+
+@contextmanager
+def _a_database(engine: str) -> Iterator[dict[str, str]]:
+    """Give the settings of an empty database."""
+    if engine == "sqlite":
+        yield {}
+        return
+    schema = f"browser_{os.getpid()}"
+    yield {"database_url": url_of_schema(schema)}
+    with ThreadPoolExecutor(1) as thread:  # this one has the event loop of Playwright
+        thread.submit(asyncio.run, drop_schema(schema)).result()
+
+
 @pytest.fixture(scope="session")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+def registry(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Registry]:
     """The whole platform, beside a git server that it may ask."""
     folder = tmp_path_factory.mktemp("registry")
     port = free_port()
-    with a_git_server(folder / "repos") as git:
+    with a_git_server(folder / "repos") as git, _a_database(request.param) as database:
         platform = Platform(
             folder, private_hosts=git.origin, port=str(port), writes_per_minute="10000",
-            reads_per_minute="100000", sign_ins_per_minute="1000",
+            reads_per_minute="100000", sign_ins_per_minute="1000", cache_dir=str(folder / "cache"),
+            **database,
         )  # fmt: skip
         server = platform.start("serve")
         server.wait_for(f"vskill-platform is at http://127.0.0.1:{port}")
@@ -62,7 +98,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 
 @pytest.fixture(scope="session")
 def signed_in() -> dict[str, StorageState]:
-    """What a browser knows of who has signed in, by name."""
+    """What a browser knows of the admin, by registry."""
     return {}
 
 
@@ -71,9 +107,9 @@ def admin_state(
     chromium: Browser, registry: Registry, signed_in: dict[str, StorageState]
 ) -> StorageState:
     """Let Cyd become the first admin by the link that the program keeps in a file."""
-    if "cyd" not in signed_in:
-        signed_in["cyd"] = _become_admin(chromium, registry)
-    return signed_in["cyd"]
+    if registry.url not in signed_in:
+        signed_in[registry.url] = _become_admin(chromium, registry)
+    return signed_in[registry.url]
 
 
 def _become_admin(chromium: Browser, registry: Registry) -> StorageState:

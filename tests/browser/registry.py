@@ -3,7 +3,6 @@
 import itertools
 import random
 import time
-from pathlib import Path
 
 import msgspec
 from playwright.sync_api import Page, expect
@@ -36,7 +35,8 @@ class Registry(msgspec.Struct, frozen=True):
     url: str
 
     def admin_link(self) -> str:
-        return Path(f"{self.platform.database}.admin-link").read_text().strip()
+        (file,) = self.platform.folder.rglob("*.admin-link")
+        return file.read_text().strip()
 
     def repo(self, *names: str, **files: str) -> str:
         """Serve a repo with a skill of each name; return its URL."""

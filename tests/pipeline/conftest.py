@@ -1,10 +1,11 @@
 """The whole pipeline in one process: submit, drain the queue, look at the result."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
 import pytest
 
+from tests.contracts.machine import a_database
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Submission
@@ -13,6 +14,24 @@ from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_store import get_submission
+
+#: Modules that run on both engines in each run; `make test-postgres` runs all of them.
+_ON_BOTH = frozenset({"test_publishing", "test_reviews"})
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "engine_url" not in metafunc.fixturenames:
+        return
+    chosen = metafunc.config.getoption("--engine")
+    is_on_both = metafunc.module.__name__.rpartition(".")[2] in _ON_BOTH
+    engines = [chosen] if chosen else ["sqlite", *(["postgres"] if is_on_both else [])]
+    metafunc.parametrize("engine_url", engines, indirect=True)
+
+
+@pytest.fixture
+async def engine_url(request: pytest.FixtureRequest) -> AsyncIterator[str]:
+    async with a_database(request.param) as url:
+        yield url
 
 
 class Journey(msgspec.Struct, frozen=True):

@@ -112,7 +112,7 @@ SELECT id, body, key, attempts, reason, buried_at FROM vskill.dead_letter
 WHERE id > $1 ORDER BY id LIMIT $2
 
 -- name: read_state
-SELECT revision, trimmed_through, vskill.history() AS history_id FROM vskill.state
+SELECT revision, trimmed_through, history_id FROM vskill.state
 
 -- name: read_changes
 -- One statement, so one snapshot: what is committed meanwhile belongs to the next page.
@@ -162,7 +162,7 @@ SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 WHERE relnamespace = 'vskill'::regnamespace AND relkind = 'r'
 
 -- name: export_summary
-SELECT vskill.history(), revision,
+SELECT history_id, revision,
   (SELECT count(*) FROM vskill.kv) + (SELECT count(*) FROM vskill.message)
   + (SELECT count(*) FROM vskill.dead_letter),
   (SELECT last_value FROM vskill.virtual_time)

@@ -97,7 +97,7 @@ async def a_network(url: str) -> AsyncIterator[Network]:
         port = server.sockets[0].getsockname()[1]
         options["sslmode"] = "disable"
         network.url = urlunsplit(
-            ("postgresql", f"postgres@127.0.0.1:{port}", parts.path, urlencode(options), "")
+            ("postgresql", f"{parts.username}@127.0.0.1:{port}", parts.path, urlencode(options), "")
         )
         yield network
         network.cut()

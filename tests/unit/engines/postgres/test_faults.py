@@ -6,17 +6,17 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from tests.contracts.asking import list_all, value_of
+from tests.contracts.asking import LEASE, list_all, value_of
 from tests.postgres import server_url
 from tests.unit.engines.postgres.network import Network
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Put, Send
+from vskill_platform.engines.ports import Acknowledge, Put, Send
 from vskill_platform.engines.postgres import commit as commits
 from vskill_platform.engines.postgres import connection as connections
 from vskill_platform.engines.postgres import doorbell
 from vskill_platform.engines.postgres.connection import read_url
 from vskill_platform.engines.server_options import ServerOptions
-from vskill_platform.errors import EngineError, OutcomeUnknown
+from vskill_platform.errors import EngineError, HistoryChanged, OutcomeUnknown
 
 
 async def test_a_statement_that_takes_too_long_is_an_error_and_is_not_repeated(
@@ -138,3 +138,30 @@ async def test_a_command_does_not_wait_for_a_server_that_does_not_answer(network
 
     with pytest.raises(EngineError, match="does not answer"):
         await open_engine(network.url)
+
+
+async def test_after_a_failover_no_revision_and_no_message_id_is_used_again(url: str) -> None:
+    engine = await open_engine(url)
+    await engine.commit([Put("sub:1", b"one"), Send(b"job")])
+    (lost,) = await engine.queue.receive(1, lease=LEASE)
+    page = await engine.read_changes(after=0)
+    history_id = await engine.history_id()
+    other = await asyncpg.connect(server_url())
+    # As on a standby that was promoted without the latest commits.
+    await other.execute(f"SET search_path = {read_url(url).schema}")
+    await other.execute("UPDATE clock SET timeline = timeline - 1; DELETE FROM message")
+    await other.close()
+
+    revision = await engine.commit([Put("sub:2", b"two"), Send(b"job")])
+    (delivery,) = await engine.queue.receive(1, lease=LEASE)
+
+    assert revision == 1_000_002
+    assert delivery.message_id > lost.message_id + 1_000_000
+    assert await engine.commit([Acknowledge(lost)]) is None
+    assert await engine.history_id() != history_id
+    with pytest.raises(HistoryChanged):
+        await engine.read_changes(after=page.through, checkpoint=page.checkpoint)
+    again = await engine.read_changes(after=0)
+    assert [change.keys for change in again.changes] == [("sub:1",), ("sub:2",)]
+    assert await engine.commit([Put("sub:3", b"three")]) == 1_000_003
+    await engine.close()

@@ -66,9 +66,10 @@ CREATE TABLE vskill.clock (
   id           int PRIMARY KEY CHECK (id = 1),
   latest_at    bigint NOT NULL,  -- the latest moment at which anything was written, to a second
   paused_at    bigint NOT NULL,
-  paused_until bigint NOT NULL
+  paused_until bigint NOT NULL,
+  timeline     int    NOT NULL   -- of the server when anything was written, to notice a failover
 );
-INSERT INTO vskill.clock VALUES (1, 0, 0, 0);
+INSERT INTO vskill.clock VALUES (1, 0, 0, 0, 0);
 
 -- A message is either in line (is_ready, ordered by rank) or waits for ready_at: the end of its
 -- delay or of its lease.

@@ -6,12 +6,45 @@ CREATE FUNCTION vskill.now_micros() RETURNS bigint LANGUAGE sql VOLATILE AS $$
   SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 $$;
 
+-- The timeline of this server. A failover and a point-in-time recovery begin a new one. A server that
+-- does not show it always has the same.
+CREATE FUNCTION vskill.read_timeline() RETURNS int LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RETURN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int;
+EXCEPTION WHEN insufficient_privilege OR feature_not_supported OR undefined_function THEN
+  RETURN 0;
+END $$;
+
+-- On a new timeline, the latest commits of the old one may be missing. Their revisions and message ids
+-- are not used again, because nodes may still hold them, and readers have to read everything again.
+CREATE FUNCTION vskill.begin_timeline(current int) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM 1 FROM vskill.clock WHERE timeline <> current FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN;  -- another node was faster
+  END IF;
+  UPDATE vskill.clock SET timeline = current;
+  UPDATE vskill.state SET revision = revision + 1000000,
+    history_id = replace(gen_random_uuid()::text, '-', '');
+  INSERT INTO vskill.commit_mark SELECT revision, (random() * 9007199254740991)::bigint FROM vskill.state;
+  PERFORM setval(
+    pg_get_serial_sequence('vskill.message', 'id'),
+    nextval(pg_get_serial_sequence('vskill.message', 'id')) + 1000000
+  );
+END $$;
+
 -- *wanted* is the time of a test; NULL is the time of this server.
 CREATE FUNCTION vskill.begin_write(wanted bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   moment bigint := coalesce(wanted, vskill.now_micros());
-  latest bigint := (SELECT latest_at FROM vskill.clock);
+  current_timeline int := vskill.read_timeline();
+  latest bigint;
+  known_timeline int;
 BEGIN
+  SELECT latest_at, timeline INTO latest, known_timeline FROM vskill.clock;
+  IF known_timeline <> current_timeline THEN
+    PERFORM vskill.begin_timeline(current_timeline);
+  END IF;
   IF moment < latest - 5000000 THEN
     -- The clock went back: nothing may wait for a time that was computed from the one before.
     PERFORM 1 FROM vskill.clock FOR UPDATE;
@@ -293,27 +326,10 @@ BEGIN
   UPDATE vskill.clock SET paused_at = moment, paused_until = least(moment + span, 253402300799999999);
 END $$;
 
--- The id of this history. A failover and a point-in-time recovery begin a new timeline, and a copy on
--- another server has another system identifier; where a server shows neither, the stored id counts.
-CREATE FUNCTION vskill.history() RETURNS text LANGUAGE plpgsql STABLE AS $$
-DECLARE
-  stored text := (SELECT history_id FROM vskill.state);
-  timeline int;
-BEGIN
-  IF pg_is_in_recovery() THEN
-    SELECT timeline_id INTO timeline FROM pg_control_checkpoint();
-  ELSE
-    timeline := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int;
-  END IF;
-  RETURN md5(concat_ws(':', stored, (SELECT system_identifier FROM pg_control_system()), timeline));
-EXCEPTION WHEN insufficient_privilege OR feature_not_supported OR undefined_function THEN
-  RETURN stored;
-END $$;
-
 CREATE FUNCTION vskill.checkpoint(through bigint) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT vskill.history() || ':' || coalesce((
+  SELECT history_id || ':' || coalesce((
     SELECT mark::text FROM vskill.commit_mark WHERE revision >= through ORDER BY revision LIMIT 1
-  ), 'none')
+  ), 'none') FROM vskill.state
 $$;
 
 CREATE FUNCTION vskill.prune_expired(wanted_now bigint, most int) RETURNS int
@@ -370,3 +386,5 @@ CREATE FUNCTION vskill.sum_up_counts() RETURNS void LANGUAGE sql VOLATILE AS $$
   GROUP BY message_group
   HAVING sum(pending) <> 0 OR sum(ready) <> 0 OR sum(leased) <> 0 OR sum(dead) <> 0
 $$;
+
+UPDATE vskill.clock SET timeline = vskill.read_timeline();

@@ -1,0 +1,151 @@
+"""Compare what users were told with what is there, record by record, on any engine."""
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+from time import monotonic
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from tests.torture.nodes import Load, Node, Nodes
+from tests.torture.skills import Skill, unpacked_manifest
+from vskill_platform.engines.ports import Engine
+
+_FINAL = {"PUBLISHED", "TIER1_FAILED", "REJECTED", "BLOCKED", "DEQUEUED", "NEEDS_REVIEW"}
+#: How long the search index of a node may take to catch up.
+_INDEX_SECONDS = 40.0
+
+
+async def find_mistakes(
+    nodes: Nodes, skills: Sequence[Skill], load: Load, *, may_be_lost: frozenset[str] = frozenset()
+) -> list[str]:
+    """Return what is lost, unfinished, doubled, wrong or left over.
+
+    *may_be_lost* are acknowledged submissions that a failover may have taken away.
+    """
+    mistakes: list[str] = []
+    for skill in skills:
+        submission_id = load.ids[skill.name]
+        answer = await nodes.ask(f"/api/v1/submissions/{submission_id}")
+        if answer.status_code == 404 and submission_id in may_be_lost:
+            continue
+        if answer.status_code != 200:
+            mistakes.append(f"{skill.name} {submission_id} is lost: {answer.status_code}")
+            continue
+        mistakes += _check_submission(skill, answer.json())
+        mistakes += await _check_published(nodes, skill)
+    async with nodes.platform.env() as env:
+        mistakes += await _check_records(env.engine)
+        mistakes += await _check_lists(nodes, env.engine)
+    return mistakes
+
+
+def _check_submission(skill: Skill, record: dict[str, Any]) -> list[str]:
+    found = []
+    if record["state"] != skill.ends_as:
+        found.append(f"{skill.name} is {record['state']}, not {skill.ends_as}: {record['reason']}")
+    if not record["reason"]:
+        found.append(f"{skill.name} has no reason")
+    steps = [(event["fromState"], event["toState"]) for event in record["stateHistory"]]
+    if any(one[1] != other[0] for one, other in itertools.pairwise([(None, None), *steps])):
+        found.append(f"{skill.name}: the history has a gap: {steps}")
+    if [to for _, to in steps].count("PUBLISHED") != (skill.ends_as == "PUBLISHED"):
+        found.append(f"{skill.name}: published more or less than once: {steps}")
+    return found
+
+
+async def _check_published(nodes: Nodes, skill: Skill) -> list[str]:
+    path = f"/api/v1/skills/{quote(f'@ada/{skill.name}')}"
+    answer = await nodes.ask(f"{path}/versions?limit=100")
+    versions = answer.json()["versions"] if answer.status_code == 200 else []
+    if len(versions) != (skill.ends_as == "PUBLISHED"):
+        return [f"{skill.name} has {len(versions)} versions"]
+    found = []
+    for version in versions:
+        archive = await nodes.ask(f"{path}/download?version={version['version']}")
+        if sha256(archive.content).hexdigest() != version["archiveSha256"]:
+            found.append(f"{skill.name}: the archive does not have its digest")
+        elif unpacked_manifest(archive.content) != skill.manifest:
+            found.append(f"{skill.name}: the archive is not what was uploaded")
+    return found
+
+
+async def _check_records(engine: Engine) -> list[str]:
+    submissions, skills = await _read(engine, "sub:"), await _read(engine, "skill:")
+    skills = {slug: record for slug, record in skills.items() if not slug.startswith("alias:")}
+    versions = await _read(engine, "version:")
+    found = [
+        f"{key} is {record['state']}, not final"
+        for key, record in submissions.items()
+        if record["state"] not in _FINAL
+    ]
+    numbers = Counter(key.rpartition(":")[0] for key in versions)
+    if numbers != Counter({slug: record["versions"] for slug, record in skills.items()}):
+        found.append(f"versions {numbers} do not match the skills")
+    if Counter((await _read(engine, "sub-source:")).values()) != Counter(list(submissions)):
+        found.append("sources and submissions are not one to one")
+    events = Counter(key.rpartition(":")[0] for key in await _keys(engine, "hist:"))
+    if events != Counter({key: record["events"] for key, record in submissions.items()}):
+        found.append("histories do not have the number of events that the submissions name")
+    held = set(await _keys(engine, "held:"))
+    for key, record in submissions.items():
+        if (record["state"] == "NEEDS_REVIEW") != (key in held):
+            found.append(f"{key} is {record['state']}; files held for review: {key in held}")
+    for prefix, owners in (("scan:", submissions), ("likeness:", skills), ("held:", submissions)):
+        found += [f"{prefix}{key} without owner" for key in await _keys(engine, prefix, owners)]
+    stats = await engine.queue.stats()
+    if stats.ready or stats.leased or stats.delayed or stats.dead:
+        found.append(f"messages are left: {stats}")
+    return found
+
+
+async def _check_lists(nodes: Nodes, engine: Engine) -> list[str]:
+    """Compare the search index of each web node with the records."""
+    slugs = [key for key in await _keys(engine, "skill:") if not key.startswith("alias:")]
+    states = Counter(record["state"] for record in (await _read(engine, "sub:")).values())
+    expected = (sorted(slugs), dict(states))
+    found = []
+    for node in nodes.web:
+        give_up_at = monotonic() + _INDEX_SECONDS
+        while (seen := await _read_lists(nodes, node)) != expected and monotonic() < give_up_at:
+            await asyncio.sleep(0.2)
+        if seen != expected:
+            found.append(f"the node at {node.port} lists {seen}, the records are {expected}")
+    return found
+
+
+async def _read_lists(nodes: Nodes, node: Node) -> tuple[list[str], dict[str, int]]:
+    listed: list[str] = []
+    for page in itertools.count(1):
+        answer = await nodes.get_json(f"/api/v1/skills?limit=100&page={page}", node=node)
+        listed += [skill["slug"] for skill in answer["skills"]]
+        if len(listed) >= answer["pagination"]["total"]:
+            break
+    stats = await nodes.get_json("/api/v1/queue/stats", node=node)
+    return sorted(listed), {state: count for state, count in stats["byState"].items() if count}
+
+
+async def _keys(engine: Engine, prefix: str, owners: Any = ()) -> list[str]:
+    """Return the keys without their prefix, except those of *owners*."""
+    keys: list[str] = []
+    after: str | None = None
+    while True:
+        page = await engine.kv.list_keys(prefix, after=after)
+        keys += [key.removeprefix(prefix) for key in page.keys]
+        after = page.cursor
+        if after is None:
+            return [key for key in keys if key not in owners]
+
+
+async def _read(engine: Engine, prefix: str) -> dict[str, Any]:
+    keys = await _keys(engine, prefix)
+    found = await engine.kv.get_many([prefix + key for key in keys])
+    return {
+        key: msgspec.json.decode(entry.value)
+        for key, entry in zip(keys, found, strict=True)
+        if entry
+    }

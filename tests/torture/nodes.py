@@ -1,0 +1,174 @@
+"""Web and worker nodes on one database, as real processes, and users who insist."""
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+
+from tests.acceptance.ports import free_port
+from tests.acceptance.processes import Running
+from tests.acceptance.program import Platform
+from tests.torture.skills import Skill
+
+#: Short enough that a lost worker costs seconds, and that nothing waits for a person.
+_SETTINGS = {
+    "judge_deadline": "2s", "message_deadline": "8s", "lease": "10s", "stuck_threshold": "25s",
+    "retry_delay": "1s", "max_retries": "50", "scan_processes": "1", "log_level": "ERROR",
+    "writes_per_minute": "1000000", "reads_per_minute": "1000000", "stop_grace": "5s",
+}  # fmt: skip
+_USER = "ada"
+_RETRY_SECONDS = 0.2
+#: Longer than the platform waits for the database: a request that takes longer hangs.
+_ANSWER_SECONDS = 60.0
+#: How long users insist, and how long everything may take to settle; on a busy machine.
+PATIENCE_SECONDS = 240.0
+
+
+class Node:
+    def __init__(
+        self, platform: Platform, role: str, port: int = 0, *, prefix: Sequence[str] = ()
+    ) -> None:
+        self._platform = platform
+        self.role = role
+        self.port = port
+        self._prefix = prefix
+        self.process = self._started()
+
+    def _started(self) -> Running:
+        if self.role == "worker":
+            return self._platform.start("work", "--cron", prefix=self._prefix)
+        folder = str(self._platform.folder / f"cache-{self.port}")
+        return self._platform.start(
+            "serve", "--no-worker", "--no-cron", port=str(self.port), cache_dir=folder
+        )
+
+    def restart(self) -> None:
+        self.process = self._started()
+
+    def kill(self) -> None:
+        """Kill it; one that has ended by itself is a mistake."""
+        assert self.process.is_alive, self.process.rest()
+        self.process.kill()
+
+
+class Load(msgspec.Struct):
+    """What users were told, and how often the platform could not answer."""
+
+    ids: dict[str, str] = msgspec.field(default_factory=dict)
+    answers: Counter[str] = msgspec.field(default_factory=Counter)
+
+    async def reached(self, count: int) -> None:
+        """Wait until so many submissions were acknowledged."""
+        while len(self.ids) < count:
+            await asyncio.sleep(0.02)
+
+
+class Nodes:
+    """Two web nodes, which users take in turns, and any number of workers."""
+
+    def __init__(self, folder: Path, database_url: str, *, workers: int = 1) -> None:
+        self.platform = Platform(folder, **{**_SETTINGS, "database_url": database_url})
+        self.token = self._create_token()
+        self.web = [Node(self.platform, "web", free_port()) for _ in range(2)]
+        self.workers = [Node(self.platform, "worker") for _ in range(workers)]
+        self._turns = itertools.cycle(self.web)
+
+    @property
+    def all(self) -> list[Node]:
+        return [*self.web, *self.workers]
+
+    def add_worker(self, *, prefix: Sequence[str]) -> None:
+        """Start a worker by another program."""
+        self.workers.append(Node(self.platform, "worker", prefix=prefix))
+
+    def _create_token(self) -> str:
+        self._run("admin", "users", "add", _USER, "--role", "admin")
+        scopes = [part for scope in ("read", "submit") for part in ("--scope", scope)]
+        answer = self._run("admin", "tokens", "add", _USER, "--label", "t", "--json", *scopes)
+        return str(msgspec.json.decode(answer)["token"])
+
+    def _run(self, *arguments: str) -> str:
+        done = self.platform.run(*arguments)
+        assert done.code == 0, done
+        return done.out
+
+    async def ask(self, path: str, *, node: Node | None = None) -> httpx.Response:
+        """Ask the web nodes in turns; one that is down is passed over, as by a load balancer."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                try:
+                    return await self._request("GET", path, node=node)
+                except httpx.TransportError:
+                    await asyncio.sleep(_RETRY_SECONDS)
+
+    async def get_json(self, path: str, *, node: Node | None = None) -> Any:
+        """Ask until there is an answer."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (answer := await self.ask(path, node=node)).status_code != 200:
+                assert answer.status_code == 503, answer.text
+                assert int(answer.headers["retry-after"]) > 0
+                await asyncio.sleep(_RETRY_SECONDS)
+        return answer.json()
+
+    @asynccontextmanager
+    async def under_load(self, skills: Sequence[Skill], *, users: int = 3) -> AsyncIterator[Load]:
+        """Let users upload skills, each until it is acknowledged, while the test does harm."""
+        load = Load()
+        left = iter(skills)
+
+        async def insist() -> None:
+            for skill in left:
+                await self._submit(skill, load)
+
+        async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
+            for _ in range(users):
+                tasks.create_task(insist())
+            yield load
+
+    async def _submit(self, skill: Skill, load: Load) -> None:
+        files = {"files": ("skill.tar.gz", skill.packed(), "application/gzip")}
+        while True:
+            try:
+                answer = await self._request("POST", "/api/v1/submissions/upload", files=files)
+            except httpx.TransportError as error:
+                load.answers[type(error).__name__] += 1
+                await asyncio.sleep(_RETRY_SECONDS)
+                continue
+            load.answers[str(answer.status_code)] += 1
+            if answer.is_success:
+                (submission,) = answer.json()["submissions"]
+                load.ids[skill.name] = submission["id"]
+                return
+            assert answer.status_code in {429, 503}, answer.text
+            assert int(answer.headers["retry-after"]) > 0
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _request(
+        self, method: str, path: str, *, node: Node | None = None, **options: Any
+    ) -> httpx.Response:
+        node = node or next(self._turns)
+        async with httpx.AsyncClient(
+            base_url=f"http://127.0.0.1:{node.port}",
+            headers={"Authorization": f"Bearer {self.token}"},
+            timeout=_ANSWER_SECONDS,
+        ) as client:
+            return await client.request(method, path, **options)
+
+    async def settled(self) -> None:
+        """Wait until nothing is queued or in progress."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                stats = await self.get_json("/api/v1/queue/stats")
+                if not any(stats[name] for name in ("ready", "inWork", "delayed", "active")):
+                    return
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    async def stop(self) -> list[int]:
+        """Stop all nodes in order; return their exit codes."""
+        return [await asyncio.to_thread(node.process.end) for node in self.all]

@@ -1,0 +1,243 @@
+"""The table of faults in docs/operations.md, line by line, with real processes.
+
+In each test users upload skills to two web nodes and insist until every one is acknowledged. In the
+end nothing acknowledged is lost, nothing is published twice, and everything is in a final state.
+"""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tests.missing import skip_without
+from tests.postgres_server import OwnServer
+from tests.torture.audit import find_mistakes
+from tests.torture.conftest import StartNodes
+from tests.torture.skills import make_skills
+from tests.unit.engines.postgres.network import a_network
+from vskill_platform.engines.postgres.connection import Connection
+
+pytestmark = pytest.mark.timeout(600)
+_SKILLS = make_skills(24)
+_SKEWED = str(Path(__file__).with_name("skewed_program.py"))
+#: As long as the longest cut that must need no person.
+_CUT_SECONDS = 30.0
+
+
+async def test_a_killed_worker_and_a_killed_web_node(
+    server: OwnServer, start_nodes: StartNodes
+) -> None:
+    nodes = start_nodes(server.url, workers=2)
+
+    async with nodes.under_load(_SKILLS) as load:
+        for count in (3, 9, 15):
+            await load.reached(count)
+            for node in (nodes.workers[0], nodes.web[0]):
+                await asyncio.to_thread(node.kill)
+                node.restart()
+    await nodes.settled()
+
+    assert await find_mistakes(nodes, _SKILLS, load) == []
+    assert await nodes.stop() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("how", ["restart", "kill", "kill_a_backend"])
+async def test_postgresql_stops_under_load(
+    server: OwnServer, start_nodes: StartNodes, how: str
+) -> None:
+    nodes = start_nodes(server.url)
+
+    async with nodes.under_load(_SKILLS) as load:
+        for count in (3, 9, 15):
+            await load.reached(count)
+            await asyncio.to_thread(_strike, server, how, count)
+    await nodes.settled()
+
+    assert await find_mistakes(nodes, _SKILLS, load) == []
+    assert await nodes.stop() == [0, 0, 0]
+
+
+def _strike(server: OwnServer, how: str, number: int) -> None:
+    if how == "kill_a_backend":
+        server.kill_a_backend(number)
+        return
+    if how == "kill":
+        server.kill()
+    else:
+        server.stop()
+    server.start()
+
+
+@pytest.mark.parametrize("how", ["cut", "stall", "during a commit"])
+async def test_the_network_to_postgresql_is_cut_for_half_a_minute(
+    server: OwnServer, start_nodes: StartNodes, how: str
+) -> None:
+    async with a_network(server.url) as network:
+        nodes = await asyncio.to_thread(start_nodes, network.url)
+
+        async with nodes.under_load(_SKILLS) as load:
+            await load.reached(3)
+            if how == "during a commit":
+                network.loses_answer_to = lambda piece: b"commit_group" in piece
+                await asyncio.sleep(1)
+                network.loses_answer_to = lambda _: False
+            if how == "stall":
+                network.stall()
+            else:
+                network.cut()
+            await asyncio.sleep(_CUT_SECONDS)
+            network.mend()
+        await nodes.settled()
+
+        assert await find_mistakes(nodes, _SKILLS, load) == []
+        assert await nodes.stop() == [0, 0, 0]
+
+
+async def test_queries_that_are_slow_end_in_an_error_and_not_in_a_hanging_request(
+    server: OwnServer, start_nodes: StartNodes
+) -> None:
+    nodes = start_nodes(server.url)
+
+    async with nodes.under_load(_SKILLS) as load:
+        await load.reached(3)
+        # Longer than the lock timeout of the nodes.
+        await asyncio.to_thread(
+            server.sql, "BEGIN; LOCK TABLE vskill.state; SELECT pg_sleep(15); COMMIT"
+        )
+    await nodes.settled()
+
+    assert load.answers["503"] > 0
+    assert await find_mistakes(nodes, _SKILLS, load) == []
+    assert await nodes.stop() == [0, 0, 0]
+
+
+async def test_all_connections_are_taken_by_others(
+    server: OwnServer, start_nodes: StartNodes
+) -> None:
+    nodes = start_nodes(server.url)
+
+    async with nodes.under_load(_SKILLS) as load:
+        await load.reached(3)
+        others = await _take_all_connections(server)
+        answer = await nodes.ask("/readyz")
+        await asyncio.sleep(5)
+        for other in others:
+            await other.close()
+    await nodes.settled()
+
+    assert answer.status_code == 503
+    assert load.answers["503"] > 0
+    assert await find_mistakes(nodes, _SKILLS, load) == []
+    assert await nodes.stop() == [0, 0, 0]
+
+
+async def _take_all_connections(server: OwnServer) -> list[Connection]:
+    """Take every connection, and those of the nodes, until they have none."""
+    taken: list[Connection] = []
+    while True:
+        try:
+            taken.append(await asyncpg.connect(server.admin_url))
+        except asyncpg.TooManyConnectionsError:
+            ended = await taken[0].fetchval(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                "WHERE usename = 'vskill'"
+            )
+            if not ended:
+                return taken
+
+
+async def test_the_disk_of_postgresql_is_full(
+    server: OwnServer, start_nodes: StartNodes, tmp_path: Path
+) -> None:
+    with _a_small_disk(tmp_path / "disk", server) as disk:
+        server.sql(f"CREATE TABLESPACE small LOCATION '{disk}/space'")
+        server.sql("GRANT CREATE ON TABLESPACE small TO vskill")
+        server.sql("ALTER ROLE vskill SET default_tablespace = small")
+        nodes = await asyncio.to_thread(start_nodes, server.url)
+
+        async with nodes.under_load(make_skills(200, kind="plain")) as load:
+            await load.reached(3)
+            _fill(disk)
+            while not load.answers["503"]:
+                await asyncio.sleep(0.1)
+            (disk / "filler").unlink()
+        await nodes.settled()
+
+        skills = make_skills(200, kind="plain")
+        assert await find_mistakes(nodes, skills, load) == []
+        assert await nodes.stop() == [0, 0, 0]
+        server.end()
+
+
+@contextmanager
+def _a_small_disk(folder: Path, server: OwnServer) -> Iterator[Path]:
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        skip_without(
+            "the right to mount a file system",
+            untested="PostgreSQL on a full disk",
+            get_it="run this test as root",
+        )
+    try:
+        for parent in [folder, *folder.parents][:4]:
+            parent.chmod(0o755)
+        server.own(folder / "space")
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def _fill(disk: Path) -> None:
+    with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+        while filler.write(bytes(4096)):
+            pass
+
+
+async def test_nodes_whose_clocks_differ_by_ten_minutes(
+    server: OwnServer, start_nodes: StartNodes
+) -> None:
+    nodes = start_nodes(server.url, workers=0)
+    for seconds in (-600, 600):
+        nodes.add_worker(prefix=[sys.executable, "-P", _SKEWED, str(seconds)])
+
+    async with nodes.under_load(_SKILLS) as load:
+        pass
+    await nodes.settled()
+
+    assert await find_mistakes(nodes, _SKILLS, load) == []
+    submissions = [
+        await nodes.get_json(f"/api/v1/submissions/{submission_id}")
+        for submission_id in load.ids.values()
+    ]
+    # A lease that ended early would have given a submission to the other worker.
+    triggers = {event["trigger"] for each in submissions for event in each["stateHistory"]}
+    assert not triggers & {"redeliver", "recover"}
+    assert await nodes.stop() == [0, 0, 0, 0]
+
+
+async def test_a_failover_to_a_standby_that_lost_commits(
+    server: OwnServer, start_nodes: StartNodes
+) -> None:
+    with server.a_standby() as standby:
+        url = f"{server.url},{standby.host}&target_session_attrs=read-write"
+        nodes = await asyncio.to_thread(start_nodes, url)
+
+        async with nodes.under_load(_SKILLS) as load:
+            await load.reached(6)
+            standby.stop_following()
+            kept = set(load.ids)
+            await load.reached(12)
+            await asyncio.to_thread(server.kill)
+            may_be_lost = frozenset(load.ids[name] for name in set(load.ids) - kept)
+            standby.promote()
+        await nodes.settled()
+
+        found = await find_mistakes(nodes, _SKILLS, load, may_be_lost=may_be_lost)
+        assert found == []
+        assert await nodes.stop() == [0, 0, 0]
