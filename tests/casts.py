@@ -1,15 +1,18 @@
 """The records and skills that tests are played with."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from tests.clocks import NOON
-from vskill_platform.engines.ports import Engine, Put
+from vskill_platform.engines.ports import NEVER, Engine, Put
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Submission, SubmissionState
+from vskill_platform.stores.db import commit
+from vskill_platform.stores.install_store import InstallCounts, get_installs
 from vskill_platform.stores.records import encode
 from vskill_platform.stores.submission_store import iterate_submission_ids, read_submissions
 
@@ -82,3 +85,10 @@ async def count_in_state(state: SubmissionState) -> int:
     """Count the submissions that are in a state, from the records themselves."""
     pages = [await read_submissions(ids) async for ids in iterate_submission_ids()]
     return sum(one.state is state for page in pages for one in page.values())
+
+
+async def add_installs(installs: Mapping[str, int]) -> None:
+    """Count so many installs of each skill, as if so many visitors had installed it."""
+    for slug, count in installs.items():
+        counts = InstallCounts(total=(await get_installs(slug)).total + count)
+        await commit([Put(f"installs:{slug}", encode(counts), due=NEVER)])

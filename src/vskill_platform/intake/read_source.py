@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from vskill_platform.engines.open_engine import database_file
 from vskill_platform.errors import InvalidInput
 from vskill_platform.fetch.archive import is_archive
 from vskill_platform.fetch.reach import is_local, reach_of, why_out_of_reach
@@ -88,7 +89,9 @@ def _read_place(text: str, place: Path, path: str, settings: Settings) -> Source
     inside = inner_path(path)
     if inside and not (place / inside).is_dir():
         raise InvalidInput(f"there is no folder {path!r} in {text!r}")
-    if is_local(place, reach_of(settings)):
+    # With a database server, another machine may process it, so it gets the files, not the path.
+    is_one_machine = database_file(settings.database_url) is not None
+    if is_one_machine and is_local(place, reach_of(settings)):
         return folder_source(str(place.resolve()), path)
     return LocalFiles(place.resolve(), inside)
 

@@ -1,21 +1,28 @@
 """Install counts of each skill: the total, and each of the last days (UTC).
 
 One record per skill, changed by compare-and-set, so many nodes can count the same skill at once.
+A visitor counts once a day for each skill: a count that anybody could raise at will would be
+worthless.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from hashlib import blake2b
 
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.change import PlannedChange, change
-from vskill_platform.stores.db import get_now
+from vskill_platform.stores.db import commit, get_kv, get_now
 from vskill_platform.stores.records import Stored, decode, encode, get_record, read_found
 
 _INSTALLS = "installs:"
+#: Marks of visitors who were counted today, and the key that makes them.
+_MARK, _KEY = "install-mark:", "install-key:"
+_MARK_BYTES, _KEY_BYTES = 16, 32
 #: Older days only count in the total.
 KEPT_DAYS = 90
 
@@ -47,20 +54,58 @@ async def read_installs(slugs: Sequence[str]) -> dict[str, InstallCounts]:
     return {key[len(_INSTALLS) :]: counts for key, counts in found.items()}
 
 
-async def add_installs(installs: Mapping[str, int]) -> None:
-    """Add installs by slug, with one commit per skill."""
-    await asyncio.gather(*(_add(slug, count) for slug, count in installs.items() if count))
+async def add_installs(visits: Mapping[str, Collection[str]]) -> None:
+    """Count the visitors of each skill who were not counted for it today, on any node.
+
+    One commit for each skill. Who installs what is not stored: a mark is a digest with a key of
+    the day, and both are removed with it.
+    """
+    today = get_now().date()
+    key = await _find_key(today)
+    await asyncio.gather(
+        *(
+            _count(slug, [_mark(key, today, slug, who) for who in visitors], today)
+            for slug, visitors in visits.items()
+        )
+    )
 
 
-async def _add(slug: str, count: int) -> None:
+async def _count(slug: str, marks: Sequence[str], today: date) -> None:
     async def plan() -> PlannedChange[None]:
+        known = await get_kv().get_many(marks)
+        fresh = [mark for mark, entry in zip(marks, known, strict=True) if entry is None]
+        if not fresh:
+            return PlannedChange(result=None)
         stored = await get_record(_INSTALLS + slug, InstallCounts)
         before = stored or Stored(InstallCounts(), ABSENT)
-        counts = _added(before.record, count, get_now().date())
-        put = Put(_INSTALLS + slug, encode(counts), expected=before.revision, due=NEVER)
-        return PlannedChange(operations=[put], result=None)
+        counts = encode(_added(before.record, len(fresh), today))
+        puts = [Put(_INSTALLS + slug, counts, expected=before.revision, due=NEVER)]
+        puts += [
+            Put(mark, b"true", expected=ABSENT, due=NEVER, expires_at=_end_of(today))
+            for mark in fresh
+        ]
+        return PlannedChange(operations=puts, result=None)
 
     await change(f"the installs of {slug}", plan)
+
+
+async def _find_key(today: date) -> bytes:
+    """Return the key of the day; the first caller creates it."""
+    name = f"{_KEY}{today}"
+    while (known := await get_kv().get(name)) is None:
+        key = secrets.token_bytes(_KEY_BYTES)
+        # If another node is faster, its key is the one.
+        await commit([Put(name, key, expected=ABSENT, due=NEVER, expires_at=_end_of(today))])
+    return known.value
+
+
+def _mark(key: bytes, today: date, slug: str, who: str) -> str:
+    found = blake2b(f"{who}\0{slug}".encode(), key=key, digest_size=_MARK_BYTES)
+    return f"{_MARK}{today}:{found.hexdigest()}"
+
+
+def _end_of(day: date) -> datetime:
+    return datetime.combine(day + timedelta(days=1), time(), UTC)
 
 
 def _added(counts: InstallCounts, count: int, today: date) -> InstallCounts:

@@ -27,7 +27,7 @@ from vskill_platform.web.protocols.git_repos import GitRepos
 from vskill_platform.web.protocols.listings import Listings
 from vskill_platform.web.registry.probes import CachedHealth, CachedReadiness
 from vskill_platform.web.routes import page_handlers
-from vskill_platform.web.skills.installs import CountedInstalls
+from vskill_platform.web.skills.installs import InstallCounter
 from vskill_platform.web.skills.slugs import SlugPaths
 
 #: Form fields besides the files of a skill.
@@ -46,7 +46,7 @@ def build_state(
             "broadcast": broadcast,
             "health": CachedHealth(),
             "readiness": CachedReadiness(),
-            "counted_installs": CountedInstalls(),
+            "install_counter": InstallCounter(),
             "describe_api": describe_api,
             "listings": Listings(),
             "git_repos": GitRepos(),

@@ -11,7 +11,7 @@ import apsw
 import msgspec
 import pytest
 
-from tests.casts import a_submission
+from tests.casts import a_submission, add_installs
 from tests.clocks import NOON, ManualClock
 from tests.probes import ProbingEngine
 from tests.unit.catalogue.index_files import (
@@ -43,7 +43,6 @@ from vskill_platform.model.trust import TrustTier
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
-from vskill_platform.stores.install_store import add_installs
 from vskill_platform.stores.records import encode
 from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.skill_store import get_skill, migrate_skill_slugs

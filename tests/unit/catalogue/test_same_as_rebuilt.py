@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from anyio import CapacityLimiter
 
+from tests.casts import add_installs
 from tests.clocks import NOON, ManualClock
 from tests.unit.catalogue.index_files import (
     TAKEN_DOWN,
@@ -38,7 +39,6 @@ from vskill_platform.model.verdict import Verdict
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import Settings
-from vskill_platform.stores.install_store import add_installs
 from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.skill_store import get_skill, list_slugs, migrate_skill_slugs
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.casts import a_published_skill
+from tests.casts import a_published_skill, add_installs
 from tests.clocks import NOON
 from tests.unit.catalogue.index_files import committed, current, found, published, results, slugs
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, SkillQuery, SkillSort, Visible
 from vskill_platform.engines.ports import Put
 from vskill_platform.model.trust import TrustTier
-from vskill_platform.stores.install_store import InstallCounts, add_installs
+from vskill_platform.stores.install_store import InstallCounts
 from vskill_platform.stores.records import encode
 
 HOSTILE = {

@@ -58,6 +58,13 @@ def test_a_folder_is_packed_unless_it_lies_where_the_operator_allowed(tmp_path: 
     assert read(tmp_path, path="skills/tidy-notes") == LocalFiles(tmp_path, "skills/tidy-notes")
 
 
+def test_a_folder_is_packed_if_another_machine_may_process_it(tmp_path: Path) -> None:
+    folder = a_skill_folder(tmp_path)
+    settings = Settings(local_folders=str(tmp_path), database_url="postgresql://db.example/skills")
+
+    assert read_source(str(folder), settings=settings) == LocalFiles(folder)
+
+
 def test_a_repo_on_this_machine_must_lie_where_the_operator_allowed(tmp_path: Path) -> None:
     url = a_repo(a_skill_folder(tmp_path))
 

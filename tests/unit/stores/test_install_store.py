@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from functools import partial
 
 from tests.clocks import NOON, ManualClock
 from vskill_platform.engines.open_engine import open_engine
@@ -18,9 +19,9 @@ from vskill_platform.stores.install_store import (
 
 
 async def test_installs_are_counted_in_all_and_by_day(bound: WorkerEnv, clock: ManualClock) -> None:
-    await add_installs({"a/b/c": 2, "a/b/d": 1, "a/b/e": 0})
+    await add_installs({"a/b/c": ["ada", "ben"], "a/b/d": ["ada"], "a/b/e": []})
     clock.advance(days=1)
-    await add_installs({"a/b/c": 3})
+    await add_installs({"a/b/c": ["ada", "ben", "cyd"]})
 
     counts = await get_installs("a/b/c")
     today = NOON.date() + timedelta(days=1)
@@ -34,7 +35,7 @@ async def test_installs_are_counted_in_all_and_by_day(bound: WorkerEnv, clock: M
 
 async def test_old_days_are_part_of_the_total_only(bound: WorkerEnv, clock: ManualClock) -> None:
     for _ in range(3):
-        await add_installs({"a/b/c": 1})
+        await add_installs({"a/b/c": ["ada"]})
         clock.advance(days=KEPT_DAYS - 1)
 
     counts = await get_installs("a/b/c")
@@ -42,14 +43,16 @@ async def test_old_days_are_part_of_the_total_only(bound: WorkerEnv, clock: Manu
     assert len(counts.days) == 2
 
 
-async def test_many_nodes_count_the_same_skill_at_once(bound: WorkerEnv) -> None:
+async def test_many_nodes_count_a_visitor_once_and_every_visitor(bound: WorkerEnv) -> None:
     other = await open_engine(bound.settings.database_url, clock=bound.clock)
     elsewhere = WorkerEnv(
         engine=other, settings=bound.settings, clock=bound.clock, scan_slots=bound.scan_slots
     )
-    counting = [add_installs({"a/b/c": 1}) for _ in range(60)]
+    visitors = [f"visitor {number}" for number in range(60)]
+    counting = [add_installs({"a/b/c": [who]}) for who in visitors]
     counting += [
-        run_with_worker_env(elsewhere, lambda: add_installs({"a/b/c": 1})) for _ in range(60)
+        run_with_worker_env(elsewhere, partial(add_installs, {"a/b/c": [who, f"other {who}"]}))
+        for who in visitors
     ]
 
     await asyncio.gather(*counting)
@@ -61,3 +64,17 @@ async def test_many_nodes_count_the_same_skill_at_once(bound: WorkerEnv) -> None
 def test_a_key_says_whose_installs_it_holds() -> None:
     assert slug_of_installs_key("installs:@ada/notes") == "@ada/notes"
     assert slug_of_installs_key("skill:@ada/notes") is None
+
+
+async def test_what_tells_visitors_apart_ends_with_the_day(
+    bound: WorkerEnv, clock: ManualClock
+) -> None:
+    await add_installs({"a/b/c": ["ada"]})
+    page = await bound.engine.kv.list_keys("install-")
+
+    clock.advance(days=1)
+    left = await bound.engine.kv.list_keys("install-")
+
+    assert [key.partition(":")[0] for key in page.keys] == ["install-key", "install-mark"]
+    assert not any("ada" in key for key in page.keys)
+    assert left.keys == []

@@ -1,15 +1,15 @@
-"""Rate limits per visitor, in memory, per node."""
+"""Rate limits per visitor: in memory, per process, and for sign-ins on all nodes together."""
 
 import ipaddress
-import math
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from vskill_platform.errors import TooMany
 from vskill_platform.model.rights import Visitor, read_address
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.rate_limit_store import Quota, count_one, take_shared
 from vskill_platform.web.http.requests import Connection
 
-_MINUTE, _HOUR = 60.0, 3600.0
+_MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 #: Most visitors remembered at a time; the quietest are forgotten first.
 _MOST = 50_000
 #: Size of the cache of parsed addresses.
@@ -25,29 +25,16 @@ class RateLimits:
 
     def take(self, kind: str, who: str, *, per_minute: int, now: datetime) -> None:
         """Count one request; raise if the visitor's quota is used up."""
-        wait = self._take((kind, who), _MINUTE / per_minute, _MINUTE, now.timestamp())
-        if wait:
-            raise _too_many(f"{per_minute} requests a minute", wait)
+        self._take((kind, who), Quota(per_minute, _MINUTE, "requests a minute"), now)
 
     def take_hourly(self, kind: str, who: str, *, per_hour: int, now: datetime) -> None:
         """Count one request of a kind that is allowed a few times an hour."""
-        wait = self._take((kind, who), _HOUR / per_hour, _HOUR, now.timestamp())
-        if wait:
-            raise _too_many(f"{per_hour} requests of this kind an hour", wait)
+        self._take((kind, who), Quota(per_hour, _HOUR, "requests of this kind an hour"), now)
 
-    def _take(self, key: tuple[str, str], step: float, window: float, moment: float) -> int:
-        """Count one request; return the seconds to wait, and count nothing, if it is too many."""
-        whole_at = self._whole_at.get(key, moment)
-        if whole_at > moment + window + step:  # the clock was set back
-            whole_at = moment
-        after = max(whole_at, moment) + step
-        wait = after - moment - window
-        if wait > step / 1000:  # ignore rounding errors
-            return math.ceil(wait)
-        self._whole_at[key] = after
+    def _take(self, key: tuple[str, str], quota: Quota, now: datetime) -> None:
+        self._whole_at[key] = count_one(self._whole_at.get(key), quota, now=now)
         if len(self._whole_at) > _MOST:
-            self._forget(moment)
-        return 0
+            self._forget(now.timestamp())
 
     def _forget(self, moment: float) -> None:
         """Forget visitors with a full quota; if they are too few, the quietest half."""
@@ -58,13 +45,17 @@ class RateLimits:
         self._whole_at = busy
 
 
-def _too_many(quota: str, wait: int) -> TooMany:
-    return TooMany(f"more than {quota}; try again in {wait} s", retry_after=timedelta(seconds=wait))
-
-
 def limits_of(connection: Connection) -> RateLimits:
     limits: RateLimits = connection.app.state.limits
     return limits
+
+
+async def take_sign_in(connection: Connection, kind: str, who: str) -> None:
+    """Count an attempt to sign in, or to guess a code, on all nodes together."""
+    rate = get_settings().sign_ins_per_minute
+    # In memory first: most of those who are refused cost no access to the database.
+    limits_of(connection).take(kind, who, per_minute=rate, now=get_now())
+    await take_shared(kind, who, Quota(rate, _MINUTE, "requests a minute"))
 
 
 def quota_key(visitor: Visitor) -> str:

@@ -79,7 +79,7 @@ async def account_page(request: WebRequest) -> Template:
 async def change_password(request: WebRequest) -> Response[Any]:
     """Change the password; all other sessions end, and this one gets a new secret."""
     user, fields = signed_in_user(request), await read_fields(request)
-    count_attempt(request, user.name)
+    await count_attempt(request, user.name)
     try:
         new = confirmed_password(fields)
         changed = await change_own_password(user, fields.get("old_password", ""), new)

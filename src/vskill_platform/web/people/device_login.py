@@ -20,10 +20,10 @@ from vskill_platform.access.device_login import (
 from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.tokens import DEFAULT_LIFETIME
 from vskill_platform.errors import DeviceRefused, InvalidInput, NotAllowed, NotFound
-from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
-from vskill_platform.web.http.rate_limits import address_key, limits_of, quota_key
+from vskill_platform.web.http.rate_limits import address_key, quota_key, take_sign_in
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
@@ -41,7 +41,7 @@ _MAX_FIELDS = 50
 async def device_code(request: WebRequest) -> Response[Any]:
     """Give a program its two codes; the body is a form (RFC 8628) or JSON."""
     visitor = visitor_of(request)
-    _limit(request, "device-request", address_key(visitor.address))
+    await take_sign_in(request, "device-request", address_key(visitor.address))
     try:
         fields = await _read_body(request)
         codes = await request_device_login(
@@ -96,7 +96,7 @@ async def device_page(request: WebRequest) -> Template:
     code = request.query_params.get("user_code", "").strip()[:_MAX_FIELD_LENGTH]
     if done or not code:
         return _page({"done": done})
-    _limit(request, "device-code", quota_key(visitor_of(request)))
+    await take_sign_in(request, "device-code", quota_key(visitor_of(request)))
     try:
         return await _show_request(request, code)
     except NotFound as error:
@@ -107,7 +107,7 @@ async def device_form(request: WebRequest) -> Response[Any]:
     """Approve or deny the program with this code."""
     user, fields = signed_in_user(request), await read_fields(request)
     code, ruling = fields.get("user_code", ""), fields.get("ruling", "")
-    _limit(request, "device-code", quota_key(visitor_of(request)))
+    await take_sign_in(request, "device-code", quota_key(visitor_of(request)))
     if ruling not in {"approve", "deny"}:
         raise InvalidInput("choose Approve or Deny")
     try:
@@ -161,11 +161,6 @@ async def _read_body(request: WebRequest) -> dict[str, str]:
         for name, value in found.items()
         if isinstance(value, str)
     }
-
-
-def _limit(request: WebRequest, kind: str, who: str) -> None:
-    rate = get_settings().sign_ins_per_minute
-    limits_of(request).take(kind, who, per_minute=rate, now=get_now())
 
 
 def _answer(content: dict[str, Any], status: int = 200) -> Response[Any]:

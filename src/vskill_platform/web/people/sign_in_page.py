@@ -12,11 +12,11 @@ from vskill_platform.access.sessions import begin_session, end_session
 from vskill_platform.access.sign_in import sign_in
 from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn, TooMany
-from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.one_time_link_store import OneTimeLink
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
-from vskill_platform.web.http.rate_limits import address_key, limits_of
+from vskill_platform.web.http.rate_limits import address_key, take_sign_in
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import safe_path
 from vskill_platform.web.http.visitor import ended_session_cookie, session_cookie, visitor_of
@@ -36,7 +36,7 @@ async def sign_in_form(request: WebRequest) -> Response[Any]:
     fields = await read_fields(request)
     back, name = safe_path(fields.get("next", "/")), fields.get("name", "")[:_MAX_NAME_LENGTH]
     try:
-        count_attempt(request, name)
+        await count_attempt(request, name)
         opened = await sign_in(
             name,
             fields.get("password", ""),
@@ -61,12 +61,11 @@ async def sign_out(request: WebRequest) -> Redirect:
     return Redirect("/", status_code=303, cookies=[ended_session_cookie(get_settings())])
 
 
-def count_attempt(request: WebRequest, name: str) -> None:
+async def count_attempt(request: WebRequest, name: str) -> None:
     """Count an attempt for the address and for the name, before the password is checked."""
-    limits, rate, now = limits_of(request), get_settings().sign_ins_per_minute, get_now()
-    limits.take("sign-in", address_key(visitor_of(request).address), per_minute=rate, now=now)
+    await take_sign_in(request, "sign-in", address_key(visitor_of(request).address))
     if name:
-        limits.take("sign-in", f"name {name.strip().lower()}", per_minute=rate, now=now)
+        await take_sign_in(request, "sign-in", f"name {name.strip().lower()}")
 
 
 def _sign_in_form(
@@ -87,7 +86,7 @@ async def welcome_page(request: WebRequest) -> Template:
 
 async def welcome_form(request: WebRequest) -> Response[Any]:
     """Use the link and start a session."""
-    count_attempt(request, "")
+    await count_attempt(request, "")
     fields = await read_fields(request)
     key, name = fields.get("key", ""), fields.get("name", "")
     welcome = await read_one_time_link(key)

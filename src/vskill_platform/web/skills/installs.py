@@ -1,20 +1,16 @@
-"""Installed skills over the API: available updates, and install counts.
+"""Installed skills over the API: available updates, and install counts."""
 
-A visitor counts once a day for each skill: a count that anybody could raise at will would be
-worthless. Visitors are remembered in memory only, per node: who installs what is not stored.
-"""
-
-from collections.abc import Iterable
-from datetime import date
-from hashlib import blake2b
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from litestar.params import FromPath, JSONBody
 
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.batcher import Batcher
 from vskill_platform.errors import NotFound, VskillError
 from vskill_platform.model.skill import PublishedSkill, parse_version
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
-from vskill_platform.stores.db import get_now
 from vskill_platform.stores.install_store import add_installs
 from vskill_platform.stores.skill_store import get_latest_version
 from vskill_platform.web.http.api_types import Ok
@@ -35,39 +31,35 @@ from vskill_platform.web.skills.slugs import find_skill, slug_of
 
 log = get_logger(__name__)
 
-#: Most installs remembered at a time; the oldest are forgotten first.
-_MOST = 200_000
-_MARK_BYTES = 16
+#: How many installs are counted at once.
+_A_BATCH = 200
 _PARTS = ("major", "minor", "patch")
 
 
-class CountedInstalls:
-    def __init__(self, most: int = _MOST) -> None:
-        self._most = most
-        self._day = date.min
-        #: Hashes of visitor and skill, in order of arrival.
-        self._known: dict[bytes, None] = {}
+class InstallCounter:
+    """Counts installs in batches: many downloads of a popular skill are one commit."""
 
-    def take(self, who: str, slugs: Iterable[str], *, today: date) -> dict[str, int]:
-        """Return one install for each skill that this visitor was not counted for today."""
-        if today != self._day:
-            self._day, self._known = today, {}
-        fresh: dict[str, int] = {}
-        for slug in slugs:
-            mark = blake2b(f"{who}\0{slug}".encode(), digest_size=_MARK_BYTES).digest()
-            if mark not in self._known:
-                self._known[mark] = None
-                fresh[slug] = 1
-        while len(self._known) > self._most:
-            del self._known[next(iter(self._known))]
-        return fresh
+    def __init__(self) -> None:
+        self._batches: Batcher[tuple[str, str], None] | None = None
+
+    async def count(self, who: str, slugs: Iterable[str]) -> None:
+        # Not before there is an event loop.
+        self._batches = self._batches or Batcher(_count_batch, max_batch=_A_BATCH, at_once=1)
+        await asyncio.gather(*[self._batches.submit((slug, who)) for slug in dict.fromkeys(slugs)])
+
+
+async def _count_batch(installs: Sequence[tuple[str, str]]) -> list[Exception | None]:
+    visits: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for slug, who in installs:
+        visits[slug][who] = None
+    await add_installs(visits)
+    return [None] * len(installs)
 
 
 async def count_installs(connection: Connection, slugs: Iterable[str]) -> None:
     """Count one install of each skill, at most once a day for each visitor."""
-    counted: CountedInstalls = connection.app.state.counted_installs
-    who = quota_key(visitor_of(connection))
-    await add_installs(counted.take(who, slugs, today=get_now().date()))
+    counter: InstallCounter = connection.app.state.install_counter
+    await counter.count(quota_key(visitor_of(connection)), slugs)
 
 
 async def count_download(connection: Connection, slug: str) -> None:

@@ -138,6 +138,18 @@ async def test_too_many_tries_with_one_name_have_to_wait_wherever_they_come_from
     assert answers == [401] * 10 + [429]
 
 
+async def test_tries_count_on_all_nodes_together(bound: WorkerEnv) -> None:
+    nodes: list[Any] = [an_app(bound), an_app(bound)]
+    await a_user()
+    answers = []
+    for number in range(11):
+        transport = ASGITransport(nodes[number % 2], client=(f"203.0.113.{number}", 1))
+        async with AsyncClient(transport=transport, base_url="http://registry") as client:
+            answers.append((await try_to_sign_in(client, "ada", "wrong")).status_code)
+
+    assert answers == [401] * 10 + [429]
+
+
 async def test_signing_out_ends_the_session_and_takes_the_cookie(browser: AsyncClient) -> None:
     user = await a_user()
     secret = await let_in(browser, user)
