@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import socket
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +13,9 @@ from tests.clocks import ManualClock
 from tests.contracts.machine import a_database
 from tests.s3 import SECRET, an_empty_bucket, bucket_at
 from vskill_platform.blob_settings import IN_DATABASE, BlobOptions
+from vskill_platform.engines.blobs import s3_blobs
 from vskill_platform.engines.blobs.blobs import is_blob_name, sha256_of
+from vskill_platform.engines.blobs.folder_blobs import FolderBlobs
 from vskill_platform.engines.blobs.open_blobs import open_blobs
 from vskill_platform.engines.blobs.port import PIECE_BYTES
 from vskill_platform.engines.blobs.sweep import is_swept, refer_to_blob, sweep_blobs
@@ -298,6 +301,46 @@ async def test_a_bucket_that_does_not_answer_is_an_outage(
     assert SECRET not in str(caught.value)
     assert caught.value.retryable
     assert caught.value.retry_after
+    await engine.close()
+
+
+async def test_a_bucket_that_is_too_slow_is_an_outage(
+    clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    an_empty_bucket()  # which needs the driver, too
+    monkeypatch.setattr(s3_blobs, "_READ", timedelta(milliseconds=50))
+    monkeypatch.setattr(s3_blobs, "_RETRIES", 0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        options = bucket_at(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        engine = await open_engine(f"sqlite:///{tmp_path}/a.db", clock=clock, blobs=options)
+
+        with pytest.raises(BlobsUnavailable):
+            await _put(engine, b"x")
+        with pytest.raises(BlobsUnavailable):
+            await _get(engine, f"external/{'0' * 64}.{'0' * 16}")
+
+        await engine.close()
+
+
+async def test_a_store_that_changes_what_it_stores_is_an_outage(
+    clock: ManualClock, tmp_path: Path
+) -> None:
+    class Lossy(FolderBlobs):
+        async def write(self, name: str, pieces: AsyncIterator[bytes]) -> None:
+            async def shortened() -> AsyncIterator[bytes]:
+                async for piece in pieces:
+                    yield piece[:-1]
+
+            await super().write(name, shortened())
+
+    (tmp_path / "blobs").mkdir()
+    engine = await open_engine(f"sqlite:///{tmp_path}/a.db", clock=clock)
+    engine.blobs.use(Lossy(tmp_path / "blobs"))
+
+    with pytest.raises(BlobsUnavailable, match="not stored as it was sent"):
+        await _put(engine, b"content")
+
+    assert await _names(engine) == []
     await engine.close()
 
 

@@ -22,6 +22,7 @@ from vskill_platform.cron.prune import prune
 from vskill_platform.cron.recover_stuck import recover_stuck_submissions
 from vskill_platform.cron.remind_reviews import remind_reviews
 from vskill_platform.cron.rescan import rescan_published
+from vskill_platform.cron.sweep_blobs import sweep_unused_blobs
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError, Overtaken
 from vskill_platform.publish.moderation.rescan_skills import (
@@ -91,6 +92,7 @@ JOBS = (
     Job("remind-reviews", timedelta(minutes=10), timedelta(minutes=1), remind_reviews),
     Job("check-repos", timedelta(minutes=2), timedelta(seconds=110), check_repos),
     Job("prune", timedelta(hours=1), timedelta(minutes=10), prune),
+    Job("sweep-blobs", timedelta(hours=1), timedelta(minutes=30), sweep_unused_blobs),
     # Its name is stored with its runs, so it stays.
     Job("index-likenesses", timedelta(hours=1), timedelta(minutes=30), index_similar_skills),
     RESCAN,

@@ -22,6 +22,7 @@ from vskill_platform.fetch.snapshot import (
 )
 from vskill_platform.fetch.workspace import Workspace, open_workspace, planned_workspace
 from vskill_platform.model.source import Source, SourceKind
+from vskill_platform.stores.blob_store import save_kept
 from vskill_platform.stores.db import bound_env, get_settings
 from vskill_platform.stores.upload_store import get_upload
 
@@ -108,7 +109,7 @@ async def _fetch_upload(source: Source, workspace: Path) -> _Origin:
     if content is None:
         raise SourceRefused("the upload is no longer stored; upload the files again")
     archive, folder = workspace / "upload.tar.gz", workspace / "tree"
-    await work_in_thread(archive.write_bytes, content)
+    await save_kept(content, archive)
     await work_in_thread(unpack, archive, folder)
     return _Origin(folder)
 

@@ -12,6 +12,7 @@ from vskill_platform.intake.read_source import LocalFiles
 from vskill_platform.intake.take_upload import read_archive, take_archive, take_folder
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import Submission
+from vskill_platform.stores.blob_store import KeptOnce
 from vskill_platform.stores.db import get_settings
 
 log = get_logger(__name__)
@@ -21,6 +22,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     #: The packed files of an upload.
     upload: bytes | None = None
+    #: The same, as the submission stores them.
+    files: KeptOnce | None = None
     #: The current git tree id of the folder, if already known.
     tree_sha: str | None = None
     #: The set that it belongs to.

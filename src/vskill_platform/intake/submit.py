@@ -19,6 +19,7 @@ from vskill_platform.model.submission import (
     open_submission,
     reopen,
 )
+from vskill_platform.stores.blob_store import KeptOnce
 from vskill_platform.stores.block_store import expect_block, find_block
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now, get_queue
@@ -83,6 +84,9 @@ async def submit(
     """
     by = Submitter(submitter, group, may_replace_ref)
     offer = offered if isinstance(offered, Offer) else Offer(source=offered)
+    if offer.upload is not None:
+        files = KeptOnce(offer.source.upload_sha256, offer.upload)
+        offer = msgspec.structs.replace(offer, files=files)
 
     async def plan() -> PlannedChange[SubmitResult]:
         owner = await get_source_owner(offer.source)
@@ -117,7 +121,7 @@ async def _create(offer: Offer, by: Submitter) -> PlannedChange[SubmitResult]:
     submission, event = open_submission(draft, cause)
     if known := await find_block(source, name=submission.skill_name):
         return await _create_blocked(offer, submission, event, known)
-    operations = [*await count_submission(source), *_keep_files(offer)]
+    operations = [*await count_submission(source), *await _keep_files(offer)]
     operations += map(expect_skill, skills)
     operations += write_new_submission(submission, event, group=by.group)
     result = SubmitResult(kind=SubmitKind.CREATED, submission=submission)
@@ -130,7 +134,7 @@ async def _create_blocked(
     """Record the attempt; nothing is queued, and an unblock opens it."""
     opened = Stored(submission, ABSENT)
     blocked, operations = await block_submission(opened, known.record, actor=submission.submitter)
-    beginning = [*_keep_files(offer), *write_beginning(submission, event)]
+    beginning = [*await _keep_files(offer), *write_beginning(submission, event)]
     result = SubmitResult(kind=SubmitKind.BLOCKED, submission=blocked, reason=blocked.reason)
     return PlannedChange(operations=[expect_block(known), *beginning, *operations], result=result)
 
@@ -175,7 +179,7 @@ async def _reopen(
     )
     operations = [
         *await count_submission(offer.source),
-        *_keep_files(offer),
+        *await _keep_files(offer),
         *write_submission(reopened, [event], expected=existing.revision),
         queue_submission(reopened, group=by.group or by.name),
     ]
@@ -194,7 +198,7 @@ def _has_other_files(submission: Submission, offer: Offer) -> bool:
     )
 
 
-def _keep_files(offer: Offer) -> list[Operation]:
-    if offer.upload is None:
+async def _keep_files(offer: Offer) -> list[Operation]:
+    if offer.files is None:
         return []
-    return [write_upload(offer.source.upload_sha256, offer.upload, now=get_now())]
+    return write_upload(offer.source.upload_sha256, await offer.files.get(), now=get_now())

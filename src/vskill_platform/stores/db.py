@@ -6,6 +6,7 @@ Outside a worker env it raises; there is no default database.
 from collections.abc import Sequence
 from datetime import datetime
 
+from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.ports import KeyValueStore, MessageQueue, Operation
 from vskill_platform.errors import NoWorkerEnv
 from vskill_platform.runtime.env import WorkerEnv
@@ -15,6 +16,10 @@ from vskill_platform.settings import Settings
 
 def get_kv() -> KeyValueStore:
     return bound_env().engine.kv
+
+
+def get_blobs() -> Blobs:
+    return bound_env().engine.blobs
 
 
 def get_queue() -> MessageQueue:

@@ -5,11 +5,11 @@ from datetime import datetime
 from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.model.skill import SkillFile
+from vskill_platform.stores.blob_store import Kept, get_archive_at, get_kept, put_kept
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.records import (
     Stored,
     encode,
-    get_archive_at,
     get_record,
     list_all_keys,
 )
@@ -50,14 +50,14 @@ async def list_held() -> list[str]:
     return [key.removeprefix(_HELD) for key in await list_all_keys(_HELD)]
 
 
-async def write_held(held: HeldSkill, archive: bytes) -> list[Operation]:
+async def write_held(held: HeldSkill, archive: Kept) -> list[Operation]:
     """Store both without expiry: a review may take any time."""
     before = await get_held(held.submission_id)
     is_other = before is not None and before.record.archive_sha256 != held.archive_sha256
     operations: list[Operation] = [
         *(await _return_upload(before.record) if before and is_other else []),
         Put(_HELD + held.submission_id, encode(held), due=NEVER),
-        Put(HELD_FILES + held.submission_id, archive, due=NEVER),
+        *put_kept(HELD_FILES + held.submission_id, archive, held.archive_sha256),
     ]
     if held.is_upload:
         operations += [
@@ -89,10 +89,11 @@ async def release_held(submission_id: str, *, keeps_upload: bool = False) -> lis
 
 async def _return_upload(held: HeldSkill) -> list[Operation]:
     """Return the operation that stores an upload again; others may have the same bytes."""
-    files = await get_held_files(held) if held.is_upload else None
+    key = HELD_FILES + held.submission_id
+    files = await get_kept(key, held.archive_sha256) if held.is_upload else None
     if files is None:
         return []
-    return [Delete(_upload_key(held)), write_upload(held.archive_sha256, files, now=get_now())]
+    return [Delete(_upload_key(held)), *write_upload(held.archive_sha256, files, now=get_now())]
 
 
 def _upload_key(held: HeldSkill) -> str:

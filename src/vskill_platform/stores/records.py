@@ -1,6 +1,5 @@
 """Read and write records: strict JSON, and concurrent reads that fail independently."""
 
-import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from functools import cache
@@ -9,7 +8,6 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.settle import READS_AT_ONCE, settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
@@ -27,8 +25,6 @@ MALFORMED = (msgspec.DecodeError, UnicodeDecodeError)
 #: Limits the log output of a damaged database.
 _MAX_LOGGED = 100
 _KEYS_A_PAGE = 10_000
-#: In bytes: hashing less is faster than a thread call.
-_HASHED_HERE = 64 * 1024
 
 
 class Stored(msgspec.Struct, Generic[Kind], frozen=True):
@@ -52,28 +48,6 @@ def decode(key: str, value: bytes, kind: type[Kind]) -> Kind:
 async def get_record(key: str, kind: type[Kind]) -> Stored[Kind] | None:
     entry = await get_kv().get(key)
     return Stored(decode(key, entry.value, kind), entry.revision) if entry else None
-
-
-async def get_archive_at(key: str, sha256: str) -> bytes | None:
-    """Return a stored archive; bytes that differ from what was stored are an error."""
-    entry = await get_kv().get(key)
-    if entry is None:
-        return None
-    if len(entry.value) > _HASHED_HERE:
-        found = await in_few_threads(_sha256, entry.value)
-    else:
-        found = _sha256(entry.value)
-    if found != sha256:
-        log.error("stored archive was changed", key=key, expected=sha256, found=found)
-        raise RecordMalformed(
-            f"the stored archive {key} differs from the scanned files: its SHA-256 is {found}, not "
-            f"{sha256}. The database was changed or damaged; restore it from a backup"
-        )
-    return entry.value
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 async def get_all(keys: Sequence[str], kind: type[Kind]) -> list[Stored[Kind] | None]:

@@ -9,13 +9,13 @@ import msgspec
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.skill import PublishedSkill, PublishedSkillSummary, SkillVersion
+from vskill_platform.stores.blob_store import Kept, get_archive_at, get_kept, put_kept
 from vskill_platform.stores.db import commit, get_kv
 from vskill_platform.stores.records import (
     Stored,
     decode,
     encode,
     get_all,
-    get_archive_at,
     get_record,
     iterate_keys,
     list_all_keys,
@@ -29,7 +29,7 @@ log = get_logger(__name__)
 _SKILL = "skill:"
 _ALIAS = "skill:alias:"
 _VERSION = "version:"
-_BLOB = "blob:"
+BLOB = "blob:"
 
 
 class SkillPage(msgspec.Struct, frozen=True):
@@ -196,7 +196,12 @@ async def get_latest_version(slug: str) -> SkillVersion | None:
 
 async def get_archive(sha256: str) -> bytes | None:
     """Return the archive of a version; changed bytes are an error."""
-    return await get_archive_at(_BLOB + sha256, sha256)
+    return await get_archive_at(BLOB + sha256, sha256)
+
+
+async def get_kept_archive(sha256: str) -> Kept | None:
+    """Return the archive of a version, or the blob that has it."""
+    return await get_kept(BLOB + sha256, sha256)
 
 
 def complete_version(old: SkillVersion, new: SkillVersion, *, revision: int) -> Operation:
@@ -229,11 +234,11 @@ def expect_skill(stored: Stored[PublishedSkill]) -> Operation:
     return Expect(_SKILL + stored.record.slug, stored.revision)
 
 
-def write_version(version: SkillVersion, archive: bytes) -> list[Operation]:
+def write_version(version: SkillVersion, archive: Kept) -> list[Operation]:
     """Store a new version with its archive; an existing version is never overwritten."""
     return [
         Put(_version_key(version), encode(version), expected=ABSENT, due=NEVER),
-        Put(_BLOB + version.archive_sha256, archive, due=NEVER),
+        *put_kept(BLOB + version.archive_sha256, archive, version.archive_sha256),
     ]
 
 

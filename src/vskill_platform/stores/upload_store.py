@@ -2,12 +2,13 @@
 
 from datetime import datetime, timedelta
 
-from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
+from vskill_platform.engines.ports import Delete, Operation
+from vskill_platform.stores.blob_store import Kept, get_archive_at, get_kept, put_kept
 from vskill_platform.stores.db import get_kv
-from vskill_platform.stores.records import get_archive_at, list_all_keys
-from vskill_platform.stores.skill_store import get_archive
+from vskill_platform.stores.records import list_all_keys
+from vskill_platform.stores.skill_store import get_kept_archive
 
-_UPLOAD = "upload:"
+UPLOAD = "upload:"
 #: Prefix for the files of a submission that needs review.
 HELD_FILES = "held-files:"
 #: Prefix for the SHA-256 of an upload and the id of a submission that holds the same bytes.
@@ -20,30 +21,30 @@ _STAGED = "staged-file:"
 STAGED_FOR = timedelta(hours=1)
 
 
-async def get_upload(sha256: str) -> bytes | None:
+async def get_upload(sha256: str) -> Kept | None:
     """Return an upload, which may be stored as a version's archive or held for review."""
-    upload = await get_archive_at(_UPLOAD + sha256, sha256)
+    upload = await get_kept(UPLOAD + sha256, sha256)
     if upload is None:
-        upload = await get_archive(sha256)
+        upload = await get_kept_archive(sha256)
     return await _get_held_upload(sha256) if upload is None else upload
 
 
-async def _get_held_upload(sha256: str) -> bytes | None:
+async def _get_held_upload(sha256: str) -> Kept | None:
     prefix = f"{HELD_UPLOAD}{sha256}:"
     for key in (await get_kv().list_keys(prefix, limit=_HOLDERS)).keys:
-        held = await get_archive_at(HELD_FILES + key.removeprefix(prefix), sha256)
+        held = await get_kept(HELD_FILES + key.removeprefix(prefix), sha256)
         if held is not None:
             return held
     return None
 
 
-def write_upload(sha256: str, content: bytes, *, now: datetime) -> Operation:
-    return Put(_UPLOAD + sha256, content, due=NEVER, expires_at=now + KEPT_FOR)
+def write_upload(sha256: str, content: Kept, *, now: datetime) -> list[Operation]:
+    return put_kept(UPLOAD + sha256, content, sha256, expires_at=now + KEPT_FOR)
 
 
 def drop_upload(sha256: str) -> Operation:
     """Return the operation that deletes an upload when its bytes are stored under another key."""
-    return Delete(_UPLOAD + sha256)
+    return Delete(UPLOAD + sha256)
 
 
 async def count_staged(user: str) -> tuple[int, int]:
@@ -56,9 +57,11 @@ async def get_staged(user: str, sha256: str, size: int) -> bytes | None:
     return await get_archive_at(_staged_key(user, sha256, size), sha256)
 
 
-def write_staged(user: str, sha256: str, content: bytes, *, now: datetime) -> Operation:
-    key = _staged_key(user, sha256, len(content))
-    return Put(key, content, due=NEVER, expires_at=now + STAGED_FOR)
+def write_staged(
+    user: str, sha256: str, content: Kept, *, size: int, now: datetime
+) -> list[Operation]:
+    key = _staged_key(user, sha256, size)
+    return put_kept(key, content, sha256, expires_at=now + STAGED_FOR)
 
 
 def drop_staged(user: str, sha256: str, size: int) -> Operation:

@@ -30,7 +30,7 @@ async def _held_files(sha256: str) -> bytes | None:
     )  # fmt: skip
 
 
-READERS: dict[str, Callable[[str], Awaitable[bytes | None]]] = {
+READERS: dict[str, Callable[[str], Awaitable[object]]] = {
     "blob:": get_archive,
     "upload:": get_upload,
     "held-files:sub_": _held_files,

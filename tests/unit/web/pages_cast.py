@@ -25,6 +25,7 @@ from vskill_platform.model.submission import StateEvent, Submission, SubmissionS
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict, score
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.scan_store import write_report
 from vskill_platform.stores.skill_store import get_skill, write_skill, write_version
 from vskill_platform.stores.submission_store import write_submission
@@ -121,7 +122,7 @@ async def put_skill(
         done = await env.engine.commit(
             [
                 write_skill(skill, expected=before.revision if before else ABSENT),
-                *write_version(version, archive),
+                *write_version(version, await keep(version.archive_sha256, archive)),
                 write_report(found),
                 *([] if before else write_submission(submission, [], expected=ABSENT)),
             ]

@@ -45,14 +45,20 @@ class Blobs:
         """
         name = f"{self.place}/{sha256}.{secrets.token_hex(8)}"
         store, key = self._find(name)
+        written = hashlib.sha256()
         pieces = _pieces(content) if isinstance(content, bytes) else content
-        await store.write(key, pieces)
+        await store.write(key, _hashed(pieces, written))
+        if written.hexdigest() != sha256:
+            await store.delete(key)
+            raise RecordMalformed(
+                f"the content to be stored has the SHA-256 {written.hexdigest()}, not {sha256}"
+            )
         try:
             async for _ in self.get(name):
                 pass
-        except RecordMalformed:
+        except RecordMalformed as error:
             await store.delete(key)
-            raise
+            raise BlobsUnavailable(f"{name} was not stored as it was sent; try again") from error
         return name
 
     async def get(self, name: str) -> AsyncIterator[bytes]:
@@ -63,10 +69,7 @@ class Blobs:
             if last:
                 yield last
             last = piece
-            if len(piece) > _HASHED_HERE:
-                await in_few_threads(digest.update, piece)
-            else:
-                digest.update(piece)
+            await _update(digest, piece)
         if digest.hexdigest() != sha256_of(name):
             log.error("stored blob was changed", blob=name, found=digest.hexdigest())
             raise RecordMalformed(
@@ -119,6 +122,19 @@ def sha256_of(name: str) -> str:
 
 def is_blob_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
+
+
+async def _hashed(pieces: AsyncIterator[bytes], digest: "hashlib._Hash") -> AsyncIterator[bytes]:
+    async for piece in pieces:
+        await _update(digest, piece)
+        yield piece
+
+
+async def _update(digest: "hashlib._Hash", piece: bytes) -> None:
+    if len(piece) > _HASHED_HERE:
+        await in_few_threads(digest.update, piece)
+    else:
+        digest.update(piece)
 
 
 async def _pieces(content: bytes) -> AsyncIterator[bytes]:

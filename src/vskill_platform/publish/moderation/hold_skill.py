@@ -10,6 +10,7 @@ from vskill_platform.errors import NotFound, RecordMalformed
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.submission import Submission
 from vskill_platform.publish.versions.version_files import package_skill, unpacked_version
+from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.held_store import HeldSkill, get_held, get_held_files, write_held
 from vskill_platform.stores.skill_store import get_archive, get_latest_version
@@ -28,7 +29,7 @@ async def hold_skill(submission: Submission, snapshot: Snapshot) -> list[Operati
         held_at=get_now(),
         is_upload=submission.source.upload_sha256 == archive.sha256,
     )
-    return await write_held(held, archive.content)
+    return await write_held(held, await keep(archive.sha256, archive.content))
 
 
 @asynccontextmanager

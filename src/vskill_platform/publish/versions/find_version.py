@@ -11,11 +11,12 @@ from vskill_platform.model.trust import TrustScore
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.publish.versions.diff_versions import VersionDiff, diff_versions
 from vskill_platform.publish.versions.trust_of_skill import find_reviewer, trust_of_skill
+from vskill_platform.stores.blob_store import Kept, read_kept
 from vskill_platform.stores.block_store import get_blocks
 from vskill_platform.stores.end_submission import why_blocked
 from vskill_platform.stores.scan_store import ReportMark, read_report_marks_on
 from vskill_platform.stores.skill_store import (
-    get_archive,
+    get_kept_archive,
     get_skill,
     get_version,
     get_versions,
@@ -48,8 +49,13 @@ async def find_version(slug: str, version: str | None = None) -> FoundVersion:
 
 async def find_archive(slug: str, version: str | None = None) -> bytes:
     """Return the archive of a version, exactly as it was checked."""
+    return await read_kept(await find_kept_archive(slug, version))
+
+
+async def find_kept_archive(slug: str, version: str | None = None) -> Kept:
+    """Return the archive of a version as it is stored, to be read piece by piece."""
     found = (await find_version(slug, version)).version
-    archive = await get_archive(found.archive_sha256)
+    archive = await get_kept_archive(found.archive_sha256)
     if archive is None:
         raise NotFound(f"the archive of {found.slug} {found.version} is no longer stored")
     return archive

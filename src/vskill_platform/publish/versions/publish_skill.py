@@ -23,6 +23,7 @@ from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.artifact_digests import parent_commit, with_digests
 from vskill_platform.publish.versions.set_visibility import Home, sync_visibility
 from vskill_platform.publish.versions.version_files import package_skill
+from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.block_store import expect_unblocked
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.records import Stored
@@ -148,7 +149,7 @@ async def prepare_publication(
     skill = _skill(submission, manifest, version, target.skill)
     operations = [
         *await _write_to_target(target, msgspec.structs.replace(skill, is_private=is_private)),
-        *write_version(version, archive.content),
+        *write_version(version, await keep(archive.sha256, archive.content)),
         *always,
     ]
     return Publication(

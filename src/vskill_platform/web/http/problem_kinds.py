@@ -5,6 +5,8 @@ from litestar.exceptions import HTTPException
 
 from vskill_platform.base.shortage import is_shortage
 from vskill_platform.errors import (
+    BlobMissing,
+    BlobsUnavailable,
     Busy,
     ChangedSinceSeen,
     DeadlineExceeded,
@@ -54,6 +56,13 @@ OUTAGE = Kind(
     "Database unavailable",
     "Try again in a moment.",
     "The database does not respond at the moment.",
+)
+NO_ARCHIVES = Kind(
+    503,
+    "archives_unavailable",
+    "Archive storage unavailable",
+    "Try again later; Retry-After says when.",
+    "The files are stored in a place that does not respond, or lacks them, at the moment.",
 )
 OUT_OF_RESOURCES = Kind(
     503,
@@ -137,6 +146,8 @@ KINDS: dict[type[Exception], Kind] = {
         "Send the request id to the operator.",
         "The stored data is not what was checked, so it is not served. It has been logged.",
     ),
+    BlobsUnavailable: NO_ARCHIVES,
+    BlobMissing: NO_ARCHIVES,
     EngineError: OUTAGE,
     OutOfResources: OUT_OF_RESOURCES,
 }

@@ -18,13 +18,21 @@ from litestar.status_codes import HTTP_201_CREATED
 
 from vskill_platform.access.visibility import find_visible_submission
 from vskill_platform.base.off_loop import in_few_threads
-from vskill_platform.errors import InvalidInput, NotAllowed, NotSignedIn, SourceRefused, TooLarge
+from vskill_platform.errors import (
+    InvalidInput,
+    NotAllowed,
+    NotSignedIn,
+    Overtaken,
+    SourceRefused,
+    TooLarge,
+)
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 from vskill_platform.intake.submit import SubmitKind
 from vskill_platform.model.rights import Role, Visitor
 from vskill_platform.model.skill import SkillVersion, parse_version
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.model.user import User
+from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.skill_store import get_versions
 from vskill_platform.stores.submission_store import follow_submissions
@@ -109,7 +117,10 @@ async def upload_file(request: WebRequest, sha256: FromPath[str]) -> Object:
         raise TooLarge(
             "too many files were sent and not published; those of an hour ago are removed"
         )
-    await commit([write_staged(user.name, sha256, content, now=get_now())])
+    kept = await keep(sha256, content)
+    staged = write_staged(user.name, sha256, kept, size=len(content), now=get_now())
+    if await commit(staged) is None:
+        raise Overtaken("the file was removed while it was being stored; send it again")
     return {"storageId": sha256}
 
 

@@ -7,7 +7,8 @@ import base64
 import io
 import re
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack
 from datetime import timedelta
 from itertools import chain
 from typing import IO, Any
@@ -16,6 +17,7 @@ from urllib.parse import quote
 import msgspec
 from anyio import CapacityLimiter
 from litestar import Response
+from litestar.response import Redirect
 from litestar.response.base import ASGIResponse
 from litestar.status_codes import HTTP_304_NOT_MODIFIED
 from litestar.types import Receive, Scope, Send
@@ -23,8 +25,10 @@ from litestar.types import Receive, Scope, Send
 from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
-from vskill_platform.publish.versions.find_version import find_archive, find_version
+from vskill_platform.publish.versions.find_version import find_kept_archive, find_version
 from vskill_platform.publish.versions.version_files import read_file, text_of
+from vskill_platform.stores.blob_store import stream_kept
+from vskill_platform.stores.db import get_blobs, get_settings
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 from vskill_platform.web.http.middleware import IS_HEAD
 from vskill_platform.web.http.rate_limits import quota_key
@@ -49,13 +53,16 @@ _LOADS = CapacityLimiter(4)
 _IMMUTABLE = "private, max-age=31536000, immutable"
 #: The latest version changes.
 _REVALIDATE = "private, no-cache"
+#: A signed URL is for one visitor and for minutes.
+_NO_STORE = "private, no-store"
 #: A file must not run as a page of this site.
 _SANDBOX = "default-src 'none'; sandbox"
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    #: A file is closed after it was sent.
-    content: bytes | IO[bytes]
+    #: A file is closed after it was sent. A stream is written to one before anything is sent, so
+    #: that content which is damaged, or breaks off, is an error and not half a download.
+    content: bytes | IO[bytes] | AsyncIterator[bytes]
     media_type: str
 
 
@@ -108,7 +115,7 @@ class _StreamedFile(ASGIResponse):
         async with DOWNLOADS.held_in_turn(self._holder):
             async with _LOADS:
                 loaded = await self._load()
-                file = await work_in_thread(_open_content, loaded.content)
+                file = await _open_content(loaded.content)
             with file:
                 self.headers["content-type"] = loaded.media_type
                 self.headers["content-length"] = str(file.seek(0, io.SEEK_END))
@@ -125,13 +132,20 @@ class _StreamedFile(ASGIResponse):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _open_content(content: bytes | IO[bytes]) -> IO[bytes]:
-    """Return a file; bytes are written to an unnamed one, which is deleted on close."""
-    if not isinstance(content, bytes):
+async def _open_content(content: bytes | IO[bytes] | AsyncIterator[bytes]) -> IO[bytes]:
+    """Return a file; the rest is written to an unnamed one, which is deleted on close."""
+    if not isinstance(content, bytes | AsyncIterator):
         return content
-    file = tempfile.SpooledTemporaryFile(max_size=PIECE_BYTES)  # noqa: SIM115 - the caller does
-    file.write(content)
+    with ExitStack() as on_error:
+        file = on_error.enter_context(tempfile.SpooledTemporaryFile(max_size=PIECE_BYTES))
+        async for piece in _one(content) if isinstance(content, bytes) else content:
+            await work_in_thread(file.write, piece)
+        on_error.pop_all()  # the caller closes it
     return file
+
+
+async def _one(content: bytes) -> AsyncIterator[bytes]:
+    yield content
 
 
 async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any]:
@@ -150,17 +164,35 @@ async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any
         return Response(b"", status_code=HTTP_304_NOT_MODIFIED, headers=headers)
 
     async def load() -> Loaded:
-        archive = await find_archive(opened.skill.slug, version.version)
-        return Loaded(archive, "application/gzip")
+        archive = await find_kept_archive(opened.skill.slug, version.version)
+        return Loaded(stream_kept(archive), "application/gzip")
 
     async def count() -> None:
         await count_download(request, opened.skill.slug)
 
     # Range requests are not counted: one download may need many.
     is_whole = "range" not in request.headers
+    if signed := await _sign_url(request, opened.skill.slug, version.version):
+        if is_whole:
+            await count()
+        return Redirect(signed, headers={"Cache-Control": _NO_STORE})
     if is_whole:
         return Download(request, load, headers, on_sent=count)
     return Download(request, load, headers)
+
+
+async def _sign_url(request: WebRequest, slug: str, version: str) -> str | None:
+    """Return the address of the archive in its bucket, if the operator wants that.
+
+    The visitor's rights were checked. A URL is signed for reading, so it does not answer HEAD.
+    """
+    lifetime = get_settings().blobs_signed_url_lifetime
+    if not lifetime or IS_HEAD in request.scope:
+        return None
+    archive = await find_kept_archive(slug, version)
+    if isinstance(archive, bytes):
+        return None
+    return await get_blobs().sign(archive.blob, lifetime=lifetime)
 
 
 async def skill_raw_file(request: WebRequest, opened: OpenSkill) -> Response[Any]:

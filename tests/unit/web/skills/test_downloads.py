@@ -1,17 +1,21 @@
 """Who reads slowly holds a piece and no more, and only so many downloads at once."""
 
 import asyncio
+import hashlib
 import random
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from tests.clocks import ManualClock
 from tests.unit.web.api_cast import Registry, open_registry, token_of
 from tests.unit.web.pages_cast import FILES, put_skill
+from vskill_platform.engines.blobs.folder_blobs import FolderBlobs
 from vskill_platform.engines.ports import Put
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
@@ -159,3 +163,86 @@ async def test_a_download_that_cannot_be_counted_is_a_download(
     assert answer.status_code == 200
     assert answer.content
     assert [event["slug"] for event in logs if event["event"] == "install not counted"] == [SLUG]
+
+
+class SigningStore(FolderBlobs):
+    """A store that signs URLs, as a bucket does."""
+
+    async def sign(self, name: str, *, lifetime: timedelta) -> str | None:
+        return f"https://bucket.example/{name}?for={lifetime.total_seconds():.0f}"
+
+
+@pytest.fixture
+async def elsewhere(
+    bound: WorkerEnv, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[Registry]:
+    """A registry whose archives are in another store, and which may redirect to it."""
+    (tmp_path / "blobs").mkdir()
+    bound.engine.blobs.use(SigningStore(tmp_path / "blobs"))
+    await put_skill(bound, tmp_path, SLUG, files={**FILES, "noise.bin": NOISE})
+    await put_skill(bound, tmp_path, "@ben/hidden", publisher="@ben", is_private=True)
+    lifetime = getattr(request, "param", timedelta(0))
+    settings = msgspec.structs.replace(bound.settings, blobs_signed_url_lifetime=lifetime)
+    async with open_registry(replace(bound, settings=settings)) as opened:
+        yield opened
+
+
+signs = pytest.mark.parametrize("elsewhere", [timedelta(minutes=5)], indirect=True)
+
+
+async def test_an_archive_in_another_store_is_sent_by_the_registry(elsewhere: Registry) -> None:
+    (version,) = await get_versions(SLUG)
+
+    answer = await elsewhere.get(DOWNLOAD)
+
+    assert answer.status_code == 200
+    assert hashlib.sha256(answer.content).hexdigest() == version.archive_sha256
+    assert len(answer.content) > PIECE_BYTES
+
+
+@signs
+async def test_a_download_redirects_to_a_signed_url_and_counts(elsewhere: Registry) -> None:
+    (version,) = await get_versions(SLUG)
+
+    answer = await elsewhere.get(DOWNLOAD)
+
+    assert answer.status_code == 302
+    assert answer.headers["location"].startswith(f"https://bucket.example/{version.archive_sha256}")
+    assert answer.headers["location"].endswith("?for=300")
+    assert answer.headers["cache-control"] == "private, no-store"
+    assert await installs() == 1
+
+
+@signs
+async def test_a_head_request_is_answered_by_the_registry(elsewhere: Registry) -> None:
+    answer = await elsewhere.ask("HEAD", DOWNLOAD)
+
+    assert answer.status_code == 200
+    assert int(answer.headers["content-length"]) > PIECE_BYTES
+
+
+@signs
+async def test_no_url_is_signed_for_somebody_without_the_right(elsewhere: Registry) -> None:
+    answer = await elsewhere.get("/skills/@ben/hidden/download")
+
+    assert answer.status_code == 404
+    assert "bucket.example" not in answer.text
+
+
+@pytest.mark.parametrize("fault", ["the store is down", "the archive is missing"])
+async def test_an_archive_that_cannot_be_read_is_a_503_that_says_when_to_come_back(
+    elsewhere: Registry, tmp_path: Path, fault: str
+) -> None:
+    (version,) = await get_versions(SLUG)
+    if fault == "the store is down":
+        (tmp_path / "blobs").rename(tmp_path / "away")
+    else:
+        next((tmp_path / "blobs").glob(f"*/{version.archive_sha256}.*")).unlink()
+
+    answer = await elsewhere.get(f"/api/v1/skills/{SLUG}/download")
+
+    assert answer.status_code == 503
+    assert answer.json()["code"] == "archives_unavailable"
+    assert int(answer.headers["retry-after"]) >= 10
+    assert str(tmp_path) not in answer.text
+    assert DOWNLOADS.count == 0
