@@ -1,6 +1,6 @@
 """The real program, loaded once; every command is a fork of it. Started by `loaded_program`.
 
-    python -m tests.acceptance.forked_program SOCKET
+    python -m tests.acceptance.forked_program LISTENER
 
 A fork is a process as any other: it has its own memory, files, clock and death, and it ends as the
 program ends. All it does not have to do is to load the modules, which takes ten times as long as
@@ -12,15 +12,25 @@ import gc
 import importlib
 import os
 import pkgutil
+import select
 import signal
 import socket
 import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
 import vskill_platform
 from tests.acceptance.struck_at import strike
+from vskill_platform.base import killable_process
 from vskill_platform.cli.main import main
+from vskill_platform.scan.scan_skill import scan_skill
+
+_DEMO = Path(__file__).parents[2] / "demo" / "csv-profile"
+#: Commands that scan in a process of their own.
+_SCANNING = frozenset({b"serve", b"work"})
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -37,39 +47,70 @@ class Order(msgspec.Struct, frozen=True):
 def load_everything() -> None:
     for module in pkgutil.walk_packages(vskill_platform.__path__, "vskill_platform."):
         importlib.import_module(module.name)
+    scan_skill(_DEMO, None)  # compiles the patterns
     gc.freeze()  # what a fork has no need to look at, it need not copy either
 
 
-def wait_for_orders(orders: socket.socket) -> Order:
-    """Fork for each order; return in the fork alone."""
-    guards: set[int] = set()
-    while True:
-        _, descriptors, _, _ = socket.recv_fds(orders, 1, 3)
-        if not descriptors:
-            sys.exit()  # the tests are over
-        if guard := os.fork():
-            guards.add(guard)
-            for descriptor in descriptors:
-                os.close(descriptor)
-            guards -= {guard for guard in guards if os.waitpid(guard, os.WNOHANG)[0]}
-        else:
-            orders.close()
-            return become_command(*descriptors)
+class Commands:
+    """Forks for each order that comes, and tells how each of its forks ended."""
 
+    def __init__(self, listener: socket.socket) -> None:
+        self._channels: dict[int, socket.socket] = {}
+        self._deaths, deaths = os.pipe()
+        os.set_blocking(deaths, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(deaths)
+        self._listener = listener
+        self._tests = [listener.accept()[0]]
 
-def become_command(report: int, out: int, err: int) -> Order:
-    """Fork once more: one is the command, the other tells its pid and how it ended."""
-    with socket.socket(fileno=report) as channel:
+    def wait_for_order(self) -> Order:
+        """Return in a fork alone; end when no test process is left."""
+        while self._tests:
+            waiting: list[socket.socket | int] = [self._listener, self._deaths, *self._tests]
+            ready, _, _ = select.select(waiting, [], [])
+            if self._deaths in ready:
+                os.read(self._deaths, 4096)
+                self._report_ends()
+            if self._listener in ready:
+                self._tests.append(self._listener.accept()[0])
+            for test in [test for test in self._tests if test in ready]:
+                _, descriptors, _, _ = socket.recv_fds(test, 1, 3)
+                if not descriptors:
+                    self._tests.remove(test)
+                elif order := self._fork(*descriptors):
+                    return order
+        address = Path(self._listener.getsockname())
+        address.unlink()
+        address.with_name(f"{address.name}.lock").unlink()
+        sys.exit()
+
+    def _report_ends(self) -> None:
+        while self._channels:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            with self._channels.pop(pid) as channel, suppress(BrokenPipeError):
+                channel.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+
+    def _fork(self, report: int, out: int, err: int) -> Order | None:
+        channel = socket.socket(fileno=report)
         order = msgspec.json.decode(read_all(channel), type=Order)
         if pid := os.fork():
-            channel.sendall(b"%d\n" % pid)
-            _, status = os.waitpid(pid, 0)
-            channel.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
-            os._exit(0)
-    for descriptor, stream in ((out, sys.stdout), (err, sys.stderr)):
-        os.dup2(descriptor, stream.fileno())
-        os.close(descriptor)
-    return order
+            os.close(out)
+            os.close(err)
+            self._channels[pid] = channel
+            with suppress(BrokenPipeError):  # the test was ended meanwhile
+                channel.sendall(b"%d\n" % pid)
+            return None
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.close(self._deaths)
+        for other in (self._listener, *self._tests, *self._channels.values(), channel):
+            other.close()
+        for descriptor, stream in ((out, sys.stdout), (err, sys.stderr)):
+            os.dup2(descriptor, stream.fileno())
+            os.close(descriptor)
+        return order
 
 
 def read_all(channel: socket.socket) -> bytes:
@@ -82,12 +123,49 @@ def take_place(order: Order) -> None:
     os.environ.clear()
     os.environ.update(order.environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if order.harm:
-        strike(*order.harm)
     # Its own children load what they would load for the program as it is installed.
     del sys.path[0]
+    if order.arguments[1] in _SCANNING:
+        fork_scanner()
+    if order.harm:
+        strike(*order.harm)
     sys.argv = [os.fsdecode(argument) for argument in order.arguments]
     sys.modules["__main__"].__file__ = sys.argv[0]
+
+
+def fork_scanner() -> None:
+    """Start the first process that scans as a fork, too: to load the scanner takes half a second.
+
+    It is forked before the command has threads. Others are started as they always are.
+    """
+    ours, theirs = socket.socketpair()
+    if pid := os.fork():
+        theirs.close()
+        ours.settimeout(0)
+        scanner = killable_process._Process.__new__(killable_process._Process)
+        vars(scanner).update(_socket=ours, _child=Child(pid), idle_since=time.monotonic())
+        killable_process._idle.append(scanner)
+        return
+    ours.close()
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for descriptor, number in ((theirs.fileno(), 0), (nothing, 1), (nothing, 2)):
+        os.dup2(descriptor, number)
+    theirs.close()
+    killable_process.serve_requests()
+    os._exit(0)
+
+
+class Child:
+    """As much of a Popen as the program uses."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> None:
+        os.waitpid(self.pid, 0)
 
 
 def run_program() -> None:
@@ -111,5 +189,5 @@ def run_program() -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, and they end us
     load_everything()
-    take_place(wait_for_orders(socket.socket(fileno=int(sys.argv[1]))))
+    take_place(Commands(socket.socket(fileno=int(sys.argv[1]))).wait_for_order())
     run_program()

@@ -2,12 +2,11 @@
 
 import os
 import signal
-import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import IO
+from typing import IO, Protocol
 
 #: Nothing here takes half as long, even on a machine that is busy with other tests.
 PATIENCE_SECONDS = 40.0
@@ -20,10 +19,24 @@ class Finished:
     err: str
 
 
+class Process(Protocol):
+    """What a Popen has, and a command that was forked has too."""
+
+    @property
+    def stdout(self) -> IO[str] | None: ...
+    @property
+    def stderr(self) -> IO[str] | None: ...
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float) -> int: ...
+    def send_signal(self, sig: int, /) -> None: ...
+
+
 class Running:
     """A process that goes on beside the test."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: Process) -> None:
         self._process = process
         self._lines: SimpleQueue[str] = SimpleQueue()
         self._readers = [

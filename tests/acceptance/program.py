@@ -15,7 +15,7 @@ import msgspec
 
 from tests.acceptance.forked_program import Order
 from tests.acceptance.loaded_program import loaded_program
-from tests.acceptance.processes import PATIENCE_SECONDS, Finished, Running
+from tests.acceptance.processes import PATIENCE_SECONDS, Finished, Process, Running
 from vskill_platform.base.clock import Clock
 from vskill_platform.model.submission import StateEvent, Submission
 from vskill_platform.model.verdict import Report
@@ -119,29 +119,27 @@ class Platform:
         sleeper.wait_until_it_sleeps()
         return sleeper
 
-    def start(self, *arguments: str | Path, prefix: Sequence[str] = (), **settings: str) -> Running:
-        """Start a command that goes on beside the test; *prefix* is a program that starts it."""
+    def start(self, *arguments: str | Path, **settings: str) -> Running:
+        """Start a command that goes on beside the test."""
+        return self._follow(loaded_program().start(self._order(arguments, settings)))
+
+    def start_anew(
+        self, *arguments: str | Path, prefix: Sequence[str] = (), **settings: str
+    ) -> Running:
+        """Start the program as it is installed; *prefix* is a program that starts it."""
         return self._start([*prefix, PROGRAM, *map(str, arguments)], settings)
 
     def start_elsewhere(
         self, arguments: Sequence[str], environment: dict[str, str], folder: Path
     ) -> Running:
         """Start a command of somebody who has another home and other settings."""
-        process = subprocess.Popen(
-            [PROGRAM, *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-            cwd=folder,
-        )
-        self._running.append(Running(process))
-        return self._running[-1]
+        order = Order([os.fsencode(one) for one in (PROGRAM, *arguments)], environment, str(folder))
+        return self._follow(loaded_program().start(order))
 
     def start_logging_to(self, stderr: int, *arguments: str | Path, **settings: str) -> Running:
         """Start a command whose standard error is this file, which is closed here."""
         try:
-            return self._start([PROGRAM, *map(str, arguments)], settings, stderr=stderr)
+            return self._follow(loaded_program().start(self._order(arguments, settings), stderr))
         finally:
             os.close(stderr)
 
@@ -177,25 +175,31 @@ class Platform:
     def _run(
         self, arguments: Sequence[str | Path], settings: dict[str, str], harm: Sequence[str] = ()
     ) -> Finished:
-        order = Order(
+        order = self._order(arguments, settings, harm)
+        return loaded_program().run(order, patience=self.patience)
+
+    def _order(
+        self, arguments: Sequence[str | Path], settings: dict[str, str], harm: Sequence[str] = ()
+    ) -> Order:
+        return Order(
             [os.fsencode(argument) for argument in (PROGRAM, *arguments)],
             self._environment(settings),
             str(self.folder),
             list(harm),
         )
-        return loaded_program().run(order, patience=self.patience)
 
-    def _start(
-        self, command: Sequence[str], settings: dict[str, str], *, stderr: int = subprocess.PIPE
-    ) -> Running:
+    def _start(self, command: Sequence[str], settings: dict[str, str]) -> Running:
         process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
-            stderr=stderr,
+            stderr=subprocess.PIPE,
             text=True,
             env=self._environment(settings),
             cwd=self.folder,
         )
+        return self._follow(process)
+
+    def _follow(self, process: Process) -> Running:
         self._running.append(Running(process))
         return self._running[-1]
 

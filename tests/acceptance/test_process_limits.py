@@ -42,7 +42,7 @@ def test_a_memory_limit_that_fails_every_check_stops_the_start(platform: Platfor
 
 async def test_more_connections_than_open_files_leave_room_for_others(platform: Platform) -> None:
     port = free_port()
-    server = platform.start("serve", port=str(port), prefix=["prlimit", "--nofile=96:96"])
+    server = platform.start_anew("serve", port=str(port), prefix=["prlimit", "--nofile=96:96"])
     server.wait_for("few connections possible: raise the limit on open files")
     server.wait_for(f"vskill-platform is at http://127.0.0.1:{port}")
 

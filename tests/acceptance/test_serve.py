@@ -57,7 +57,8 @@ def _count_submissions(platform: Platform) -> int:
 async def test_a_served_folder_is_published_and_listed_on_the_first_page(
     platform: Platform, port: int
 ) -> None:
-    _serve(platform, port, "--submit-all", DEMO)
+    server = platform.start_anew("serve", "--submit-all", DEMO, port=str(port))
+    server.wait_for(f"vskill-platform is at http://127.0.0.1:{port}")
 
     await wait_until_all_ended(platform)
 

@@ -7,7 +7,7 @@ from vskill_platform.cli.main import COMMANDS
 
 
 def test_the_help_names_every_command(platform: Platform) -> None:
-    started = platform.start("--help")
+    started = platform.start_anew("--help")
 
     assert started.wait() == 0
     shown = started.rest()
@@ -17,7 +17,7 @@ def test_the_help_names_every_command(platform: Platform) -> None:
 @pytest.mark.torture
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_loads_what_it_needs(platform: Platform, command: str) -> None:
-    started = platform.start(command, "--help")
+    started = platform.start_anew(command, "--help")
 
     assert started.wait() == 0
     assert f"Usage: vskill-platform {command} " in started.rest()

@@ -88,7 +88,7 @@ def registry(
             reads_per_minute="100000", sign_ins_per_minute="1000", cache_dir=str(folder / "cache"),
             **database,
         )  # fmt: skip
-        server = platform.start("serve")
+        server = platform.start_anew("serve")
         server.wait_for(f"vskill-platform is at http://127.0.0.1:{port}")
         try:
             yield Registry(platform=platform, git=git, url=f"http://127.0.0.1:{port}")

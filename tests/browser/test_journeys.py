@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.registry import RISKY, STEALS, Registry, own_words, wait_for_state
 from tests.casts import a_skill_folder
@@ -66,6 +66,24 @@ def test_a_repo_with_several_skills_lets_the_visitor_choose(ben: Page, registry:
 
     expect(ben.locator("#rows tbody tr")).to_have_count(2)
     expect(ben.locator("#rows .badge.good")).to_have_count(2, timeout=40_000)
+
+
+def test_the_queue_shows_changes_from_before_it_was_listening(
+    ben: Page, registry: Registry
+) -> None:
+    held: list[Route] = []
+    ben.route("**/live/queue", lambda route, _request: held.append(route))
+    ben.goto("/queue?q=late-tea")
+    url = registry.repo("late-tea")
+    done = registry.platform.run("submit", url, "--path", "skills/late-tea", "--watch")
+    while 'id="row-sub_' not in ben.request.get("/queue?q=late-tea").text():
+        pass  # the index follows the database
+    shown_before = ben.locator("#rows tbody tr").count()
+
+    held[0].continue_()
+
+    assert (done.code, shown_before) == (0, 0)
+    expect(ben.locator("#rows tbody tr")).to_have_count(1)
 
 
 def test_an_archive_is_uploaded(ben: Page, registry: Registry, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
         # All tests publish here, and each expects its skill in the index of the registry.
         discovery_skills="200",
     )  # fmt: skip
-    server = platform.start("serve")
+    server = platform.start_anew("serve")
     server.wait_for(f"vskill-platform is at http://127.0.0.1:{port}")
     try:
         yield Registry(platform=platform, url=url)

@@ -42,9 +42,9 @@ class Node:
 
     def _started(self) -> Running:
         if self.role == "worker":
-            return self._platform.start("work", "--cron", prefix=self._prefix)
+            return self._platform.start_anew("work", "--cron", prefix=self._prefix)
         folder = str(self._platform.folder / f"cache-{self.port}")
-        return self._platform.start(
+        return self._platform.start_anew(
             "serve", "--no-worker", "--no-cron", port=str(self.port), cache_dir=folder
         )
 

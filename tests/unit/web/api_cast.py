@@ -1,11 +1,13 @@
 """The whole application on a real database, and the programs and people that call it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
+import pytest
 from httpx import ASGITransport, AsyncClient, Response
 from litestar import Litestar
 
@@ -19,7 +21,7 @@ from vskill_platform.access.sessions import begin_session
 from vskill_platform.access.tokens import add_token
 from vskill_platform.access.users import find_user
 from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
-from vskill_platform.engines.ports import ABSENT, Bury
+from vskill_platform.engines.ports import ABSENT, Bury, ChangesPage
 from vskill_platform.errors import NotFound
 from vskill_platform.fetch.snapshot import take_snapshot
 from vskill_platform.model.source import folder_source
@@ -79,6 +81,18 @@ class Registry:
         answer = await self.get(API + path, **options)
         assert answer.status_code == 200, answer.text
         return answer.json()
+
+
+def delay_index(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the search index fall behind: it takes each change a moment later than it could."""
+    follower = registry.catalogue._follower
+    write = follower._write_changes
+
+    async def write_later(page: ChangesPage) -> None:
+        await asyncio.sleep(0.05)
+        await write(page)
+
+    monkeypatch.setattr(follower, "_write_changes", write_later)
 
 
 @asynccontextmanager

@@ -1,5 +1,7 @@
 """Access of handlers to the search index: what a visitor may see, and whether it is current."""
 
+from datetime import timedelta
+
 from litestar.datastructures import MutableScopeHeaders
 from litestar.status_codes import HTTP_400_BAD_REQUEST
 from litestar.types import Message, Scope
@@ -9,10 +11,13 @@ from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, Visible
 from vskill_platform.errors import NotReady
 from vskill_platform.model.rights import Visitor
+from vskill_platform.stores.db import bound_env
 from vskill_platform.web.http.requests import Connection
 
 #: RFC 7234: the response may be out of date.
 STALE = '110 - "Response is Stale"'
+#: A visitor rather reads a list that is out of date than waits for longer.
+_MAX_WAIT = timedelta(seconds=1)
 #: Key in the request state: the response is from the search index.
 _ASKED = "vskill_catalogue"
 
@@ -38,6 +43,17 @@ async def warn_if_stale(message: Message, scope: Scope) -> None:
     headers["Warning"] = STALE
     if freshness.age is not None:
         headers["Age"] = str(int(freshness.age.total_seconds()))
+
+
+async def wait_for_index(connection: Connection) -> bool:
+    """Wait until the search index contains all commits so far; False if that takes too long.
+
+    Without it, a page that somebody opens because of a change may not show it yet.
+    """
+    catalogue: Catalogue | None = connection.app.state.catalogue
+    if catalogue is None:
+        return True
+    return await catalogue.wait_until(await bound_env().engine.revision(), within=_MAX_WAIT)
 
 
 async def visible_to(visitor: Visitor) -> Visible:

@@ -13,6 +13,7 @@ from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.web.http.concurrency_quota import hold_until_answered
 from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.search_index import wait_for_index
 from vskill_platform.web.http.visitor import identify, visitor_of
 from vskill_platform.web.live.broadcast import (
     PUBLIC_QUEUE,
@@ -78,6 +79,9 @@ class _Page:
         own = {submission_topic(self.submission_id)} if self.submission_id else set()
         return self._queue | own
 
+    async def wait_for_index(self) -> bool:
+        return await wait_for_index(self._request)
+
     async def may_still_listen(self) -> bool:
         """Check again: the session may have ended, or the role or visibility changed."""
         try:
@@ -123,6 +127,8 @@ async def _events(broadcast: Broadcast, page: _Page) -> AsyncIterator[ServerSent
             if await _has_ended(page.submission_id):
                 yield _END
                 return
+            if not await page.wait_for_index():
+                listener.wake()  # tell the page once more when its lists are current
             yield _CHANGED
             await asyncio.sleep(pace(broadcast.count))
 

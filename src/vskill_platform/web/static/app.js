@@ -70,7 +70,8 @@ function startLive() {
   if (!window.EventSource) { poll(); return; }
   const source = new EventSource(holder.dataset.live);
   source.addEventListener("open", () => {
-    if (polling) { clearInterval(polling); polling = null; refresh(); }
+    if (polling) { clearInterval(polling); polling = null; }
+    refresh(); // something may have changed before this page could hear of it
     say("live", "Live");
   });
   source.addEventListener("changed", refresh);

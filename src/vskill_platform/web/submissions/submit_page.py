@@ -40,6 +40,7 @@ from vskill_platform.web.html.flash import DONE, PROBLEM, flash
 from vskill_platform.web.http.bodies import MAX_PATHS_BYTES
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
+from vskill_platform.web.http.search_index import wait_for_index
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.submissions.submit_skills import (
     MAX_FORM_BYTES,
@@ -116,7 +117,7 @@ async def submit_form(request: WebRequest) -> Response[Any]:
             submitted = await submit_files(
                 visitor, files, namespace=typed["namespace"], is_private=is_private
             )
-            return _redirect_to_set(submitted)
+            return await _redirect_to_set(request, submitted)
         source = _source(typed)
         if source.path:
             result = await submit_source(visitor, source, is_private=is_private)
@@ -141,7 +142,7 @@ async def submit_chosen_form(request: WebRequest) -> Response[Any]:
         submitted = await submit_chosen(visitor, source, paths, is_private=is_private)
     except _SHOWN_ERRORS as error:
         return await _show_error(request, typed, error)
-    return _redirect_to_set(submitted)
+    return await _redirect_to_set(request, submitted)
 
 
 async def _submit_repo(request: WebRequest, source: Source, *, is_private: bool) -> Response[Any]:
@@ -151,7 +152,7 @@ async def _submit_repo(request: WebRequest, source: Source, *, is_private: bool)
         submitted = await submit_chosen(
             visitor_of(request), source, [skills[0].path], is_private=is_private
         )
-        return _redirect_to_set(submitted)
+        return await _redirect_to_set(request, submitted)
     return _choice(source, skills, is_private=is_private)
 
 
@@ -218,12 +219,13 @@ async def _show_error(
     return page
 
 
-def _redirect_to_set(submitted: SubmittedSet) -> Redirect:
-    """Redirect to the submission, or to the list of the set."""
+async def _redirect_to_set(request: WebRequest, submitted: SubmittedSet) -> Redirect:
+    """Redirect to the submission, or to the list of the set, when the list contains it."""
     if not submitted.submission_ids:
         raise InvalidInput(refused(submitted))
     if len(submitted.members) == 1:
         return _see(f"/submissions/{submitted.submission_ids[0]}")
+    await wait_for_index(request)
     kind, words = summarize_set(submitted)
     return _see(f"/queue?set={submitted.set_id}", [flash(kind, words, on="/queue")])
 

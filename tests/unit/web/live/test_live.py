@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, cast
 
 import msgspec
 import pytest
 
 from tests.apps import an_app
-from tests.unit.web.api_cast import Registry, browser_of, open_registry
+from tests.unit.web.api_cast import Registry, browser_of, delay_index, open_registry
 from tests.unit.web.pages_cast import put_submission
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.access.users import disable_user
@@ -21,6 +22,7 @@ from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.web.http import search_index
 from vskill_platform.web.live import events
 from vskill_platform.web.live.broadcast import MAX_OF_ONE
 
@@ -152,6 +154,41 @@ async def test_the_queue_page_hears_that_something_moved_which_its_visitor_sees(
     assert [await hears(who, is_private=True) for who in ({}, ben, ada, rae)] == [
         False, False, True, True,
     ]  # fmt: skip
+
+
+async def test_a_page_hears_of_a_change_when_the_lists_show_it(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delay_index(registry, monkeypatch)
+
+    async with listening(registry, "/live/queue") as page:
+        await page.head()
+        await page.hear()
+        await put_submission(registry.env, SubmissionState.REJECTED)
+        committed = await registry.env.engine.revision()
+        changed = await page.hear()
+        indexed = registry.catalogue.revision
+
+    assert changed == "event: changed\r\ndata: \r\n\r\n"
+    assert indexed >= committed
+
+
+async def test_a_page_hears_once_more_of_a_change_that_the_lists_did_not_show(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MIN_PACE_SECONDS", 0.0)
+    monkeypatch.setattr(search_index, "_MAX_WAIT", timedelta(0))
+    delay_index(registry, monkeypatch)
+
+    async with listening(registry, "/live/queue") as page:
+        await page.head()
+        await page.hear()
+        await put_submission(registry.env, SubmissionState.REJECTED)
+        committed = await registry.env.engine.revision()
+        while (heard := await page.hear()) and registry.catalogue.revision < committed:
+            pass
+
+    assert heard == "event: changed\r\ndata: \r\n\r\n"
 
 
 async def test_a_page_ends_when_it_is_no_longer_for_its_visitor(

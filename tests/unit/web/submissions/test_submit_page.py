@@ -13,7 +13,13 @@ from httpx import Response
 from tests.archives import zip_of
 from tests.casts import GOOD_MANIFEST, a_skill_folder
 from tests.git_server import GitServer
-from tests.unit.web.api_cast import Registry, a_stranger, browser_of, open_registry
+from tests.unit.web.api_cast import (
+    Registry,
+    a_stranger,
+    browser_of,
+    delay_index,
+    open_registry,
+)
 from vskill_platform.access.namespaces import add_member, add_owner
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import git_source
@@ -107,6 +113,19 @@ async def test_a_set_shows_also_what_had_come_in_before_it(
 
     assert ">a-notes<" in queue.text
     assert ">b-notes<" in queue.text
+
+
+async def test_the_list_after_a_submission_contains_it(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delay_index(registry, monkeypatch)
+    stranger = a_stranger()
+    twins = [("files", (f"all/{name}/SKILL.md", MANIFEST)) for name in ("a", "b")]
+
+    sent = await send(registry, stranger, files=twins)
+    queue = await registry.client.get(sent.headers["location"], headers=stranger)
+
+    assert queue.text.count('id="row-sub_') == 2
 
 
 async def test_files_are_taken_and_what_is_not_is_told(registry: Registry, tmp_path: Path) -> None:
