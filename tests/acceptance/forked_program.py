@@ -30,7 +30,7 @@ from vskill_platform.scan.scan_skill import scan_skill
 
 _DEMO = Path(__file__).parents[2] / "demo" / "csv-profile"
 #: Commands that scan in a process of their own.
-_SCANNING = frozenset({b"serve", b"work"})
+_SCANNING = frozenset({b"rescan", b"serve", b"work"})
 
 
 class Order(msgspec.Struct, frozen=True):
