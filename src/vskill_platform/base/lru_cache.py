@@ -20,6 +20,9 @@ class LruCache(Generic[Key, Value]):
         self._values: OrderedDict[Key, Value] = OrderedDict()
         self._weight = 0
 
+    def __len__(self) -> int:
+        return len(self._values)
+
     def get(self, key: Key) -> Value | None:
         if key in self._values:
             self._values.move_to_end(key)

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from vskill_platform.model.unknown_fields import split_unknown
 from vskill_platform.model.verdict import Finding, Verdict
 from vskill_platform.scan.reports.report_text import write_text
 from vskill_platform.scan.scan_many import Scanned, Target
@@ -20,10 +21,12 @@ def show_scan(found: Any, *, folder: Path = NO_FILES) -> None:
     report = found.get("scanResult")
     if report is None:
         return
+    # A newer registry may send more about a finding.
+    known, _ = split_unknown(report["findings"], tuple[Finding, ...])
     result = ScanResult(
         verdict=Verdict(report["verdict"]),
         score=report["score"] or 0,
-        findings=msgspec.convert(report["findings"], tuple[Finding, ...]),
+        findings=msgspec.convert(known, tuple[Finding, ...]),
         capabilities=report["capabilities"],
         manifest=None,
         files=0,

@@ -7,6 +7,7 @@ from vskill_platform import __version__
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import EngineError
 from vskill_platform.model.policy import digest_of
+from vskill_platform.model.record import RECORD_FORMAT
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.facts.data_files import ruleset_version
@@ -32,6 +33,7 @@ async def beat(env: WorkerEnv, roles: Sequence[str]) -> None:
                 version=__version__,
                 rules=ruleset_version(),
                 policy=digest_of(env.policy),
+                record_format=RECORD_FORMAT,
             )
         )
 

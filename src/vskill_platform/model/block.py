@@ -23,7 +23,7 @@ class BlockKind(StrEnum):
     PUBLISHER = "publisher"  #: everything of one publisher
 
 
-class BlockSubject(msgspec.Struct, frozen=True):
+class BlockSubject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is blocked. Equal subjects have equal ids, so there is one block for each."""
 
     kind: BlockKind

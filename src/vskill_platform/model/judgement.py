@@ -12,7 +12,7 @@ class Opinion(StrEnum):
     REJECT = "reject"
 
 
-class Reason(msgspec.Struct, frozen=True, kw_only=True):
+class Reason(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One objection of the judge, at an existing location."""
 
     claim: str
@@ -22,7 +22,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     quote: str
 
 
-class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     opinion: Opinion
     #: The judge's confidence, from 0 to 1.
     confidence: float

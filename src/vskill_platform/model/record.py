@@ -7,6 +7,10 @@ from typing import Literal
 
 import msgspec
 
+#: Increased when this release reads fields, values or messages that the one before does not. They
+#: are written only once all nodes know the number (`all_nodes_know`).
+RECORD_FORMAT = 1
+
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     #: A record with another schema version is rejected; a migration updates it.

@@ -38,7 +38,7 @@ _STAND_INS = tuple(
 )
 
 
-class Sketch(msgspec.Struct, frozen=True):
+class Sketch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: How many different shingles the text has.
     size: int = 0
     #: The smallest of their hashes in order, four bytes each.
@@ -48,7 +48,7 @@ class Sketch(msgspec.Struct, frozen=True):
         return struct.unpack(f">{len(self.smallest) // 4}I", self.smallest)
 
 
-class SkillSketch(msgspec.Struct, frozen=True, kw_only=True):
+class SkillSketch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The parts of a skill that are compared with others."""
 
     version: int = SKETCH_VERSION

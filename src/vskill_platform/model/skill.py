@@ -27,7 +27,7 @@ class SkillManifest(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class Yank(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
+class Yank(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A yanked version: still installable by exact version."""
 
     number: int
@@ -36,7 +36,7 @@ class Yank(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class TakenDown(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
+class TakenDown(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why a skill was taken down; reviewers can still see its content."""
 
     reason: str
@@ -96,7 +96,7 @@ class PublishedSkillSummary(msgspec.Struct, frozen=True, kw_only=True):
     is_private: bool = False
 
 
-class SkillFile(msgspec.Struct, frozen=True, kw_only=True):
+class SkillFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: str
     size: int
     sha256: str

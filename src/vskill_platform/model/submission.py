@@ -74,7 +74,7 @@ EDGES: dict[SubmissionState, frozenset[SubmissionState]] = {
 }  # fmt: skip
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+class Waiting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a submission waits for while it has no queue message."""
 
     #: The scanners that have not responded yet.

@@ -58,7 +58,7 @@ _SCORES = {
 _SECOND_RULE = 10
 
 
-class FindingSuppression(msgspec.Struct, frozen=True, kw_only=True):
+class FindingSuppression(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A policy's suppression of one finding."""
 
     reason: str
@@ -72,7 +72,7 @@ class FindingSuppression(msgspec.Struct, frozen=True, kw_only=True):
         return f"until {self.expires}: {self.reason}"
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One of the locations of a finding."""
 
     file: str
@@ -82,7 +82,7 @@ class Step(msgspec.Struct, frozen=True):
     text: str
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rule: str
     severity: Severity
     message: str

@@ -6,11 +6,21 @@ from dataclasses import dataclass, field
 from anyio import CapacityLimiter
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.engines.ports import Engine
 from vskill_platform.model.policy import Policy
 from vskill_platform.model.scanner import ScannerInUse
+from vskill_platform.model.unknown_fields import Unknown
 from vskill_platform.runtime.fetch_limits import FetchLimits
 from vskill_platform.settings import Settings
+
+#: How many records with unknown fields are remembered. Few are needed at a time: a record is
+#: written right after it was read.
+_UNKNOWN_KEPT = 10_000
+
+
+def _remember_unknown() -> LruCache[tuple[str, int], Unknown]:
+    return LruCache(room=_UNKNOWN_KEPT, weigh=lambda _: 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,5 +36,7 @@ class WorkerEnv:
     fetch_limits: FetchLimits = field(default_factory=FetchLimits)
     #: The operator's policy, read when the worker starts.
     policy: Policy = field(default_factory=Policy)
+    #: Unknown fields of records that were read and may be written, by key and revision.
+    unknown_fields: LruCache[tuple[str, int], Unknown] = field(default_factory=_remember_unknown)
     #: The third-party scanners that the policy names.
     scanners: tuple[ScannerInUse, ...] = ()

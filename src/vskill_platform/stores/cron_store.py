@@ -11,6 +11,7 @@ from vskill_platform.stores.db import commit, get_kv
 from vskill_platform.stores.records import (
     Stored,
     decode,
+    decode_stored,
     encode,
     get_record,
     list_all_keys,
@@ -47,7 +48,7 @@ async def get_cron_run(job: str) -> Stored[CronRun] | None:
     if entry is None:
         return None
     try:
-        run = decode(key, entry.value, CronRun)
+        return decode_stored(key, entry, CronRun)
     except RecordMalformed as error:
         log.error("record of a cron job cannot be read, the job is run again", error=str(error))
         run = CronRun(job=job, node="", started_at=_LONG_AGO, ended_at=_LONG_AGO)

@@ -6,9 +6,12 @@ Outside a worker env it raises; there is no default database.
 from collections.abc import Sequence
 from datetime import datetime
 
+import msgspec
+
 from vskill_platform.engines.blobs.blobs import Blobs
-from vskill_platform.engines.ports import KeyValueStore, MessageQueue, Operation
+from vskill_platform.engines.ports import KeyValueStore, MessageQueue, Operation, Put
 from vskill_platform.errors import NoWorkerEnv
+from vskill_platform.model.unknown_fields import restore_unknown
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import get_worker_env
 from vskill_platform.settings import Settings
@@ -35,7 +38,21 @@ def get_now() -> datetime:
 
 
 async def commit(operations: Sequence[Operation]) -> int | None:
-    return await bound_env().engine.commit(operations)
+    """Commit all operations or none; a changed record keeps the fields that it did not know."""
+    env = bound_env()
+    if env.unknown_fields:
+        operations = [_with_unknown(operation, env) for operation in operations]
+    return await env.engine.commit(operations)
+
+
+def _with_unknown(operation: Operation, env: WorkerEnv) -> Operation:
+    if not isinstance(operation, Put) or not operation.expected:
+        return operation  # it was not read first, so it is written as it is
+    unknown = env.unknown_fields.get((operation.key, operation.expected))
+    if unknown is None:
+        return operation
+    tree = restore_unknown(msgspec.json.decode(operation.value), unknown)
+    return msgspec.structs.replace(operation, value=msgspec.json.encode(tree))
 
 
 def bound_env() -> WorkerEnv:

@@ -26,6 +26,8 @@ class Node(Record, frozen=True, kw_only=True):
     #: Digests of the rules and of the policy; empty without a policy.
     rules: str
     policy: str
+    #: What it can read; see RECORD_FORMAT.
+    record_format: int = 0
 
     @property
     def release(self) -> tuple[int, ...]:
@@ -36,6 +38,11 @@ class Node(Record, frozen=True, kw_only=True):
 async def get_nodes() -> list[Node]:
     keys = await list_all_keys(_NODE)
     return await read_each(keys, lambda key, value: decode(key, value, Node))
+
+
+async def all_nodes_know(record_format: int) -> bool:
+    """Tell whether every live node can read what this format adds, so that it may be written."""
+    return all(node.record_format >= record_format for node in await get_nodes())
 
 
 async def put_node(node: Node) -> None:

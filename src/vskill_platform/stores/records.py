@@ -13,7 +13,8 @@ from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Entry
 from vskill_platform.errors import EngineError, RecordMalformed
-from vskill_platform.stores.db import get_kv
+from vskill_platform.model.unknown_fields import Unknown, split_unknown
+from vskill_platform.stores.db import bound_env, get_kv
 
 log = get_logger(__name__)
 
@@ -38,16 +39,45 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def decode(key: str, value: bytes, kind: type[Kind]) -> Kind:
+    """Decode a record that is not changed; fields that a newer release has added are left out."""
+    return _decode(key, value, kind)[0]
+
+
+def decode_stored(key: str, entry: Entry, kind: type[Kind]) -> Stored[Kind]:
+    """Decode a record that may be changed: a commit restores the fields that it does not know."""
+    record, unknown = _decode(key, entry.value, kind)
+    if unknown:
+        bound_env().unknown_fields.keep((key, entry.revision), unknown)
+    return Stored(record, entry.revision)
+
+
+def _decode(key: str, value: bytes, kind: type[Kind]) -> tuple[Kind, Unknown | None]:
     try:
         record: Kind = _decoder(kind).decode(value)  # type: ignore[arg-type]  # a type is hashable
+    except msgspec.ValidationError as error:
+        # Only now, because it takes much longer.
+        if found := _decode_known(value, kind):
+            return found
+        raise RecordMalformed(f"{key}: {error}") from error
     except MALFORMED as error:
         raise RecordMalformed(f"{key}: {error}") from error
-    return record
+    return record, None
+
+
+def _decode_known(value: bytes, kind: type[Kind]) -> tuple[Kind, Unknown] | None:
+    """Decode a record without its unknown fields; None if it has none or is malformed anyway."""
+    try:
+        known, unknown = split_unknown(msgspec.json.decode(value), kind)
+        # As text again: only the JSON decoder knows how dates and bytes are written.
+        record: Kind = _decoder(kind).decode(encode(known))  # type: ignore[arg-type]  # as above
+    except (*MALFORMED, RecursionError):
+        return None
+    return (record, unknown) if unknown else None
 
 
 async def get_record(key: str, kind: type[Kind]) -> Stored[Kind] | None:
     entry = await get_kv().get(key)
-    return Stored(decode(key, entry.value, kind), entry.revision) if entry else None
+    return decode_stored(key, entry, kind) if entry else None
 
 
 async def get_all(keys: Sequence[str], kind: type[Kind]) -> list[Stored[Kind] | None]:
@@ -56,7 +86,7 @@ async def get_all(keys: Sequence[str], kind: type[Kind]) -> list[Stored[Kind] | 
     for start in range(0, len(keys), READS_AT_ONCE):
         window = keys[start : start + READS_AT_ONCE]
         for key, entry in zip(window, await get_kv().get_many(window), strict=True):
-            found.append(Stored(decode(key, entry.value, kind), entry.revision) if entry else None)
+            found.append(decode_stored(key, entry, kind) if entry else None)
     return found
 
 

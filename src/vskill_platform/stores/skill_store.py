@@ -14,6 +14,7 @@ from vskill_platform.stores.db import commit, get_kv
 from vskill_platform.stores.records import (
     Stored,
     decode,
+    decode_stored,
     encode,
     get_all,
     get_record,
@@ -146,7 +147,7 @@ async def find_skill(slug: str) -> tuple[str, Stored[PublishedSkill] | None]:
         return slug, await get_skill(slug)
     if entry is None:
         return slug, None
-    return slug, Stored(decode(_SKILL + slug, entry.value, PublishedSkill), entry.revision)
+    return slug, decode_stored(_SKILL + slug, entry, PublishedSkill)
 
 
 async def get_versions(slug: str) -> list[SkillVersion]:
