@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeAlias
@@ -27,6 +27,7 @@ DEFAULT_SCHEMA = "vskill"
 _POOLERS = ("none", "transaction")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 _IN_SQL = re.compile(rf"\b{DEFAULT_SCHEMA}\b(?=\.)|(?<='){DEFAULT_SCHEMA}(?='::regnamespace)")
+_USABLE_FROM = re.compile(r"-- usable from (\d+)\n")
 #: The oldest release with every feature that the schema uses, and that still gets fixes.
 _OLDEST_SERVER = 14
 #: Locks of migrations, by the name of the schema.
@@ -224,12 +225,16 @@ async def _check_server(connection: Connection, place: Place) -> None:
 
 async def _migrate(connection: Connection, place: Place, *, create: bool, migrate: bool) -> None:
     schema = place.schema
-    version = await read_schema_version(connection, schema)
+    found = await read_schema_version(connection, schema)
+    version = found.version if found else None
     if version is None and not create:
         raise ConfigError(
             f"{place.shown}: there is no registry in schema {schema} yet. Start one with "
             "`vskill-platform serve`, or name the right database in VSKILL_DATABASE_URL."
         )
+    if found and found.is_newer_but_usable:
+        log.info("database has the schema of a newer release", version=version)
+        return
     if (version or 0) > len(_MIGRATIONS):
         raise ConfigError(
             f"{place.shown}: the database has schema version {version}, this release knows "
@@ -246,20 +251,50 @@ async def _migrate(connection: Connection, place: Place, *, create: bool, migrat
         if version is None:
             await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
             await connection.execute(f"CREATE TABLE {schema}.schema_version (version int NOT NULL)")
+        await connection.execute(
+            f"ALTER TABLE {schema}.schema_version ADD COLUMN IF NOT EXISTS usable_from int"
+        )
         for script in _MIGRATIONS[version or 0 :]:
             await connection.execute(_for_schema(script, schema))
         await connection.execute(f"TRUNCATE {schema}.schema_version")
         await connection.copy_records_to_table(
-            "schema_version", schema_name=schema, records=[(len(_MIGRATIONS),)]
+            "schema_version",
+            schema_name=schema,
+            columns=["version", "usable_from"],
+            records=[(len(_MIGRATIONS), _usable_from(_MIGRATIONS))],
         )
     log.info("database schema upgraded", before=version or 0, after=len(_MIGRATIONS))
 
 
-async def read_schema_version(connection: Connection, schema: str) -> int | None:
+class SchemaVersion(msgspec.Struct, frozen=True):
+    version: int
+    #: The oldest version whose release can use this schema, too.
+    usable_from: int
+
+    @property
+    def is_newer_but_usable(self) -> bool:
+        return self.version > len(_MIGRATIONS) >= self.usable_from
+
+
+def _usable_from(migrations: Sequence[str]) -> int:
+    """Return the oldest version whose release can use the schema that these scripts lead to.
+
+    A script can be used by the release of its own version, unless its first line says that older
+    ones can do so, too, because it only adds something: `-- usable from 2`.
+    """
+    found = [_USABLE_FROM.match(script) for script in migrations]
+    return max(int(one[1]) if one else number for number, one in enumerate(found, 1))
+
+
+async def read_schema_version(connection: Connection, schema: str) -> SchemaVersion | None:
     table = f"{schema}.schema_version"
     if await connection.fetchval("SELECT to_regclass($1)", table) is None:
         return None
-    return int(await connection.fetchval(f"SELECT version FROM {table}"))  # noqa: S608 - checked name
+    # As JSON: the first databases have no column `usable_from`.
+    row = msgspec.json.decode(
+        await connection.fetchval(f"SELECT to_jsonb(found)::text FROM {table} AS found")  # noqa: S608 - checked name
+    )
+    return SchemaVersion(row["version"], row.get("usable_from") or row["version"])
 
 
 CURRENT_VERSION = len(_MIGRATIONS)

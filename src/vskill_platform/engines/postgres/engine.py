@@ -190,11 +190,12 @@ class PostgresEngine:
     async def check_writable(self) -> None:
         with errors_translated(self._place):
             async with self._database.acquired() as connection:
-                version = await read_schema_version(connection, self._place.schema)
-        if version != CURRENT_VERSION:
+                found = await read_schema_version(connection, self._place.schema)
+        if not (found and (found.version == CURRENT_VERSION or found.is_newer_but_usable)):
             raise EngineError(
                 f"{self._place.shown}: another release has changed the schema to version "
-                f"{version}, this one knows {CURRENT_VERSION}; run one release at a time"
+                f"{found.version if found else 'none'}, this one knows {CURRENT_VERSION}; use the "
+                "newer release"
             )
         await self._database.write("touch")
         if failed := self._database.failed:

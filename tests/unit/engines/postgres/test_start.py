@@ -9,8 +9,8 @@ import pytest
 from tests.contracts.asking import LEASE
 from tests.postgres import an_empty_schema, server_url
 from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
-from vskill_platform.engines.ports import LOOK_AHEAD, NEVER, RETRY_PENALTY, Put, Send
-from vskill_platform.engines.postgres import database
+from vskill_platform.engines.ports import LOOK_AHEAD, NEVER, RETRY_PENALTY, Acknowledge, Put, Send
+from vskill_platform.engines.postgres import connection, database
 from vskill_platform.engines.postgres.connection import queries_for, read_url
 from vskill_platform.engines.sql_file import load_migrations
 from vskill_platform.engines.timestamps import to_micros
@@ -45,6 +45,48 @@ async def test_a_database_of_a_newer_release_is_refused() -> None:
 
         with pytest.raises(ConfigError, match="schema version 99"):
             await open_engine(url)
+
+
+async def test_two_releases_run_side_by_side_if_the_newer_schema_only_adds_something(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours = connection._MIGRATIONS
+    adds = f"-- usable from {len(ours)}\nALTER TABLE vskill.kv ADD COLUMN note text;"
+    async with an_empty_schema() as url:
+        old = await open_engine(url)
+        with monkeypatch.context() as upgraded:
+            upgraded.setattr(connection, "_MIGRATIONS", [*ours, adds])
+            new = await open_engine(url)
+        restarted = await open_engine(url)
+        engines = [old, new, restarted]
+
+        for number, engine in enumerate(engines):
+            await engine.check_writable()
+            await engine.commit([Put(f"by:{number}", b"x"), Send(b"job", key=str(number))])
+        seen = [(await engine.kv.list_keys("by:")).keys for engine in engines]
+        (job,) = await old.queue.receive(1, lease=LEASE)
+
+        assert seen == [["by:0", "by:1", "by:2"]] * 3
+        assert await new.commit([Acknowledge(job)]) is not None
+        for engine in engines:
+            await engine.close()
+
+
+async def test_a_running_node_reports_a_schema_that_it_cannot_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    changes = "ALTER TABLE vskill.kv ADD COLUMN note text;"
+    async with an_empty_schema() as url:
+        old = await open_engine(url)
+        with monkeypatch.context() as upgraded:
+            upgraded.setattr(connection, "_MIGRATIONS", [*connection._MIGRATIONS, changes])
+            await (await open_engine(url)).close()
+
+        with pytest.raises(EngineError, match="use the newer release"):
+            await old.check_writable()
+        with pytest.raises(ConfigError, match="use the newer release"):
+            await open_engine(url)
+        await old.close()
 
 
 async def test_a_server_that_does_not_answer_is_an_error_without_the_password() -> None:
@@ -94,11 +136,11 @@ async def test_nodes_whose_clocks_differ_agree_on_leases(
 
 
 async def _add_version(schema: str, version: int) -> None:
-    connection = await asyncpg.connect(server_url())
+    server = await asyncpg.connect(server_url())
     try:
-        await connection.execute(f"TRUNCATE {schema}.schema_version")
-        await connection.copy_records_to_table(
-            "schema_version", schema_name=schema, records=[(version,)]
+        await server.execute(f"TRUNCATE {schema}.schema_version")
+        await server.copy_records_to_table(
+            "schema_version", schema_name=schema, columns=["version"], records=[(version,)]
         )
     finally:
-        await connection.close()
+        await server.close()
