@@ -29,6 +29,7 @@ from vskill_platform.scan.collect.flows_across_files import flows_across_files
 from vskill_platform.scan.collect.instruction_files import mark_instruction_files
 from vskill_platform.scan.collect.joined_files import joined_facts
 from vskill_platform.scan.collect.link_facts import link_facts
+from vskill_platform.scan.collect.remote_settings import remote_settings
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
 from vskill_platform.scan.facts.capabilities import list_capabilities
@@ -166,7 +167,7 @@ def facts_of(opened: OpenedFiles) -> list[LocatedFact]:
     files = opened.files
     facts = [
         *collect_facts(files), *file_facts(files), *settings_facts(files), *encoded_facts(files),
-        *link_facts(files), *joined_facts(files), *opened.unreadable,
+        *link_facts(files), *joined_facts(files), *remote_settings(files), *opened.unreadable,
     ]  # fmt: skip
     return [
         *facts, *borrowed_names(facts), *flows_across_files(files, facts),

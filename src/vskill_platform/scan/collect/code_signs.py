@@ -43,6 +43,11 @@ _DEFAULT_RECIPIENT = (
     rf"|\$\{{[A-Z_]{{0,30}}{_RECIPIENT}:[-=](?:{_FIXED})\}}"
     rf"|{_RECIPIENT}[\"'\])]{{0,2}}\s?(?:\|\||\?\?)\s?[\"'](?:{_FIXED})[\"']"
 )
+#: How a program enters code that it has put into memory.
+_ENTERS = (
+    r"FUNCTYPE\b|Create(?:Remote)?Thread|RtlMoveMemory|memmove|QueueUserAPC|from_buffer|"
+    r"GetDelegateForFunctionPointer|\(\*\)\s?\(|syscall\.Syscall"
+)
 #: Patterns that must all occur in one program, the one whose match is shown, and the act.
 _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
@@ -87,6 +92,14 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
         "files of the user",
         (
             r"\bfind\s+[\"']?(?:/|~|\$HOME|\$\{HOME\})[\"']?\s[^\n;|]{0,200}(?:-delete\b|-exec\s+(?:rm|shred)\b)",
+        ),
+    ),
+    (
+        Act.RUN_DECODED,
+        "code of the processor in memory",
+        (
+            r"PROT_EXEC|VirtualAlloc(?:Ex)?\b|\bmprotect\s?\(|PAGE_EXECUTE|VirtualProtect\b",
+            _ENTERS,
         ),
     ),
     (
@@ -147,6 +160,7 @@ _MAY = re2.compile(
     r"|\bfind\b.*-(?:delete|exec)|\.(?:docx?|xlsx?|pptx?|pdf|odt|ods|jpe?g|png|mp4)[\"']"
     r"|(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]*"
     r"(?:[\"'\])]|:[-=]| ?\|| ?\?)"
+    r"|PROT_EXEC|VirtualAlloc|mprotect|PAGE_EXECUTE|VirtualProtect"
     r"|Principal|-authonly|ValidateCredentials"
     r"|\bwhile ?(?:\( ?(?:1|true)|True:|1:)|\bfor ?\( ?; ?;"
 )

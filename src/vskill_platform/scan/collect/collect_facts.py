@@ -41,7 +41,9 @@ _MAKE_VARIABLE = re.compile(
 )
 _MAKE_USE = re.compile(r"\$[({]([\w.]{1,60})[)}]")
 #: `$(shell …)` and `x != …` run a command when make reads the file.
-_MAKE_SHELL = re.compile(r"\$[(]shell\s")
+_MAKE_SHELL = re.compile(r"\$[(](?:call[ ]shell,|shell\s)")
+#: A file that make reads as a part of this one; as a variable of the shell that does the same.
+_MAKE_INCLUDE = re.compile(r"(?m)^[ ]{0,8}[-s]?include[ \t]+(?=\S)")
 _MAKE_ASSIGNED = re.compile(r"(?m)^[ ]{0,8}[\w.]{1,60}[ \t]{0,20}!=[ \t]{0,20}")
 _MAX_VARIABLES = 500
 _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
@@ -164,10 +166,17 @@ def _recipes(path: str, text: str) -> str:
     if not is_recipe:
         return text
     if name_of(path) in _IMAGES:
-        text = _ADDED.sub(r"curl \1 -o \2", text)
-    elif "$" in text:
-        text = _with_make_variables(text)
+        text = _ADDED.sub(_fetched, text)
+    else:
+        text = _MAKE_INCLUDE.sub("BASH_ENV=", _with_make_variables(text) if "$" in text else text)
     return _RECIPE.sub("", _MAKE_ASSIGNED.sub("", text))
+
+
+def _fetched(added: re.Match[str]) -> str:
+    """Return the command that does what ADD does: clone a repository or download a file."""
+    is_repository = added[1].partition("#")[0].endswith(".git")
+    command = "git clone" if is_repository else "curl"
+    return f"{command} {added[1]} {'' if is_repository else '-o '}{added[2]}"
 
 
 def _with_make_variables(text: str) -> str:

@@ -79,7 +79,7 @@ _CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
 #: Prefixes of a command in a task file or markup.
 _LEAD = re.compile(
     r"^\s*(?:[-*>@+]\s*|<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+|"
-    r"[:\\]?!\s*|shell\s+|(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)*"
+    r"[:\\]?!\s*|shell\s+|au(?:tocmd)?\s+\w+\s+\S+\s+(?::?silent!?\s+)?|(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)*"
 )
 _DECODE = (
     r"(?:base64|b64|decode64|atob\b|unpack\s?\(|fromcharcode|gzinflate|gzuncompress|str_rot13|"

@@ -51,10 +51,20 @@ _TOLD = re2.compile(
     r"(?i)\b(?:run|execute|launch|start|invoke|call|source|load|feed|pipe|import)\b(?:[^\n]{0,50}?)[`\"'\[(\s]"
     r"(?P<path>(?:[\w.*-]+/)+[\w.*-]*|[\w*-]+\.\w{1,8})"
 )
+#: Settings of tools that name a program or a module to load.
+_LOADING_SETTINGS = (
+    "script-shell", "node-options", "init-module", "yarn-path", "yarnPath", "preload",
+    "rustc-wrapper", "rustc-workspace-wrapper", "runner", "linker", "globalSetup", "globalTeardown",
+    r"setupFiles\w*", r"[\w.]*[iI]nterpreterPath", r"git\.path", "hooksPath",
+    "vault_password_file", "defaultInterpreter", r"_load\(", r"dlopen\((?:module,\s?)?",
+    r"LoadLibrary\(", r"load_extension\(", r"CDLL\(", r"require[\"']?\s?:",
+    r"plugins[\"']?\s?:\s?\[[\"']?(?:\{[^{}\n]{0,40}:)?",
+)  # fmt: skip
 #: Data that a program loads as code, and files that a variable makes programs load.
 _LOADED = re2.compile(
     r"(?:\b(?:pickle|joblib|marshal|dill|cloudpickle|shelve|torch)\.(?:load|open)\([^\n]{0,80}?[\"']"
-    rf"|\b(?:{'|'.join(sorted(LOADED))})[\"']?\]?\s?=\s?[\"']?(?:--?\w+[ =])?)"
+    rf"|\b(?:{'|'.join(sorted(LOADED))})[\"']?\]?\s?[=:]\s?[\"']?(?:--?\w+[ =])?"
+    rf"|\b(?:{'|'.join(_LOADING_SETTINGS)})[\"']?\s?[=:]?\s?\[?\s?[\"']?(?:--?\w+[ =])?)"
     r"(?P<path>[\w.${}/-]{2,200})"
 )
 #: The folder of the running script, as shells write it.
@@ -144,7 +154,10 @@ def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
             if len(token) > 1 and not token.startswith("-"):
                 yield token, _INTERPRETERS.get(by, "")
     for found in islice(_LOADED.finditer(raw), _MAX_TOKENS):
-        yield _HERE.sub("", _decoded(found["path"])).lower(), _OTHER
+        token = _HERE.sub("", _decoded(found["path"])).lower()
+        yield token, _OTHER
+        if b"hooksPath" in found[0]:
+            yield f"{token.rstrip('/')}/", ""
     for found in _MODULE.finditer(text) if " -m" in text else ():
         yield found["path"].replace(".", "/").lower() + ".py", "python"
 

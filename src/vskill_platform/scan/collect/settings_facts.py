@@ -22,7 +22,13 @@ from vskill_platform.scan.read.skill_files import ScanFile, is_prose, name_of, s
 
 #: Lock files: lists of what is installed, with nothing to run.
 _LOCKS = frozenset({"package-lock.json", "pnpm-lock.yaml", "poetry.lock", "composer.lock"})
-_BY_NAME = {".gitconfig": "ini", ".editorconfig": "ini", ".npmrc": "ini", ".condarc": "yaml"}
+_BY_NAME = {
+    ".gitconfig": "ini",
+    "gitconfig": "ini",
+    ".editorconfig": "ini",
+    ".npmrc": "ini",
+    ".condarc": "yaml",
+}
 #: A fence without any of these has nothing to find here.
 _FENCE_HINT = re2.compile(r"(?i)mcp|permissions|command|\brun\b|script|hooks|exec")
 #: Every fence with settings begins like this; most texts have none and need not be split.

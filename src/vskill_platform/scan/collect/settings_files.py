@@ -42,7 +42,8 @@ _MAX_COMMANDS = 2_000
 _COMMAND_KEY = re.compile(
     r"(?:.*[_-])?(?:commands?|cmds?|run|exec(?:start(?:pre|post)?|stop)?|shell|entry|entrypoint|"
     r"install|preinstall|postinstall|(?:before|after)_?script|script|setup|build|start|test|"
-    r"apiKeyHelper|fsmonitor|sshcommand|sshCommand|pager|editor|inline)$"
+    r"apiKeyHelper|fsmonitor|sshcommand|sshCommand|pager|editor|inline|smudge|clean|textconv|"
+    r"external|helper|askpass|process|program)$"
     r"|\w+(?:Command|Cmd|Script)s?$",
 )
 #: A program and its arguments, each under its own key.

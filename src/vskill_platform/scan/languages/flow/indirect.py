@@ -22,6 +22,17 @@ _FOREIGN = frozenset({Source.REMOTE, Source.DECODED})
 _WITHIN = frozenset({"os", "subprocess", "builtins", "pty", "socket", "child_process"})
 #: Other names of a module.
 _SAME = {"posix": "os", "nt": "os"}
+_REPOSITORY = re.compile(r"([\w.-]{1,80})/[\w.-]{1,120}(?::[\w./-]{1,80})?")
+#: Owners of repositories with models that many use.
+_KNOWN_OWNERS = frozenset(
+    {
+        "01-ai", "apple", "baai", "bigcode", "cohereforai", "databricks", "deepseek-ai",
+        "facebook", "facebookresearch", "google", "huggingface", "ibm-granite", "intel-isl",
+        "internlm", "jinaai", "meta-llama", "microsoft", "mistralai", "mosaicml", "nomic-ai",
+        "nvidia", "openai", "openbmb", "opengvlab", "pytorch", "qwen", "salesforce", "snakers4",
+        "snowflake", "stabilityai", "thudm", "tiiuae", "ultralytics", "zai-org", "moonshotai",
+    }
+)  # fmt: skip
 #: A pickle that calls one of these when it is loaded.
 _CALLING_PICKLE = re.compile(
     r"(?:\b|c)(?:posix|nt|os|subprocess|builtins|__builtin__)\W{1,6}"
@@ -152,6 +163,21 @@ def load_pickle(flow: Flow, call: Call) -> Value | None:
         run_tainted(flow, call.line, given)
     run_file(flow, call.line, given)
     return Value(taints=given.taints)
+
+
+def load_repository(flow: Flow, call: Call) -> Value | None:
+    """torch.hub.load(repo) and trust_remote_code=True: run code from somebody's repository."""
+    is_hub = call.name.endswith("hub.load")
+    if not is_hub and call.named["trust_remote_code"].text != "True":
+        return None
+    names = ("model", "path", "repo_or_dir", "pretrained_model_name_or_path", "model_name")
+    given = [*call.args[:2], *(call.named[name] for name in names if name in call.named)]
+    for value in given:
+        found = _REPOSITORY.fullmatch(value.text or "")
+        if found and found[1].lower() not in _KNOWN_OWNERS:
+            host = "github.com" if is_hub else "huggingface.co"
+            flow.add(Act.RUN_REMOTE, call.line, host=host, detail="code at a branch")
+    return None
 
 
 def extend_path(flow: Flow, call: Call) -> Value | None:

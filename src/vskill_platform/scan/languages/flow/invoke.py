@@ -4,7 +4,12 @@ import ast
 
 from vskill_platform.scan.languages.flow.assign import fill
 from vskill_platform.scan.languages.flow.commands import INTERPRETER, run_process
-from vskill_platform.scan.languages.flow.indirect import call_bound, call_known, canonical_name
+from vskill_platform.scan.languages.flow.indirect import (
+    call_bound,
+    call_known,
+    canonical_name,
+    load_repository,
+)
 from vskill_platform.scan.languages.flow.own_code import run_tainted
 from vskill_platform.scan.languages.flow.state import Bound, Call, Flow, Function, Handler
 from vskill_platform.scan.languages.flow.values import (
@@ -119,6 +124,8 @@ def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
         _call_passed_functions(flow, made)
     if made.args and made.method in _WRITING and made.receiver.name.startswith(INTERPRETER):
         run_tainted(flow, made.line, made.args[0])  # process.stdin.write(code)
+    if "trust_remote_code" in made.named:
+        load_repository(flow, made)
     if handler is None and made.named.get("shell", UNKNOWN).text == "True":
         result = run_process(flow, made)  # whatever it is called
     if result is None and made.method:

@@ -274,6 +274,11 @@ def read_url(_flow: Flow, call: Call) -> Value | None:
     return Value(taints=frozenset(Taint(Source.REMOTE, host=host) for host in hosts))
 
 
+def download(_flow: Flow, _call: Call) -> Value | None:
+    """Libraries that fetch from a place in their own settings."""
+    return Value(name="response", taints=frozenset({Taint(Source.REMOTE)}))
+
+
 def load_url(flow: Flow, call: Call) -> Value | None:
     """Functions that run what a path or a URL holds."""
     for host in find_hosts(call.arg(0, "filepath_or_buffer", "path")):

@@ -4,7 +4,8 @@ import ast
 import re
 
 from vskill_platform.scan.facts.facts import Act, Fact
-from vskill_platform.scan.facts.loading_variables import LOADED
+from vskill_platform.scan.facts.hosts import hosts_in
+from vskill_platform.scan.facts.loading_variables import INDEX_VARIABLES, LOADED
 from vskill_platform.scan.languages.flow.decoding import plain_text
 from vskill_platform.scan.languages.flow.files import is_fetched
 from vskill_platform.scan.languages.flow.state import Call, Flow
@@ -94,6 +95,9 @@ def load_variable(flow: Flow, line: int, name: str, value: Value) -> None:
     if name in LOADED:
         for path in _PATHS.split(value.text or ""):
             run_file(flow, line, Value(text=path))
+    elif name in INDEX_VARIABLES:
+        for host in hosts_in(value.text or ""):
+            flow.add(Act.INSTALL, line, host=host, detail="index")
 
 
 def load_code(flow: Flow, call: Call) -> Value | None:

@@ -171,6 +171,7 @@ class Flow:
         self.branches = 0  #: how many conditions surround the statement
         self.steps = MAX_STEPS
         self.has_changed = False
+        self.has_operators = False  #: whether a class has special methods of its own
         self.is_cut = False  #: whether some of it was nested too deeply
         self._lines: list[str] | None = None  #: only where there is something to show
 

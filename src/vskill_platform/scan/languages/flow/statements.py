@@ -7,6 +7,7 @@ from typing import Any
 from vskill_platform.scan.languages.flow.assign import assign, element_of
 from vskill_platform.scan.languages.flow.expressions import function_of
 from vskill_platform.scan.languages.flow.indirect import call_known, call_returned
+from vskill_platform.scan.languages.flow.operators import note_alias
 from vskill_platform.scan.languages.flow.secrets import copy_variables
 from vskill_platform.scan.languages.flow.state import DEFINITIONS, Call, Flow, Scope
 from vskill_platform.scan.languages.flow.values import UNKNOWN, Value, concatenate, with_name
@@ -101,6 +102,21 @@ def attempt(flow: Flow, node: ast.Try) -> None:
     flow.run(node.finalbody)
 
 
+def choose(flow: Flow, node: ast.Match) -> None:
+    """A match: each case may get the whole value, or a part of it."""
+    subject = flow.evaluate(node.subject)
+    flow.branches += 1
+    for case in node.cases:
+        for part in ast.walk(case.pattern):
+            called = getattr(part, "name", None) or getattr(part, "rest", None)
+            if isinstance(called, str):
+                flow.bind(called, subject)
+        if case.guard is not None:
+            flow.evaluate(case.guard)
+        flow.run(case.body)
+    flow.branches -= 1
+
+
 def context(flow: Flow, node: ast.With) -> None:
     for item in node.items:
         value = flow.evaluate(item.context_expr)
@@ -119,14 +135,14 @@ def define(flow: Flow, node: ast.FunctionDef) -> None:
     with_default = given.args[len(given.args) - len(given.defaults) :]
     for arg, default in zip(with_default, given.defaults, strict=False):
         value = flow.evaluate(default)
-        if value.text:
+        if value.text or value.name:
             function.give(arg.arg, value)
     flow.bind(node.name, Value(function=function))
     if node.decorator_list:
         _decorate(flow, node, Value(function=function))
 
 
-def _decorate(flow: Flow, node: ast.FunctionDef, decorated: Value) -> None:
+def _decorate(flow: Flow, node: ast.FunctionDef | ast.ClassDef, decorated: Value) -> None:
     """Call decorators that are known functions: `@exec` runs what the one below it returns."""
     for part in reversed(node.decorator_list):
         decorator = flow.evaluate(part)
@@ -147,6 +163,7 @@ def define_class(flow: Flow, node: ast.ClassDef) -> None:
     members, flow.scope = flow.scope.names, outer
     flow.members[node.name] = members
     for member, value in members.items():
+        note_alias(flow, node.lineno, member, value)
         flow.set_dotted(f"{instance}.{member}", value)
         flow.set_dotted(f"{node.name}.{member}", value)
     for child in node.body:
@@ -162,6 +179,8 @@ def define_class(flow: Flow, node: ast.ClassDef) -> None:
     flow.dotted[f"{node.name}()"] = with_name(instance)
     if made.function is not None:
         flow.dotted[f"{node.name}.new"] = made
+    if node.decorator_list:
+        _decorate(flow, node, with_name(node.name))
 
 
 def _inherit(flow: Flow, base: str) -> None:
@@ -196,6 +215,7 @@ STATEMENTS: dict[type[ast.AST], Callable[[Flow, Any], None]] = {
     ast.AsyncFor: loop,
     ast.Try: attempt,
     ast.TryStar: attempt,
+    ast.Match: choose,
     ast.With: context,
     ast.AsyncWith: context,
     ast.FunctionDef: define,

@@ -1,5 +1,6 @@
 """Handlers for functions of JavaScript, Node and common packages."""
 
+import re
 from collections.abc import Callable
 from itertools import product
 
@@ -17,7 +18,14 @@ from vskill_platform.scan.languages.flow import (
 )
 from vskill_platform.scan.languages.flow.secrets import copy_variables, secret_store
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
-from vskill_platform.scan.languages.flow.values import UNKNOWN, Source, Taint, Value, tainted
+from vskill_platform.scan.languages.flow.values import (
+    UNKNOWN,
+    Source,
+    Taint,
+    Value,
+    in_order,
+    tainted,
+)
 from vskill_platform.scan.languages.javascript import network as web
 
 
@@ -42,6 +50,10 @@ def _run_later(flow: Flow, call: Call) -> Value | None:
     return None
 
 
+#: Code in a text that only fetches what could have been written directly.
+_LOOKS_UP = re.compile(r"^\s*return\s+(?:process|require|global|module)\b")
+
+
 def _is_foreign(value: Value) -> bool:
     return any(taint.source in {Source.REMOTE, Source.DECODED} for taint in value.taints)
 
@@ -50,6 +62,8 @@ def _construct(flow: Flow, call: Call) -> Value | None:
     """(() => {}).constructor('code'): Function under another name."""
     receiver = call.receiver
     is_literal = receiver.items is not None or receiver.function is not None
+    if _LOOKS_UP.search(call.arg(0).text or ""):
+        flow.add(Act.HIDE, call.line, detail="a name that is looked up by code in a text")
     is_prototype = receiver.name.endswith(("constructor", "prototype", "getPrototypeOf()"))
     if is_literal or is_prototype:
         return own_code.run_code(flow, call)
@@ -62,6 +76,24 @@ def _run_worker(flow: Flow, call: Call) -> Value | None:
         flow.add(Act.RUN_REMOTE, call.line, host=host)
     if "eval" in (call.arg(1).fields or {}) or _is_foreign(call.arg(0)):
         return own_code.run_code(flow, call)
+    return None
+
+
+def _load_script(flow: Flow, call: Call) -> Value | None:
+    """$.getScript(url): fetches and runs."""
+    web.run_unknown_hosts(flow, call.line, call.arg(0))
+    return None
+
+
+def _load_wasm(flow: Flow, call: Call) -> Value | None:
+    """WebAssembly that is fetched, or written as text so that nobody can read it."""
+    given = call.arg(0)
+    web.run_unknown_hosts(flow, call.line, given)
+    for taint in in_order(given.taints):
+        if taint.source is Source.REMOTE:
+            flow.add(Act.RUN_REMOTE, call.line, host=taint.host)
+        elif taint.source is Source.DECODED:
+            flow.add(Act.OPAQUE, call.line, detail="unparsed", text="encoded WebAssembly")
     return None
 
 
@@ -84,8 +116,11 @@ def _import(flow: Flow, call: Call) -> Value | None:
     if text.startswith("data:") and ";base64," in text:
         code = decoding.decoded(Value(text=text.partition(",")[2]), decoding.base_64)
         return own_code.run_code(flow, Call(call.node, "eval", "eval", UNKNOWN, [code], {}))
-    for host in network.find_hosts(given) if call.name in {"import", "importScripts"} else []:
-        flow.add(Act.RUN_REMOTE, call.line, host=host)
+    if call.name in {"import", "importScripts"}:
+        for host in network.find_hosts(given):
+            flow.add(Act.RUN_REMOTE, call.line, host=host)
+    else:
+        web.run_unknown_hosts(flow, call.line, given)
     own_code.load_code(flow, call)
     return names.import_module(flow, call)
 
@@ -160,7 +195,8 @@ JAVASCRIPT_CALLS: dict[str, Handler] = {
     **_each(web.create_client, "axios.create", "got.extend", "ky.create", "axios.default.create"),
     **_each(web.open_request, *_of(_HTTP, "request", "get")),
     **_each(web.connect_socket, "net.connect", "net.createConnection", "tls.connect"),
-    **_each(web.open_web_socket, "WebSocket", "ws", "ws.WebSocket", "ws.default"),
+    **_each(web.open_web_socket, "WebSocket", "ws", "ws.WebSocket", "ws.default", "EventSource",
+            "eventsource", "socket.io-client", "socket.io-client.io", "socket.io-client.connect"),
     "navigator.sendBeacon": web.beacon,
     **_each(network.look_up, "dns.lookup", "dns.resolve", "dns.resolve4", "dns.resolveTxt",
             "dns.promises.resolve",
@@ -180,7 +216,12 @@ JAVASCRIPT_CALLS: dict[str, Handler] = {
             "process.mainModule.constructor._load", "process.getBuiltinModule",
             "module.createRequire()", "Module.createRequire()", "createRequire()",
             "module.default.createRequire()", "require.main.require"),
-    **_each(_run_worker, "Worker", "worker_threads.Worker"),
+    **_each(_run_worker, "Worker", "SharedWorker", "worker_threads.Worker"),
+    **_each(_load_script, "$.getScript", "jQuery.getScript", "navigator.serviceWorker.register"),
+    **_each(_load_wasm, "WebAssembly.instantiate", "WebAssembly.instantiateStreaming",
+            "WebAssembly.compile", "WebAssembly.compileStreaming", "WebAssembly.Module"),
+    "document.createElement": web.create_element,
+    **_each(web.write_page, "document.write", "document.writeln"),
     **_each(_run_template, "$", "$.sync"),
     **_each(_spawn_directly, "process.binding().spawn", "process._linkedBinding().spawn"),
     **_each(indirect.call_with_list, "Reflect.apply", "Reflect.construct"),
@@ -252,6 +293,10 @@ JAVASCRIPT_METHODS: dict[str, Handler] = {
     "_compile": indirect.run_if_foreign,
     **_each(web.set_listener, "onmessage=", "ondata=", "onload="),
     "src=": web.set_source,
+    **_each(web.set_markup, "innerHTML=", "outerHTML=", "srcdoc=", "textContent=", "text=",
+            "innerText="),
+    **_each(web.add_markup, "insertAdjacentHTML", "createContextualFragment", "parseFromString"),
+    "setAttribute": web.set_attribute,
 }  # fmt: skip
 
 _ENVIRONMENT = Value(name="process.env", taints=frozenset({Taint(Source.ALL_ENV)}))

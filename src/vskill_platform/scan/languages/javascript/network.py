@@ -1,8 +1,10 @@
 """Requests and connections in ways specific to JavaScript."""
 
 import ast
+import re
 
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host
 from vskill_platform.scan.languages.flow import commands, files, network, own_code
 from vskill_platform.scan.languages.flow.network import Request
 from vskill_platform.scan.languages.flow.state import Call, Flow, Function, Handler
@@ -17,6 +19,16 @@ from vskill_platform.scan.languages.flow.values import (
 
 _SOCKET = Taint(Source.SOCKET)
 _PROCESS = "child process"
+_SCRIPT = "script element"
+_MAX_MARKUP = 20_000
+_SCRIPT_TAG = re.compile(
+    r"<(?:script|embed|object)\b[^>]{0,200}?\b(?:src|data)\s?=\s?[\"'\\]{0,2}"
+    r"(https?://[^\s\"'<>\\]{3,300})",
+    re.IGNORECASE,
+)
+_EVENT = re.compile(
+    r"\bon[a-z]{3,20}\s?=\s?(?:\"([^\"]{4,2000})\"|'([^']{4,2000})')", re.IGNORECASE
+)
 
 
 def fetch(flow: Flow, call: Call) -> Value | None:
@@ -146,9 +158,69 @@ def beacon(flow: Flow, call: Call) -> Value | None:
     return network.record(flow, request)
 
 
+def create_element(_flow: Flow, call: Call) -> Value | None:
+    """document.createElement('script'): what is set on it later is run."""
+    tag = (call.arg(0).text or "").lower()
+    return Value(name=_SCRIPT if tag == "script" else "document.createElement()")
+
+
+def run_unknown_hosts(flow: Flow, line: int, url: Value) -> None:
+    """Record that code from a URL is run, unless somebody vouches for its host."""
+    for host in network.find_hosts(url):
+        if classify_host(host) not in VOUCHED_FOR:
+            flow.add(Act.RUN_REMOTE, line, host=host)
+
+
+def write_page(flow: Flow, call: Call) -> Value | None:
+    """document.write(markup)."""
+    for value in call.args:
+        _read_markup(flow, call.line, value)
+    return UNKNOWN
+
+
+def set_markup(flow: Flow, call: Call) -> Value | None:
+    """element.innerHTML = markup, script.textContent = code."""
+    if call.receiver.name == _SCRIPT:
+        own_code.run_tainted(flow, call.line, call.arg(0))
+    elif call.method not in {"textContent", "text", "innerText"}:
+        _read_markup(flow, call.line, call.arg(0))
+    return None
+
+
+def add_markup(flow: Flow, call: Call) -> Value | None:
+    """element.insertAdjacentHTML(place, markup)."""
+    for value in call.args:
+        _read_markup(flow, call.line, value)
+    return None
+
+
+def set_attribute(flow: Flow, call: Call) -> Value | None:
+    """element.setAttribute('src', url), element.setAttribute('onclick', code)."""
+    name, value = (call.arg(0).text or "").lower(), call.arg(1)
+    if name == "src" and call.receiver.name == _SCRIPT:
+        run_unknown_hosts(flow, call.line, value)
+    elif name.startswith("on"):
+        own_code.run_tainted(flow, call.line, value)
+    elif name == "srcdoc":
+        _read_markup(flow, call.line, value)
+    return None
+
+
+def _read_markup(flow: Flow, line: int, markup: Value) -> None:
+    text = (markup.text or "")[:_MAX_MARKUP]
+    if "<" not in text:
+        return
+    for found in _SCRIPT_TAG.finditer(text):
+        run_unknown_hosts(flow, line, Value(text=found[1]))
+    for found in _EVENT.finditer(text):
+        flow.add_all(flow.language.read(found[1] or found[2]), line)
+
+
 def set_source(flow: Flow, call: Call) -> Value | None:
     """image.src = 'https://…' + data: a request that is not written as one."""
     url = call.arg(0)
+    if call.receiver.name == _SCRIPT:
+        run_unknown_hosts(flow, call.line, url)
     if url.text and HOLE in url.text and network.find_hosts(url) and call.arg(0).taints:
         network.record(flow, Request(line=call.line, url=url))
     return None

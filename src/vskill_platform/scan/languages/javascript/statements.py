@@ -145,6 +145,8 @@ def _read_import(tokens: Tokens) -> list[ast.stmt]:
     if isinstance(module, ast.Constant):
         require = ast.Name(id="require", lineno=line)
         module = ast.Call(func=require, args=[module], keywords=[], lineno=line)
+    if not targets:
+        return [ast.Expr(value=module, lineno=line)]
     return [made for target in targets for made in take_apart(target, module)]
 
 

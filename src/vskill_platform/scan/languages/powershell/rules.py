@@ -18,7 +18,9 @@ SEND = re.compile(
 )  # fmt: skip
 RUNS_TEXT = re.compile(
     r"(?<![\w-])(?:iex|Invoke-Expression)\b|\[scriptblock\]::Create\(|\.InvokeScript\("
-    r"|\[System\.Reflection\.Assembly\]::Load\(|\.NewScriptBlock\(",
+    r"|\[(?:System\.)?Reflection\.Assembly\]::(?:Unsafe)?Load(?:From|File)?\(|\.NewScriptBlock\("
+    r"|\bAdd-Type\b[^|;]{0,80}?-(?:TypeDefinition|MemberDefinition|Path|AssemblyName)"
+    r"|&\s{0,4}\(\s{0,4}(?:gcm|Get-Command)\b[^)]{0,60}[*?]",
     _I,
 )
 DECODES = re.compile(
@@ -37,13 +39,14 @@ CMD = re.compile(r"\bcmd(?:\.exe)?\s+/[ck]\s+(.+)", _I | re.DOTALL)
 OUTPUT = re.compile(
     r"(?:-OutFile|-Destination\w{0,8}|-o|--output|-FilePath|Out-File|Set-Content(?:\s+-Path)?)\s+['\"]?([^\s'\"|;)]{1,300})"
     r"|\.DownloadFile\(\s?['\"]?[^,]{1,2000},\s?['\"]?([^'\")]{1,300})"
+    r"|Start-BitsTransfer\s+(?:-Source\s+)?\S{4,600}\s+['\"]?([\w.$%:\\/~-]{1,300}\.\w{2,4})"
     r"|(?:-urlcache|/transfer)\b.{0,600}?\s['\"]?([\w.$%:\\/~-]{1,300}\.\w{2,4})['\"]?\s{0,4}$", _I,
 )  # fmt: skip
 STARTS = re.compile(
     r"^(?:&\s{0,4}"
     r"|\.\s{1,4})?['\"]?(?P<path>[\w.$%:\\/~{}() -]{0,200}?[\w$%:\\/~.-]{1,100}\.(?:exe|ps1|bat"
     r"|cmd|msi|vbs|js|py|dll|jar|scr))\b"
-    r"|(?:Start-Process|start|saps|Invoke-Item|ii|msiexec|wscript|cscript|python|powershell"
+    r"|(?:Start-Process|start|saps|Invoke-Item|ii|msiexec|wscript|cscript|python|powershell|Import-Module|ipmo"
     r"|rundll32|regsvr32|call)\b(?P<rest>[^|\n]{1,400})"
     r"|^(?:&|\.)\s{0,4}(?P<variable>\$[\w:]{1,60})", _I,
 )  # fmt: skip
@@ -67,7 +70,7 @@ REVERSE = re.compile(r"Sockets\.TCPClient\(\s?['\"]?([^'\",)]{1,253})", _I)
 REVERSE_RUNS = re.compile(r"\biex\b|Invoke-Expression|cmd\.exe|StandardInput|powershell", _I)
 REMOTE_HOSTS = re.compile(
     r"\b(?P<name>mshta|regsvr32|rundll32|wscript|cscript|msiexec|installutil"
-    r"|odbcconf)(?:\.exe)?\b[^\n]{0,300}?(?:https?|ftp)://",
+    r"|odbcconf|GetObject)(?:\.exe)?\b[^\n]{0,300}?(?:https?|ftp)://",
     _I,
 )
 SHELL_TOOLS = re.compile(
@@ -139,6 +142,18 @@ PLAIN_RULES: tuple[tuple[re.Pattern[str], Act, str], ...] = tuple(
 INSTALL = re.compile(
     r"\b(Install-Module|Install-Package|Install-Script"
     r"|Add-AppxPackage)\s+(?:-Name\s+)?['\"]?([\w.:/\\-]{1,100})",
+    _I,
+)
+#: Another name for a command that runs text.
+ALIAS = re.compile(
+    r"\b(?:Set-Alias|New-Alias|sal|nal)\s+(?:-Name\s+)?['\"]?([\w-]{1,40})['\"]?\s+(?:-Value\s+)?"
+    r"['\"]?(?:iex|Invoke-Expression)\b",
+    _I,
+)
+#: A repository that packages come from.
+REPOSITORY = re.compile(
+    r"\b(?:Register-PSRepository|Register-PSResourceRepository|Register-PackageSource)\b"
+    r"[^\n]{0,200}?(?:https?)://",
     _I,
 )
 RUN = re.compile(r"\b(mshta|rundll32|regsvr32|wscript|cscript)(?:\.exe)?\s", _I)

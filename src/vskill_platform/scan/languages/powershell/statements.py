@@ -55,6 +55,8 @@ class _State(msgspec.Struct):
     texts: dict[str, str] = {}
     values: dict[str, _Value] = {}
     files: dict[str, _Value] = {}
+    #: Other names that the code gives to Invoke-Expression.
+    aliases: set[str] = set()
     line: int = 1
     source: str = ""
     is_cut: bool = False
@@ -103,6 +105,11 @@ def _read(state: _State, code: str) -> bool:
 
 
 def _read_statement(state: _State, statement: str) -> None:
+    if state.aliases:
+        statement = _with_aliases(state, statement)
+    if found := rules.ALIAS.search(statement):
+        state.emit(Act.HIDE, "another name for Invoke-Expression")
+        state.aliases.add(found[1].lower())
     joined = join_strings(fill_in(statement, state.texts))
     if (
         joined != statement
@@ -124,6 +131,11 @@ def _read_statement(state: _State, statement: str) -> None:
     _read_tools(state, joined)
     if found := _ASSIGNMENT.match(joined):
         state.values[found[1].lower()] = value.with_(state.values.get(found[1].lower(), _Value()))
+
+
+def _with_aliases(state: _State, statement: str) -> str:
+    first, space, rest = statement.lstrip("&. ").partition(" ")
+    return f"iex{space}{rest}" if first.lower() in state.aliases else statement
 
 
 def _read_nested(state: _State, statement: str) -> bool:
@@ -263,6 +275,8 @@ def _names_file(started: str, path: str) -> bool:
 def _read_tools(state: _State, statement: str) -> None:
     if found := rules.INSTALL.search(statement):
         state.emit(Act.INSTALL, f"{found[1]}: {found[2]}")
+    if rules.REPOSITORY.search(statement):
+        state.emit_all(Act.INSTALL, tuple(hosts_in(statement)[:4]), "index")
     if rules.SHELL_TOOLS.match(statement):
         try:
             facts = read_shell(statement.replace("\\", "/"))

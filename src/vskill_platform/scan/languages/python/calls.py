@@ -89,6 +89,13 @@ def _hide_in_memory(flow: Flow, call: Call) -> Value | None:
     return UNKNOWN
 
 
+def _run_module(flow: Flow, call: Call) -> Value | None:
+    """wasmtime.Module(engine, code)."""
+    for given in call.args:
+        own_code.run_tainted(flow, call.line, given)
+    return UNKNOWN
+
+
 def _run_magic(flow: Flow, call: Call) -> Value | None:
     """get_ipython().run_line_magic("sx", command)."""
     if call.arg(0).text in {"sx", "sc", "system", "bash", "sh", "script", "!"}:
@@ -138,6 +145,7 @@ _CONNECTIONS = (
     "ftplib.FTP_TLS", "websocket.create_connection", "websockets.connect",
     "socket.create_connection",
     "websockets.sync.client.connect", "paramiko.Transport", "telnetlib.Telnet",
+    "imaplib.IMAP4", "imaplib.IMAP4_SSL", "poplib.POP3", "poplib.POP3_SSL", "nntplib.NNTP",
 )  # fmt: skip
 
 
@@ -183,15 +191,22 @@ PYTHON_CALLS: dict[str, Handler] = {
             "logging.config.fileConfig", "logging.config.listen", "asteval.Interpreter().eval",
             "IPython.get_ipython().run_cell", "get_ipython().run_cell", "types.CodeType",
             "importlib.machinery.SourceFileLoader", "imp.load_module",
-            "cffi.FFI().dlopen"),
+            "cffi.FFI().dlopen", "doctest.run_docstring_examples", "jinja2.Template",
+            "keras.models.load_model", "tensorflow.keras.models.load_model",
+            "tf.keras.models.load_model", "skops.io.load", "pycaret.load_model"),
+    "torch.hub.load": indirect.load_repository,
+    **_each(_run_module, "wasmtime.Module", "wasmer.Module", "wasm3.Environment().parse_module"),
+    **_each(indirect.same_function, "staticmethod", "classmethod"),
+    "webbrowser.GenericBrowser": commands.run_process,
     "logging.config.dictConfig": indirect.configure,
     **_each(indirect.extend_path, "sys.path.insert", "sys.path.append", "site.addsitedir"),
     **_each(indirect.bind, "functools.partial", "functools.partialmethod", "toolz.curry"),
     **_each(indirect.bind_method, "operator.methodcaller", "operator.attrgetter"),
     **_each(indirect.fold, "functools.reduce", "reduce"),
     **_each(network.read_url, "pandas.read_csv", "pandas.read_json", "pandas.read_html",
-            "pandas.read_table", "polars.read_csv", "xmlrpc.client.ServerProxy"),
-    "pandas.read_pickle": network.load_url,
+            "pandas.read_table", "polars.read_csv", "xmlrpc.client.ServerProxy", "fsspec.open",
+            "smart_open.open"),
+    **_each(network.load_url, "pandas.read_pickle", "torch.hub.load_state_dict_from_url"),
     **_each(own_code.load_code, "runpy.run_path", "importlib.util.spec_from_file_location",
             "os.startfile", "ctypes.CDLL", "ctypes.cdll.LoadLibrary", "ctypes.WinDLL",
             "ctypes.PyDLL", "joblib.load", "imp.load_source"),
@@ -273,7 +288,10 @@ PYTHON_METHODS: dict[str, Handler] = {
             "putrequest"),
     **_each(network.upload, "upload_file", "upload_fileobj", "put_object", "upload_from_filename",
             "upload_blob"),
-    **_each(network.receive, "recv", "recvfrom", "makefile", "getresponse"),
+    **_each(network.receive, "recv", "recvfrom", "makefile", "getresponse", "read_all",
+            "read_until", "read_some", "fetch", "retr"),
+    **_each(network.download, "get_object", "download_as_string", "download_as_bytes",
+            "download_as_text", "download_blob"),
     **_each(network.connect, "connect", "connect_ex"),
     **_each(network.bind_address, "bind", "run"),
     **_each(texts.same_receiver, "strip", "rstrip", "lstrip", "encode", "expanduser", "resolve",
@@ -288,7 +306,7 @@ PYTHON_METHODS: dict[str, Handler] = {
     **_each(texts.group, "group", "groups"),
     "get": texts.entry,
     **_each(texts.copy, "copy", "items", "values"),
-    **_each(decoding.opaque, "decrypt"),
+    **_each(decoding.opaque, "decrypt", "getdata", "getpixel"),
     **_each(files.read_receiver, "read", "read_text", "read_bytes", "readlines", "readline"),
     **_each(files.write_receiver, "write", "write_text", "write_bytes"),
     "open": files.open_path,

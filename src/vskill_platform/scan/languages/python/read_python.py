@@ -22,6 +22,7 @@ _WORDS = AnyWord(
     "upload", ".post(", "sqlite3", "dotenv", "Launch", "cron", ".git/", ".claude",
     ".cursor", "\n!", "\n%", "MEMORY.md",
     "read_pickle", "xmlrpc", "__reduce", "dictConfig", "memfd_create", "distutils", "shell=True",
+    "torch", "trust_remote", "wasm", "webbrowser", "fsspec", "smart_open", "load_model", "doctest",
     "ProxyCommand", "get_ipython", ".system(", "__globals__",
     "SOUL.md", "wget", "/usr/", "/bin/", "Login Data", "history", "HTTPServer", "websocket",
     # Not in execute, evaluate, pipeline and empty, which are common.

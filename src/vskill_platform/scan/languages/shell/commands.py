@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from vskill_platform.scan.languages.shell.containers import CONTAINERS
 from vskill_platform.scan.languages.shell.deleting import DELETERS
-from vskill_platform.scan.languages.shell.files import FILES
+from vskill_platform.scan.languages.shell.files import FILES, filter_text
 from vskill_platform.scan.languages.shell.given_code import GIVEN_CODE
 from vskill_platform.scan.languages.shell.network import FETCHERS
 from vskill_platform.scan.languages.shell.packages import PACKAGES
+from vskill_platform.scan.languages.shell.remote_sources import with_sources
 from vskill_platform.scan.languages.shell.run import RUNNERS
 from vskill_platform.scan.languages.shell.sockets import TALKERS
 from vskill_platform.scan.languages.shell.state import Command, State
@@ -18,7 +19,10 @@ from vskill_platform.scan.languages.shell.tool_servers import TOOL_SERVERS
 from vskill_platform.scan.languages.shell.wrappers import WRAPPERS
 
 #: Later tables win: sed, for example, is a filter and more.
-PROGRAMS: dict[str, Callable[[State, Command], str]] = {
-    **GIVEN_CODE, **FILES, **SYSTEM, **PACKAGES, **RUNNERS, **TEXTS, **TALKERS, **FETCHERS,
-    **DELETERS, **WRAPPERS, **CONTAINERS, **SURVEILLANCE, **TOOL_SERVERS,
-}  # fmt: skip
+PROGRAMS: dict[str, Callable[[State, Command], str]] = with_sources(
+    {
+        **FILES, **GIVEN_CODE, **SYSTEM, **PACKAGES, **RUNNERS, **TEXTS, **TALKERS, **FETCHERS,
+        **DELETERS, **WRAPPERS, **CONTAINERS, **SURVEILLANCE, **TOOL_SERVERS,
+    },
+    other=filter_text,
+)  # fmt: skip

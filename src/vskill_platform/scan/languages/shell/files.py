@@ -197,6 +197,8 @@ def run_cd(state: State, command: Command) -> str:
 def run_git(state: State, command: Command) -> str:
     _run_git_settings(state, command.args)
     args = [arg for arg in command.args if arg != "--global"]
+    if args[:1] == ["submodule"] and "add" in args[:3]:
+        args = ["clone", *args[args.index("add") + 1 :]]
     if "clone" in args[:4]:
         rest = read_options(
             args[args.index("clone") + 1 :],

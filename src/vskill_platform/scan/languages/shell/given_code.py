@@ -1,6 +1,7 @@
 """Programs that run a file, a process substitution or standard input as code of their own kind."""
 
 import re
+from itertools import islice
 
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.files import filter_text
@@ -34,6 +35,7 @@ _CODE_FILES: dict[str, tuple[str, ...]] = {
     "gdb": ("-x", "--command"), "lldb": ("-s", "--source"), "just": ("-f", "--justfile"),
     "task": ("-t", "--taskfile"), "tmux": ("-f", ""), "screen": ("-c",), "ssh": ("-F",),
     "xargs": ("-a", "--arg-file"), "parallel": ("-a", "::::"), "R": ("-f", "--file"),
+    "wasmtime": ("",), "wasmer": ("",), "wasmedge": ("",), "kotlinc": ("",),
     "sqlite3": ("-init",), "java": ("-jar", "", "-cp"), "npm": ("",), "nix": ("-f", "--file", ""),
     "irb": ("-r",), "ruby": ("-r",), "node": ("-r", "--require", "--import", "--loader"),
     "php": ("-d",), "crontab": ("",),
@@ -62,12 +64,21 @@ _RUN_INPUT: dict[str, re.Pattern[str] | None] = {
     **dict.fromkeys(("at", "batch"), re.compile(r"^-f")),
     "sqlite3": re.compile(r"\s|^/dev/stdin"),
 }  # fmt: skip
+#: Tools that deploy or load their standard input.
+_DEPLOYERS = {
+    "docker": frozenset({"build", "load", "import", "buildx"}),
+    **dict.fromkeys(("kubectl", "oc"), frozenset({"apply", "create", "replace"})),
+}
 _INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0"})
 #: Options after which any program's argument is a command line.
 _COMMAND_OPTIONS = frozenset(
     {"-c", "-e", "-x", "-ex", "-qc", "-r", "--exec", "--command", "--cmd", "--run", "--eval",
      "--call", "--shell", "--init-command", "--on-change"}
 )  # fmt: skip
+_SQLITE_COMMAND = re.compile(
+    r"\.(?:(?:shell|system)\s+([^\n]{1,2000})|(?:read|import)\s+[\"']?\|\s*([^\n]{1,2000}))"
+)
+_MAX_COMMANDS = 50
 _PIPELINE = re.compile(r"\b(?:curl|wget)\s[^\n|]{1,500}\|\s{0,9}\S")
 
 
@@ -81,7 +92,7 @@ def run_given(state: State, command: Command) -> None:
     if not command.stdin.isascii() and (hosts := state.flow(command.stdin).hosts):
         reads_code = name in _RUN_INPUT and not _takes_data(command)
         names_input = name in _CODE_FILES and not _INPUT.isdisjoint(_given(command))
-        is_image = name == "docker" and "build" in command.args and "-" in command.args
+        is_image = name in _DEPLOYERS and not _DEPLOYERS[name].isdisjoint(command.args[:2])
         if reads_code or names_input or is_image:
             state.emit_all(Act.RUN_REMOTE, hosts, name)
 
@@ -155,6 +166,17 @@ def _is_fetched(state: State, text: str) -> bool:
     return bool(_PIPELINE.search(text) or (is_text and state.flow(text[:1]).hosts))
 
 
+def run_sqlite(state: State, command: Command) -> str:
+    """``.shell``, ``.system`` and ``.read |…`` run commands."""
+    for text in (*command.args, command.stdin):
+        for found in islice(_SQLITE_COMMAND.finditer(text), _MAX_COMMANDS):
+            code = (found[1] or found[2]).strip()
+            printed = execute(state, code.strip("\"'"), "sqlite3")
+            if found[2]:  # what it prints is read as statements, which may run others
+                state.emit_all(Act.RUN_REMOTE, state.flow(printed).hosts, "sqlite3")
+    return run_other(state, command)
+
+
 def run_other(state: State, command: Command) -> str:
     run_nested(state, command)
     return filter_text(state, command)
@@ -162,7 +184,21 @@ def run_other(state: State, command: Command) -> str:
 
 GIVEN_CODE = {
     **dict.fromkeys(_RUN_INPUT, run_other),
+    "sqlite3": run_sqlite,
     **dict.fromkeys(
-        ("nix", "nix-shell", "ansible-pull", "scala-cli", "jbang", "source_url"), run_url
+        (
+            "nix",
+            "nix-shell",
+            "ansible-pull",
+            "scala-cli",
+            "jbang",
+            "source_url",
+            "wasmtime",
+            "wasmer",
+            "wasmedge",
+            "kotlin",
+            "use",
+        ),
+        run_url,
     ),
 }

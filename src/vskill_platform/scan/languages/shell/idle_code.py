@@ -10,6 +10,7 @@ from functools import cache
 
 import re2
 
+from vskill_platform.scan.facts.loading_variables import INDEX_VARIABLES
 from vskill_platform.scan.facts.sensitive_paths import secret_in, sensitive_place_in
 from vskill_platform.scan.languages.shell.commands import PROGRAMS
 from vskill_platform.scan.languages.shell.names import ALIASES, VERSIONED, program_name
@@ -23,7 +24,7 @@ _BARE_LINE = re.compile(r"[ \t]*(?:([\w./:@,+~*?^-]+)(?:[ \t][\w \t./:@,+~*?^=%!
 #: Words that give a meaning to a line that starts with them.
 _STARTS = PROGRAMS.keys() | RESERVED
 #: Variables with a meaning to the shell.
-_VARIABLES = ("HISTFILE", "HISTSIZE", "HISTFILESIZE")
+_VARIABLES = ("HISTFILE", "HISTSIZE", "HISTFILESIZE", *sorted(INDEX_VARIABLES))
 #: Expansions, escapes and here documents: their results are not visible in the text.
 _MAKERS = ("$", "\\", "`", "<<")
 _FUNCTION = re.compile(r"\(\s*\)\s*[({#]")

@@ -138,7 +138,10 @@ class Lexer:
                 self.position = plain.end()
                 parts.append(Part(TEXT, plain[0]))
                 if plain[0].endswith("=") and code.startswith("(", self.position):
-                    parts.append(Part(ARRAY, self._balanced(self.position + 1)))
+                    # Alone it is zsh's substitution by a temporary file, otherwise a list.
+                    kind = PROCESS if plain[0] == "=" and parts == [Part(TEXT, "=")] else ARRAY
+                    parts[-1:] = [] if kind == PROCESS else parts[-1:]
+                    parts.append(Part(kind, self._balanced(self.position + 1)))
                 continue
             sign = code[self.position]
             if sign == "\\":

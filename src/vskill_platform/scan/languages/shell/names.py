@@ -78,8 +78,9 @@ PICKERS = frozenset(
 #: Programs that can run a command that is part of an argument, each in its own syntax.
 TAKING_COMMANDS = frozenset(
     {
-        "concurrently", "ed", "emacs", "entr", "ex", "flock", "gdb", "gnome-terminal", "hyperfine",
-        "inotifywait", "mysql", "nodemon", "npm", "npx", "nvim", "pnpm", "psql", "rsync", "scp",
+        "bat", "concurrently", "ed", "emacs", "entr", "ex", "flock", "fzf", "gdb", "gmake",
+        "gnome-terminal", "hyperfine", "inotifywait", "less", "lldb", "make", "man", "mysql",
+        "nodemon", "npm", "npx", "nvim", "pnpm", "psql", "rsync", "scp",
         "screen", "script", "sed", "sftp", "sqlite3", "systemd-run", "tar", "tcpdump", "tmux", "vi",
         "vim", "watch", "watchexec", "xterm", "yarn", "zip",
     }

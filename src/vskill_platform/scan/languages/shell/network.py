@@ -74,6 +74,7 @@ class Request(msgspec.Struct):
 
 def run_curl(state: State, command: Command) -> str:
     options = read_options(command.args, _CURL_LETTERS, _CURL_NAMES)
+    _run_settings(state, command, options)
     urls = [state.plain(url) for url in (*options.rest, *options.values("url"))]
     method = (options.first("X", "request") or "").upper()
     sends = method in _SENDING or options.has(*_CURL_DATA, "T", "upload-file")
@@ -84,6 +85,13 @@ def run_curl(state: State, command: Command) -> str:
     request.output = options.first("o", "output") or request.output
     request.folder = options.first("output-dir") or ""
     return _perform(state, command, request)
+
+
+def _run_settings(state: State, command: Command, options: Options) -> None:
+    """Downloaded settings decide what curl sends, and which files it overwrites."""
+    for path in options.values("K", "config"):
+        given = command.stdin if path == "-" else state.recall(path) or path
+        state.emit_all(Act.RUN_REMOTE, state.flow(given).hosts, "settings of curl")
 
 
 def _take_data(request: Request, options: Options, command: Command) -> None:
@@ -121,14 +129,15 @@ def run_wget(state: State, command: Command) -> str:
 def run_fetcher(state: State, command: Command) -> str:
     """aria2c, BSD fetch, lynx, httpie and others that take a URL."""
     options = read_options(command.args, "odO", frozenset({"out", "dir", "output"}))
-    urls = [state.plain(arg) for arg in options.rest if is_address(state.plain(arg))]
+    given = command.args if command.name in _BROWSERS else options.rest
+    urls = [state.plain(arg) for arg in given if is_address(state.plain(arg))]
     if not any("://" in url or "." in url for url in urls):
         return state.derive(command.stdin, *command.args)
     is_http = command.name in {"http", "xh"}
     output: str | None = "" if command.name in {"aria2c", "fetch", "lwp-download"} else None
-    request = Request(
-        urls[:1] if is_http else urls, output=options.first("o", "out", "O", "output") or output
-    )
+    if command.name not in _BROWSERS:
+        output = options.first("o", "out", "O", "output") or output
+    request = Request(urls[:1] if is_http else urls, output=output)
     if is_http:
         items = [arg for arg in options.rest if arg not in urls]
         request.sends = bool(_SENDING & set(options.rest)) or bool(command.stdin)
@@ -196,8 +205,11 @@ def _is_own_key(state: State, hosts: list[Host], extra: str) -> bool:
     return is_one and flow.secrets <= _OWN_KEYS and bool(_AUTHORISES.search(extra))
 
 
+#: Their options are long and have one hyphen.
+_BROWSERS = frozenset({"lynx", "w3m", "links", "elinks"})
 _FETCHERS = (
-    "aria2c", "fetch", "lynx", "http", "xh", "lwp-request", "lwp-download", "GET", "w3m", "links",
+    "aria2c", "fetch", "http", "xh", "lwp-request", "lwp-download", "GET", "ftp", "tnftp", "wcurl",
+    "nscurl", *sorted(_BROWSERS),
 )  # fmt: skip
 FETCHERS = {
     "curl": run_curl,

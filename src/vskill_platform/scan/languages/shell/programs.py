@@ -34,6 +34,8 @@ _EVALUATES = re.compile(
     r"\b(?:eval(?!\s*\{)|evaluate|(?:instance|class|module)_eval|eval_string|EVAL|loadstring)\b"
     r"|\bload\s?\(|\b(?:source|include(?:_once|_string)?|require(?:_once)?|sys\.source)\b\s?\(?\s?"
     r"(?:[\"']https?:|url\b|[Dd]ownloads?\b|HTTP\.)"
+    r"|\binstall_(?:url|git|version)\b|\bPkg\.(?:add|clone|develop)\b"
+    r"|\binstall\.packages\b[^\n]{0,200}\brepos\b"
 )
 #: How they run a file.
 _RUNS_FILE = re.compile(

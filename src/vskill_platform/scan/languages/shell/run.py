@@ -196,9 +196,9 @@ def run_trap(state: State, command: Command) -> str:
 
 
 def run_source(state: State, command: Command) -> str:
-    if not command.args:
+    if not command.args and not command.stdin:
         return ""
-    path = command.args[0]
+    path = command.args[0] if command.args else "-"  # fish reads standard input
     if path in _STDIN:
         return execute(state, command.stdin, "source")
     run_file(state, path, "source")

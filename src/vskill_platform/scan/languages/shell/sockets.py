@@ -11,6 +11,8 @@ _SOCAT = re.compile(r"(?:tcp|udp|ssl|openssl)[46]?(?:-connect)?:([^:,]{1,253}):"
 _SOCAT_LISTEN = re.compile(r"(?:tcp|udp|ssl|openssl)[46]?-listen", re.IGNORECASE)
 _SOCAT_RUN = re.compile(r"\b(?:exec|system|shell):", re.IGNORECASE)
 _REMOTE = re.compile(r"(?:rsync://|(?:[\w.-]{1,64}@)?[\w.$<>{}-]{2,253}:)(?!\\)")
+_BUCKET = re.compile(r"(?:s3|gs|az|r2|b2)://|[\w-]{2,40}:")
+_NAME = re.compile(r"(?:[\w-]{1,63}\.){1,10}[A-Za-z]{2,20}\.?")
 _SERVERS = {
     "python -m http.server", "python -m SimpleHTTPServer", "python -m pyftpdlib", "http-server",
     "serve", "ngrok", "cloudflared",
@@ -68,7 +70,12 @@ def run_copy_over(state: State, command: Command) -> str:
         contents = [state.content(source) for source in sources]
         send(state, [host_of(state, target.removeprefix("rsync://"))], "ssh", *contents)
     elif remote:
-        state.emit(Act.FETCH, target, host_of(state, remote[0].removeprefix("rsync://")))
+        host = host_of(state, remote[0].removeprefix("rsync://"))
+        state.emit(Act.FETCH, target, host)
+        name = remote[0].rpartition("/")[2].rpartition(":")[2]
+        answer = state.mark(Flow(hosts=(host,)))
+        for path in (target, f"{target.rstrip('/')}/{name}", *([name] if target == "." else ())):
+            state.remember(path, answer)
     elif command.name == "rsync" and sources:
         for source in sources:
             state.remember(
@@ -84,7 +91,15 @@ def run_lookup(state: State, command: Command) -> str:
         is_built = state.has_mark(arg) and "." in arg
         if is_built and (flow.secrets or not flow.hosts):
             send(state, [host_of(state, arg)], "dns", arg)
-    return state.mark(Flow())
+    names = [arg for arg in command.args if _NAME.fullmatch(arg)]
+    return state.mark(Flow(hosts=tuple(host_of(state, name) for name in names[-1:])))
+
+
+def run_directory(state: State, command: Command) -> str:
+    """``finger`` and ``whois``: print what a server answers."""
+    options = read_options(command.args, "hp")
+    asked = [*options.values("h"), *(arg.rpartition("@")[2] for arg in options.rest if "@" in arg)]
+    return state.mark(Flow(hosts=tuple(host_of(state, name) for name in asked[:1])))
 
 
 def run_mail(state: State, command: Command) -> str:
@@ -100,16 +115,30 @@ def run_bucket(state: State, command: Command) -> str:
     """aws, gsutil, az, rclone: copying to a bucket sends."""
     args = command.args
     verbs = {"cp", "sync", "mv", "copy", "rsync", "upload", "copyto", "put"}
+    if "cat" in args[:2]:
+        return state.mark(Flow(hosts=(Host(None),)))
     if not verbs & set(args):
         return state.derive(command.stdin)
     at = next(index for index, arg in enumerate(args) if arg in verbs)
     paths = [arg for arg in args[at + 1 :] if not arg.startswith("-") or arg == "-"]
     target = paths[1] if len(paths) > 1 else ""
-    is_sent = re.match(r"(?:s3|gs|az|r2|b2)://|[\w-]{2,40}:", target) or "upload" in args
+    is_sent = _BUCKET.match(target) or "upload" in args
     if is_sent:
         content = command.stdin if paths[0] == "-" else state.content(paths[0])
         send(state, [Host(None)], "s3", content)
+    elif target and _BUCKET.match(paths[0]):
+        answer = state.mark(Flow(hosts=(Host(None),)))
+        if target == "-":
+            return answer
+        for path in (target, f"{target.rstrip('/')}/{paths[0].rpartition('/')[2]}"):
+            state.remember(path, answer)
     return state.mark(Flow())
+
+
+def run_cat_over(state: State, command: Command) -> str:
+    """``ipfs cat`` and similar print content by its address."""
+    is_read = {"cat", "get", "view"} & set(command.args[:2])
+    return state.mark(Flow(hosts=(Host(None),) if is_read else ()))
 
 
 def run_gh(state: State, command: Command) -> str:
@@ -122,6 +151,8 @@ def run_gh(state: State, command: Command) -> str:
         send(state, [Host(host)], "http", command.stdin, *contents)
     elif state.flow(*command.args).secrets:
         send(state, [Host("github.com")], "http", *command.args)
+    if command.args[:2] == ["gist", "view"]:
+        return state.mark(Flow(hosts=(Host("gist.github.com"),)))
     if command.args[:2] == ["repo", "clone"] and command.args[2:]:
         url = f"https://github.com/{command.args[2]}"
         return state.run_command(
@@ -146,7 +177,8 @@ TALKERS = {
     "nc": run_nc, "socat": run_socat, "telnet": run_telnet, "scp": run_copy_over,
     "rsync": run_copy_over, "sftp": run_copy_over,
     **dict.fromkeys(("dig", "nslookup", "host", "drill", "ping", "getent"), run_lookup),
-    "mail": run_mail, "swaks": run_mail,
+    "mail": run_mail, "swaks": run_mail, "finger": run_directory, "whois": run_directory,
+    "ipfs": run_cat_over,
     **dict.fromkeys(("aws", "gsutil", "rclone", "az", "s3cmd", "mc"), run_bucket), "gh": run_gh,
     **dict.fromkeys(_SERVERS, run_server),
 }  # fmt: skip

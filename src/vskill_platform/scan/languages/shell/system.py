@@ -3,13 +3,14 @@
 import re
 
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import hosts_in
 from vskill_platform.scan.facts.sensitive_paths import Sensitive, sensitive_place_in
 from vskill_platform.scan.languages.shell.names import GUARDS, SHELLS, program_name
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.programs import read_program
 from vskill_platform.scan.languages.shell.run import execute, run_file, run_tree
 from vskill_platform.scan.languages.shell.sending import host_of
-from vskill_platform.scan.languages.shell.state import Command, Flow, State
+from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State
 from vskill_platform.scan.languages.shell.tool_servers import add_server
 from vskill_platform.scan.languages.shell.writing import note_place, read_later
 
@@ -248,7 +249,8 @@ def run_powershell(state: State, command: Command) -> str:
     read_program(state, "powershell", " ".join(["powershell", *command.args]))
     if command.stdin:
         read_program(state, "powershell", command.stdin)
-    return state.mark(Flow())
+    hosts = hosts_in(state.plain(" ".join(command.args)))
+    return state.mark(Flow(hosts=tuple(map(Host, hosts[:4]))))
 
 
 def run_windows_fetcher(state: State, command: Command) -> str:

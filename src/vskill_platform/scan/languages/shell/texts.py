@@ -5,16 +5,19 @@ import re
 from base64 import b64decode
 
 from vskill_platform.scan.facts.decode_text import decode_literal
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import hosts_in
 from vskill_platform.scan.languages.shell.escapes import spells_letters, unescape
 from vskill_platform.scan.languages.shell.files import filter_text, input_of, run_in_place
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.programs import run_its_commands
 from vskill_platform.scan.languages.shell.sockets import run_telnet
-from vskill_platform.scan.languages.shell.state import MAX_VALUE, Command, Flow, State
+from vskill_platform.scan.languages.shell.state import MAX_VALUE, Command, Flow, Host, State
 
 _SUBSTITUTE = re.compile(r"s([/|#,@])([^\[\].*+?\\^$/|#,@]{1,40})\1([^/|#,@&\\]{0,40})\1g?$")
 #: This many replaced letters are a cipher, not a separator.
 _ALPHABET = 10
+_READ_LINE = re.compile(r"\|\s{0,9}getline\s+(\w{1,40})")
 _RANGE = re.compile(r"([a-zA-Z0-9])-([a-zA-Z0-9])")
 
 
@@ -186,7 +189,12 @@ def run_read(state: State, command: Command) -> str:
 def run_awk(state: State, command: Command) -> str:
     """A filter whose program can start commands."""
     program = next((arg for arg in command.args if "{" in arg), "")
-    run_its_commands(state, state.plain(program))
+    program = state.plain(program)
+    run_its_commands(state, program)
+    line = _READ_LINE.search(program)
+    if line and re.search(rf"system\(\s*{line[1]}\b|{line[1]}\s*\|\s*\"", program):
+        hosts = [Host(host) for host in hosts_in(program)]
+        state.emit_all(Act.RUN_REMOTE, hosts, command.name)
     return filter_text(state, command)
 
 

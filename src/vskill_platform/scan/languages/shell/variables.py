@@ -4,7 +4,8 @@ import re
 
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.hosts import hosts_in
-from vskill_platform.scan.facts.loading_variables import LOADED
+from vskill_platform.scan.facts.loading_variables import INDEX_VARIABLES, LOADED
+from vskill_platform.scan.languages.shell.remote_sources import note_index
 from vskill_platform.scan.languages.shell.run import execute, run_flow
 from vskill_platform.scan.languages.shell.state import DOWNLOADED, Host, State
 from vskill_platform.scan.languages.shell.words import fold_string
@@ -40,6 +41,8 @@ def note_variable(state: State, name: str, value: str) -> None:
             fold_string(state, value)
     elif name in LOADED:
         _load(state, value)
+    elif name in INDEX_VARIABLES:
+        note_index(state, value)
     elif name == "PATH":
         _shadow(state, value)
 

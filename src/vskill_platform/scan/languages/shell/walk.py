@@ -284,6 +284,8 @@ def _dispatch(state: State, command: Command) -> str:
     if program is not None and (command.path == command.name or not is_own):
         return program(state, command)
     run_nested(state, command)
+    if any(arg.startswith(("stratum+", "stratum://")) for arg in command.args):
+        state.emit(Act.MINE, command.name)  # whatever the miner is called
     ran = run_path(state, command)
     return ran if ran is not None else filter_text(state, command)
 

@@ -11,6 +11,7 @@ from vskill_platform.scan.facts.sensitive_paths import (
     sensitive_place_in,
 )
 from vskill_platform.scan.languages.shell.programs import read_program
+from vskill_platform.scan.languages.shell.remote_sources import note_index
 from vskill_platform.scan.languages.shell.state import DOWNLOADED, MAX_PATH, MAX_VALUE, State
 
 _DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d)")
@@ -41,6 +42,11 @@ _SYSTEM_PROGRAMS = frozenset(
         "xargs", "xdg-open", "zip", "zsh",
     }
 )  # fmt: skip
+#: Files that say where packages come from.
+_PACKAGE_SOURCES = re.compile(
+    r"/apt/sources\.list|/yum\.repos\.d/|/zypp/repos\.d/|/apk/repositories|/pacman\.d/"
+    r"|(?:^|/)(?:pip\.conf|\.npmrc|\.yarnrc(?:\.yml)?|\.condarc|\.gemrc|\.pypirc|uv\.toml)$"
+)
 _LANGUAGES = {".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node"}
 
 
@@ -73,6 +79,8 @@ def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
     hosts = state.flow(content).hosts if content else ()
     if place is not None:
         state.emit(Act.WRITE, str(place), hosts[0] if hosts else None)
+    if _PACKAGE_SOURCES.search(path[:MAX_PATH]):
+        note_index(state, content)
     if hosts and _PROGRAM_FOLDER.fullmatch(path[:MAX_PATH]) and is_system_program(path):
         state.emit_all(Act.RUN_REMOTE, hosts, DOWNLOADED)
     return place
