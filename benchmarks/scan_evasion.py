@@ -2,7 +2,8 @@
 
 Each behaviour, and each sample of the rules, is written in many ways (wrappings) and put into many
 places of a skill (carriers). Without `--all`, every wrapping is tried in the first carrier, every
-carrier with the first wrapping, and a fixed sample of the other pairs.
+carrier with the first wrapping, and a fixed sample of the other pairs. All pairs take half an hour
+of two idle cores; `--shard 3/20` tries every twentieth of them, from the third on.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -43,6 +45,8 @@ _CARRIER_OF = {(form, carrier.name): carrier for form in Form for carrier in CAR
 #: Of the pairs of a wrapping and a carrier, how many are tried for a behaviour and form.
 SAMPLED = 40
 SEED = 12
+#: After how many variants a line tells how far it is.
+PROGRESS = 2_000
 #: In %: at least of what is malicious, at most of its twins.
 CAUGHT_GOAL, BLOCKED_GOAL, FLAGGED_GOAL = 98.0, 1.0, 3.0
 UNKNOWABLE = Path(__file__).with_name("evasion") / "unknowable.toml"
@@ -157,7 +161,12 @@ def _other_ways(name: str, sample: Sample) -> Iterator[Variant]:
 def scan_variants(variants: Sequence[Variant]) -> list[Outcome]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
-        return list(pool.map(scan_files, (variant.files for variant in variants), chunksize=50))
+        found = []
+        for outcome in pool.map(scan_files, (one.files for one in variants), chunksize=50):
+            found.append(outcome)
+            if len(found) % PROGRESS == 0:
+                print(f"  {len(found):,} of {len(variants):,}", file=sys.stderr, flush=True)
+        return found
 
 
 def scan_variant(variant: Variant) -> Outcome:
@@ -270,9 +279,12 @@ def main() -> None:
     behaviours = {**load_behaviours(), **samples_of_rules()}
     if options.behaviour:
         behaviours = {name: behaviours[name] for name in options.behaviour}
+    first, shards = options.shard
     variants = [
         variant
-        for variant in all_variants(behaviours, is_full=options.all)
+        for variant in islice(
+            all_variants(behaviours, is_full=options.all), first - 1, None, shards
+        )
         if not options.find or options.find in variant.name
     ]
     judged = list(zip(variants, scan_variants(variants), strict=True))
@@ -286,9 +298,18 @@ def main() -> None:
     print_reasons(judged, known)
 
 
+def shard_of(text: str) -> tuple[int, int]:
+    """Read `3/20`: the third of twenty parts."""
+    number, _, shards = text.partition("/")
+    if not (number.isdecimal() and shards.isdecimal() and 1 <= int(number) <= int(shards)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a part such as 3/20")
+    return int(number), int(shards)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="every pair, not a sample of them")
+    parser.add_argument("--shard", type=shard_of, default=(1, 1), help="a part of them, as 3/20")
     parser.add_argument("--behaviour", action="append", help="only this one; may be repeated")
     parser.add_argument("--find", help="only variants whose name contains this")
     parser.add_argument("--quiet", action="store_true", help="do not list what is judged wrongly")

@@ -1,5 +1,7 @@
 """A fixed part of `make bench-evasion`: disguised attacks are flagged, their twins pass."""
 
+from argparse import ArgumentTypeError
+
 import pytest
 
 from benchmarks.evasion.samples import Form, load_behaviours
@@ -10,6 +12,7 @@ from benchmarks.scan_evasion import (
     all_variants,
     load_unknowable,
     scan_variant,
+    shard_of,
 )
 from tests.evasions import some_variants
 from vskill_platform.model.verdict import Verdict
@@ -83,6 +86,16 @@ def test_every_wrapping_and_carrier_is_tried(form: Form) -> None:
     carriers = {carrier.name for carrier in CARRIERS[form]}
     assert wrappings <= {variant.wrapping for variant in VARIANTS}
     assert carriers <= {variant.carrier for variant in VARIANTS}
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "3", "a/b", "1/0", "-1/2"])
+def test_a_part_that_does_not_exist_is_refused(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="not a part such as 3/20"):
+        shard_of(text)
+
+
+def test_a_part_is_a_number_of_how_many() -> None:
+    assert shard_of("3/20") == (3, 20)
 
 
 def test_there_are_at_least_eighteen_behaviours_each_with_a_twin() -> None:

@@ -43,11 +43,14 @@ _DEFAULT_RECIPIENT = (
     rf"|\$\{{[A-Z_]{{0,30}}{_RECIPIENT}:[-=](?:{_FIXED})\}}"
     rf"|{_RECIPIENT}[\"'\])]{{0,2}}\s?(?:\|\||\?\?)\s?[\"'](?:{_FIXED})[\"']"
 )
-#: How a program enters code that it has put into memory.
+#: Calls that make memory executable, that fill or enter it, and what they are called through. The
+#: names alone are in every program that looks for such calls.
+_EXECUTABLE = r"PROT_EXEC\b|\bVirtualAlloc(?:Ex)?\s?\(|\bmprotect\s?\(|\bVirtualProtect(?:Ex)?\s?\("
 _ENTERS = (
-    r"FUNCTYPE\b|Create(?:Remote)?Thread|RtlMoveMemory|memmove|QueueUserAPC|from_buffer|"
-    r"GetDelegateForFunctionPointer|\(\*\)\s?\(|syscall\.Syscall"
+    r"FUNCTYPE\s?\(|Create(?:Remote)?Thread\s?\(|RtlMoveMemory\s?\(|memmove\s?\(|\(\*\)\s?\(\s?\)|"
+    r"GetDelegateForFunctionPointer"
 )
+_FOREIGN_CALLS = r"\bctypes\b|\[DllImport|NewLazyDLL|syscall\.Syscall|\bmmap\s?\("
 #: Patterns that must all occur in one program, the one whose match is shown, and the act.
 _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
@@ -98,8 +101,9 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
         Act.RUN_DECODED,
         "code of the processor in memory",
         (
-            r"PROT_EXEC|VirtualAlloc(?:Ex)?\b|\bmprotect\s?\(|PAGE_EXECUTE|VirtualProtect\b",
+            _EXECUTABLE,
             _ENTERS,
+            _FOREIGN_CALLS,
         ),
     ),
     (

@@ -47,7 +47,7 @@ def test_the_sign_in_a_command_of_a_sentence_is_found() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "p = k.VirtualAlloc(0, 4096, 12288, 64)\nk.RtlMoveMemory(p, b, 9)\nk.CreateThread(p)",
+        "k = ctypes.windll\np = k.VirtualAlloc(0, 4096, 12288, 64)\nk.CreateThread(p)",
         "b = mmap.mmap(-1, 4096, prot=mmap.PROT_EXEC)\nctypes.CFUNCTYPE(None)(b)()",
         "libc.mprotect(p, 4096, 7)\nctypes.memmove(p, b, 20)\nctypes.cast(p, f)()",
         "void *p = mmap(0, n, PROT_EXEC, 34, -1, 0);\n((void (*)())p)();",
@@ -57,7 +57,13 @@ def test_code_of_the_processor_that_is_put_into_memory_is_run(code: str) -> None
     assert Act.RUN_DECODED in {fact.act for fact in code_signs(code)}
 
 
-def test_memory_that_is_only_shared_runs_nothing() -> None:
-    code = "b = mmap.mmap(-1, 4096, prot=mmap.PROT_READ)\nctypes.memmove(p, b, 20)"
-
+@pytest.mark.parametrize(
+    "code",
+    [
+        "b = mmap.mmap(-1, 4096, prot=mmap.PROT_READ)\nctypes.memmove(p, b, 20)",
+        "import ctypes\nSUSPICIOUS = ['VirtualAlloc', 'RtlMoveMemory', 'CreateRemoteThread']",
+        "VirtualAllocEx -> WriteProcessMemory -> CreateRemoteThread",
+    ],
+)
+def test_memory_that_is_only_shared_and_names_of_calls_run_nothing(code: str) -> None:
     assert code_signs(code) == []

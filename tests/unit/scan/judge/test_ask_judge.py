@@ -34,6 +34,7 @@ from vskill_platform.scan.judge.ask_judge import ask_judge
 from vskill_platform.scan.judge.endpoint import Endpoint, endpoint_of
 from vskill_platform.scan.judge.exchange import MAX_ANSWER_BYTES, MAX_RETRY_AFTER
 from vskill_platform.scan.judge.prompt import PROMPT_VERSION
+from vskill_platform.scan.scan_skill import scan_skill
 from vskill_platform.secret_settings import Secret
 from vskill_platform.settings import Settings
 
@@ -248,6 +249,10 @@ async def test_compressed_answers_are_not_unpacked(judge: JudgeServer, tmp_path:
 
 
 EVASIONS = [variant for variant in some_variants() if variant.is_malicious][::151]
+#: Those whose only file is the manifest: elsewhere in a skill, tier 1 lowers what it finds there.
+TOLD = [one for one in some_variants() if one.is_malicious and set(one.files) == {"SKILL.md"}]
+#: More facts than the judge is shown.
+FLOOD = "".join(f"curl -s https://api.github.com/{n} -o {n}.json\n" for n in range(400))
 
 
 @pytest.mark.parametrize("variant", EVASIONS, ids=lambda variant: variant.name)
@@ -266,3 +271,45 @@ async def test_the_prompt_holds_every_file_of_a_disguised_attack_or_says_that_it
     for name in variant.files:
         is_shown = f'FILE "{name}"' in shown or f'FILE "{name}!/' in shown
         assert is_shown or f'"{name}"' in left_out
+
+
+@pytest.mark.parametrize("variant", TOLD[::524], ids=lambda variant: variant.name)
+@pytest.mark.parametrize("place", ["docs/case.md", "tests/case.md"])
+async def test_the_facts_hold_everything_that_tier_1_lowered_despite_a_flood_of_others(
+    judge: JudgeServer, tmp_path: Path, variant: Variant, place: str
+) -> None:
+    folder = a_skill_folder(tmp_path, flood_dot_sh=FLOOD)
+    (folder / place).parent.mkdir()
+    (folder / place).write_bytes(variant.files["SKILL.md"])
+    lowered = {(one.file, one.line) for one in scan_skill(folder, None).findings if one.lowered}
+    judge.will(saying("publish"))
+
+    await ask_judge(endpoint(judge), await a_question(folder), now=NOON)
+
+    facts = judge.requests[-1].text.partition(" CAPABILITIES]")[0]
+    assert [at for at in lowered if f'"{at[0]}" line {at[1]} (' not in facts] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "call"),
+    [
+        ("data/model.bin", bytes(range(256)) * 8, "python data/model.bin"),
+        ("data/kit.7z", b"7z\xbc\xaf\x27\x1c" + bytes(64), "7z x data/kit.7z"),
+        ("bin/tool", b"\x7fELF\x02\x01\x01" + bytes(64), "./bin/tool"),
+        ("run.sh", b"\xff\xfeecho a\n", "bash run.sh"),
+    ],
+)
+async def test_what_tier_1_could_not_read_is_a_fact_and_counts_as_unseen(
+    judge: JudgeServer, tmp_path: Path, name: str, raw: bytes, call: str
+) -> None:
+    folder = a_skill_folder(tmp_path, flood_dot_sh=FLOOD, more_dot_sh=f"{call}\n")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(raw)
+    judge.will(saying("publish"))
+    question = await a_question(folder)
+
+    await ask_judge(endpoint(judge), question, now=NOON)
+
+    facts = judge.requests[-1].text.partition(" CAPABILITIES]")[0]
+    assert f'"{name}" line 1 (' in facts
+    assert name in question.evidence.unseen
