@@ -17,6 +17,7 @@ from vskill_platform.client.find_release import (
     list_versions,
 )
 from vskill_platform.client.registry import Registry
+from vskill_platform.client.shapes import Skill
 from vskill_platform.client.version_range import split_wanted
 
 _MAX_VERSIONS = 10
@@ -41,7 +42,7 @@ def info(*, name: str, registry: str | None, as_json: bool) -> None:
 def _as_json(registry: Registry, release: Release, count: int) -> dict[str, Any]:
     """Return the answer of the API, without the text of the SKILL.md."""
     path = f"{API}/skills/{segment(release.slug)}"
-    answer = registry.get_json(path, version=release.version)
+    answer: Skill = registry.get_json(path, Skill, version=release.version)
     skill = {key: value for key, value in answer["skill"].items() if key != "content"}
     return {"skill": {**skill, "versionCount": count}}
 

@@ -23,7 +23,8 @@ from vskill_platform.client.config import (
     use_registry,
 )
 from vskill_platform.client.device_login import DEFAULT_SCOPES, request_code, wait_for_token
-from vskill_platform.client.registry import Registry
+from vskill_platform.client.registry import ANY_OBJECT, Registry
+from vskill_platform.client.shapes import Account
 from vskill_platform.errors import ConfigError, InvalidInput, NotSignedIn, RegistryError
 
 _ACCOUNT = "/api/v1/account"
@@ -66,8 +67,8 @@ def login(
         chosen = checked_name(name) if name else name_of(address)
         text = _given(token) or _ask_in_browser(anonymous, scopes or DEFAULT_SCOPES, no_browser)
     with Registry(address, text) as registry:
-        who = registry.get_json(_ACCOUNT)
-    if not isinstance(who, dict) or not who.get("name"):
+        who: Account = registry.get_json(_ACCOUNT, Account)
+    if not who["name"]:
         raise NotSignedIn(f"{address} does not know this token")
     place = remember_registry(chosen, address, text)
     if as_json:
@@ -132,7 +133,7 @@ def logout(*, registry: str | None, as_json: bool) -> None:
 def _revoke(registry: Registry) -> bool:
     """Tell whether the registry has revoked the token; signing out works without it too."""
     try:
-        registry.delete_json(f"{_ACCOUNT}/token")
+        registry.delete_json(f"{_ACCOUNT}/token", ANY_OBJECT)
     except RegistryError:
         return False
     return True
@@ -153,7 +154,7 @@ def whoami(*, registry: str | None, as_json: bool) -> None:
             "registry with --registry"
         )
     with target.open() as opened:
-        who = opened.get_json(_ACCOUNT)
+        who: Account = opened.get_json(_ACCOUNT, Account)
     if as_json:
         print_json({"registry": target.name, "url": target.url, **who})
     elif who["name"]:

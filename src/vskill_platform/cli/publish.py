@@ -76,14 +76,15 @@ def _show_only(wishes: Wishes) -> None:
 
 
 def _publish_far(registry: Any, wishes: Wishes) -> None:
-    from vskill_platform.client.submissions import upload  # noqa: PLC0415 - after --help
+    from vskill_platform.client.shapes import Account  # noqa: PLC0415 - after --help
+    from vskill_platform.client.submissions import upload  # noqa: PLC0415 - as above
     from vskill_platform.fetch.private_folder import make_workspace  # noqa: PLC0415 - as above
 
     with make_workspace() as workspace:
         parcel, folder = _pack(wishes, workspace)
         if not wishes.no_scan:
             _scan(parcel, folder, wishes)
-        who = registry.get_json("/api/v1/account")
+        who = registry.get_json("/api/v1/account", Account)
         namespace = wishes.namespace or (f"@{who['name']}" if who["name"] else "@local")
         if not wishes.as_json:
             _show_plan(parcel, f"{registry.url} as {namespace}/{parcel.name}", wishes)
@@ -182,8 +183,12 @@ def _show_plan(parcel: Any, where: str, wishes: Wishes) -> None:
 
 def _follow(registry: Any, answer: Any, wishes: Wishes, folder: Path) -> int:
     """Follow each submission to its end, print the result, and return the exit code."""
+    from vskill_platform.client.answers import check_shape  # noqa: PLC0415 - after --help
+    from vskill_platform.client.shapes import SubmittedSet  # noqa: PLC0415 - as above
+
     remote = f"{_CLI}.remote_submissions"
     watch, exit_code = load(f"{remote}:watch_one"), load(f"{remote}:exit_code")
+    check_shape(answer, SubmittedSet)
     ended = [
         watch(registry, one["id"], quiet=wishes.as_json, through_review=wishes.wait)
         for one in answer["submissions"]
@@ -207,7 +212,8 @@ def _show_end(registry: Any, found: Any, folder: Path) -> None:
     if found["state"] == "PUBLISHED":
         echo(f"Published as {slug}: {registry.page(f'/skills/{slug}')}")
         return
-    load(f"{_CLI}.remote_reports:show_scan")(found, folder=folder)
+    show_scan = load(f"{_CLI}.remote_reports:show_scan")
+    show_scan(found.get("scanResult"), found["skillName"], folder=folder)
     if found["state"] == "NEEDS_REVIEW":
         reason = found["reason"].removeprefix("needs review: ")
         echo(f"It needs review: {reason}", f"Follow it at {page}")

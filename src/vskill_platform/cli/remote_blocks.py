@@ -1,13 +1,12 @@
 """`block` on a registry."""
 
-from typing import Any
-
 import click
 
 from vskill_platform.cli.tables import show_table
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.registry import Registry
+from vskill_platform.client.shapes import BlockAdded, BlockEntry, Blocklist, BlockRemoved
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.block import BlockSubject, subjects_of
 from vskill_platform.publish.moderation.block_subject import read_blocked_source, read_subject
@@ -19,7 +18,7 @@ _DEFAULT_HOST = "github.com"
 
 def add(registry: Registry, *, reason: str, as_json: bool, **about: str | None) -> None:
     body = {"reason": reason, **_subject(about)}
-    answer = registry.post_json(_BLOCKS, body)
+    answer: BlockAdded = registry.post_json(_BLOCKS, body, BlockAdded)
     if as_json:
         print_json(answer)
         return
@@ -37,7 +36,8 @@ def remove(registry: Registry, *, reason: str, as_json: bool, **about: str | Non
     entry = _entries(registry).get(subject.id)
     if entry is None:
         raise NotFound("this is not blocked; `block list` shows what is")
-    answer = registry.delete_json(f"{_BLOCKS}/{segment(entry['id'])}", reason=reason)
+    path = f"{_BLOCKS}/{segment(entry['id'])}"
+    answer: BlockRemoved = registry.delete_json(path, BlockRemoved, reason=reason)
     if as_json:
         print_json(answer)
         return
@@ -49,7 +49,7 @@ def remove(registry: Registry, *, reason: str, as_json: bool, **about: str | Non
 
 
 def list_all(registry: Registry, *, as_json: bool) -> None:
-    answer = registry.get_json(_BLOCKS)
+    answer: Blocklist = registry.get_json(_BLOCKS, Blocklist)
     if as_json:
         print_json(answer)
     elif answer["entries"]:
@@ -89,16 +89,17 @@ def _read(about: dict[str, str | None]) -> BlockSubject:
         raise click.UsageError(str(error)) from error
 
 
-def _entries(registry: Registry) -> dict[str, Any]:
-    return {entry["id"]: entry for entry in registry.get_json(_BLOCKS)["entries"]}
+def _entries(registry: Registry) -> dict[str, BlockEntry]:
+    found: Blocklist = registry.get_json(_BLOCKS, Blocklist)
+    return {entry["id"]: entry for entry in found["entries"]}
 
 
-def _target(entry: Any) -> str:
+def _target(entry: BlockEntry) -> str:
     found = entry["contentHash"] or entry["sourceUrl"] or entry["publisher"] or entry["id"]
     return f"{found} {entry['skillName']}".strip()
 
 
-def _show(entries: list[Any]) -> None:
+def _show(entries: list[BlockEntry]) -> None:
     show_table(
         ("id", "target", "reason", "since (UTC)"),
         [

@@ -2,10 +2,10 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
+from vskill_platform.client.answers import check_shape
+from vskill_platform.client.shapes import ScanReport
+from vskill_platform.model.skill import Capabilities
 from vskill_platform.model.unknown_fields import split_unknown
 from vskill_platform.model.verdict import Finding, Verdict
 from vskill_platform.scan.reports.report_text import write_text
@@ -16,9 +16,8 @@ from vskill_platform.scan.scan_skill import ScanResult
 NO_FILES = Path("/nonexistent")
 
 
-def show_scan(found: Any, *, folder: Path = NO_FILES) -> None:
+def show_scan(report: ScanReport | None, name: str, *, folder: Path = NO_FILES) -> None:
     """Print verdict and findings of a submission, as the API describes it."""
-    report = found.get("scanResult")
     if report is None:
         return
     # A newer registry may send more about a finding.
@@ -26,13 +25,13 @@ def show_scan(found: Any, *, folder: Path = NO_FILES) -> None:
     result = ScanResult(
         verdict=Verdict(report["verdict"]),
         score=report["score"] or 0,
-        findings=msgspec.convert(known, tuple[Finding, ...]),
-        capabilities=report["capabilities"],
+        findings=check_shape(known, tuple[Finding, ...]),
+        capabilities=check_shape(report["capabilities"], Capabilities),
         manifest=None,
         files=0,
         duration_ms=0,
         scanner=report["scanner"],
         ruleset=report["ruleset"],
     )
-    target = Target(path=found["skillName"], folder=folder)
+    target = Target(path=name, folder=folder)
     write_text([Scanned(target=target, result=result)], sys.stdout)

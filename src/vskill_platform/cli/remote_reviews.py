@@ -17,6 +17,7 @@ from vskill_platform.cli.terminal import (
 )
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.registry import Registry
+from vskill_platform.client.shapes import ReviewCase, Reviews, Ruled
 from vskill_platform.errors import InvalidInput
 
 _REVIEWS = "/api/v1/reviews"
@@ -24,7 +25,7 @@ _MAX_FILES = 50
 
 
 def list_all(registry: Registry, *, as_json: bool) -> None:
-    answer = registry.get_json(_REVIEWS)
+    answer: Reviews = registry.get_json(_REVIEWS, Reviews)
     if as_json:
         print_json(answer)
         return
@@ -44,7 +45,7 @@ def list_all(registry: Registry, *, as_json: bool) -> None:
 
 
 def show(registry: Registry, *, submission_id: str, as_json: bool) -> None:
-    case = registry.get_json(f"{_REVIEWS}/{segment(submission_id)}")
+    case: ReviewCase = registry.get_json(f"{_REVIEWS}/{segment(submission_id)}", ReviewCase)
     if as_json:
         print_json(case)
     else:
@@ -80,7 +81,7 @@ def _decide(  # noqa: PLR0913 - options come as parameters
 
 def _look(registry: Registry, ruling: str, submission_id: str, *, yes: bool, as_json: bool) -> str:
     """Show the submission and ask for confirmation; return the digest of what was shown."""
-    case = registry.get_json(f"{_REVIEWS}/{segment(submission_id)}")
+    case: ReviewCase = registry.get_json(f"{_REVIEWS}/{segment(submission_id)}", ReviewCase)
     if case["state"] != "NEEDS_REVIEW":
         raise InvalidInput(f"{submission_id} does not need review; it is {case['state']}")
     if not as_json:
@@ -93,13 +94,14 @@ def _look(registry: Registry, ruling: str, submission_id: str, *, yes: bool, as_
         )
     if not yes:
         confirm(f"{verb}?")
-    return str(case["digest"])
+    return case["digest"]
 
 
 def _rule(
     registry: Registry, ruling: str, submission_id: str, body: dict[str, Any], *, as_json: bool
 ) -> None:
-    answer = registry.post_json(f"{_REVIEWS}/{segment(submission_id)}/{ruling}", body)
+    path = f"{_REVIEWS}/{segment(submission_id)}/{ruling}"
+    answer: Ruled = registry.post_json(path, body, Ruled)
     if as_json:
         print_json(answer)
     else:
@@ -109,7 +111,7 @@ def _rule(
         )
 
 
-def _show_case(case: Any) -> None:
+def _show_case(case: ReviewCase) -> None:
     console = Console()
     rows = {
         "id": case["id"],
@@ -122,7 +124,7 @@ def _show_case(case: Any) -> None:
     }
     for name, value in rows.items():
         console.print(f"[dim]{name}[/] {escape(value)}", highlight=False, soft_wrap=True)
-    show_scan({"scanResult": case["report"], "skillName": case["skillName"]})
+    show_scan(case["report"], case["skillName"])
     for kind, values in case["gained"].items():
         console.print(f"[dim]can now[/] {escape(kind)}: {escape(', '.join(values))}")
     for file in case["files"][:_MAX_FILES]:

@@ -1,12 +1,11 @@
 """`search`, `versions`, `diff`, `yank` and `unyank` on a registry."""
 
-from typing import Any
-
 from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.answers import add_page
 from vskill_platform.client.registry import Registry
+from vskill_platform.client.shapes import Diff, FoundSkills, Versions
 from vskill_platform.errors import NotFound
 
 _SKILLS = "/api/v1/skills"
@@ -15,7 +14,7 @@ LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def search(registry: Registry, *, words: tuple[str, ...], limit: int, as_json: bool) -> None:
-    answer = registry.get_json(_SKILLS, q=" ".join(words), limit=limit)
+    answer: FoundSkills = registry.get_json(_SKILLS, FoundSkills, q=" ".join(words), limit=limit)
     if as_json:
         print_json(answer)
         return
@@ -38,9 +37,9 @@ def search(registry: Registry, *, words: tuple[str, ...], limit: int, as_json: b
 
 def versions(registry: Registry, *, slug: str, as_json: bool) -> None:
     path = f"{_SKILLS}/{segment(slug)}/versions"
-    answer = registry.get_json(path)
-    while answer["nextCursor"]:
-        more = registry.get_json(path, cursor=answer["nextCursor"])
+    answer: Versions = registry.get_json(path, Versions)
+    while cursor := answer.get("nextCursor"):
+        more = registry.get_json(path, Versions, cursor=cursor)
         add_page(answer, more, "versions")
     if as_json:
         print_json(answer)
@@ -48,7 +47,7 @@ def versions(registry: Registry, *, slug: str, as_json: bool) -> None:
         show_versions(answer)
 
 
-def show_versions(answer: Any) -> None:
+def show_versions(answer: Versions) -> None:
     show_table(
         ("version", "", "published (UTC)", "digest", "changes", "reason"),
         [
@@ -69,8 +68,8 @@ def show_versions(answer: Any) -> None:
 def diff(registry: Registry, *, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
     path = f"{_SKILLS}/{segment(slug)}/versions"
     if old is None or new is None:
-        old, new = _default_versions(registry.get_json(path), slug, old)
-    answer = registry.get_json(f"{path}/diff", **{"from": old, "to": new})
+        old, new = _default_versions(registry.get_json(path, Versions), slug, old)
+    answer: Diff = registry.get_json(f"{path}/diff", Diff, **{"from": old, "to": new})
     if as_json:
         print_json(answer)
         return
@@ -92,7 +91,7 @@ def diff(registry: Registry, *, slug: str, old: str | None, new: str | None, as_
         console.print("No new capabilities.")
 
 
-def _default_versions(listed: Any, slug: str, old: str | None) -> tuple[str, str]:
+def _default_versions(listed: Versions, slug: str, old: str | None) -> tuple[str, str]:
     """Return the latest version and, unless it is given, the one before."""
     names = [one["version"] for one in listed["versions"]]
     latest = next((one["version"] for one in listed["versions"] if one["standing"] == "latest"), "")
@@ -115,7 +114,7 @@ def _change(
     registry: Registry, action: str, slug: str, version: str, reason: str, *, as_json: bool
 ) -> None:
     body = {"version": version, "reason": reason}
-    answer = registry.post_json(f"{_SKILLS}/{segment(slug)}/{action}", body)
+    answer: Versions = registry.post_json(f"{_SKILLS}/{segment(slug)}/{action}", body, Versions)
     if as_json:
         print_json(answer)
         return

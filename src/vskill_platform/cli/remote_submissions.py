@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 from rich.table import Table as Grid
 
 from vskill_platform.base.clock import SystemClock
@@ -16,8 +15,16 @@ from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.cli.transfer_bar import transfer_bar
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.answers import add_page
-from vskill_platform.client.registry import Registry
+from vskill_platform.client.answers import add_page, check_shape
+from vskill_platform.client.registry import ANY_OBJECT, Registry
+from vskill_platform.client.shapes import (
+    Changed,
+    Discovered,
+    Submission,
+    Submissions,
+    Submitted,
+    SubmittedSet,
+)
 from vskill_platform.client.submissions import (
     follow,
     get_submission,
@@ -71,7 +78,7 @@ def _upload(registry: Registry, place: Path, *, quiet: bool) -> Any:
     with make_workspace() as workspace:
         parcel = pack_folder(place, workspace / "copy") if place.is_dir() else read_archive(place)
     with transfer_bar("uploading", quiet=quiet) as on_progress:
-        return upload(registry, parcel, on_progress=on_progress)
+        return check_shape(upload(registry, parcel, on_progress=on_progress), SubmittedSet)
 
 
 def _submit_repo(
@@ -80,16 +87,17 @@ def _submit_repo(
     body: dict[str, Any] = {"repoUrl": source, "skillPath": path, "ref": ref}
     if every:
         look = {"repoUrl": source, "path": path, "ref": ref}
-        found = registry.post_json(f"{_SUBMISSIONS}/discover", look)["skills"]
+        found = _discover(registry, look)["skills"]
         if not found:
             raise NotFound(f"there is no SKILL.md in {source}")
         body["skills"] = [
             {"path": f"{path}/{skill['path']}".strip("/"), "name": skill["name"]} for skill in found
         ]
-    answer: dict[str, Any] = registry.post_json(_SUBMISSIONS, body)
+    answer: dict[str, Any] = registry.post_json(_SUBMISSIONS, body, ANY_OBJECT)
     if "submissions" in answer:
-        return answer
-    return {"submissions": [answer], "count": 1, "skipped": [], "repoUrl": source, "setId": ""}
+        return check_shape(answer, SubmittedSet)  # type: ignore[no-any-return]  # as it is
+    one = check_shape(answer, Submitted)
+    return {"submissions": [one], "count": 1, "skipped": [], "repoUrl": source, "setId": ""}
 
 
 def _show_answer(registry: Registry, answer: Any) -> None:
@@ -121,7 +129,7 @@ def status(registry: Registry, *, submission_id: str, watch: bool, as_json: bool
     if watch:
         found = watch_one(registry, submission_id, quiet=as_json)
     else:
-        found = get_submission(registry, submission_id)
+        found = check_shape(get_submission(registry, submission_id), Submission)
     if as_json:
         print_json(found)
     else:
@@ -150,20 +158,23 @@ def watch_one(
         except KeyboardInterrupt:
             echo(f"The registry goes on without you. {hint}", err=True)
             raise
-    return found
+    return check_shape(found, Submission)
 
 
 def list_submissions(
     registry: Registry, *, limit: int, after: str | None, set_id: str | None, as_json: bool
 ) -> None:
     size = min(limit, _MAX_PAGE)
-    answer = registry.get_json(_SUBMISSIONS, limit=size, cursor=after, set=set_id)
+    answer: Submissions = registry.get_json(
+        _SUBMISSIONS, Submissions, limit=size, cursor=after, set=set_id
+    )
     rows = answer["submissions"]
-    while len(rows) < limit and answer["nextCursor"]:
+    while len(rows) < limit and (cursor := answer.get("nextCursor")):
         more = registry.get_json(
             _SUBMISSIONS,
+            Submissions,
             limit=min(limit - len(rows), _MAX_PAGE),
-            cursor=answer["nextCursor"],
+            cursor=cursor,
             set=set_id,
         )
         add_page(answer, more, "submissions")
@@ -182,35 +193,38 @@ def list_submissions(
         ],
         keys=("id", "state"),
     )  # fmt: skip
-    if answer["nextCursor"]:
+    if following := answer.get("nextCursor"):
         echo(
             f"{count_of(answer['total'], 'submission')} in all; more: vskill-platform submissions "
-            f"--limit {limit} --after {answer['nextCursor']}",
+            f"--limit {limit} --after {following}",
             err=True,
         )
 
 
 def retry(registry: Registry, *, submission_id: str, as_json: bool) -> None:
-    _changed(registry.post_json(f"{_SUBMISSIONS}/{segment(submission_id)}/retry"), as_json=as_json)
+    path = f"{_SUBMISSIONS}/{segment(submission_id)}/retry"
+    _changed(registry.post_json(path, None, Changed), as_json=as_json)
 
 
 def withdraw(registry: Registry, *, submission_id: str, reason: str, as_json: bool) -> None:
-    answer = registry.post_json(
-        f"{_SUBMISSIONS}/{segment(submission_id)}/withdraw", {"reason": reason}
-    )
-    _changed(answer, as_json=as_json)
+    path = f"{_SUBMISSIONS}/{segment(submission_id)}/withdraw"
+    _changed(registry.post_json(path, {"reason": reason}, Changed), as_json=as_json)
 
 
-def _changed(answer: Any, *, as_json: bool) -> None:
+def _changed(answer: Changed, *, as_json: bool) -> None:
     if as_json:
         print_json(answer)
     else:
         Console().print(f"{escape(answer['id'])} {mark(answer['state'])}", highlight=False)
 
 
+def _discover(registry: Registry, body: dict[str, str]) -> Discovered:
+    found: Discovered = registry.post_json(f"{_SUBMISSIONS}/discover", body, Discovered)
+    return found
+
+
 def discover(registry: Registry, *, source: str, path: str, ref: str, as_json: bool) -> None:
-    body = {"repoUrl": source, "path": path, "ref": ref}
-    answer = registry.post_json(f"{_SUBMISSIONS}/discover", body)
+    answer = _discover(registry, {"repoUrl": source, "path": path, "ref": ref})
     found = answer["skills"]
     if as_json:
         print_json(answer)
@@ -222,7 +236,7 @@ def discover(registry: Registry, *, source: str, path: str, ref: str, as_json: b
             [
                 (one["name"], one["path"] or "(root)",
                  Cell("valid", "green") if one["isFine"] else Cell("invalid", "red"),
-                 one["description"] if one["isFine"] else " ".join(one["problems"]))
+                 one["description"] if one["isFine"] else " ".join(one.get("problems", [])))
                 for one in found
             ],
         )  # fmt: skip
@@ -230,7 +244,7 @@ def discover(registry: Registry, *, source: str, path: str, ref: str, as_json: b
         raise click.exceptions.Exit(1)
 
 
-def show_detail(registry: Registry, found: Any) -> None:
+def show_detail(registry: Registry, found: Submission) -> None:
     console = Console()
     grid = Grid.grid(padding=(0, 2))
     rows = {
@@ -255,7 +269,7 @@ def show_detail(registry: Registry, found: Any) -> None:
             f"{escape(event['reason'])} [dim]{escape(event['actor'])}[/]",
             highlight=False,
         )
-    show_scan(found)
+    show_scan(found.get("scanResult"), found["skillName"])
 
 
 def mark(state: str) -> str:
@@ -275,7 +289,8 @@ def worst(codes: Any) -> int:
 
 
 def _read_moment(text: str) -> datetime:
-    return msgspec.convert(text, datetime)
+    found: datetime = check_shape(text, datetime)
+    return found
 
 
 def _moment(text: str) -> str:

@@ -4,11 +4,12 @@ Everything in them is untrusted.
 """
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, is_typeddict
 
 import msgspec
 
@@ -21,11 +22,14 @@ Progress = Callable[[int, int | None], None]
 _ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
 #: An answer may take this long, and longer if it is large and arrives at this rate.
 _MAX_SECONDS = 300.0
-_MIN_BYTES_PER_SECOND = 4096
+MIN_BYTES_PER_SECOND = 4096
 _DAY_SECONDS = 86_400
+#: The code of an error about an answer that has another form than expected.
+UNEXPECTED_ANSWER = "unexpected_answer"
 _MAX_DIGITS = 9
 #: A list of several pages has no more rows than this.
 _MAX_ROWS = 100_000
+_MISSING = re.compile(r"Object missing required field `([^`]*)`")
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,17 +37,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     #: Names are in lower case.
     headers: dict[str, str]
     content: bytes
-
-
-class JsonObject(dict[str, Any]):
-    """An object in an answer; a field that is missing is an error of the registry, not ours."""
-
-    def __missing__(self, name: str) -> Any:
-        raise RegistryError(
-            f"the answer has no field {name!r}: it is from another kind of server, or from a "
-            "registry of another version",
-            code="unexpected_answer",
-        )
 
 
 def read_limited(
@@ -68,22 +61,37 @@ def read_limited(
             raise RegistryError(
                 f"{where} sent more than {limit:,} bytes; refused", code="too_large"
             )
-        if clock() - start > _MAX_SECONDS + len(found) / _MIN_BYTES_PER_SECOND:
+        if clock() - start > _MAX_SECONDS + len(found) / MIN_BYTES_PER_SECOND:
             raise RegistryUnavailable(f"{where} answers too slowly; try again later")
         if on_progress:
             on_progress(len(found), total)
     return bytes(found)
 
 
-def decode_object(content: bytes) -> JsonObject:
+def decode_object(content: bytes) -> dict[str, Any]:
     """Return the object in an answer; raise ValueError if it is not one."""
     try:
-        found = json.loads(content, object_hook=JsonObject)
+        found = json.loads(content)
     except RecursionError as error:
         raise ValueError("too deeply nested") from error
-    if not isinstance(found, JsonObject):
+    if not isinstance(found, dict):
         raise ValueError("not an object")  # noqa: TRY004 - the caller reports both alike
     return found
+
+
+def check_shape(answer: Any, kind: Any) -> Any:
+    """Check an answer by type: return it as it is for a TypedDict, else converted."""
+    try:
+        found = msgspec.convert(answer, kind)
+    except msgspec.ValidationError as error:
+        missing = _MISSING.match(str(error))
+        wrong = f"has no field {missing[1]!r}" if missing else f"is not understood ({error})"
+        raise RegistryError(
+            f"the answer {wrong}: it is from another kind of server, or from a registry of another "
+            "version",
+            code=UNEXPECTED_ANSWER,
+        ) from error
+    return answer if is_typeddict(kind) else found
 
 
 def retry_after_of(answer: Answer) -> timedelta | None:
@@ -98,13 +106,14 @@ def retry_after_of(answer: Answer) -> timedelta | None:
     return timedelta(seconds=max(0.0, min(seconds, _DAY_SECONDS)))
 
 
-def add_page(answer: JsonObject, more: JsonObject, name: str) -> None:
+def add_page(answer: Any, more: Any, name: str) -> None:
     """Add the next page of a list; raise if the registry would go on without end."""
-    has_more = bool(more["nextCursor"])
-    if has_more and (not more[name] or len(answer[name]) > _MAX_ROWS):
-        raise RegistryError(f"the list of {name} does not end", code="unexpected_answer")
+    following = more.get("nextCursor")
+    is_same = following == answer.get("nextCursor")
+    if following and (is_same or not more[name] or len(answer[name]) > _MAX_ROWS):
+        raise RegistryError(f"the list of {name} does not end", code=UNEXPECTED_ANSWER)
     answer[name] += more[name]
-    answer["nextCursor"] = more["nextCursor"]
+    answer["nextCursor"] = following
 
 
 def problem_in(answer: Answer) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from vskill_platform.client.addresses import is_loopback, origin_of
+from vskill_platform.client.answers import UNEXPECTED_ANSWER
 from vskill_platform.client.registry import Registry
+from vskill_platform.client.shapes import DeviceToken
 from vskill_platform.errors import NotSignedIn, RegistryError, RegistryUnavailable
 
 #: What publishing needs; more is asked for only if the user wants it.
@@ -35,11 +36,10 @@ class DeviceCode(msgspec.Struct, frozen=True, kw_only=True):
 def request_code(registry: Registry, *, label: str, scopes: tuple[str, ...]) -> DeviceCode:
     body = {"scope": " ".join(scopes), "label": label, "client_id": "vskill-platform"}
     try:
-        answer = registry.post_json("/api/cli/device/code", body)
-        code = msgspec.convert(answer, DeviceCode)
-    except msgspec.ValidationError as error:
-        raise RegistryError(f"{registry.url} gave no usable code: {error}") from error
+        code: DeviceCode = registry.post_json("/api/cli/device/code", body, DeviceCode)
     except RegistryError as error:
+        if error.code == UNEXPECTED_ANSWER:
+            raise RegistryError(f"{registry.url} gave no usable code: {error}") from error
         if error.status != _NOT_FOUND:
             raise
         raise RegistryError(
@@ -95,7 +95,7 @@ def wait_for_token(
     while clock() < end:
         sleep(interval)
         try:
-            answer: Any = registry.post_json("/api/cli/device/token", body)
+            answer: DeviceToken = registry.post_json("/api/cli/device/token", body, DeviceToken)
         except RegistryUnavailable:
             continue  # a short outage: the code stays valid
         except RegistryError as error:
@@ -106,11 +106,12 @@ def wait_for_token(
                 asked = error.answer.get("interval")
                 interval = _pause(asked if isinstance(asked, int | float) else interval + 5)
                 continue
+            if error.code == UNEXPECTED_ANSWER:
+                raise RegistryError(f"{registry.url} gave no usable token: {error}") from error
             if said in _REFUSED:
                 raise NotSignedIn(_REFUSED[said]) from error
             raise
-        token = answer.get("access_token") if isinstance(answer, dict) else None
-        if not isinstance(token, str) or not token:
+        if not answer["access_token"]:
             raise RegistryError(f"{registry.url} gave no usable token")
-        return token
+        return answer["access_token"]
     raise NotSignedIn(_REFUSED["expired_token"])

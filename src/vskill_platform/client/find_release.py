@@ -9,8 +9,9 @@ import msgspec
 
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.lock_file import check_files
-from vskill_platform.client.registry import Registry
+from vskill_platform.client.registry import ANY_OBJECT, Registry
 from vskill_platform.client.scope import check_folder_name
+from vskill_platform.client.shapes import BlockCheck, Skill, Suggestions
 from vskill_platform.client.version_range import VersionRange
 from vskill_platform.errors import NotAllowed, NotFound, RegistryError, SourceRefused
 from vskill_platform.model.skill import Capabilities, SkillFile, parse_version
@@ -143,18 +144,16 @@ def _with_suggestions(registry: Registry, name: str, error: RegistryError) -> Re
 
 
 def _similar(registry: Registry, name: str) -> list[str]:
-    found = registry.get_json(
-        f"{API}/skills/search", q=name.rpartition("/")[2], limit=_MAX_SUGGESTED
+    found: Suggestions = registry.get_json(
+        f"{API}/skills/search", Suggestions, q=name.rpartition("/")[2], limit=_MAX_SUGGESTED
     )
-    rows = found.get("results") if isinstance(found, dict) else None
-    slugs = [row.get("slug") for row in rows or () if isinstance(row, dict)]
-    return [slug for slug in slugs if isinstance(slug, str)]
+    return [row["slug"] for row in found["results"]]
 
 
 def get_release(registry: Registry, name: str, version: str | None) -> Release:
     """Return what the registry says about a version, without its files."""
-    answer = registry.get_json(f"{API}/skills/{segment(name)}", version=version)
-    found = _read(registry, answer.get("skill") if isinstance(answer, dict) else None, Release)
+    answer: Skill = registry.get_json(f"{API}/skills/{segment(name)}", Skill, version=version)
+    found = _read(registry, answer["skill"], Release)
     check_folder_name(found.name)
     if version is not None and found.version != version:
         raise RegistryError(f"{registry.url} answered with another version of {found.slug}")
@@ -164,7 +163,9 @@ def get_release(registry: Registry, name: str, version: str | None) -> Release:
 def add_files(registry: Registry, release: Release) -> Release:
     """Add the list of files, checked against the digest of the content."""
     path = f"{API}/skills/{segment(release.slug)}/files"
-    listed = _read(registry, registry.get_json(path, version=release.version), _FileList)
+    listed = _read(
+        registry, registry.get_json(path, ANY_OBJECT, version=release.version), _FileList
+    )
     files = tuple(msgspec.convert(file, SkillFile, from_attributes=True) for file in listed.files)
     if listed.version != release.version:
         raise RegistryError(f"{registry.url} answered with another version of {release.slug}")
@@ -180,13 +181,10 @@ def check_not_blocked(registry: Registry, slug: str, content_hash: str) -> None:
     Not about its name: a blocked name or source takes the skill down, and other content that was
     blocked under the same name says nothing about this one.
     """
-    answer = registry.get_json(f"{API}/blocklist/check", hash=content_hash)
-    if not isinstance(answer, dict) or not isinstance(answer.get("blocked"), bool):
-        raise RegistryError(f"{registry.url} did not say whether {slug} is blocked")
+    answer: BlockCheck = registry.get_json(f"{API}/blocklist/check", BlockCheck, hash=content_hash)
     if answer["blocked"]:
-        entry = answer.get("entry")
-        reason = entry.get("reason") if isinstance(entry, dict) else None
-        raise NotAllowed(f"{slug} is blocked by {registry.url}: {reason or 'no reason given'}")
+        reason = (answer.get("entry") or {}).get("reason") or "no reason given"
+        raise NotAllowed(f"{slug} is blocked by {registry.url}: {reason}")
 
 
 def list_versions(registry: Registry, name: str) -> list[VersionItem]:
@@ -195,7 +193,8 @@ def list_versions(registry: Registry, name: str) -> list[VersionItem]:
     cursor = None
     for _ in range(_MAX_PAGES):
         path = f"{API}/skills/{segment(name)}/versions"
-        page = _read(registry, registry.get_json(path, limit=_PAGE, cursor=cursor), _Versions)
+        answer = registry.get_json(path, ANY_OBJECT, limit=_PAGE, cursor=cursor)
+        page = _read(registry, answer, _Versions)
         found += page.versions
         cursor = page.next_cursor
         if cursor is None or not page.versions:

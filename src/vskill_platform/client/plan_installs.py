@@ -142,11 +142,7 @@ def check_standing(registry: Registry, skill: LockedSkill) -> Standing:
     """Ask the registry what has become of an installed version."""
     path = f"{API}/skills/{segment(skill.slug)}/versions/{segment(skill.version)}"
     try:
-        found = msgspec.convert(registry.get_json(path), VersionItem)
-    except msgspec.ValidationError as error:
-        raise RegistryError(
-            f"{registry.url} gave an answer that is not understood: {error}"
-        ) from error
+        found: VersionItem = registry.get_json(path, VersionItem)
     except RegistryUnavailable:
         raise
     except RegistryError as error:

@@ -6,7 +6,7 @@ The token is sent only to the registry itself, and only over TLS or to this mach
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -22,9 +22,12 @@ from vskill_platform.client.addresses import (
     is_loopback,
     origin_of,
 )
+from vskill_platform.client.answer_deadline import AnswerDeadline
 from vskill_platform.client.answers import (
+    MIN_BYTES_PER_SECOND,
     Answer,
     Progress,
+    check_shape,
     decode_object,
     in_words,
     problem_in,
@@ -43,6 +46,8 @@ _MAX_WAIT_SECONDS = 60.0
 _FIRST_WAIT_SECONDS = 0.5
 #: Time without a byte. A submission of a repository is answered after it has been read.
 _TIMEOUT = httpx2.Timeout(120, connect=15)
+#: Until the answer begins, and longer if much is sent; after that time nothing is sent again.
+_MAX_SECONDS = 300.0
 #: The registry has done nothing: sending the request again is safe whatever it asks for.
 _NOT_DONE = frozenset({429, 503})
 #: A proxy in front of the registry failed: the request may have been carried out.
@@ -50,6 +55,8 @@ _UNCLEAR = frozenset({502, 504})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CHUNK_BYTES = 64 * 1024
 _UNAUTHORIZED = 401
+#: The kind of an answer whose fields nobody reads.
+ANY_OBJECT = dict[str, Any]
 
 
 class Registry:
@@ -74,6 +81,7 @@ class Registry:
         self._sleep, self._clock = sleep, clock
         #: By whether the address is encrypted, and whether it is this machine.
         self._clients: dict[tuple[bool, bool], httpx2.Client] = {}
+        self._deadline = AnswerDeadline()
 
     def __enter__(self) -> Self:
         return self
@@ -89,19 +97,24 @@ class Registry:
     def close(self) -> None:
         while self._clients:
             self._clients.popitem()[1].close()
+        self._deadline.close()
 
-    def get_json(self, path: str, **params: str | int | bool | None) -> Any:
-        """Return the decoded answer; parameters that are None are left out."""
-        return self._json("GET", path, params=_sent(params))
+    def get_json(
+        self, path: str, kind: Any = ANY_OBJECT, /, **params: str | int | bool | None
+    ) -> Any:
+        """Return the answer, checked to be of this kind; parameters that are None are left out."""
+        return self._json("GET", path, kind, params=_sent(params))
 
-    def post_json(self, path: str, body: Any = None, **params: str | int | bool | None) -> Any:
-        """Send *body* as JSON and return the decoded answer."""
+    def post_json(self, path: str, body: Any = None, kind: Any = ANY_OBJECT, /) -> Any:
+        """Send *body* as JSON and return the answer, checked to be of this kind."""
         content = msgspec.json.encode({} if body is None else body)
         headers = {"Content-Type": "application/json"}
-        return self._json("POST", path, params=_sent(params), headers=headers, content=content)
+        return self._json("POST", path, kind, headers=headers, content=content)
 
-    def delete_json(self, path: str, **params: str | int | bool | None) -> Any:
-        return self._json("DELETE", path, params=_sent(params))
+    def delete_json(
+        self, path: str, kind: Any = ANY_OBJECT, /, **params: str | int | bool | None
+    ) -> Any:
+        return self._json("DELETE", path, kind, params=_sent(params))
 
     def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> Answer:
         """Return an answer as it is, for callers that use ETags; 304 is not an error."""
@@ -113,6 +126,7 @@ class Registry:
         fields: Mapping[str, str],
         files: Iterable[tuple[str, bytes]],
         *,
+        kind: Any = ANY_OBJECT,
         on_progress: Progress | None = None,
     ) -> Any:
         """Send files, each as a part `files` with its path as the name; return the answer.
@@ -127,6 +141,7 @@ class Registry:
         return self._json(
             "POST",
             path,
+            kind,
             headers=headers,
             content=content,
             on_progress=on_progress,
@@ -155,21 +170,23 @@ class Registry:
         """Return the address of a page of this registry, for a person to open."""
         return self.url + path
 
-    def _json(self, method: str, path: str, **options: Any) -> Any:
+    def _json(self, method: str, path: str, kind: Any, **options: Any) -> Any:
         answer = self._ask(method, path, limit=MAX_ANSWER_BYTES, **options)
         try:
-            return decode_object(answer.content)
+            found = decode_object(answer.content)
         except ValueError as error:
             raise RegistryError(
                 f"{self._where(path)} did not answer with a JSON object; is {self.url} the "
                 "address of a registry?",
                 status=answer.status,
             ) from error
+        return check_shape(found, kind)
 
     def _ask(
         self, method: str, path: str, *, is_repeatable: bool = False, **options: Any
     ) -> Answer:
         """Send a request, again if that is safe; return the answer or raise."""
+        start = self._clock()
         for attempt in range(_ATTEMPTS):
             is_last = attempt == _ATTEMPTS - 1
             try:
@@ -177,7 +194,8 @@ class Registry:
             except RegistryUnavailable as error:
                 may_repeat = error.was_not_done or is_repeatable or method == "GET"
                 wait = _wait_before(attempt, error.retry_after)
-                if is_last or not may_repeat or wait > _MAX_WAIT_SECONDS:
+                is_late = self._clock() - start > _MAX_SECONDS
+                if is_last or is_late or not may_repeat or wait > _MAX_WAIT_SECONDS:
                     raise
             self._sleep(wait)
         raise AssertionError("the last attempt returns or raises")
@@ -233,22 +251,31 @@ class Registry:
         if content is not None:
             sent["Content-Length"] = str(len(content))
             body = _chunks(content, on_progress)
-        with (
-            self._errors(url),
-            self._opened(url).stream(
-                method, url, params=params, headers=sent, content=body
-            ) as response,
-        ):
-            found = {name.lower(): value for name, value in response.headers.items()}
-            read = read_limited(
-                origin_of(url),
-                found,
-                response.iter_bytes(),
-                limit=limit,
-                on_progress=on_progress if content is None else None,
-                clock=self._clock,
+        seconds = _MAX_SECONDS + len(content or b"") / MIN_BYTES_PER_SECOND
+        client, shown = self._opened(url), None if content is not None else on_progress
+        trace = {"trace": self._deadline.trace}
+        with self._errors(url):
+            request = client.build_request(
+                method, url, params=params, headers=sent, content=body, extensions=trace
             )
-            return Answer(status=response.status_code, headers=found, content=read)
+            with self._deadline.within(seconds, origin_of(url)):
+                response = client.send(request, stream=True)
+            with closing(response):
+                return self._read(url, response, limit, shown)
+
+    def _read(
+        self, url: str, response: httpx2.Response, limit: int, on_progress: Progress | None
+    ) -> Answer:
+        found = {name.lower(): value for name, value in response.headers.items()}
+        read = read_limited(
+            origin_of(url),
+            found,
+            response.iter_bytes(),
+            limit=limit,
+            on_progress=on_progress,
+            clock=self._clock,
+        )
+        return Answer(status=response.status_code, headers=found, content=read)
 
     @contextmanager
     def _errors(self, url: str) -> Iterator[None]:

@@ -11,6 +11,7 @@ import msgspec
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.answers import Progress
 from vskill_platform.client.registry import Registry
+from vskill_platform.client.shapes import FollowedSubmission
 from vskill_platform.errors import InvalidInput, SourceRefused
 from vskill_platform.fetch.archive import is_archive, stem_of
 from vskill_platform.fetch.file_names import Names
@@ -99,7 +100,7 @@ def upload(
 
 
 def get_submission(registry: Registry, submission_id: str) -> Any:
-    return registry.get_json(f"/api/v1/submissions/{segment(submission_id)}")
+    return registry.get_json(f"/api/v1/submissions/{segment(submission_id)}", FollowedSubmission)
 
 
 def follow(

@@ -1,5 +1,6 @@
 """Commands against a registry whose answers are hostile, wrong or missing."""
 
+import ast
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+import vskill_platform
 from tests.unit.client.conftest import Reply, ScriptedServer
 from vskill_platform.cli.main import cli
 from vskill_platform.errors import InvalidInput, RegistryError
@@ -113,6 +115,48 @@ def test_an_answer_without_its_fields_is_an_error(
 
     assert isinstance(done.exception, RegistryError)
     assert "the answer has no field" in str(done.exception)
+
+
+def altered(answer: Any) -> Iterator[Any]:
+    """Yield the answer with each of its values replaced by one of another type, one at a time."""
+    odd: list[Any] = [None, 7, "x", [[7]], {"x": {}}]
+    if isinstance(answer, dict):
+        for name, value in answer.items():
+            yield from ({**answer, name: other} for other in altered(value))
+    elif isinstance(answer, list):
+        for place, value in enumerate(answer):
+            yield from ([*answer[:place], other, *answer[place + 1 :]] for other in altered(value))
+    yield from (other for other in odd if type(other) is not type(answer))
+
+
+@pytest.mark.parametrize("command", ANSWERS, ids=" ".join)
+def test_values_of_other_types_are_an_error_with_a_reason(
+    server: ScriptedServer, command: tuple[str, ...]
+) -> None:
+    for answer in altered(ANSWERS[command]):
+        done = run(server, command, answer=answer)
+
+        known = isinstance(done.exception, RegistryError | SystemExit | None)
+        assert known, (answer, done.exception)
+
+
+def calls_without_a_kind(path: Path) -> list[str]:
+    """Return the requests in a module whose answers are not checked."""
+    kinds = {"get_json": 2, "delete_json": 2, "post_json": 3}
+    return [
+        f"{path.name}:{node.lineno}"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and len(node.args) < kinds.get(node.func.attr, 0)
+    ]
+
+
+def test_every_answer_of_a_registry_is_checked() -> None:
+    package = Path(vskill_platform.__file__).parent
+    modules = [*package.glob("cli/*.py"), *package.glob("client/*.py")]
+
+    assert [call for path in modules for call in calls_without_a_kind(path)] == []
 
 
 def test_nobody_signs_in_where_others_can_listen() -> None:

@@ -1,11 +1,15 @@
 import gzip
 import hashlib
+import socket
+import threading
+from contextlib import suppress
 
 import msgspec
 import pytest
 
 from tests.unit.client.conftest import Reply, ScriptedServer
 from vskill_platform.cli.remote_skills import versions
+from vskill_platform.client import registry as registry_module
 from vskill_platform.client.addresses import checked_url, segment
 from vskill_platform.client.registry import Registry
 from vskill_platform.errors import InvalidInput, RegistryError, RegistryUnavailable
@@ -271,9 +275,15 @@ def test_a_malformed_answer_is_an_error_of_the_registry(
         registry.get_json("/x")
 
 
-def test_a_list_without_end_is_an_error(server: ScriptedServer) -> None:
-    first = Reply(body=b'{"versions": [{}], "nextCursor": "2"}')
-    server.replies = [first, first, Reply(body=b'{"versions": [], "nextCursor": "2"}')]
+def a_page(cursor: str, rows: int = 1) -> Reply:
+    names = ("version", "standing", "createdAt", "contentHash", "diffSummary", "reason")
+    row = {**dict.fromkeys(names, "x"), "approvedBy": None}
+    return Reply(body=msgspec.json.encode({"versions": [row] * rows, "nextCursor": cursor}))
+
+
+@pytest.mark.parametrize("last", [a_page("3"), a_page("4", rows=0)], ids=["same", "empty"])
+def test_a_list_without_end_is_an_error(server: ScriptedServer, last: Reply) -> None:
+    server.replies = [a_page("2"), a_page("3"), last]
 
     with Registry(server.url) as registry, pytest.raises(RegistryError, match="does not end"):
         versions(registry, slug="@acme/demo", as_json=True)
@@ -358,3 +368,39 @@ def test_other_addresses_are_refused(text: str) -> None:
 
 def test_a_slug_is_one_segment_of_a_path() -> None:
     assert segment("@ada/tidy notes") == "@ada%2Ftidy%20notes"
+
+
+def test_an_answer_whose_head_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry_module, "_MAX_SECONDS", 0.3)
+    stopped = threading.Event()
+    requests: list[bytes] = []
+
+    def drip(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        requests.append(connection.recv(65536))
+        connection.sendall(b"HTTP/1.1 200 OK\r\n")
+        with suppress(OSError):  # the client hangs up
+            while not stopped.wait(0.01):
+                connection.sendall(b"x")
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=drip, args=(listening,), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with (
+            Registry(url, sleep=lambda _: None) as registry,
+            pytest.raises(RegistryUnavailable, match="did not answer in time"),
+        ):
+            registry.get_json("/x")
+        stopped.set()
+        thread.join(20)
+
+    assert len(requests) == 1  # what takes this long is not tried again
+
+
+def test_a_connection_is_used_again_after_a_deadline_that_was_kept(server: ScriptedServer) -> None:
+    with Registry(server.url) as registry:
+        found = [registry.get_json("/x") for _ in range(20)]
+
+    assert found == [{}] * 20

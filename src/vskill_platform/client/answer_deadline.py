@@ -1,0 +1,69 @@
+"""A deadline for the head of an answer: a registry may send it byte by byte, without end.
+
+The timeouts of the HTTP client are for each byte. So after the deadline another thread shuts the
+connections down, and the request fails.
+"""
+
+import socket
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import httpx2
+
+from vskill_platform.errors import RegistryUnavailable
+
+#: More connections than a registry and the hosts of its redirects need.
+_MAX_CONNECTIONS = 8
+_CONNECTED = "connection.connect_tcp.complete"
+
+
+class AnswerDeadline:
+    """Knows the open connections of one client, which sends one request at a time."""
+
+    def __init__(self) -> None:
+        #: Copies: encryption takes a socket away from the object that was connected.
+        self._sockets: deque[socket.socket] = deque()
+        self._lock = threading.Lock()
+
+    def trace(self, event: str, info: dict[str, Any]) -> None:
+        """Remember each new connection; called by the HTTP client."""
+        if event != _CONNECTED:
+            return
+        copy = info["return_value"].get_extra_info("socket").dup()
+        with self._lock:
+            self._sockets.append(copy)
+            old = self._sockets.popleft() if len(self._sockets) > _MAX_CONNECTIONS else None
+        if old:
+            old.close()
+
+    @contextmanager
+    def within(self, seconds: float, where: str) -> Iterator[None]:
+        """Run a request; raise if its answer has not begun in time."""
+        is_over = threading.Event()
+
+        def cut() -> None:
+            is_over.set()
+            with self._lock:
+                for one in self._sockets:
+                    with suppress(OSError):  # the other side was faster
+                        one.shutdown(socket.SHUT_RDWR)
+
+        timer = threading.Timer(seconds, cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except httpx2.HTTPError as error:
+            if not is_over.is_set():
+                raise
+            raise RegistryUnavailable(f"{where} did not answer in time") from error
+        finally:
+            timer.cancel()
+
+    def close(self) -> None:
+        with self._lock:
+            while self._sockets:
+                self._sockets.pop().close()

@@ -1,0 +1,238 @@
+"""The fields of a registry's answers that commands read, so that each answer is checked by type.
+
+Everything else in an answer is left as it is, for `--json`.
+"""
+
+from typing import Any, NotRequired, TypedDict
+
+from vskill_platform.model.verdict import Verdict
+
+Gained = dict[str, list[str]]
+
+
+class Account(TypedDict):
+    name: str | None
+    role: str | None
+    scopes: list[str]
+    namespaces: list[str]
+
+
+class Pagination(TypedDict):
+    total: int
+
+
+class FoundSkill(TypedDict):
+    slug: str
+    currentVersion: str | None
+    trustTier: str
+    trustScore: int
+    description: str
+
+
+class FoundSkills(TypedDict):
+    skills: list[FoundSkill]
+    pagination: Pagination
+
+
+class Named(TypedDict):
+    slug: str
+
+
+class Suggestions(TypedDict):
+    results: list[Named]
+
+
+class Skill(TypedDict):
+    skill: dict[str, Any]
+
+
+class Version(TypedDict):
+    version: str
+    standing: str
+    createdAt: str
+    contentHash: str
+    diffSummary: str
+    reason: str
+    approvedBy: str | None
+
+
+class Versions(TypedDict):
+    versions: list[Version]
+    nextCursor: NotRequired[str | None]
+
+
+Diff = TypedDict(
+    "Diff",
+    {
+        "from": str,
+        "to": str,
+        "diffSummary": str,
+        "contentDiff": str,
+        "gained": Gained | None,
+    },
+)
+
+
+class BlockEntry(TypedDict):
+    id: str
+    contentHash: str | None
+    sourceUrl: str | None
+    publisher: str | None
+    skillName: str
+    reason: str
+    discoveredAt: str
+
+
+class Blocklist(TypedDict):
+    entries: list[BlockEntry]
+
+
+class BlockAdded(TypedDict):
+    entry: BlockEntry
+    isNew: bool
+    takenDown: list[str]
+    ended: list[str]
+    message: str
+
+
+class BlockRemoved(TypedDict):
+    entry: BlockEntry
+    reopened: list[str]
+    stillBlocked: list[str]
+
+
+class BlockReason(TypedDict):
+    reason: NotRequired[str]
+
+
+class BlockCheck(TypedDict):
+    blocked: bool
+    entry: NotRequired[BlockReason | None]
+
+
+class ScanReport(TypedDict):
+    verdict: Verdict
+    score: int | None
+    findings: list[dict[str, Any]]
+    capabilities: Gained
+    scanner: str
+    ruleset: str
+
+
+class Review(TypedDict):
+    id: str
+    skillName: str
+    submitter: str
+    since: str
+    rule: str | None
+    decided: str
+
+
+class Reviews(TypedDict):
+    reviews: list[Review]
+
+
+class CaseFile(TypedDict):
+    path: str
+    size: int
+
+
+class ReviewCase(TypedDict):
+    id: str
+    skillName: str
+    state: str
+    repoUrl: str
+    skillPath: str
+    submitter: str
+    digest: str
+    published: str | None
+    gained: Gained
+    report: ScanReport | None
+    files: list[CaseFile]
+
+
+class Ruled(TypedDict):
+    id: str
+    state: str
+    reason: str
+
+
+class StateChange(TypedDict):
+    at: str
+    toState: str
+    reason: str
+    actor: str
+
+
+class FollowedSubmission(TypedDict):
+    state: str
+    reason: str
+
+
+class Submission(FollowedSubmission):
+    id: str
+    skillName: str
+    skillPath: str
+    repoUrl: str | None
+    submitter: str
+    createdAt: str
+    publishedSkillName: str | None
+    position: int | None
+    stateHistory: list[StateChange]
+    scanResult: NotRequired[ScanReport | None]
+
+
+class Changed(TypedDict):
+    id: str
+    state: str
+
+
+class SubmissionRow(TypedDict):
+    id: str
+    state: str
+    updatedAt: str
+    skillName: str
+    publishedSkillName: str | None
+
+
+class Submissions(TypedDict):
+    submissions: list[SubmissionRow]
+    total: int
+    nextCursor: NotRequired[str | None]
+
+
+class Submitted(TypedDict):
+    id: str
+    state: str
+    skillName: str
+    reason: NotRequired[str]
+    blocked: NotRequired[bool]
+    alreadyVerified: NotRequired[bool]
+    duplicate: NotRequired[bool]
+    requeued: NotRequired[bool]
+
+
+class Skipped(TypedDict):
+    path: str
+    error: str
+
+
+class SubmittedSet(TypedDict):
+    submissions: list[Submitted]
+    skipped: list[Skipped]
+
+
+class DiscoveredSkill(TypedDict):
+    name: str
+    path: str
+    isFine: bool
+    description: str
+    problems: NotRequired[list[str]]
+
+
+class Discovered(TypedDict):
+    skills: list[DiscoveredSkill]
+
+
+class DeviceToken(TypedDict):
+    access_token: str
