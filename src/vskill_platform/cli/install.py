@@ -9,9 +9,11 @@ import click
 
 from vskill_platform.cli.install_options import (
     agent_option,
+    chosen_folders,
     chosen_scope,
     force_option,
     offline_option,
+    removed_agent_option,
     scope_options,
 )
 from vskill_platform.cli.install_run import InstallRun
@@ -105,12 +107,16 @@ def update(
 @click.command()
 @click.argument("names", metavar="NAME…", nargs=-1, required=True)
 @scope_options
+@removed_agent_option
 @force_option
 @json_option
-def remove(*, names: tuple[str, ...], force: bool, as_json: bool, **where: Any) -> None:
-    """Remove installed skills."""
+def remove(
+    *, names: tuple[str, ...], agents: tuple[str, ...], force: bool, as_json: bool, **where: Any
+) -> None:
+    """Remove installed skills, for all agents or for some."""
     scope = chosen_scope(**where)
-    removed = remove_skills(scope, names, force=force)
+    folders = chosen_folders(scope, agents) if agents else None
+    removed = remove_skills(scope, names, folders=folders, force=force)
     if as_json:
         print_json({"removed": [json_of_skill(scope, skill) for skill in removed]})
         return

@@ -34,6 +34,12 @@ agent_option = click.option(
 )  # fmt: skip
 
 
+removed_agent_option = click.option(
+    "--agent", "agents", multiple=True, metavar="NAME",
+    help="Remove it for this agent only (default: for all).",
+)  # fmt: skip
+
+
 def scope_options(command: Command) -> Command:
     """Add the options that choose where skills are installed."""
     for option in (

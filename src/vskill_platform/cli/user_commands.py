@@ -83,7 +83,11 @@ def withdraw() -> None:
 @json_option
 @near_or_far("search:search", "remote_skills:search")
 def search() -> None:
-    """Search for published skills."""
+    """Search for published skills.
+
+    With the database of this machine it reads every skill, without the search index of `serve`:
+    all words must be in the slug or the description, as they are written.
+    """
 
 
 @click.command()

@@ -243,13 +243,23 @@ def find_installed(locked: Mapping[str, LockedSkill], name: str) -> LockedSkill:
     raise NotFound(f"{name!r} is not installed here; installed: {some}")
 
 
-def remove_skills(scope: Scope, names: Sequence[str], *, force: bool = False) -> list[LockedSkill]:
-    """Remove skills and their entries in the lock file; return what was removed."""
+def remove_skills(
+    scope: Scope,
+    names: Sequence[str],
+    *,
+    folders: Sequence[SkillsFolder] | None = None,
+    force: bool = False,
+) -> list[LockedSkill]:
+    """Remove skills and their entries in the lock file; return what was removed.
+
+    With *folders*, only from these: the skill stays installed for the other agents.
+    """
     for name in names:  # before anything is locked or made
-        find_installed(read_lock(scope), name)
+        _part_in(find_installed(read_lock(scope), name), folders)
     with exclusive(scope):
         locked = read_lock(scope)
-        removed = {skill.slug: skill for skill in (find_installed(locked, one) for one in names)}
+        found_skills = [find_installed(locked, name) for name in names]
+        removed = {skill.slug: _part_in(skill, folders) for skill in found_skills}
         changes = []
         for skill in removed.values():
             for folder, place in zip(skill.folders, skill.places(scope), strict=True):
@@ -261,6 +271,32 @@ def remove_skills(scope: Scope, names: Sequence[str], *, force: bool = False) ->
                     )
                 if not found.is_absent:
                     changes.append(Change(folder=folder.path, name=skill.name))
-        kept = [skill for skill in locked.values() if skill.slug not in removed]
+        rest = [_without(skill, removed.get(skill.slug)) for skill in locked.values()]
+        kept = [skill for skill in rest if skill.folders]
         replace_folders(scope, changes, format_lock(kept))
     return list(removed.values())
+
+
+def _part_in(skill: LockedSkill, folders: Sequence[SkillsFolder] | None) -> LockedSkill:
+    """Return the skill with only those of its folders; raise if that cannot be removed alone."""
+    if folders is None:
+        return skill
+    wanted = {folder.path: folder for folder in folders}
+    found = tuple(folder for folder in skill.folders if folder.path in wanted)
+    if not found:
+        agents = sorted(agent for folder in skill.folders for agent in folder.agents)
+        for_whom = ", ".join(agents) or "no agent in particular"
+        raise NotFound(f"{skill.slug} is not installed for this agent; it is for: {for_whom}")
+    for folder in found:
+        if others := sorted(set(folder.agents) - set(wanted[folder.path].agents)):
+            raise NotAllowed(
+                f"{', '.join(others)} use the same folder, {folder.path}: name them with --agent, "
+                "too, or remove the skill for all"
+            )
+    return msgspec.structs.replace(skill, folders=found)
+
+
+def _without(skill: LockedSkill, removed: LockedSkill | None) -> LockedSkill:
+    gone = removed.folders if removed else ()
+    left = tuple(folder for folder in skill.folders if folder not in gone)
+    return msgspec.structs.replace(skill, folders=left)

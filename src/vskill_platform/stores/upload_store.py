@@ -2,10 +2,10 @@
 
 from datetime import datetime, timedelta
 
-from vskill_platform.engines.ports import Delete, Operation
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.stores.blob_store import Kept, get_archive_at, get_kept, put_kept
 from vskill_platform.stores.db import get_kv
-from vskill_platform.stores.records import list_all_keys
+from vskill_platform.stores.records import encode, get_record, list_all_keys
 from vskill_platform.stores.skill_store import get_kept_archive
 
 UPLOAD = "upload:"
@@ -18,7 +18,13 @@ _HOLDERS = 8
 KEPT_FOR = timedelta(days=7)
 #: Prefix for single files of a user, which a later request submits together.
 _STAGED = "staged-file:"
+#: Prefix for files of a user that are about to be staged.
+_RESERVED = "staged-reserved:"
+#: The latest reservation of a user.
+_STAGED_MARK = "staged-mark:"
 STAGED_FOR = timedelta(hours=1)
+#: Writing a file takes seconds; after a crash its place is free again.
+_RESERVED_FOR = timedelta(minutes=5)
 
 
 async def get_upload(sha256: str) -> Kept | None:
@@ -48,9 +54,30 @@ def drop_upload(sha256: str) -> Operation:
 
 
 async def count_staged(user: str) -> tuple[int, int]:
-    """Return how many files a user has staged, and their bytes."""
-    keys = await list_all_keys(f"{_STAGED}{user}:")
-    return len(keys), sum(int(key.rpartition(":")[2]) for key in keys)
+    """Return how many files a user has staged or reserved, and their bytes."""
+    names = {
+        key.removeprefix(prefix)
+        for prefix in (_STAGED, _RESERVED)
+        for key in await list_all_keys(f"{prefix}{user}:")
+    }
+    return len(names), sum(int(name.rpartition(":")[2]) for name in names)
+
+
+async def get_staged_mark(user: str) -> int:
+    """Return the revision of the record that every reservation of a user writes."""
+    stored = await get_record(_STAGED_MARK + user, str)
+    return stored.revision if stored else ABSENT
+
+
+def reserve_staged(
+    user: str, sha256: str, size: int, *, now: datetime, mark: int
+) -> list[Operation]:
+    """Reserve the place of a file; fails if the user reserved another one meanwhile."""
+    key = _staged_key(user, sha256, size).removeprefix(_STAGED)
+    return [
+        Put(_RESERVED + key, b"", due=NEVER, expires_at=now + _RESERVED_FOR),
+        Put(_STAGED_MARK + user, encode(key), expected=mark, due=NEVER),
+    ]
 
 
 async def get_staged(user: str, sha256: str, size: int) -> bytes | None:
@@ -60,8 +87,10 @@ async def get_staged(user: str, sha256: str, size: int) -> bytes | None:
 def write_staged(
     user: str, sha256: str, content: Kept, *, size: int, now: datetime
 ) -> list[Operation]:
+    """Store a file in the place that was reserved for it."""
     key = _staged_key(user, sha256, size)
-    return put_kept(key, content, sha256, expires_at=now + STAGED_FOR)
+    stored = put_kept(key, content, sha256, expires_at=now + STAGED_FOR)
+    return [*stored, Delete(_RESERVED + key.removeprefix(_STAGED))]
 
 
 def drop_staged(user: str, sha256: str, size: int) -> Operation:

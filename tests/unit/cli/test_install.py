@@ -359,6 +359,29 @@ async def test_list_and_remove(run: Run, project: Path) -> None:
     assert "is not installed here" in said(again)
 
 
+async def test_a_skill_is_removed_for_one_agent_and_stays_for_the_others(
+    run: Run, project: Path
+) -> None:
+    await run("install", SLUG, "--agent", "claude-code", "--agent", "codex", "--agent", "cursor")
+
+    shared = await run("remove", "tidy", "--agent", "codex")
+    unknown = await run("remove", "tidy", "--agent", "no-such-agent")
+    removed = await run("remove", "tidy", "--agent", "claude-code", "--json")
+    again = await run("remove", "tidy", "--agent", "claude-code")
+    listed = await run("list", "--json")
+    rest = await run("remove", "tidy")
+
+    assert (shared.exit_code, unknown.exit_code) == (1, 1)
+    assert "use the same folder" in said(shared)
+    assert removed.exit_code == 0, said(removed)
+    assert not skill_folder(project).exists()
+    assert (again.exit_code, "is not installed for this agent" in said(again)) == (1, True)
+    (left,) = json.loads(listed.stdout)["skills"]
+    assert (left["slug"], left["state"]) == (SLUG, "ok")
+    assert rest.exit_code == 0
+    assert json.loads((await run("list", "--json")).stdout)["skills"] == []
+
+
 async def test_info_shows_what_is_known(run: Run, served: Served, tmp_path: Path) -> None:
     await publish_next(served, tmp_path)
 

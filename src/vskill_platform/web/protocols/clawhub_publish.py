@@ -33,6 +33,7 @@ from vskill_platform.model.skill import SkillVersion, parse_version
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.model.user import User
 from vskill_platform.stores.blob_store import keep
+from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.skill_store import get_versions
 from vskill_platform.stores.submission_store import follow_submissions
@@ -40,6 +41,8 @@ from vskill_platform.stores.upload_store import (
     count_staged,
     drop_staged,
     get_staged,
+    get_staged_mark,
+    reserve_staged,
     write_staged,
 )
 from vskill_platform.web.http.bodies import LARGE_BODIES, MAX_BODY_BYTES
@@ -62,6 +65,8 @@ from vskill_platform.web.submissions.submit_skills import (
 
 #: The largest file that clients send.
 MAX_FILE_BYTES = 10 * 1024 * 1024
+#: Files of one user that were sent and not published yet: two skills of the largest size.
+MAX_STAGED_FILES, MAX_STAGED_BYTES = 2 * MAX_FILES, 2 * MAX_TOTAL_BYTES
 #: Clients wait 15 seconds for an answer.
 RESULT_AFTER = timedelta(seconds=8)
 _ROLES = {Role.ADMIN: "admin", Role.REVIEWER: "moderator"}
@@ -112,16 +117,28 @@ async def upload_file(request: WebRequest, sha256: FromPath[str]) -> Object:
     content = await request.body()
     if await in_few_threads(_sha256, content) != sha256:
         raise InvalidInput("the SHA-256 of the file is not the announced one; send it again")
-    count, size = await count_staged(user.name)
-    if count >= 2 * MAX_FILES or size + len(content) > 2 * MAX_TOTAL_BYTES:
-        raise TooLarge(
-            "too many files were sent and not published; those of an hour ago are removed"
-        )
+    await _reserve(user.name, sha256, len(content))
     kept = await keep(sha256, content)
     staged = write_staged(user.name, sha256, kept, size=len(content), now=get_now())
     if await commit(staged) is None:
         raise Overtaken("the file was removed while it was being stored; send it again")
     return {"storageId": sha256}
+
+
+async def _reserve(user: str, sha256: str, size: int) -> None:
+    """Reserve the place of a file before it is written: clients send several at once."""
+
+    async def plan() -> PlannedChange[None]:
+        mark = await get_staged_mark(user)  # before counting, to detect concurrent ones
+        count, total = await count_staged(user)
+        if count >= MAX_STAGED_FILES or total + size > MAX_STAGED_BYTES:
+            raise TooLarge(
+                "too many files were sent and not published; those of an hour ago are removed"
+            )
+        operations = reserve_staged(user, sha256, size, now=get_now(), mark=mark)
+        return PlannedChange(operations=operations, result=None)
+
+    await change(f"the staged files of {user}", plan)
 
 
 @operation(max_body=MAX_FORM_BYTES, takes_files=True, status=HTTP_201_CREATED)

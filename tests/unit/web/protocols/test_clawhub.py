@@ -1,5 +1,6 @@
 """ClawHub v1 as its clients ask for it; tests/clients runs the clients themselves."""
 
+import asyncio
 import hashlib
 import io
 import json
@@ -30,6 +31,7 @@ from vskill_platform.model.verdict import Severity, Verdict
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.submission_store import get_submission
+from vskill_platform.stores.upload_store import count_staged
 from vskill_platform.web.protocols import clawhub_publish
 from vskill_platform.web.protocols.clawhub_fingerprint import fingerprint
 
@@ -660,3 +662,27 @@ async def test_odd_input_is_refused_and_never_an_error_of_ours(
             where = f"{SKILLS}{path}"
             got = await ask(registry, where, method="POST", content=body, headers=owner)
             assert 400 <= got.status_code < 500, (path, body[:20], got.text)
+
+
+async def test_files_that_are_sent_at_once_stay_within_the_limit(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clawhub_publish, "MAX_STAGED_FILES", 3)
+    headers = await a_publisher(Scope.SUBMIT)
+    contents = [f"file {number}".encode() for number in range(8)]
+
+    answers = await asyncio.gather(
+        *(
+            ask(
+                registry,
+                f"{SKILLS}/-/upload/{hashlib.sha256(content).hexdigest()}",
+                method="POST",
+                content=content,
+                headers=headers,
+            )
+            for content in contents
+        )
+    )
+
+    assert sorted(answer.status_code for answer in answers) == [200] * 3 + [413] * 5
+    assert (await count_staged("ada"))[0] == 3
