@@ -113,7 +113,7 @@ def update(
 def remove(
     *, names: tuple[str, ...], agents: tuple[str, ...], force: bool, as_json: bool, **where: Any
 ) -> None:
-    """Remove installed skills, for all agents or for some."""
+    """Remove installed skills."""
     scope = chosen_scope(**where)
     folders = chosen_folders(scope, agents) if agents else None
     removed = remove_skills(scope, names, folders=folders, force=force)
