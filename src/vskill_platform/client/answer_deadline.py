@@ -11,10 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import httpx2
-
-from vskill_platform.errors import RegistryUnavailable
-
 #: More connections than a registry and the hosts of its redirects need.
 _MAX_CONNECTIONS = 8
 _CONNECTED = "connection.connect_tcp.complete"
@@ -27,6 +23,8 @@ class AnswerDeadline:
         #: Copies: encryption takes a socket away from the object that was connected.
         self._sockets: deque[socket.socket] = deque()
         self._lock = threading.Lock()
+        #: Whether the last request took too long.
+        self.is_over = threading.Event()
 
     def trace(self, event: str, info: dict[str, Any]) -> None:
         """Remember each new connection; called by the HTTP client."""
@@ -40,28 +38,23 @@ class AnswerDeadline:
             old.close()
 
     @contextmanager
-    def within(self, seconds: float, where: str) -> Iterator[None]:
-        """Run a request; raise if its answer has not begun in time."""
-        is_over = threading.Event()
-
-        def cut() -> None:
-            is_over.set()
-            with self._lock:
-                for one in self._sockets:
-                    with suppress(OSError):  # the other side was faster
-                        one.shutdown(socket.SHUT_RDWR)
-
-        timer = threading.Timer(seconds, cut)
+    def within(self, seconds: float) -> Iterator[None]:
+        """Run a request; it fails if its answer has not begun in time, and `is_over` is set."""
+        self.is_over.clear()
+        timer = threading.Timer(seconds, self._cut)
         timer.daemon = True
         timer.start()
         try:
             yield
-        except httpx2.HTTPError as error:
-            if not is_over.is_set():
-                raise
-            raise RegistryUnavailable(f"{where} did not answer in time") from error
         finally:
             timer.cancel()
+
+    def _cut(self) -> None:
+        self.is_over.set()
+        with self._lock:
+            for one in self._sockets:
+                with suppress(OSError):  # the other side was faster
+                    one.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         with self._lock:

@@ -258,7 +258,7 @@ class Registry:
             request = client.build_request(
                 method, url, params=params, headers=sent, content=body, extensions=trace
             )
-            with self._deadline.within(seconds, origin_of(url)):
+            with self._deadline.within(seconds):
                 response = client.send(request, stream=True)
             with closing(response):
                 return self._read(url, response, limit, shown)
@@ -292,6 +292,8 @@ class Registry:
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
             raise RegistryError(f"{url!r} is not an address of a registry") from error
         except httpx2.HTTPError as error:
+            if self._deadline.is_over.is_set():
+                raise RegistryUnavailable(f"{origin_of(url)} did not answer in time") from error
             raise RegistryUnavailable(
                 f"the connection to {origin_of(url)} failed: {error}"
             ) from error
