@@ -117,21 +117,28 @@ def request(path: str) -> bytes:
 '''
     },
     "shell": {
-        "scripts/run.sh": """\
-#!/bin/sh
-# Show the state and stop at the first error.
-set -eu
-git status --short
-git log --oneline -n 20
-kubectl get pods --all-namespaces 2>/dev/null || true
-"""
+        "scripts/inspect.py": '''\
+"""Show the state of the repo and of the cluster."""
+
+import subprocess
+
+
+def show(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout
+
+
+print(subprocess.run(["git", "status", "--short"], check=True))
+print(subprocess.run(["kubectl", "get", "pods", "--all-namespaces"], check=True))
+'''
     },
     "installs": {
         "scripts/setup.sh": """\
 #!/bin/sh
+# Install the tools, each in a fixed version.
 set -eu
-python3 -m venv .venv
-.venv/bin/pip install 'mypy==1.13.0' 'playwright==1.49.0'
+pip install mypy==1.13.0
+npm install --global playwright@1.49.0
 """
     },
 }

@@ -26,6 +26,8 @@ _LINE = re.compile(r'id="install-(\w+)".*?data-copy="([^"]+)"', re.DOTALL)
 #: Where each tool puts a skill.
 _PLACES = {
     "vskill": ".claude/skills",
+    "codex": ".agents/skills",
+    "cursor": ".agents/skills",
     "skills": ".claude/skills",
     "clawhub": "skills/OWNER",
     "openskills": ".claude/skills",

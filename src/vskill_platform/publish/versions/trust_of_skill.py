@@ -27,6 +27,14 @@ async def trust_of_skill(skill: PublishedSkill) -> TrustScore:
     return derive_trust(_evidence(skill, latest, report, history))
 
 
+async def evidence_of_version(
+    skill: PublishedSkill, version: SkillVersion, report: Report | None
+) -> Evidence:
+    """Return what is known about one version, which need not be the latest."""
+    history = await get_history(version.submission_id)
+    return _evidence(skill, version, report, history)
+
+
 async def trust_of_skills(
     skills: Sequence[PublishedSkill], latest: Mapping[str, VersionMark]
 ) -> dict[str, TrustScore]:

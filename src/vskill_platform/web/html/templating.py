@@ -1,7 +1,7 @@
 """Jinja templates and their filters: times, sizes, states, tiers."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from vskill_platform.model.trust import TrustTier, tier_meaning
 from vskill_platform.scan.reports.source_lines import other_places
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.html.avatars import avatar
+from vskill_platform.web.html.findings import group_findings
 from vskill_platform.web.html.safe_markdown import mark_spelled_out
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.http.visitor import csrf_token_of, visitor_of
@@ -49,6 +50,8 @@ _TIERS: dict[TrustTier, tuple[str, str]] = {
     TrustTier.JUDGED: ("Judged", "good"),
     TrustTier.CERTIFIED: ("Certified", "good"),
 }
+#: The lowest risk score of each severity.
+_RISKS = ((100, "critical"), (70, "high"), (40, "medium"), (1, "low"), (0, "none"))
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 #: Relative times use the first unit whose maximum is not exceeded; app.js does the same.
 _UNITS = (
@@ -79,6 +82,8 @@ def build_templates() -> JinjaTemplateEngine:
         "bytes": in_bytes,
         "count_of": count_of,
         "duration": in_duration,
+        "by_place": group_findings,
+        "by_run": group_runs,
         "failures": failures_in,
         "failure_title": failure_title,
         "results": results_in,
@@ -90,6 +95,7 @@ def build_templates() -> JinjaTemplateEngine:
         "tier_tone": lambda value: _TIERS[TrustTier(value)][1],
         "tier_words": lambda value: tier_meaning(TrustTier(value)),
         "page_numbers": page_numbers,
+        "risk_words": risk_words,
         "shown": shown,
         "sentence": sentence,
         "places": lambda finding: [*finding.evidence[:1], *other_places(finding)],
@@ -168,6 +174,13 @@ def page_numbers(page: int, pages: int) -> list[int | None]:
     return numbers
 
 
+def risk_words(score: int | None) -> str:
+    """Name the severity that a risk score stands for: pages show no number that is bad if high."""
+    if score is None:
+        return "—"
+    return next(words for least, words in _RISKS if score >= least)
+
+
 def tier_name(tier: str) -> str:
     return _TIERS[TrustTier(tier)][0]
 
@@ -180,6 +193,16 @@ def shown(text: str, limit: int = 0) -> Markup:
     if isinstance(text, Markup):
         return text
     return Markup(mark_spelled_out(str(escape(show(text, limit=limit)))))  # noqa: S704 - escaped
+
+
+def group_runs(history: Sequence[StateEvent]) -> list[list[StateEvent]]:
+    """Group the events of each run, from being queued to its end; the newest are first."""
+    runs: list[list[StateEvent]] = []
+    for event in history:
+        if event.to_state is SubmissionState.RECEIVED or not runs:
+            runs.append([])
+        runs[-1].append(event)
+    return [run[::-1] for run in reversed(runs)]
 
 
 def _iso(moment: datetime) -> str:

@@ -98,6 +98,10 @@ def rule_families() -> tuple[Family, ...]:
     )
 
 
+#: Tiers that need a judge.
+_BY_JUDGE = {TrustTier.JUDGED, TrustTier.CERTIFIED}
+
+
 class ShownBlock(msgspec.Struct, frozen=True):
     kind: str
     subject: str
@@ -111,11 +115,12 @@ async def trust_page(request: WebRequest) -> Template:
     tiers = await catalogue.search_skills(SkillQuery(limit=1, visible=visible, with_facets=True))
     blocks = await list_visible_blocks(visitor)
     done = await get_rescan_done()
+    has_judge = bool(get_settings().judge_url)
     return Template(
         "pages/trust.html",
         context={
             "section": "trust",
-            "tiers": _tiers(dict((tiers.facets or {}).get("tier", []))),
+            "tiers": _tiers(dict((tiers.facets or {}).get("tier", [])), has_judge=has_judge),
             "counts": await catalogue.count_all(visible=visible),
             "plot": plot_days(await catalogue.activity(_since(), Bucket.DAY, visible=visible)),
             "days": DAYS,
@@ -125,7 +130,7 @@ async def trust_page(request: WebRequest) -> Template:
             "families": rule_families(),
             "scanner": SCANNER,
             "ruleset": ruleset_version(),
-            "has_judge": bool(get_settings().judge_url),
+            "has_judge": has_judge,
             "rescanned_at": done.at if done else None,
             "freshness": catalogue.freshness,
         },
@@ -153,10 +158,14 @@ def _since() -> datetime:
     return today - timedelta(days=DAYS - 1)
 
 
-def _tiers(counts: dict[str, int]) -> list[tuple[TrustTier, int]]:
-    """Return the tiers that are listed, the most trusted first."""
-    listed = [tier for tier in reversed(TrustTier) if tier is not TrustTier.BLOCKED]
-    return [(tier, counts.get(tier, 0)) for tier in listed]
+def _tiers(counts: dict[str, int], *, has_judge: bool) -> list[tuple[TrustTier, int]]:
+    """Return the tiers that skills have or can reach here, the most trusted first."""
+    reachable = {TrustTier.UNVERIFIED, TrustTier.SCANNED} | (_BY_JUDGE if has_judge else set())
+    return [
+        (tier, counts.get(tier, 0))
+        for tier in reversed(TrustTier)
+        if tier in reachable or counts.get(tier)
+    ]
 
 
 def _shown_block(block: Block) -> ShownBlock:

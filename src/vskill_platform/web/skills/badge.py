@@ -50,7 +50,7 @@ async def _picture(skill: PublishedSkill | None) -> str:
     if skill is None:
         return draw_badge(_LABEL, "not published", _UNKNOWN)
     trust = await trust_of_skill(skill)
-    words = f"{trust.tier} {tier_name(trust.tier)}".lower()
+    words = tier_name(trust.tier).lower()
     version = f" · {skill.version}" if skill.version and not skill.down else ""
     return draw_badge(_LABEL, words + version, _COLOURS[trust.tier])
 

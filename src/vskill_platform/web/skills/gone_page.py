@@ -17,16 +17,16 @@ from vskill_platform.model.verdict import Report, in_order
 from vskill_platform.scan.reports.source_lines import without_secrets
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_store import get_submission, get_submissions_fresh
+from vskill_platform.web.html.findings import ShownFinding
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.skills.security import ShownFinding
 
 _S = SubmissionState
 #: Most submissions of the same name that are considered; the queue page has all.
 _MAX_NAMESAKES = 50
-#: Findings that are shown here; the submission page has all.
-_MAX_FINDINGS = 5
+#: Findings that are shown here at most; the submission page has all.
+_MAX_FINDINGS = 50
 #: Why a submission ended without a publication.
 _STAGES: dict[SubmissionState, str] = {
     _S.TIER1_FAILED: "Rejected by the scanner",
@@ -139,7 +139,7 @@ async def _with_findings(gone: Gone) -> Gone:
     if report is None:
         return gone
     worst = in_order(results_in(report.findings))[:_MAX_FINDINGS]
-    findings = tuple(ShownFinding(without_secrets(item), (), "") for item in worst)
+    findings = tuple(ShownFinding(without_secrets(item)) for item in worst)
     return msgspec.structs.replace(gone, report=report, findings=findings)
 
 

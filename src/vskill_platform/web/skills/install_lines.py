@@ -23,6 +23,8 @@ from vskill_platform.web.skills.downloads import archive_name, plain_name
 
 #: What users set to a token of their own.
 _VARIABLE = "$VSKILL_TOKEN"
+#: Agents with a line of their own: their name for tools, and for people.
+_AGENTS = (("codex", "Codex"), ("cursor", "Cursor"))
 _READ_ONLY = "Set VSKILL_TOKEN to a token with the scope read and no other."
 
 
@@ -56,8 +58,8 @@ def install_lines(
     """Return a line for each tool that can install this version."""
     asked = _Asked(base=base, skill=skill, version=version, is_named=is_named)
     lines = [
-        _vskill(asked), _skills(asked), _claude(asked), _clawhub(asked), _openskills(asked),
-        _apm(asked), _mcp(asked), _download(asked),
+        _vskill(asked), _claude(asked), *(_agent(asked, *one) for one in _AGENTS), _skills(asked),
+        _clawhub(asked), _openskills(asked), _apm(asked), _mcp(asked), _download(asked),
     ]  # fmt: skip
     return [line for line in lines if line]
 
@@ -76,13 +78,26 @@ def _vskill(asked: _Asked) -> InstallLine:
 def _skills(asked: _Asked) -> InstallLine | None:
     if not is_discoverable(asked.skill.name):
         return None
-    url = f"{asked.secret_base}/s/{_path(asked.skill.slug)}{asked.at('@')}"
     return InstallLine(
         tool="skills",
         title="npx skills",
-        line=f"DISABLE_TELEMETRY=1 npx skills add {_quoted(url)} -a claude-code -y",
+        line=_add(asked, "claude-code"),
         note=_READ_ONLY if asked.skill.is_private else "Choose your agents with -a.",
     )
+
+
+def _agent(asked: _Asked, agent: str, title: str) -> InstallLine:
+    """Return the line for users of one agent: with npx, which needs no installation, if it can."""
+    if is_discoverable(asked.skill.name):
+        note = _READ_ONLY if asked.skill.is_private else "Needs Node.js and nothing else."
+        return InstallLine(tool=agent, title=title, line=_add(asked, agent), note=note)
+    ours = _vskill(asked)
+    return InstallLine(tool=agent, title=title, line=f"{ours.line} --agent {agent}", note=ours.note)
+
+
+def _add(asked: _Asked, agent: str) -> str:
+    url = f"{asked.secret_base}/s/{_path(asked.skill.slug)}{asked.at('@')}"
+    return f"DISABLE_TELEMETRY=1 npx skills add {_quoted(url)} -a {agent} -y"
 
 
 def _claude(asked: _Asked) -> InstallLine | None:

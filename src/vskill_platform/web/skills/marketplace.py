@@ -137,7 +137,7 @@ def offered_filters(search: Search, facets: dict[str, list[tuple[str, int]]]) ->
 
 def value_label(name: str, value: str) -> str:
     if name == "tier" and value in set(TrustTier):
-        return f"{value} {tier_name(TrustTier(value))}"
+        return tier_name(value)
     return value
 
 

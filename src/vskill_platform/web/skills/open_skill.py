@@ -8,10 +8,27 @@ from litestar.response import Template
 from vskill_platform.access.namespaces import may_manage
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
-from vskill_platform.publish.versions.find_version import FoundVersion
-from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
+from vskill_platform.model.trust import derive_trust
+from vskill_platform.publish.versions.find_version import (
+    FoundVersion,
+    Standing,
+    VersionRow,
+    list_versions,
+)
+from vskill_platform.publish.versions.trust_of_skill import evidence_of_version
+from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.repo_health_store import RepoHealth, view_repo_health
+from vskill_platform.stores.scan_store import get_report_on
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.capabilities import capabilities_of
+from vskill_platform.web.skills.checklist import checklist, verdict_in_words
+
+#: Versions in the picker; the page of all versions has the others.
+_MAX_PICKED = 50
+#: Versions that cannot be opened.
+_CLOSED = frozenset({Standing.BLOCKED, Standing.TAKEN_DOWN})
+_NOTES = {Standing.LATEST: " (latest)", Standing.YANKED: " (yanked)"}
 
 
 class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,19 +70,59 @@ class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
 async def skill_page(
     request: WebRequest, opened: OpenSkill, template: str, tab: str, **context: Any
 ) -> Template:
-    """Render a page of a skill."""
+    """Render a page of a skill: its head is the same on every tab, and about this version."""
+    skill, version = opened.skill, opened.version
+    report = await get_report_on(version.submission_id, version.digest)
+    evidence = await evidence_of_version(skill, version, report)
+    listed = await list_versions(skill.slug)
+    health = await _health(opened)
     return Template(
         template,
         context={
             "section": "skills",
             "opened": opened,
-            "skill": opened.skill,
-            "version": opened.version,
+            "skill": skill,
+            "version": version,
             "at": opened.version_in_links,
-            "namespace": namespace_of_skill(opened.skill),
-            "trust": await trust_of_skill(opened.skill),
-            "may_manage": await may_manage(visitor_of(request), opened.skill),
+            "namespace": namespace_of_skill(skill),
+            "trust": derive_trust(evidence),
+            "verdict": verdict_in_words(evidence),
+            "checks": checklist(evidence, health, has_judge=bool(get_settings().judge_url)),
+            "health": health,
+            "source_url": source_url(opened),
+            "capabilities": await capabilities_of(version, report),
+            "rows": listed.versions,
+            "picked": _picked(
+                opened, [row for row in listed.versions if row.standing not in _CLOSED]
+            ),
+            "may_manage": await may_manage(visitor_of(request), skill),
             "tab": tab,
             **context,
         },
     )
+
+
+def _picked(opened: OpenSkill, rows: list[VersionRow]) -> list[tuple[str, str, bool]]:
+    """Return the versions to choose from: the query of each, its label, and whether it is open."""
+    newest = rows[:_MAX_PICKED]
+    if opened.version.number not in {row.version.number for row in newest}:
+        newest += [row for row in rows if row.version.number == opened.version.number]
+    return [
+        (
+            "" if row.standing is Standing.LATEST else row.version.version,
+            f"{row.version.version}{_NOTES.get(row.standing, '')}",
+            row.version.number == opened.version.number,
+        )
+        for row in newest
+    ]
+
+
+def source_url(opened: OpenSkill) -> str:
+    """Return the URL of the repository; empty for uploads and local folders."""
+    url = opened.skill.repo_url
+    return url if url.startswith(("https://", "http://")) else ""
+
+
+async def _health(opened: OpenSkill) -> RepoHealth | None:
+    """Return the health of the repository; None for uploads."""
+    return await view_repo_health(opened.skill.slug) if source_url(opened) else None

@@ -1,6 +1,7 @@
 """The page of a skill: its instructions, how to install it, and its trust."""
 
 import re
+from datetime import date, timedelta
 from functools import partial
 
 import msgspec
@@ -15,9 +16,9 @@ from vskill_platform.publish.versions.find_version import Standing, list_version
 from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.scan.read.frontmatter import FrontmatterError, Value, read_frontmatter
 from vskill_platform.scan.read.manifest import MANIFEST
-from vskill_platform.stores.db import get_settings
-from vskill_platform.stores.install_store import get_installs
-from vskill_platform.stores.repo_health_store import RepoHealth, view_repo_health
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.install_store import KEPT_DAYS, InstallCounts, get_installs
+from vskill_platform.web.html.charts import Plot, Series, stacked_bars
 from vskill_platform.web.html.safe_markdown import Links, Rendered, render_markdown
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
@@ -32,6 +33,7 @@ _MISSING = "The files of this version are no longer stored."
 _NO_TEXT = "SKILL.md is not text."
 #: Yanked versions that are linked if no other is available.
 _MAX_NAMED = 5
+_WEEK = 7
 
 
 def badge_markdown(request: WebRequest, skill: PublishedSkill) -> str:
@@ -64,6 +66,7 @@ _recent: LruCache[tuple[str, str, str], Readme] = LruCache(
 
 async def skill_readme(request: WebRequest, opened: OpenSkill) -> Template:
     skill, version = opened.skill, opened.version
+    installs = await get_installs(skill.slug)
     return await skill_page(
         request,
         opened,
@@ -73,10 +76,22 @@ async def skill_readme(request: WebRequest, opened: OpenSkill) -> Template:
         install=install_lines(public_address(request), skill, version, is_named=opened.is_named),
         badge=badge_markdown(request, skill),
         named_only=() if opened.is_offered else await _newest_yanked(skill),
-        health=await _health(opened),
-        source_url=_source_url(opened),
-        installs=(await get_installs(skill.slug)).total,
+        installs=installs,
+        recent_installs=installs.since(get_now().date() - timedelta(days=KEPT_DAYS - 1)),
+        install_plot=plot_installs(installs, get_now().date()),
     )
+
+
+def plot_installs(installs: InstallCounts, today: date) -> Plot:
+    """Draw the installs of each week, the last of which ends today."""
+    weeks = -(-KEPT_DAYS // _WEEK)
+    starts = [today - timedelta(days=_WEEK * (weeks - at) - 1) for at in range(weeks)]
+    counts = [
+        sum(installs.days.get(start + timedelta(days=day), 0) for day in range(_WEEK))
+        for start in starts
+    ]
+    labels = [f"{start:%-d %b}" for start in starts]
+    return stacked_bars(labels, [Series("installs", "info", tuple(map(float, counts)))])
 
 
 async def _newest_yanked(skill: PublishedSkill) -> list[str]:
@@ -129,14 +144,3 @@ def _facts(name: str, value: Value) -> list[tuple[str, str]]:
 
 def _file_address(slug: str, version: str, path: str) -> str:
     return skill_url(slug, "files", path, version=version)
-
-
-def _source_url(opened: OpenSkill) -> str:
-    """Return the URL of the repository; empty for uploads and local folders."""
-    url = opened.skill.repo_url
-    return url if url.startswith(("https://", "http://")) else ""
-
-
-async def _health(opened: OpenSkill) -> RepoHealth | None:
-    """Return the health of the repository; None for uploads."""
-    return await view_repo_health(opened.skill.slug) if _source_url(opened) else None

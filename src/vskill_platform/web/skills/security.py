@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-import msgspec
 from litestar.params import FromPath, QueryParameter
 from litestar.response import Template
 
@@ -10,7 +9,7 @@ from vskill_platform.errors import NotAllowed
 from vskill_platform.model.failure import results_in
 from vskill_platform.model.scanner import ExternalScanStatus
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict
+from vskill_platform.model.verdict import FindingKind, Severity, Verdict
 from vskill_platform.publish.versions.find_version import open_version
 from vskill_platform.publish.versions.security_report import (
     FindingInContext,
@@ -20,6 +19,7 @@ from vskill_platform.publish.versions.security_report import (
 from vskill_platform.scan.scan_skill import SCANNER
 from vskill_platform.stores.external_scan_store import ExternalScan
 from vskill_platform.stores.repo_health_store import view_repo_health
+from vskill_platform.web.html.findings import ShownFinding
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
@@ -29,14 +29,6 @@ from vskill_platform.web.submissions.submission_json import scan_item
 
 #: Statuses for which existing clients use another name.
 _STATUS_NAMES = {ExternalScanStatus.RUNNING: "PENDING", ExternalScanStatus.ERROR: "TIMED_OUT"}
-
-
-class ShownFinding(msgspec.Struct, frozen=True):
-    item: Finding
-    #: Number, text, and whether it is the line of the finding.
-    lines: tuple[tuple[int, str, bool], ...]
-    #: URL of the file; empty if it is not stored.
-    link: str
 
 
 async def skill_security(request: WebRequest, opened: OpenSkill) -> Template:

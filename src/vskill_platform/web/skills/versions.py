@@ -13,7 +13,7 @@ from litestar.response import Template
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.skill import SkillVersion
+from vskill_platform.model.skill import SkillVersion, new_capabilities
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.publish.versions.diff_versions import (
     NO_NEWLINE,
@@ -24,6 +24,7 @@ from vskill_platform.publish.versions.diff_versions import (
 from vskill_platform.publish.versions.find_version import (
     SkillVersions,
     Standing,
+    VersionRow,
     diff_of_skill,
     list_versions,
     open_version,
@@ -34,6 +35,7 @@ from vskill_platform.web.html.templating import shown as ready
 from vskill_platform.web.http.api_types import Limit, clamp, offset_cursor, read_offset
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
+from vskill_platform.web.skills.capabilities import Capability, group_capabilities
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 from vskill_platform.web.skills.shapes import (
     CompareAnswer,
@@ -72,10 +74,40 @@ class ShownChange(msgspec.Struct, frozen=True):
     note: str
 
 
+class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What a version changes, compared with the one before it."""
+
+    #: None for the first version.
+    since: str | None
+    files: str
+    #: None if the capabilities of one of the two were not recorded.
+    gained: tuple[Capability, ...] | None
+    lost: tuple[Capability, ...] | None
+
+
 async def skill_versions(request: WebRequest, opened: OpenSkill) -> Template:
-    found = await list_versions(opened.skill.slug)
+    rows = (await list_versions(opened.skill.slug)).versions
     return await skill_page(
-        request, opened, "pages/skill_versions.html", "versions", rows=found.versions
+        request,
+        opened,
+        "pages/skill_versions.html",
+        "versions",
+        changes={row.version.number: _change(rows, place) for place, row in enumerate(rows)},
+    )
+
+
+def _change(rows: tuple[VersionRow, ...], place: int) -> VersionChange:
+    new = rows[place].version
+    old = rows[place + 1].version if place + 1 < len(rows) else None
+    before, after = old.capabilities if old else {}, new.capabilities
+    is_known = before is not None and after is not None
+    return VersionChange(
+        since=old.version if old else None,
+        files=_files_in_words(*_count_changes(old, new)),
+        gained=group_capabilities(new_capabilities(before or {}, after or {}))
+        if is_known
+        else None,
+        lost=group_capabilities(new_capabilities(after or {}, before or {})) if is_known else None,
     )
 
 
@@ -84,15 +116,15 @@ async def skill_diff(request: WebRequest, opened: OpenSkill) -> Template:
     slug = opened.skill.slug
     old, new = requested_version(request, "from"), requested_version(request, "to")
     found = await diff_of_skill(slug, old, new)
-    versions = (await list_versions(slug)).versions
+    gained = None if found.gained is None else group_capabilities(found.gained)
     return await skill_page(
         request,
         opened,
         "pages/skill_diff.html",
         "versions",
         diff=found,
+        gained=gained,
         changes=await in_few_threads(shown_changes, found.files),
-        names=[row.version.version for row in versions],
     )
 
 
@@ -234,12 +266,21 @@ def _item(listed: SkillVersions, place: int) -> VersionItem:
 
 def _sum_up(old: SkillVersion | None, new: SkillVersion) -> str:
     """Summarize the changed files of a version, by path and digest."""
-    if old is None:
-        return "first version"
-    before = {file.path: file for file in old.files}
+    return _in_words(*_count_changes(old, new)) if old else "first version"
+
+
+def _count_changes(old: SkillVersion | None, new: SkillVersion) -> tuple[int, int, int]:
+    """Return how many files were added, removed and changed."""
+    before = {file.path: file for file in old.files} if old else {}
     after = {file.path: file for file in new.files}
     changed = sum(before[path] != after[path] for path in before.keys() & after.keys())
-    return _in_words(len(after.keys() - before.keys()), len(before.keys() - after.keys()), changed)
+    return len(after.keys() - before.keys()), len(before.keys() - after.keys()), changed
+
+
+def _files_in_words(added: int, removed: int, changed: int) -> str:
+    counts = {"added": added, "removed": removed, "changed": changed}
+    parts = [f"{count_of(count, 'file')} {word}" for word, count in counts.items() if count]
+    return f"{', '.join(parts) or 'no files changed'}."
 
 
 def _in_words(added: int, removed: int, changed: int) -> str:

@@ -1,8 +1,10 @@
-"""The words that the pages use for moments."""
+"""The words that the pages use for moments and risks, and the order of a history."""
 
 import pytest
 
-from vskill_platform.web.html.templating import ago_in_words
+from tests.clocks import NOON
+from vskill_platform.model.submission import StateEvent, SubmissionState
+from vskill_platform.web.html.templating import ago_in_words, group_runs, risk_words
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
@@ -30,3 +32,24 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 )
 def test_a_length_is_said_in_one_unit_to_the_nearest(seconds: float, words: str) -> None:
     assert ago_in_words(seconds) == words
+
+
+def test_the_history_is_grouped_by_run_and_the_newest_is_first() -> None:
+    states = ("RECEIVED", "TIER1_SCANNING", "TIER1_FAILED", "RECEIVED", "TIER1_SCANNING")
+    history = [
+        StateEvent(
+            submission_id="sub_1", number=number, from_state=None, to_state=SubmissionState(state),
+            trigger="x", actor="ada", reason="", at=NOON,
+        )
+        for number, state in enumerate(states)
+    ]  # fmt: skip
+
+    assert [[event.number for event in run] for run in group_runs(history)] == [[4, 3], [2, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("score", "words"),
+    [(None, "—"), (0, "none"), (10, "low"), (40, "medium"), (80, "high"), (100, "critical")],
+)
+def test_risk_is_told_in_words(score: int | None, words: str) -> None:
+    assert risk_words(score) == words

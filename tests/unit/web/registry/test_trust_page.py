@@ -1,8 +1,10 @@
 """The trust page: tiers, what was blocked and why, and numbers over time, all of them true."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.unit.web.pages_cast import Site, open_site, put_skill, put_submission
@@ -30,7 +32,19 @@ async def test_a_fresh_registry_is_told_without_a_gap(site: Site) -> None:
     assert "The blocklist is empty" in page.text
     assert "No published skill has been taken down" in page.text
     assert "No submissions were completed in this time" in page.text
-    assert "T4 Certified" in page.text
+    assert "Certified" not in page.text  # only a judge could get a skill there
+    assert "Scanned" in page.text
+
+
+async def test_with_a_judge_its_tiers_are_listed(env: WorkerEnv) -> None:
+    judged = replace(
+        env, settings=msgspec.structs.replace(env.settings, judge_url="https://judge.example")
+    )
+    async with open_site(judged) as site:
+        page = await site.get("/trust")
+
+    assert "Certified" in page.text
+    assert "Judged" in page.text
 
 
 async def test_what_was_blocked_is_told_with_its_reason(

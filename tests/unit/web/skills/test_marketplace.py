@@ -42,7 +42,7 @@ async def test_a_published_skill_is_listed_with_what_matters(
 
     assert 'href="/skills/ada/notes/tidy"' in page.text
     assert "Tidies notes." in page.text
-    assert "T2 Scanned" in page.text
+    assert "</svg>Scanned</span>" in page.text
     assert "1.0.0" in page.text
     assert (
         "<b>1</b> skill published · <b>2</b> submissions checked · <b>1</b> rejected" in page.text

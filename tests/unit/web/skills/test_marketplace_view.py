@@ -58,7 +58,7 @@ def test_filters_are_offered_only_where_they_change_something() -> None:
     offered = offered_filters(Search(text="tidy"), facets)
 
     assert [filter_.name for filter_ in offered] == ["tier", "tag"]
-    assert [option.label for option in offered[0].options] == ["T3 Judged", "T2 Scanned"]
+    assert [option.label for option in offered[0].options] == ["Judged", "Scanned"]
     assert offered[0].options[0].address == "/?q=tidy&tier=T3"
     assert len(offered[1].options) == 10
 

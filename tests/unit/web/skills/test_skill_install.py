@@ -17,7 +17,10 @@ from vskill_platform.web.skills.install_lines import install_lines
 
 PAGE = "/skills/ada/notes/tidy"
 BASE = "https://skills.example"
-ALL = ["vskill", "skills", "claude", "clawhub", "openskills", "apm", "mcp", "download"]
+ALL = [
+    "vskill", "claude", "codex", "cursor", "skills", "clawhub", "openskills", "apm", "mcp",
+    "download",
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -69,7 +72,7 @@ async def test_the_page_has_one_line_for_each_tool(
 
     page = (await client.get("/skills/@ada/tidy")).text
 
-    assert re.findall(r'<details name="tool" id="install-(\w+)"', page) == ALL
+    assert re.findall(r'<input class="unseen" type="radio" name="tool" value="(\w+)"', page) == ALL
     assert "vskill-platform install @ada/tidy --registry http://registry" in lines_in(page)
     assert "rm -rf" not in page
 
@@ -81,7 +84,9 @@ async def test_a_named_version_has_the_lines_that_can_name_one(
 
     lines = await lines_of(skill, is_named=True)
 
-    assert list(lines) == ["vskill", "skills", "clawhub", "apm", "download"]
+    assert list(lines) == [
+        "vskill", "codex", "cursor", "skills", "clawhub", "apm", "download",
+    ]  # fmt: skip
     assert lines["skills"].endswith(f"{BASE}/s/@ada/tidy@1.0.0 -a claude-code -y")
     assert lines["clawhub"].endswith("npx clawhub install @ada/tidy --version 1.0.0")
     assert "'ada/tidy#1.0.0'" in lines["apm"]
@@ -99,6 +104,18 @@ async def test_a_skill_of_a_repo_has_its_name_in_each_protocol(
     )
     assert lines["clawhub"].endswith("npx clawhub install @ada.notes/tidy")
     assert lines["openskills"] == f"npx openskills install {BASE}/git/ada/notes/tidy.git"
+
+
+async def test_users_of_one_agent_have_a_line_for_it(bound: WorkerEnv, tmp_path: Path) -> None:
+    usual = await lines_of(await put_skill(bound, tmp_path))
+    odd = await lines_of(await put_skill(bound, tmp_path, "ada/notes/Odd_Name"))
+
+    assert usual["codex"] == (
+        f"DISABLE_TELEMETRY=1 npx skills add {BASE}/s/ada/notes/tidy -a codex -y"
+    )
+    assert odd["codex"] == (
+        f"vskill-platform install ada/notes/Odd_Name --registry {BASE} --agent codex"
+    )
 
 
 async def test_no_line_of_a_private_skill_contains_a_token(

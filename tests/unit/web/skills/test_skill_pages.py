@@ -6,6 +6,7 @@ import re
 import tarfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
@@ -29,14 +30,16 @@ from tests.unit.web.pages_cast import (
 from vskill_platform.access.namespaces import add_member
 from vskill_platform.model.block import digest_subject
 from vskill_platform.model.judgement import Judgement, Opinion, Reason
-from vskill_platform.model.skill import TakenDown, Yank
+from vskill_platform.model.skill import PublishedSkill, TakenDown, Yank
 from vskill_platform.model.user import Role
 from vskill_platform.model.verdict import Severity, Verdict
 from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.publish.versions.diff_versions import FileChange
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.stores.db import commit
 from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus, put_repo_health
+from vskill_platform.stores.scan_store import get_report, write_report_of_published
 from vskill_platform.stores.skill_store import migrate_skill_slugs
 from vskill_platform.web.skills.versions import MAX_CHARACTERS, shown_changes
 
@@ -67,7 +70,7 @@ async def test_the_page_shows_the_instructions_and_how_to_install(
     assert "tar -xzf tidy-1.0.0.tar.gz -C tidy" in page.text
     assert skill.digest in page.text
     assert "https://github.com/ada/notes" in page.text
-    assert "Its source commit is known" in page.text
+    assert "Source commit is known" in page.text
 
 
 async def test_commands_name_the_public_address_if_there_is_one(
@@ -298,8 +301,42 @@ async def test_every_version_has_its_own_pages(client: Site, two_versions: None)
     assert "tidy&#39;)" in first.text
     assert "The latest is 1.0.1" in first.text
     assert f"{PAGE}/diff?from=1.0.0&amp;to=1.0.1" in versions.text
-    assert len(re.findall(r">content [0-9a-f]{64}<", versions.text)) == 2
+    assert len(re.findall(r'title="[0-9a-f]{64}">content', versions.text)) == 2
     assert versions.text.index("1.0.1</a></h2>") < versions.text.index("1.0.0</a></h2>")
+
+
+async def keep_report(skill: PublishedSkill) -> None:
+    """Store the report of a version, as publishing does."""
+    report = await get_report(skill.submission_id)
+    assert report
+    await commit(write_report_of_published(report))
+
+
+async def test_every_tab_is_about_the_chosen_version_and_leads_to_the_others(
+    client: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    first = await put_skill(env, tmp_path, findings=(a_finding(),), verdict=Verdict.REVIEW)
+    await run_with_worker_env(env, partial(keep_report, first))
+    await put_skill(env, tmp_path, files={**FILES, "new.txt": "x\n"})
+
+    for tab in ("", "/files", "/versions", "/security"):
+        old = (await client.get(f"{PAGE}{tab}?version=1.0.0")).text
+        new = (await client.get(PAGE + tab)).text
+        assert '<option value="1.0.0" selected>1.0.0</option>' in old
+        assert '<option value="" selected>1.0.1 (latest)</option>' in new
+        assert f'action="{PAGE}{tab}"' in old
+        assert "Has findings that nobody reviewed" in old
+        assert "Passed all checks" in new
+
+
+async def test_the_list_of_versions_says_what_each_changed(
+    client: Site, two_versions: None
+) -> None:
+    page = (await client.get(f"{PAGE}/versions")).text
+
+    assert "1 file added, 1 file changed." in page
+    new = page.index("New in 1.0.1")
+    assert new < page.index("api.example", new) < page.index("First version.")
 
 
 async def test_a_diff_shows_lines_and_what_the_skill_can_do_now(
@@ -309,7 +346,7 @@ async def test_a_diff_shows_lines_and_what_the_skill_can_do_now(
     back = await client.get(f"{PAGE}/diff?from=1.0.1&to=1.0.0")
     unknown = await client.get(f"{PAGE}/diff?from=7.0.0%E2%80%AE")
 
-    assert "New capabilities in 1.0.1" in newest.text
+    assert "1.0.1 can do what 1.0.0 could not" in newest.text
     assert "api.example" in newest.text
     assert '<tr class="del"><td class="line">2</td><td class="line"></td>' in newest.text
     assert '<tr class="add"><td class="line"></td><td class="line">2</td>' in newest.text
@@ -470,12 +507,11 @@ async def test_findings_stand_where_they_were_found(
     page = await client.get(f"{PAGE}/security")
 
     assert "Needs review" in page.text
-    assert "Risk score 40 of 100" in page.text
+    assert "of 100 (0 is clean)" not in page.text
     assert "Somebody&#39;s script is fetched and run." in page.text
     assert f'href="{PAGE}/files/scripts/run.py#L2"' in page.text
     assert "print(&#39;tidy&#39;)" in page.text
     assert "It &lt;i&gt;may&lt;/i&gt; be fine." in page.text
-    assert "api.example" in page.text
     assert "1 formatting finding (" in page.text
 
 
@@ -520,12 +556,12 @@ async def test_the_badge_says_how_far_the_skill_is_trusted(
     down = await client.get(f"{PAGE}/badge.svg")
 
     assert badge.headers["content-type"].startswith("image/svg+xml")
-    assert "t2 scanned · 1.0.0" in badge.text
+    assert "scanned · 1.0.0" in badge.text
     assert "max-age=300" in badge.headers["cache-control"]
     assert badge.headers["cross-origin-resource-policy"] == "cross-origin"
     assert (same.status_code, same.content) == (304, b"")
     assert (nothing.status_code, "not published" in nothing.text) == (404, True)
-    assert "t0 blocked" in down.text
+    assert "verified skill: blocked" in down.text
 
 
 # --- what strangers wrote ------------------------------------------------------------------------
@@ -571,14 +607,17 @@ async def test_a_huge_name_breaks_nothing(client: Site, env: WorkerEnv, tmp_path
 @pytest.mark.parametrize(
     ("health", "words"),
     [
-        (RepoHealth(status=RepoStatus.ONLINE, checked_at=NOON), "Online"),
+        (RepoHealth(status=RepoStatus.ONLINE, checked_at=NOON), "Source is online"),
         (
             RepoHealth(status=RepoStatus.ONLINE, checked_at=NOON, has_moved=True),
-            "Source has changed",
+            "Source is online and has changed since",
         ),
-        (RepoHealth(status=RepoStatus.STALE, checked_at=NOON), "No commit for a year"),
-        (RepoHealth(status=RepoStatus.GONE, checked_at=NOON), "Gone"),
-        (RepoHealth(status=RepoStatus.UNKNOWN, checked_at=NOON), "Not checked recently"),
+        (
+            RepoHealth(status=RepoStatus.STALE, checked_at=NOON),
+            "Source has had no commit for a year",
+        ),
+        (RepoHealth(status=RepoStatus.GONE, checked_at=NOON), "Source is gone"),
+        (RepoHealth(status=RepoStatus.UNKNOWN, checked_at=NOON), "Source was not checked recently"),
     ],
     ids=["online", "moved", "stale", "gone", "unknown"],
 )

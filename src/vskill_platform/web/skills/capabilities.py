@@ -1,0 +1,125 @@
+"""What a version can do, each capability with the lines that show it."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from vskill_platform.base.lru_cache import LruCache
+from vskill_platform.base.off_loop import in_few_threads
+from vskill_platform.errors import NotFound
+from vskill_platform.model.skill import Capabilities, SkillVersion
+from vskill_platform.model.verdict import Report
+from vskill_platform.publish.versions.version_files import read_files, text_of
+from vskill_platform.scan.reports.source_lines import MAX_LINE_CHARACTERS, split_text
+
+#: Each chip: its id, its label, what it means, and the kinds of capability behind it.
+_CHIPS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("network", "Network", "Contacts these hosts, or listens", ("hosts", "listens")),
+    ("secrets", "Secrets", "Reads these credentials or variables", ("secrets",)),
+    ("shell", "Shell", "Runs these commands", ("commands",)),
+    ("files", "Files", "Changes these places on the machine", ("writes",)),
+    ("installs", "Installs", "Installs these packages", ("installs",)),
+)  # fmt: skip
+#: Values that are shown of a capability, and lines of a value.
+_MAX_VALUES, _MAX_PLACES = 12, 3
+#: Files that are searched: the smallest first, until this many characters.
+_MAX_BYTES = 512 * 1024
+_ROOM = 2_000
+
+
+class Place(msgspec.Struct, frozen=True):
+    path: str
+    line: int
+    text: str
+
+
+class ShownValue(msgspec.Struct, frozen=True):
+    text: str
+    places: tuple[Place, ...]
+
+
+class Capability(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    label: str
+    meaning: str
+    values: tuple[ShownValue, ...]
+    #: How many more there are.
+    more: int = 0
+
+
+_recent: LruCache[str, tuple[Capability, ...]] = LruCache(
+    room=_ROOM, weigh=lambda found: len(found) + 1
+)
+
+
+async def capabilities_of(
+    version: SkillVersion, report: Report | None
+) -> tuple[Capability, ...] | None:
+    """Return the capabilities with their evidence; None if they were not recorded.
+
+    Older releases recorded them only in the report.
+    """
+    found = version.capabilities
+    if found is None and report is not None:
+        found = report.capabilities
+    if not found:
+        return None if found is None else ()
+    kept = _recent.get(version.digest)
+    if kept is not None:
+        return kept
+    shown = await in_few_threads(find_places, found, await _read(version))
+    _recent.keep(version.digest, shown)
+    return shown
+
+
+def group_capabilities(found: Capabilities) -> tuple[Capability, ...]:
+    """Return the same without evidence, for lists and differences."""
+    return find_places(found, {})
+
+
+async def _read(version: SkillVersion) -> dict[str, bytes]:
+    room, paths = _MAX_BYTES, []
+    for file in sorted(version.files, key=lambda file: (file.size, file.path)):
+        room -= file.size
+        if room < 0:
+            break
+        paths.append(file.path)
+    try:
+        return await read_files(version, paths)
+    except NotFound:  # the archive is gone: values are shown without lines
+        return {}
+
+
+def find_places(found: Capabilities, files: Mapping[str, bytes]) -> tuple[Capability, ...]:
+    """Search the text of the files, scripts before documents, for each value."""
+    ordered = sorted(files, key=lambda path: (path.endswith(".md"), path))
+    lines = {path: split_text(text_of(files[path]) or "") for path in ordered}
+    return tuple(_grouped(found, lines))
+
+
+def _grouped(found: Capabilities, lines: Mapping[str, list[str]]) -> Iterator[Capability]:
+    for name, label, meaning, kinds in _CHIPS:
+        values = [value for kind in kinds for value in found.get(kind, ())]
+        if values:
+            yield Capability(
+                id=name,
+                label=label,
+                meaning=meaning,
+                values=tuple(
+                    ShownValue(value, tuple(_places(value, lines)))
+                    for value in values[:_MAX_VALUES]
+                ),
+                more=max(len(values) - _MAX_VALUES, 0),
+            )
+
+
+def _places(value: str, lines: Mapping[str, list[str]]) -> Iterator[Place]:
+    left = _MAX_PLACES
+    words = value.rpartition(": ")[2]  # "npm: playwright@1.49.0" names the installer first
+    for path, texts in lines.items():
+        for number, text in enumerate(texts, 1):
+            if words in text:
+                yield Place(path, number, text.strip()[:MAX_LINE_CHARACTERS])
+                left -= 1
+                if not left:
+                    return

@@ -1,0 +1,62 @@
+"""What is known about a version, in words."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.clocks import NOON
+from vskill_platform.model.trust import Evidence
+from vskill_platform.model.verdict import Verdict
+from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus
+from vskill_platform.web.skills.checklist import Check, checklist, verdict_in_words
+
+
+@pytest.mark.parametrize(
+    ("evidence", "verdict"),
+    [
+        (Evidence(verdict=Verdict.PASS), Check("good", "Passed all checks")),
+        (
+            Evidence(verdict=Verdict.REVIEW, approved_by="rae"),
+            Check("good", "Approved by rae after review"),
+        ),
+        (Evidence(verdict=Verdict.REVIEW), Check("warn", "Has findings that nobody reviewed")),
+        (
+            Evidence(verdict=Verdict.BLOCK, approved_by="rae"),
+            Check("bad", "Fails the current checks"),
+        ),
+        (Evidence(), Check("", "No report is stored")),
+        (Evidence(is_down=True, verdict=Verdict.PASS), Check("bad", "Blocked: do not install")),
+    ],
+    ids=["passed", "approved", "doubted", "fails", "unknown", "blocked"],
+)
+def test_the_verdict_is_one_sentence(evidence: Evidence, verdict: Check) -> None:
+    assert verdict_in_words(evidence) == verdict
+
+
+def test_without_a_judge_the_judge_is_not_mentioned() -> None:
+    evidence = Evidence(verdict=Verdict.PASS)
+
+    without = [check.words for check in checklist(evidence, None, has_judge=False)]
+    with_one = [check.words for check in checklist(evidence, None, has_judge=True)]
+
+    assert not any("judge" in words.lower() for words in without)
+    assert "Not approved by the LLM judge" in with_one
+
+
+def test_everything_that_holds_is_good() -> None:
+    evidence = Evidence(
+        verdict=Verdict.PASS, agreement=0.9, approved_by="rae", has_provenance=True,
+        published_for=timedelta(days=90),
+    )  # fmt: skip
+    online = RepoHealth(status=RepoStatus.ONLINE, checked_at=NOON)
+
+    assert {check.tone for check in checklist(evidence, online, has_judge=True)} == {"good"}
+
+
+def test_a_version_of_today_and_one_of_yesterday_are_counted_right() -> None:
+    ages = [
+        checklist(Evidence(published_for=timedelta(hours=hours)), None, has_judge=False)[-1].words
+        for hours in (3, 25, 49)
+    ]
+
+    assert ages == ["Published today", "Published for 1 day", "Published for 2 days"]
