@@ -7,11 +7,13 @@ escaping invisible and control characters, can run in a thread before.
 import msgspec
 from markupsafe import Markup
 
+from vskill_platform.web.html.highlight import Spans, markup_of, paint_lines
 from vskill_platform.web.html.templating import shown
 
 MAX_LINES = 2_000
 MAX_CHARACTERS = 200_000
 MAX_LINE_CHARACTERS = 2_000
+_PLAIN = Spans()
 
 
 class ShownLines(msgspec.Struct, frozen=True):
@@ -21,10 +23,16 @@ class ShownLines(msgspec.Struct, frozen=True):
     note: str = ""
     #: The first line of the next page; None after the last line.
     following: int | None = None
+    #: The first line of the page before, at the latest; None on the first page.
+    previous: int | None = None
+    #: Why the lines have no colors, if they should have some.
+    plain: str = ""
 
 
-def show_lines(text: str, meant: frozenset[int] = frozenset(), *, start: int = 1) -> ShownLines:
-    """Return the lines from *start* on that fit on one page; *meant* are highlighted."""
+def show_lines(
+    text: str, meant: frozenset[int] = frozenset(), *, start: int = 1, spans: Spans = _PLAIN
+) -> ShownLines:
+    """Return the lines from *start* on that fit on one page, colored; *meant* stand out."""
     # Split at line feeds only, as the scanner does, so that line numbers are the same.
     total = text.count("\n") + (not text.endswith("\n"))
     if not text:
@@ -32,13 +40,31 @@ def show_lines(text: str, meant: frozenset[int] = frozenset(), *, start: int = 1
     start = min(max(start, 1), total)
     lines = text.split("\n", start - 1 + MAX_LINES)[start - 1 : min(start - 1 + MAX_LINES, total)]
     fitting = lines[: _count_fitting(lines)]
+    painted = paint_lines(text, spans)[start - 1 :] if spans.numbers else []
     ready = tuple(
-        (number, shown(_cut(line.removesuffix("\r"))), number in meant)
-        for number, line in enumerate(fitting, start)
+        (
+            start + at,
+            show_pieces(painted[at]) if painted else shown(_cut(line.removesuffix("\r"))),
+            start + at in meant,
+        )
+        for at, line in enumerate(fitting)
     )
     end = start + len(ready) - 1
     following = end + 1 if end < total else None
-    return ShownLines(ready, _note(start, end, total), following)
+    previous = max(start - MAX_LINES, 1) if start > 1 else None
+    return ShownLines(ready, _note(start, end, total), following, previous, spans.note)
+
+
+def show_pieces(pieces: list[tuple[str, str]]) -> Markup:
+    """Return a colored line as HTML, cut like any other."""
+    left, ready = MAX_LINE_CHARACTERS, []
+    for kind, text in pieces:
+        ready.append((kind, shown(text[:left].removesuffix("\r"))))
+        left -= len(text)
+        if left < 0:
+            ready.append(("", Markup("…")))
+            break
+    return markup_of(ready)
 
 
 def _count_fitting(lines: list[str]) -> int:

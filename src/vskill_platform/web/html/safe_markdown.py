@@ -8,7 +8,8 @@ import posixpath
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -25,18 +26,28 @@ from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
 
 from vskill_platform.base.show_text import SPELLED_OUT, is_harmless, show
+from vskill_platform.web.html.highlight import (
+    CLASSES,
+    Code,
+    Spans,
+    lexer_of_language,
+    paint_lines,
+)
 
 #: Longer documents are shown as source. The specification asks for less than 500 lines.
 MAX_CHARACTERS = 128 * 1024
 #: A hostile document of that length can take seconds to parse; usual ones take 20 ms.
 MAX_SECONDS = 1.0
+#: Code blocks after this many characters of code have no colors.
+HIGHLIGHTED_CHARACTERS = 64 * 1024
 #: Prefix of every id in a document, so that it cannot be an id of the page.
 ID_PREFIX = "readme-"
 #: Prefix of every own URL that a document may link to.
 OUR_FILES = "/skills/"
 _ELSEWHERE = ("http://", "https://", "mailto:")
 #: Keys of the parser's environment; `open` holds the tags of links that are still open.
-_DEADLINE, _LINKS, _OPEN, _IDS = "deadline", "links", "open", "ids"
+_DEADLINE, _LINKS, _OPEN, _IDS, _SPANS = "deadline", "links", "open", "ids", "spans"
+_TOO_SLOW = "It takes too long to render."
 _LINE = re.compile(r"L\d{1,6}")
 _NOT_IN_AN_ID = re.compile(r"[^\w\- ]+")
 _MAX_ID = 80
@@ -85,15 +96,47 @@ class _TooLong(Exception):
     pass
 
 
-def render_markdown(text: str, links: Links) -> Rendered:
-    """Render an untrusted document; takes little more than a second in the worst case."""
+class Parsed(msgspec.Struct, frozen=True):
+    """A document that was parsed but not rendered."""
+
+    tokens: list[Token]
+    #: Why it was not parsed.
+    note: str = ""
+
+    @property
+    def fences(self) -> list[Code]:
+        """The code blocks that can be highlighted, as many as fit into the limit."""
+        room, found = HIGHLIGHTED_CHARACTERS, []
+        for token in self.tokens:
+            lexer = lexer_of_language(token.info) if token.type == "fence" else ""
+            if lexer and len(token.content) <= room:
+                room -= len(token.content)
+                found.append(Code(token.content, lexer))
+        return found
+
+
+def parse_markdown(text: str) -> Parsed:
+    """Parse an untrusted document; takes little more than a second in the worst case."""
     if len(text) > MAX_CHARACTERS:
-        return Rendered(Markup(), f"It is longer than {MAX_CHARACTERS:,} characters.")
-    env = {_DEADLINE: time.monotonic() + MAX_SECONDS, _LINKS: links, _OPEN: [], _IDS: Counter()}
+        return Parsed([], f"It is longer than {MAX_CHARACTERS:,} characters.")
+    env = {_DEADLINE: time.monotonic() + MAX_SECONDS}
     try:
-        html = _PARSER.render(text.removeprefix("\ufeff"), env)
+        return Parsed(_PARSER.parse(text.removeprefix("\ufeff"), env))
     except (_TooLong, RecursionError):
-        return Rendered(Markup(), "It takes too long to render.")
+        return Parsed([], _TOO_SLOW)
+
+
+def render_parsed(
+    parsed: Parsed, links: Links, spans: Mapping[Code, Spans] = MappingProxyType({})
+) -> Rendered:
+    """Render a parsed document, with colors for the code blocks in *spans*."""
+    if parsed.note:
+        return Rendered(Markup(), parsed.note)
+    env = {_LINKS: links, _OPEN: [], _IDS: Counter(), _SPANS: spans}
+    try:
+        html = _PARSER.renderer.render(parsed.tokens, _PARSER.options, env)
+    except RecursionError:
+        return Rendered(Markup(), _TOO_SLOW)
     return Rendered(Markup(_CLEANER.clean(html)))  # noqa: S704 - cleaned by the allow-list
 
 
@@ -114,6 +157,13 @@ def _text(text: str) -> str:
     return mark_spelled_out(escapeHtml(text))
 
 
+def _colored(pieces: list[tuple[str, str]]) -> str:
+    return "".join(
+        f'<span class="{kind}">{_text(text)}</span>' if kind else _text(text)
+        for kind, text in pieces
+    )
+
+
 class _Renderer(RendererHTML):
     """Writes only what the allow-list accepts; methods are named after token types."""
 
@@ -126,8 +176,13 @@ class _Renderer(RendererHTML):
     def code_block(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         return f"<pre><code>{_text(tokens[idx].content)}</code></pre>\n"
 
-    def fence(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
-        return f"<pre><code>{_text(tokens[idx].content)}</code></pre>\n"
+    def fence(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, env: EnvType) -> str:
+        text = tokens[idx].content
+        spans = env[_SPANS].get(Code(text, lexer_of_language(tokens[idx].info)))
+        if not spans:
+            return f"<pre><code>{_text(text)}</code></pre>\n"
+        lines = "\n".join(_colored(pieces) for pieces in paint_lines(text, spans))
+        return f"<pre><code>{lines}</code></pre>\n"
 
     def link_open(
         self, tokens: Sequence[Token], idx: int, _options: OptionsDict, env: EnvType
@@ -218,6 +273,7 @@ _CLEANER = nh3.Cleaner(
         "strong", "table", "tbody", "td", "th", "thead", "tr", "ul", *_HEADINGS,
     },
     attributes={"a": {"href"}, "ol": {"start"}, **{tag: {"id"} for tag in _HEADINGS}},
+    allowed_classes={"span": set(CLASSES)},
     attribute_filter=_is_fine,
     # Scrollable elements must be reachable with the keyboard.
     set_tag_attribute_values={"pre": {"tabindex": "0"}, "table": {"tabindex": "0"}},

@@ -24,7 +24,7 @@ from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.html.avatars import avatar
 from vskill_platform.web.html.findings import group_findings
 from vskill_platform.web.html.safe_markdown import mark_spelled_out
-from vskill_platform.web.http.urls import skill_url
+from vskill_platform.web.http.urls import line_url, skill_url
 from vskill_platform.web.http.visitor import csrf_token_of, visitor_of
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -100,6 +100,7 @@ def build_templates() -> JinjaTemplateEngine:
         "sentence": sentence,
         "places": lambda finding: [*finding.evidence[:1], *other_places(finding)],
         "skill_url": skill_url,
+        "line_url": line_url,
         "public_source": public_source,
     }
     engine = JinjaTemplateEngine.from_environment(environment)

@@ -25,6 +25,8 @@ _HEALTH = frozenset({"/healthz", "/healthz/queue", "/readyz"})
 _STATIC = "/static/"
 _STATIC_FOLDER = Path(__file__).parents[1] / "static"
 _STATIC_FILES = frozenset(f"{_STATIC}{path.name}" for path in _STATIC_FOLDER.iterdir())
+#: Longest number in a query.
+_MAX_DIGITS = 7
 REQUEST_ID_HEADER = "X-Request-Id"
 _REQUEST_ID = "vskill_request_id"
 
@@ -81,3 +83,8 @@ def request_id_of(scope: Scope) -> str:
         state[_REQUEST_ID] = f"req_{random.getrandbits(80):020x}"
     name: str = state[_REQUEST_ID]
     return name
+
+
+def whole_number(text: str) -> int:
+    """Return the number in a query; 1 if there is none or it is absurd."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 1

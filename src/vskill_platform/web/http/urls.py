@@ -9,11 +9,23 @@ SIGN_IN = "/sign-in"
 #: Pages that sign-in does not return to.
 _NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome")
 
+#: Lines that the first page of a file always has, unless they are very long.
+_ON_THE_FIRST_PAGE = 1_000
+#: Lines that are shown before a line to which a link leads.
+_LINES_BEFORE = 20
+
 
 def skill_url(slug: str, *parts: str, **query: Any) -> str:
     """Return the URL of a skill's page or of a part of it, without empty values."""
     path = "/".join(quote(part, safe="/@") for part in ("/skills", slug, *parts) if part)
     return with_query(path, **query)
+
+
+def line_url(slug: str, path: str, line: int | None, version: str = "") -> str:
+    """Return the URL of a line of a file; lines far down are on a later page of it."""
+    start = line - _LINES_BEFORE if line and line > _ON_THE_FIRST_PAGE else None
+    anchor = f"#L{line}" if line else ""
+    return skill_url(slug, "files", path, version=version, **{"from": start}) + anchor
 
 
 def with_query(path: str, **query: Any) -> str:

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 
 import msgspec
 from litestar.params import FromPath, JSONBody
@@ -15,17 +16,17 @@ from vskill_platform.publish.moderation.list_reviews import Case, get_case, list
 from vskill_platform.publish.moderation.review_skill import Ruling, approve, recheck, reject
 from vskill_platform.publish.versions.version_files import text_of
 from vskill_platform.web.html.flash import act, admin_page
+from vskill_platform.web.html.highlight import Code, highlight, lexer_of_path
 from vskill_platform.web.html.numbered_lines import show_lines
 from vskill_platform.web.http.api_types import ReasonGiven, Shape, Text
 from vskill_platform.web.http.bodies import read_fields
-from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.requests import WebRequest, whole_number
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.shapes import FileItem
 from vskill_platform.web.submissions.shapes import ScanItem
 from vskill_platform.web.submissions.submission_json import scan_item
 
 _MAX_SHOWN_BYTES = 512 * 1024
-_MAX_DIGITS = 7
 
 
 class RulingKind(StrEnum):
@@ -60,7 +61,7 @@ async def review_page(request: WebRequest, submission_id: FromPath[str]) -> Temp
     """Show the report beside the files that were checked."""
     case = await get_case(submission_id)
     path = request.query_params.get("file") or _first_file(case)
-    start = _whole_number(request.query_params.get("from", ""))
+    start = whole_number(request.query_params.get("from", ""))
     marked = _marked(case, path) if path else frozenset()
     waits = case.submission.state is SubmissionState.NEEDS_REVIEW
     others = [] if waits else [one for one in await list_reviews() if one.id != submission_id]
@@ -108,10 +109,6 @@ def _first_file(case: Case) -> str:
     return found or ("SKILL.md" if "SKILL.md" in paths else "")
 
 
-def _whole_number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 1
-
-
 def _marked(case: Case, path: str) -> frozenset[int]:
     findings = case.report.findings if case.report else ()
     return frozenset(item.line for item in findings if item.file == path and item.line)
@@ -131,14 +128,11 @@ async def _read_file(
             raw = await work_in_thread((snapshot.folder / path).read_bytes)
     except NotFound:
         return ShownFile(path=path, note="the files are no longer stored")
-    return await in_few_threads(_show_file, path, raw, marked, start)
-
-
-def _show_file(path: str, raw: bytes, marked: frozenset[int], start: int) -> ShownFile:
     text = text_of(raw)
     if text is None:
         return ShownFile(path=path, note="the file is not text")
-    found = show_lines(text, marked, start=start)
+    (spans,) = await highlight([Code(text, lexer_of_path(path))])
+    found = await in_few_threads(partial(show_lines, text, marked, start=start, spans=spans))
     note = found.note.removesuffix(".")
     return ShownFile(path=path, lines=found.lines, note=note, following=found.following)
 

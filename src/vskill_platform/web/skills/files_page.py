@@ -1,5 +1,6 @@
 """The files of a version: the tree, and one file with numbered lines."""
 
+from functools import partial
 from itertools import groupby
 from posixpath import dirname
 
@@ -9,8 +10,9 @@ from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import SkillFile
 from vskill_platform.publish.versions.version_files import read_file, text_of
+from vskill_platform.web.html.highlight import Code, highlight, lexer_of_path
 from vskill_platform.web.html.numbered_lines import ShownLines, show_lines
-from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.requests import WebRequest, whole_number
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 
 #: Larger files can only be downloaded.
@@ -53,20 +55,15 @@ async def _file(request: WebRequest, opened: OpenSkill, file: SkillFile) -> Temp
         "pages/skill_file.html",
         "files",
         file=file,
-        content=await _lines(opened, file),
+        content=await _lines(opened, file, whole_number(request.query_params.get("from", ""))),
     )
 
 
-async def _lines(opened: OpenSkill, file: SkillFile) -> ShownLines:
+async def _lines(opened: OpenSkill, file: SkillFile, start: int) -> ShownLines:
     if file.size > MAX_BYTES:
         return ShownLines(note=f"The file is larger than {MAX_BYTES:,} bytes and is not shown.")
-    raw = await read_file(opened.version, file.path)
-    return await in_few_threads(show_file, raw)
-
-
-def show_file(raw: bytes) -> ShownLines:
-    """Return the lines of a file, or a note if it is not text."""
-    text = text_of(raw)
+    text = text_of(await read_file(opened.version, file.path))
     if text is None:
         return ShownLines(note="The file is not text.")
-    return show_lines(text)
+    (spans,) = await highlight([Code(text, lexer_of_path(file.path))])
+    return await in_few_threads(partial(show_lines, text, start=start, spans=spans))

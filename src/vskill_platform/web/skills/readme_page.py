@@ -19,7 +19,14 @@ from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.install_store import KEPT_DAYS, InstallCounts, get_installs
 from vskill_platform.web.html.charts import Plot, Series, stacked_bars
-from vskill_platform.web.html.safe_markdown import Links, Rendered, render_markdown
+from vskill_platform.web.html.highlight import highlight
+from vskill_platform.web.html.safe_markdown import (
+    Links,
+    Parsed,
+    Rendered,
+    parse_markdown,
+    render_parsed,
+)
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.skills.install_lines import install_lines
@@ -112,26 +119,31 @@ async def read_readme(opened: OpenSkill) -> Readme:
         return Readme((), Rendered(Markup(), _MISSING))
     address = partial(_file_address, opened.skill.slug, opened.version_in_links)
     paths = frozenset(file.path for file in opened.version.files)
-    readme = await in_few_threads(build_readme, raw, Links("", paths, address))
+    facts, parsed = await in_few_threads(parse_readme, raw)
+    codes = parsed.fences
+    spans = dict(zip(codes, await highlight(codes), strict=True))
+    rendered = await in_few_threads(render_parsed, parsed, Links("", paths, address), spans)
+    readme = Readme(facts, rendered)
     _recent.keep(key, readme)
     return readme
 
 
-def build_readme(raw: bytes, links: Links) -> Readme:
+def parse_readme(raw: bytes) -> tuple[tuple[tuple[str, str], ...], Parsed]:
+    """Return the front matter as names and values, and the parsed instructions."""
     text = text_of(raw)
     if text is None:
-        return Readme((), Rendered(Markup(), _NO_TEXT))
+        return (), Parsed([], _NO_TEXT)
     try:
         head = read_frontmatter(text)
     except FrontmatterError:  # accepted by an older release; render everything as text
-        return Readme((), render_markdown(text, links))
+        return (), parse_markdown(text)
     facts = [
         fact
         for name, field in head.fields.items()
         if name not in _SHOWN_ELSEWHERE
         for fact in _facts(name, field.value)
     ]
-    return Readme(tuple(facts), render_markdown(head.body, links))
+    return tuple(facts), parse_markdown(head.body)
 
 
 def _facts(name: str, value: Value) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from vskill_platform.stores.external_scan_store import ExternalScan
 from vskill_platform.stores.repo_health_store import view_repo_health
 from vskill_platform.web.html.findings import ShownFinding
 from vskill_platform.web.http.requests import WebRequest
-from vskill_platform.web.http.urls import skill_url
+from vskill_platform.web.http.urls import line_url, skill_url
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 from vskill_platform.web.skills.shapes import HealthAnswer, ProviderItem, SecurityAnswer
 from vskill_platform.web.skills.slugs import find_listed, find_skill, slug_of
@@ -47,9 +47,7 @@ async def skill_security(request: WebRequest, opened: OpenSkill) -> Template:
 def _shown_finding(found: FindingInContext, opened: OpenSkill) -> ShownFinding:
     item, link = found.finding, ""
     if found.has_file and item.file:
-        line = f"#L{item.line}" if item.line else ""
-        at = opened.version_in_links
-        link = skill_url(opened.skill.slug, "files", item.file, version=at) + line
+        link = line_url(opened.skill.slug, item.file, item.line, opened.version_in_links)
     lines = tuple((line.number, line.text, line.is_it) for line in found.lines)
     return ShownFinding(item, lines, link)
 

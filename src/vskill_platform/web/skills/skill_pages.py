@@ -12,6 +12,7 @@ from vskill_platform.publish.versions.find_version import open_version
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.skills.badge import skill_badge
+from vskill_platform.web.skills.diff_page import skill_diff
 from vskill_platform.web.skills.downloads import skill_download, skill_raw_file
 from vskill_platform.web.skills.files_page import skill_files
 from vskill_platform.web.skills.gone_page import blocked_version, never_published, taken_down
@@ -23,7 +24,7 @@ from vskill_platform.web.skills.slugs import (
     find_path,
     requested_version,
 )
-from vskill_platform.web.skills.versions import skill_diff, skill_versions
+from vskill_platform.web.skills.versions import skill_versions
 
 _PAGES: dict[str, Callable[[WebRequest, OpenSkill], Awaitable[Response[Any]]]] = {
     "": skill_readme,

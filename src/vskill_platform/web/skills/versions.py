@@ -1,8 +1,5 @@
 """The versions of a skill and their differences, as pages and over the API."""
 
-import re
-from collections.abc import Iterator
-from itertools import accumulate
 from typing import Annotated
 
 import msgspec
@@ -10,13 +7,11 @@ from litestar import Response
 from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Template
 
-from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.skill import SkillVersion, new_capabilities
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.publish.versions.diff_versions import (
-    NO_NEWLINE,
     FileChange,
     VersionDiff,
     patch_text,
@@ -31,7 +26,6 @@ from vskill_platform.publish.versions.find_version import (
 )
 from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.scan.read.manifest import MANIFEST
-from vskill_platform.web.html.templating import shown as ready
 from vskill_platform.web.http.api_types import Limit, clamp, offset_cursor, read_offset
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
@@ -46,32 +40,11 @@ from vskill_platform.web.skills.shapes import (
     cert_method,
     cert_tier,
 )
-from vskill_platform.web.skills.slugs import find_listed, requested_version
+from vskill_platform.web.skills.slugs import find_listed
 
-#: Limits of a diff, for one file and for one page.
-MAX_FILE_ROWS = 500
-MAX_ROWS = 2_000
-MAX_CHARACTERS = 200_000
-_MAX_LINE = 500
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
-_CLASSES = {"+": "add", "-": "del", "@": "gap"}
 _MAX_VERSIONS = 100
 Old = Annotated[str, QueryParameter(name="from", max_length=100)]
 New = Annotated[str, QueryParameter(name="to", max_length=100)]
-
-
-class DiffRow(msgspec.Struct, frozen=True):
-    #: Line number before and after; None if absent.
-    old: int | None
-    new: int | None
-    text: str
-    kind: str
-
-
-class ShownChange(msgspec.Struct, frozen=True):
-    change: FileChange
-    rows: tuple[DiffRow, ...]
-    note: str
 
 
 class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,61 +82,6 @@ def _change(rows: tuple[VersionRow, ...], place: int) -> VersionChange:
         else None,
         lost=group_capabilities(new_capabilities(after or {}, before or {})) if is_known else None,
     )
-
-
-async def skill_diff(request: WebRequest, opened: OpenSkill) -> Template:
-    """Compare two versions; by default the newest and the one before."""
-    slug = opened.skill.slug
-    old, new = requested_version(request, "from"), requested_version(request, "to")
-    found = await diff_of_skill(slug, old, new)
-    gained = None if found.gained is None else group_capabilities(found.gained)
-    return await skill_page(
-        request,
-        opened,
-        "pages/skill_diff.html",
-        "versions",
-        diff=found,
-        gained=gained,
-        changes=await in_few_threads(shown_changes, found.files),
-    )
-
-
-def shown_changes(files: tuple[FileChange, ...]) -> list[ShownChange]:
-    """Return the changed lines with their numbers, as many as fit on one page."""
-    room, shown = MAX_ROWS, []
-    characters = MAX_CHARACTERS
-    for change in files:
-        fitting = _fitting(change.lines[: min(room, MAX_FILE_ROWS)], characters)
-        rows = tuple(_rows(fitting))
-        characters -= sum(len(row.text) for row in rows)
-        left = len(change.lines) - len(rows)
-        note = f"{count_of(left, 'more line')} not shown" if left else change.note
-        shown.append(ShownChange(change, rows, note))
-        room -= len(rows)
-    return shown
-
-
-def _fitting(lines: tuple[str, ...], characters: int) -> tuple[str, ...]:
-    sizes = accumulate(len(line) for line in lines)
-    return tuple(line for line, size in zip(lines, sizes, strict=True) if size <= characters)
-
-
-def _rows(lines: tuple[str, ...]) -> Iterator[DiffRow]:
-    old = new = 0
-    for line in lines:
-        found = _HUNK.match(line)
-        if found:
-            old, new = int(found[1]), int(found[2])
-            yield DiffRow(None, None, "⋯", "gap")
-            continue
-        if line == NO_NEWLINE:
-            yield DiffRow(None, None, line.removeprefix("\\ "), "gap")
-            continue
-        is_old, is_new = not line.startswith("+"), not line.startswith("-")
-        kind = _CLASSES.get(line[:1], "")
-        text = ready(line[1:_MAX_LINE])
-        yield DiffRow(old if is_old else None, new if is_new else None, text, kind)
-        old, new = old + is_old, new + is_new
 
 
 async def show_versions(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from vskill_platform.web.html.highlight import Spans, find_spans
 from vskill_platform.web.html.numbered_lines import (
     MAX_CHARACTERS,
     MAX_LINE_CHARACTERS,
@@ -59,3 +60,21 @@ def test_the_rest_is_shown_page_by_page() -> None:
 @pytest.mark.parametrize(("start", "first"), [(-5, 1), (0, 1), (3, 3), (999, 3)])
 def test_a_start_that_is_not_there_is_the_nearest(start: int, first: int) -> None:
     assert show_lines("a\nb\nc\n", start=start).lines[0][0] == first
+
+
+def test_colored_lines_are_escaped_and_cut_like_others() -> None:
+    text = "x = '<b>\u202e'\r\n" + "y" * (MAX_LINE_CHARACTERS + 5) + "\n"
+    (numbers,) = find_spans([(text, "python")])
+
+    found = show_lines(text, spans=Spans(tuple(numbers)))
+
+    quoted = "&#39;&lt;b&gt;<mark>U+202E</mark>&#39;"
+    assert found.lines[0][1] == f'x = <span class="s">{quoted}</span>'
+    assert found.lines[1][1] == "y" * MAX_LINE_CHARACTERS + "…"
+
+
+def test_a_later_page_leads_back_and_on() -> None:
+    middle = show_lines("a\n" * (3 * MAX_LINES), start=MAX_LINES + 1)
+
+    assert (middle.previous, middle.following) == (1, 2 * MAX_LINES + 1)
+    assert show_lines("a\n").previous is None

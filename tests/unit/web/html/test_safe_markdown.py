@@ -5,7 +5,15 @@ from html.parser import HTMLParser
 
 import pytest
 
-from vskill_platform.web.html.safe_markdown import MAX_CHARACTERS, Links, render_markdown
+from vskill_platform.web.html.highlight import Spans, find_spans
+from vskill_platform.web.html.safe_markdown import (
+    HIGHLIGHTED_CHARACTERS,
+    MAX_CHARACTERS,
+    Links,
+    Rendered,
+    parse_markdown,
+    render_parsed,
+)
 
 LINKS = Links(
     "",
@@ -36,6 +44,10 @@ class Seen(HTMLParser):
     @property
     def targets(self) -> list[str]:
         return [value for name, value in self.attributes if name == "href"]
+
+
+def render_markdown(text: str, links: Links) -> Rendered:
+    return render_parsed(parse_markdown(text), links)
 
 
 def render(text: str) -> str:
@@ -249,3 +261,28 @@ def test_a_document_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch)
 
     assert not rendered.html
     assert "takes too long" in rendered.note
+
+
+def test_code_blocks_are_colored_by_their_language_and_stay_escaped() -> None:
+    text = "```python\nif '<b>':\n    pass\n```\n\n```nonsense\n<i>\n```\n\n    if indented:\n"
+    parsed = parse_markdown(text)
+    (code,) = parsed.fences
+    spans = Spans(tuple(find_spans([(code.text, code.lexer)])[0]))
+
+    html = str(render_parsed(parsed, LINKS, {code: spans}).html)
+
+    assert '<span class="k">if</span> <span class="s">\'&lt;b&gt;\'</span>:' in html
+    assert "&lt;i&gt;" in html
+    assert "if indented:" in html
+
+
+def test_only_so_much_code_is_colored() -> None:
+    block = "```python\n" + "a = 1\n" * 5000 + "```\n\n"
+
+    assert len(parse_markdown(block * 4).fences) == HIGHLIGHTED_CHARACTERS // 30_000
+
+
+def test_a_document_cannot_bring_classes_of_its_own() -> None:
+    html = str(render_markdown('<span class="k toast">x</span>\n', LINKS).html)
+
+    assert "<span" not in html

@@ -41,7 +41,7 @@ from vskill_platform.stores.db import commit
 from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus, put_repo_health
 from vskill_platform.stores.scan_store import get_report, write_report_of_published
 from vskill_platform.stores.skill_store import migrate_skill_slugs
-from vskill_platform.web.skills.versions import MAX_CHARACTERS, shown_changes
+from vskill_platform.web.skills.diff_page import MAX_CHARACTERS, MAX_ROWS, split_pages
 
 PAGE = "/skills/ada/notes/tidy"
 PARTS = ("", "/files", "/files/SKILL.md", "/versions", "/security")
@@ -226,7 +226,7 @@ async def test_a_file_has_lines_that_can_be_pointed_at(
 
     assert 'id="L2"' in page.text
     assert 'id="L3"' not in page.text
-    assert "&lt;script&gt;" in page.text
+    assert '&lt;<span class="k">script</span>&gt;' in page.text
     assert "<mark>U+202E</mark>abc" in page.text
     assert "\u202e" not in page.text
 
@@ -298,7 +298,7 @@ async def test_every_version_has_its_own_pages(client: Site, two_versions: None)
     versions = await client.get(f"{PAGE}/versions")
 
     assert "neat" in latest.text
-    assert "tidy&#39;)" in first.text
+    assert "tidy&#39;</span>)" in first.text
     assert "The latest is 1.0.1" in first.text
     assert f"{PAGE}/diff?from=1.0.0&amp;to=1.0.1" in versions.text
     assert len(re.findall(r'title="[0-9a-f]{64}">content', versions.text)) == 2
@@ -360,7 +360,7 @@ async def test_a_diff_shows_lines_and_what_the_skill_can_do_now(
 async def test_a_diff_shows_no_line_that_is_not_there(
     client: Site, env: WorkerEnv, tmp_path: Path
 ) -> None:
-    more = {"new.md": "hello\n", "open.md": "no end", "empty.md": "", "long.md": "y\n" * 600}
+    more = {"new.md": "hello\n", "open.md": "no end", "empty.md": ""}
     await put_skill(env, tmp_path)
     await put_skill(env, tmp_path, files={**FILES, **more})
 
@@ -374,8 +374,6 @@ async def test_a_diff_shows_no_line_that_is_not_there(
     assert parts["open.md"].count("<tr") == 3
     assert "No newline at end of file" in parts["open.md"]
     assert (parts["empty.md"].count("<tr"), "an empty file" in parts["empty.md"]) == (0, True)
-    assert parts["long.md"].count("<tr") == 500
-    assert "101 more lines" in parts["long.md"]
 
 
 def test_a_diff_is_no_longer_than_a_page_takes() -> None:
@@ -384,12 +382,31 @@ def test_a_diff_is_no_longer_than_a_page_takes() -> None:
         FileChange(path=path, old=None, new=None, lines=lines) for path in ("a.txt", "b.txt")
     )
 
-    first, second = shown_changes(changes)
+    pages = split_pages(changes)
 
-    assert sum(len(row.text) for row in first.rows) <= MAX_CHARACTERS
-    assert len(first.rows) > 400
-    assert "more lines not shown" in first.note
-    assert len(second.rows) < 5
+    sizes = [sum(len(row.text) for part in page for row in part.rows) for page in pages]
+    assert max(sizes) <= MAX_CHARACTERS
+    assert sum(len(part.rows) for page in pages for part in page) == 2 * len(lines)
+    assert [part.change.path for part in pages[1]] == ["a.txt", "b.txt"]
+    assert [part.is_continued for part in pages[1]] == [True, False]
+
+
+async def test_a_long_diff_goes_on_on_the_next_page(
+    client: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(env, tmp_path)
+    await put_skill(env, tmp_path, files={**FILES, "long.py": "y = 1\n" * (MAX_ROWS + 5)})
+
+    first = (await client.get(f"{PAGE}/diff")).text
+    last = (await client.get(f"{PAGE}/diff?page=2")).text
+    beyond = (await client.get(f"{PAGE}/diff?page=9999999")).text
+
+    assert first.count('<tr class="add">') == MAX_ROWS - 1  # and the gap
+    assert 'to=1.0.1&amp;page=2" rel="next"' in first
+    assert last.count('<tr class="add">') == 6
+    assert "continued</span>" in last
+    assert '<td class="line">1005</td>' in last
+    assert beyond.count('<tr class="add">') == 6
 
 
 async def test_the_first_version_has_nothing_before_it(

@@ -1,0 +1,202 @@
+"""Syntax highlighting on the server, of untrusted code.
+
+Some lexers take quadratic time or worse on hostile text, so they run in a process with a limit on
+processor time. That process only says where which kind of token is; the text itself is escaped
+here. Code that is too long or takes too long is shown without colors, and the page says so.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import accumulate, pairwise
+from posixpath import basename, splitext
+
+import msgspec
+from markupsafe import Markup
+from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped] # has no types
+from pygments.token import Token, _TokenType  # type: ignore[import-untyped] # has no types
+
+from vskill_platform.base.killable_process import BROKE_DOWN, run_for_visitor
+from vskill_platform.base.lru_cache import LruCache
+from vskill_platform.errors import Busy
+
+#: Longer code is not highlighted.
+MAX_CHARACTERS = 128 * 1024
+#: Processor time for all pieces of one page; usual files take a tenth of a second.
+MAX_CPU_SECONDS = 2.0
+TOO_LONG = f"Files of more than {MAX_CHARACTERS // 1024} KiB are shown without syntax highlighting."
+TOO_SLOW = "Highlighting the syntax took too long, so this is shown as plain text."
+#: Spans that are remembered; each takes a few dozen bytes.
+_ROOM_SPANS = 400_000
+#: The class of each kind of token; more specific kinds come first.
+_CLASSES: tuple[tuple[_TokenType, str], ...] = (
+    (Token.Comment, "c"),
+    (Token.Keyword, "k"),
+    (Token.Literal.String, "s"),
+    (Token.Literal.Number, "m"),
+    (Token.Name.Function, "f"),
+    (Token.Name.Class, "f"),
+    (Token.Name.Decorator, "f"),
+    (Token.Name.Builtin, "b"),
+    (Token.Name.Exception, "b"),
+    (Token.Name.Tag, "k"),
+    (Token.Name.Attribute, "a"),
+    (Token.Name.Variable, "v"),
+    (Token.Name.Constant, "v"),
+    (Token.Name.Label, "v"),
+    (Token.Name.Namespace, "v"),
+    (Token.Generic.Heading, "k"),
+    (Token.Generic.Subheading, "k"),
+    (Token.Generic.Strong, "k"),
+    (Token.Generic.Emph, "v"),
+    (Token.Operator.Word, "k"),
+)
+CLASSES = tuple(dict.fromkeys(name for _, name in _CLASSES))
+#: Lexers by file name extension; the only ones that are ever loaded.
+_BY_EXTENSION = {
+    "bash": "bash", "c": "c", "cfg": "ini", "cjs": "javascript", "cpp": "cpp", "cs": "csharp",
+    "css": "css", "diff": "diff", "go": "go", "h": "c", "hpp": "cpp", "htm": "html",
+    "html": "html", "ini": "ini", "java": "java", "js": "javascript", "json": "json",
+    "jsx": "javascript", "kt": "kotlin", "lua": "lua", "md": "markdown", "mjs": "javascript",
+    "php": "php", "pl": "perl", "ps1": "powershell", "py": "python", "rb": "ruby", "rs": "rust",
+    "sh": "bash", "sql": "sql", "svg": "xml", "swift": "swift", "toml": "toml",
+    "ts": "typescript", "tsx": "typescript", "xml": "xml", "yaml": "yaml", "yml": "yaml",
+    "zsh": "bash",
+}  # fmt: skip
+_BY_NAME = {"dockerfile": "docker", "makefile": "make"}
+#: Names after the fence of a code block that are no extension.
+_ALIASES = {
+    "console": "bash", "csharp": "csharp", "dockerfile": "docker", "golang": "go",
+    "javascript": "javascript", "kotlin": "kotlin", "makefile": "make", "markdown": "markdown",
+    "perl": "perl", "powershell": "powershell", "python": "python", "python3": "python",
+    "ruby": "ruby", "rust": "rust", "shell": "bash", "typescript": "typescript",
+}  # fmt: skip
+
+
+class Code(msgspec.Struct, frozen=True):
+    text: str
+    #: The name of a lexer; empty for text without syntax.
+    lexer: str
+
+
+class Spans(msgspec.Struct, frozen=True):
+    """Where the tokens of a text are: start, length and class, one after the other."""
+
+    numbers: tuple[int, ...] = ()
+    #: Why there are none, if there should be; a sentence for the page.
+    note: str = ""
+
+
+_recent: LruCache[bytes, Spans] = LruCache(
+    room=_ROOM_SPANS, weigh=lambda spans: len(spans.numbers) // 3 + 10
+)
+
+
+def lexer_of_path(path: str) -> str:
+    """Return the lexer for a file by its name alone; empty for none."""
+    name = basename(path).lower()
+    return _BY_NAME.get(name) or _BY_EXTENSION.get(splitext(name)[1].lstrip("."), "")
+
+
+def lexer_of_language(info: str) -> str:
+    """Return the lexer for the words after the fence of a code block."""
+    words = info.strip().lower().split()
+    name = words[0] if words else ""
+    return _ALIASES.get(name) or _BY_EXTENSION.get(name, "")
+
+
+async def highlight(codes: Sequence[Code]) -> list[Spans]:
+    """Return the spans of each code, all from one call of the process."""
+    keys = [_key(code) for code in codes]
+    found = {key: kept for key in keys if (kept := _recent.get(key))}
+    for key, code in zip(keys, codes, strict=True):
+        if not code.lexer:
+            found[key] = Spans()
+        elif len(code.text) > MAX_CHARACTERS:
+            found[key] = Spans(note=TOO_LONG)
+    missing = {key: code for key, code in zip(keys, codes, strict=True) if key not in found}
+    if missing:
+        for key, spans in zip(missing, await _ask(list(missing.values())), strict=True):
+            found[key] = spans
+            _recent.keep(key, spans)
+    return [found[key] for key in keys]
+
+
+async def _ask(codes: list[Code]) -> list[Spans]:
+    asked = [(code.text, code.lexer) for code in codes]
+    try:
+        answers = await run_for_visitor(find_spans, asked, cpu_seconds=MAX_CPU_SECONDS)
+    except (*BROKE_DOWN, Busy):
+        return [Spans(note=TOO_SLOW) for _ in codes]
+    return [Spans(tuple(numbers)) for numbers in answers]
+
+
+def find_spans(codes: list[tuple[str, str]]) -> list[list[int]]:
+    """Return the spans of each text; runs in the process."""
+    return [list(_spans(text, lexer)) for text, lexer in codes]
+
+
+def _spans(text: str, lexer: str) -> Iterator[int]:
+    begin = end = 0
+    before: int | None = None
+    for start, kind, value in get_lexer_by_name(lexer).get_tokens_unprocessed(text):
+        number = _class_number(kind)
+        if start < end or not value:  # some lexers go back
+            continue
+        if start > end or number != before:
+            if before is not None:
+                yield from (begin, end - begin, before)
+            begin, before = start, number
+        end = start + len(value)
+    if before is not None:
+        yield from (begin, end - begin, before)
+
+
+@cache
+def _class_number(kind: _TokenType) -> int | None:
+    names = (name for parent, name in _CLASSES if kind in parent)
+    name = next(names, None)
+    return None if name is None else CLASSES.index(name)
+
+
+def paint_lines(text: str, spans: Spans) -> list[list[tuple[str, str]]]:
+    """Return the pieces of each line: a class, empty for none, and the text.
+
+    Only the text is taken from *text*, and all of it: wrong spans give wrong colors, nothing else.
+    """
+    lines = text.split("\n")
+    starts = accumulate((len(line) + 1 for line in lines), initial=0)
+    marks = _marks(spans)
+    mark = next(marks, None)
+    painted = []
+    for line, start in zip(lines, starts, strict=False):
+        cuts, kinds = [0], [""]
+        while mark and mark[0] < start + len(line):
+            begin, end = max(mark[0] - start, cuts[-1]), min(mark[1] - start, len(line))
+            if end > begin:
+                cuts += [begin, end]
+                kinds += [CLASSES[mark[2] % len(CLASSES)], ""]
+            if mark[1] > start + len(line):
+                break  # it goes on in the next line
+            mark = next(marks, None)
+        cuts.append(len(line))
+        pieces = zip(pairwise(cuts), kinds, strict=True)
+        painted.append([(kind, line[a:b]) for (a, b), kind in pieces if b > a])
+    return painted
+
+
+def _marks(spans: Spans) -> Iterator[tuple[int, int, int]]:
+    numbers = iter(spans.numbers)
+    for start, length, kind in zip(numbers, numbers, numbers, strict=False):
+        yield start, start + length, kind
+
+
+def markup_of(pieces: Sequence[tuple[str, Markup]]) -> Markup:
+    """Return the pieces of a line, escaped before, as HTML."""
+    span = Markup('<span class="{}">{}</span>')
+    return Markup().join(span.format(kind, text) if kind else text for kind, text in pieces)
+
+
+def _key(code: Code) -> bytes:
+    text = code.text.encode(errors="surrogatepass")
+    return hashlib.blake2b(code.lexer.encode() + b"\0" + text, digest_size=20).digest()

@@ -1,0 +1,111 @@
+"""Colors for untrusted code: the text stays the same, and no text takes long."""
+
+import pytest
+
+from vskill_platform.web.html import highlight as module
+from vskill_platform.web.html.highlight import (
+    CLASSES,
+    MAX_CHARACTERS,
+    TOO_LONG,
+    TOO_SLOW,
+    Code,
+    Spans,
+    find_spans,
+    highlight,
+    lexer_of_language,
+    lexer_of_path,
+    paint_lines,
+)
+
+SAMPLES = {
+    "a.py": "# hello\nx = 'one\\n' + 2\nclass A:\n    pass\n",
+    "a.sh": '#!/bin/sh\nset -eu\necho "$HOME" # there\n',
+    "a.json": '{"a": [1, true, null]}\r\n',
+    "a.yaml": "a:\n  - b: |\n      text\n",
+    "a.md": "# Title\n\n**bold** `code`\n\n```python\nx = 1\n```\n",
+    "a.html": '<p class="x">&amp;<script>let a = 1</script></p>\n',
+    "Dockerfile": "FROM scratch\nRUN echo hi\n",
+    "a.ts": "const a: number = `x${1}`;\n\n\n",
+}
+
+
+@pytest.mark.parametrize("path", SAMPLES)
+def test_colors_change_no_text(path: str) -> None:
+    text = SAMPLES[path]
+
+    (numbers,) = find_spans([(text, lexer_of_path(path))])
+    painted = paint_lines(text, Spans(tuple(numbers)))
+
+    assert numbers
+    assert "\n".join("".join(piece for _, piece in line) for line in painted) == text
+
+
+def test_each_piece_has_its_class() -> None:
+    (numbers,) = find_spans([("x = 'a'  # b\n", "python")])
+
+    assert paint_lines("x = 'a'  # b\n", Spans(tuple(numbers)))[0] == [
+        ("", "x = "), ("s", "'a'"), ("", "  "), ("c", "# b"),
+    ]  # fmt: skip
+
+
+def test_a_token_of_several_lines_has_its_class_in_each() -> None:
+    (numbers,) = find_spans([('"""a\nb\n"""\n', "python")])
+
+    painted = paint_lines('"""a\nb\n"""\n', Spans(tuple(numbers)))
+
+    assert [line[0][0] for line in painted[:3]] == ["s", "s", "s"]
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [(5, 100, 0), (0, 3, 0, 1, 1, 1), (99, 1, 2), (0, 2, 9999), (3, 0, 1), (0, 1)],
+    ids=["too long", "overlapping", "outside", "no such class", "empty", "cut off"],
+)
+def test_wrong_spans_give_wrong_colors_and_nothing_else(numbers: tuple[int, ...]) -> None:
+    painted = paint_lines("one\ntwo", Spans(numbers))
+
+    assert ["".join(piece for _, piece in line) for line in painted] == ["one", "two"]
+    assert {kind for line in painted for kind, _ in line} <= {"", *CLASSES}
+
+
+@pytest.mark.parametrize(
+    ("path", "lexer"),
+    [
+        ("scripts/run.PY", "python"), ("deep/Makefile", "make"), ("notes.txt", ""), ("noend", ""),
+        ("a.py/b", ""),
+    ],
+)  # fmt: skip
+def test_the_lexer_comes_from_the_name_alone(path: str, lexer: str) -> None:
+    assert lexer_of_path(path) == lexer
+
+
+@pytest.mark.parametrize(
+    ("info", "lexer"), [("python title=x", "python"), ("sh", "bash"), ("", ""), ("brainf", "")]
+)
+def test_the_lexer_of_a_code_block_comes_from_its_first_word(info: str, lexer: str) -> None:
+    assert lexer_of_language(info) == lexer
+
+
+def test_every_lexer_that_is_named_exists() -> None:
+    names = {*module._BY_EXTENSION.values(), *module._BY_NAME.values(), *module._ALIASES.values()}
+
+    assert len(find_spans([("x = 1\n", name) for name in sorted(names)])) == len(names)
+
+
+async def test_long_code_is_plain_and_says_so() -> None:
+    long, plain = await highlight([Code("a" * (MAX_CHARACTERS + 1), "python"), Code("a", "")])
+
+    assert (long, plain) == (Spans(note=TOO_LONG), Spans())
+
+
+async def test_code_that_takes_too_long_is_plain_says_so_and_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MAX_CPU_SECONDS", 0.001)
+    code = Code("x = [1, 2, 3]\n" * 9000, "python")
+
+    (first,) = await highlight([code])
+    monkeypatch.setattr(module, "MAX_CPU_SECONDS", 60.0)
+    (again,) = await highlight([code])
+
+    assert first == again == Spans(note=TOO_SLOW)
