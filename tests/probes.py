@@ -86,11 +86,15 @@ class ProbingEngine:
         self.before_commit(operations)
         return await self._engine.commit(operations)
 
-    def changes(self, *, after: int) -> AsyncIterator[Change]:
-        return self._engine.changes(after=after)
+    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
+        return self._engine.changes(after=after, prefixes=prefixes)
 
-    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
-        return await self._engine.read_changes(after=after, checkpoint=checkpoint)
+    async def read_changes(
+        self, *, after: int, checkpoint: str = "", prefixes: Sequence[str] = ()
+    ) -> ChangesPage:
+        return await self._engine.read_changes(
+            after=after, checkpoint=checkpoint, prefixes=prefixes
+        )
 
     async def history_id(self) -> str:
         return await self._engine.history_id()

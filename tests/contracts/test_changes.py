@@ -184,3 +184,43 @@ async def test_a_follower_that_has_heard_the_deletion_is_not_disturbed_by_its_tr
 
     async with asyncio.timeout(GUARD_SECONDS):
         assert await anext(feed) == Change(last, ("b",))
+
+
+async def test_only_keys_with_a_wanted_prefix_are_told(engine: Engine) -> None:
+    first = await committed(engine, Put("a:1", b""), Put("b:1", b""), Put("c:1", b""))
+    await committed(engine, Put("b:2", b""), Put("a", b""))
+    third = await committed(engine, Delete("c:1"), Put("é:1", b""))
+
+    page = await engine.read_changes(after=0, prefixes=("a:", "é:", "c:"))
+
+    assert page.changes == [Change(first, ("a:1",)), Change(third, ("c:1", "é:1"))]
+    assert (page.through, page.is_last) == (third, True)
+
+
+async def test_a_prefix_is_no_pattern(engine: Engine) -> None:
+    revision = await committed(engine, Put("a%_b", b""), Put("axxb", b""))
+
+    page = await engine.read_changes(after=0, prefixes=("a%_",))
+
+    assert page.changes == [Change(revision, ("a%_b",))]
+
+
+async def test_a_follower_passes_many_commits_without_a_wanted_key(engine: Engine) -> None:
+    for number in range(3):
+        await committed(engine, *(Put(f"other:{number}:{n}", b"") for n in range(1000)))
+    last = await committed(engine, Put("wanted:1", b""))
+
+    async with asyncio.timeout(GUARD_SECONDS):
+        change = await anext(engine.changes(after=0, prefixes=("wanted:",)))
+
+    assert change == Change(last, ("wanted:1",))
+
+
+async def test_a_follower_waits_for_the_next_wanted_key(engine: Engine) -> None:
+    changes = engine.changes(after=0, prefixes=("wanted:",))
+    follower = asyncio.ensure_future(anext(changes))
+    await committed(engine, Put("other:1", b""))
+    wanted = await committed(engine, Put("wanted:1", b""))
+
+    async with asyncio.timeout(GUARD_SECONDS):
+        assert await follower == Change(wanted, ("wanted:1",))

@@ -20,21 +20,30 @@ class Batcher(Generic[Item, Result]):
         *,
         max_batch: int,
         at_once: int,
+        max_bytes: int | None = None,
     ) -> None:
         self._run = run
         self._max_batch = max_batch
+        self._max_bytes = max_bytes
         self._idle = at_once
         self._loop = asyncio.get_running_loop()
         # Two lists and no pairs: there are very many, and the garbage collector visits each pair.
         self._items: list[Item] = []
         self._answers: list[asyncio.Future[Result]] = []
+        #: The bytes of each item, and of all of them.
+        self._sizes: list[int] = []
+        self._bytes = 0
         self._flush_planned = False
         self._running: set[asyncio.Future[Sequence[Result | Exception]]] = set()
 
-    def submit(self, item: Item) -> asyncio.Future[Result]:
+    def submit(self, item: Item, *, size: int = 0) -> asyncio.Future[Result]:
+        """Return the result of *item*, which has *size* bytes if those are limited."""
         answer: asyncio.Future[Result] = self._loop.create_future()
         self._items.append(item)
         self._answers.append(answer)
+        if self._max_bytes is not None:
+            self._sizes.append(size)
+            self._bytes += size
         if self._idle and not self._flush_planned:
             # Deferred, so that other calls in this turn of the loop join the batch.
             self._flush_planned = True
@@ -55,8 +64,9 @@ class Batcher(Generic[Item, Result]):
     def _flush(self) -> None:
         self._flush_planned = False
         while self._items and self._idle:
-            items, answers = self._items[: self._max_batch], self._answers[: self._max_batch]
-            del self._items[: self._max_batch], self._answers[: self._max_batch]
+            count = self._max_batch if self._max_bytes is None else self._take(self._max_bytes)
+            items, answers = self._items[:count], self._answers[:count]
+            del self._items[:count], self._answers[:count]
             if any(map(asyncio.Future.done, answers)):  # the caller was cancelled
                 left = [number for number, answer in enumerate(answers) if not answer.done()]
                 items, answers = [items[at] for at in left], [answers[at] for at in left]
@@ -65,6 +75,20 @@ class Batcher(Generic[Item, Result]):
             self._idle -= 1
             self._running.add(running := asyncio.ensure_future(self._run(items)))
             running.add_done_callback(partial(self._settle, answers))
+
+    def _take(self, max_bytes: int) -> int:
+        """Return how many items go next: at least one, and no more bytes than the limit."""
+        count, taken = min(self._max_batch, len(self._sizes)), self._bytes
+        if count < len(self._sizes) or taken > max_bytes:
+            taken = 0
+            for number, size in enumerate(self._sizes[:count]):
+                if number and taken + size > max_bytes:
+                    count = number
+                    break
+                taken += size
+        del self._sizes[:count]
+        self._bytes -= taken
+        return count
 
     def _settle(
         self,

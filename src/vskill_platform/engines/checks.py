@@ -44,20 +44,23 @@ def check_limit(limit: int) -> None:
         raise InvalidInput(f"the limit must be 1 or more, not {limit}")
 
 
-def check_operations(operations: Sequence[Operation]) -> None:
-    """Refuse what cannot be stored before anything is written."""
+def check_operations(operations: Sequence[Operation]) -> int:
+    """Refuse what cannot be stored before anything is written; return the bytes of the rest."""
+    size = 0
     check_keys([each.key for each in operations if isinstance(each, Put | Delete | Expect)])
     for operation in operations:
         if isinstance(operation, Put):
             if operation.marks:
                 check_keys(operation.marks)
-            _check_size(operation.value)
+            size += _check_size(operation.value)
         elif isinstance(operation, Send):
             names = (operation.key, operation.group or None, operation.resource or None)
             check_keys([name for name in names if name is not None])
-            _check_size(operation.body)
+            size += _check_size(operation.body)
+    return size
 
 
-def _check_size(content: bytes) -> None:
+def _check_size(content: bytes) -> int:
     if len(content) > MAX_VALUE_BYTES:
         raise InvalidInput(f"{len(content):,} bytes are too many, {MAX_VALUE_BYTES:,} is the limit")
+    return len(content)

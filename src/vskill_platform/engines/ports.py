@@ -142,13 +142,9 @@ class Put(msgspec.Struct, frozen=True):
 def put_of(record: StoredRecord) -> Put:
     """Return the operation that writes an exported record."""
     return Put(
-        record.key,
-        record.value,
-        due=record.due,
-        expires_at=record.expires_at,
-        marks=record.marks,
-        rank=record.rank,
-    )
+        record.key, record.value, due=record.due, expires_at=record.expires_at,
+        marks=record.marks, rank=record.rank,
+    )  # fmt: skip
 
 
 class Delete(msgspec.Struct, frozen=True):
@@ -339,11 +335,16 @@ class Engine(Protocol):
         """
         ...
 
-    def changes(self, *, after: int) -> AsyncIterator[Change]:
-        """Yield what was committed after that revision, in commit order, and keep following."""
+    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
+        """Yield what was committed after that revision, in commit order, and keep following.
+
+        With *prefixes*, only keys that begin with one of them; other commits are left out.
+        """
         ...
 
-    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
+    async def read_changes(
+        self, *, after: int, checkpoint: str = "", prefixes: Sequence[str] = ()
+    ) -> ChangesPage:
         """Return what was committed after that revision, as much as fits, without waiting.
 
         The page says how far it reaches: commits that changed no record leave no trace in a

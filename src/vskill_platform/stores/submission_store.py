@@ -34,7 +34,7 @@ from vskill_platform.stores.records import (
 
 log = get_logger(__name__)
 
-_SUBMISSION = "sub:"
+SUBMISSION = "sub:"
 #: Prefix of the key of a source's owner.
 SOURCE_PREFIX = "sub-source:"
 _HISTORY = "hist:"
@@ -67,7 +67,7 @@ def new_submission_id(now: datetime) -> str:
 
 def submission_of_key(key: str) -> str | None:
     """Return the submission id in a key; None for other records."""
-    return key[len(_SUBMISSION) :] if key.startswith(_SUBMISSION) else None
+    return key[len(SUBMISSION) :] if key.startswith(SUBMISSION) else None
 
 
 def event_of_key(key: str) -> tuple[str, int] | None:
@@ -77,21 +77,21 @@ def event_of_key(key: str) -> tuple[str, int] | None:
 
 
 async def get_submission(submission_id: str) -> Stored[Submission] | None:
-    return await get_record(_SUBMISSION + submission_id, Submission)
+    return await get_record(SUBMISSION + submission_id, Submission)
 
 
 async def get_submissions_fresh(submission_ids: Sequence[str]) -> list[Submission]:
     """Return the current records, read at once; missing ones are skipped."""
     return await read_each(
-        [_SUBMISSION + submission_id for submission_id in submission_ids], _decode_submission
+        [SUBMISSION + submission_id for submission_id in submission_ids], _decode_submission
     )
 
 
 async def read_submissions(submission_ids: Sequence[str]) -> dict[str, Submission]:
     """Return the existing records, read at once."""
-    keys = [_SUBMISSION + submission_id for submission_id in submission_ids]
+    keys = [SUBMISSION + submission_id for submission_id in submission_ids]
     found = await read_found(keys, _decode_submission)
-    return {key[len(_SUBMISSION) :]: submission for key, submission in found.items()}
+    return {key[len(SUBMISSION) :]: submission for key, submission in found.items()}
 
 
 async def read_events(events: Sequence[tuple[str, int]]) -> dict[tuple[str, int], StateEvent]:
@@ -103,8 +103,8 @@ async def read_events(events: Sequence[tuple[str, int]]) -> dict[tuple[str, int]
 
 async def iterate_submission_ids() -> AsyncIterator[list[str]]:
     """Yield the ids of all submissions in order, page by page."""
-    async for keys in iterate_keys(_SUBMISSION):
-        yield [key[len(_SUBMISSION) :] for key in keys]
+    async for keys in iterate_keys(SUBMISSION):
+        yield [key[len(SUBMISSION) :] for key in keys]
 
 
 async def iterate_events() -> AsyncIterator[list[tuple[str, int]]]:
@@ -115,14 +115,14 @@ async def iterate_events() -> AsyncIterator[list[tuple[str, int]]]:
 
 async def follow_submission(submission_id: str) -> AsyncIterator[Submission]:
     """Yield a submission now and after each change, until it is finished."""
-    engine, key = bound_env().engine, _SUBMISSION + submission_id
+    engine, key = bound_env().engine, SUBMISSION + submission_id
     revision = await engine.revision()
     stored = await get_submission(submission_id)
     if stored:
         yield stored.record
     if stored is None or stored.record.state in TERMINAL_STATES:
         return
-    async for change in engine.changes(after=revision):
+    async for change in engine.changes(after=revision, prefixes=(key,)):
         if key not in change.keys:
             continue
         stored = await get_submission(submission_id)
@@ -139,15 +139,15 @@ async def follow_submissions(submission_ids: Sequence[str]) -> AsyncIterator[Sub
     on_their_way: set[str] = set()
     for submission in await get_submissions_fresh(submission_ids):
         if submission.state in STUCK_STATES:
-            on_their_way.add(_SUBMISSION + submission.id)
+            on_their_way.add(SUBMISSION + submission.id)
         yield submission
     if not on_their_way:
         return
-    async for change in engine.changes(after=revision):
+    async for change in engine.changes(after=revision, prefixes=(SUBMISSION,)):
         changed = on_their_way.intersection(change.keys)
         for submission in await read_each(sorted(changed), _decode_submission):
             if submission.state not in STUCK_STATES:
-                on_their_way.discard(_SUBMISSION + submission.id)
+                on_their_way.discard(SUBMISSION + submission.id)
             yield submission
         if not on_their_way:
             return
@@ -177,16 +177,16 @@ async def get_stuck_submissions(
         )
 
     if limit is None:
-        keys = await list_all_keys(_SUBMISSION, due_before=now)
+        keys = await list_all_keys(SUBMISSION, due_before=now)
     else:
-        keys = (await get_kv().list_keys(_SUBMISSION, due_before=now, limit=limit)).keys
+        keys = (await get_kv().list_keys(SUBMISSION, due_before=now, limit=limit)).keys
     return await read_each(keys, keep_stuck)
 
 
 async def list_overdue_ids(now: datetime) -> list[str]:
     """Return the submissions whose deadline has passed, without reading their records."""
-    keys = await list_all_keys(_SUBMISSION, due_before=now)
-    return [key[len(_SUBMISSION) :] for key in keys]
+    keys = await list_all_keys(SUBMISSION, due_before=now)
+    return [key[len(SUBMISSION) :] for key in keys]
 
 
 async def list_pending_ids(
@@ -203,7 +203,7 @@ async def list_pending_ids(
         return None if has_ended or not wanted(submission) else submission.id
 
     found: dict[str, None] = {}  # one that moves between two pages may be on both
-    async for keys in iterate_keys(_SUBMISSION, due_before=_LONG_AFTER):
+    async for keys in iterate_keys(SUBMISSION, due_before=_LONG_AFTER):
         found |= dict.fromkeys(await read_each(keys, keep))
         if limit is not None and len(found) >= limit:
             break
@@ -222,7 +222,7 @@ async def count_waiting_reviews(*, limit: int) -> tuple[int, datetime | None]:
     """Return how many submissions need review, up to *limit*, and since when the first does."""
     marked, undated = await _find_reviews(limit)
     first = await read_each(marked[:1], _decode_review)
-    others = [one for one in undated if _SUBMISSION + one.id not in set(marked)]
+    others = [one for one in undated if SUBMISSION + one.id not in set(marked)]
     since = min((one.updated_at for one in (*first, *others)), default=None)
     return min(len(marked) + len(others), limit), since
 
@@ -233,7 +233,7 @@ async def _find_reviews(limit: int) -> tuple[list[str], list[Submission]]:
     Records without a deadline may come from a release that did not write the mark.
     """
     (marked,) = await get_kv().find_marked([_NEEDS_REVIEW], limit=limit)
-    page = await get_kv().list_keys(_SUBMISSION, due_before=_EPOCH, limit=limit)
+    page = await get_kv().list_keys(SUBMISSION, due_before=_EPOCH, limit=limit)
     return marked, await read_each(page.keys, _decode_review)
 
 
@@ -247,7 +247,7 @@ async def get_submission_index(*, after: str | None = None, limit: int = 50) -> 
 
     The keys sort by creation time, so no separate index is needed.
     """
-    page = await get_kv().list_keys(_SUBMISSION, after=after, limit=limit, newest_first=True)
+    page = await get_kv().list_keys(SUBMISSION, after=after, limit=limit, newest_first=True)
     return SubmissionPage(await read_each(page.keys, _decode_submission), page.cursor)
 
 
@@ -305,7 +305,7 @@ def write_submission(
     needs_review = submission.state is SubmissionState.NEEDS_REVIEW
     return [
         Put(
-            _SUBMISSION + submission.id,
+            SUBMISSION + submission.id,
             encode(submission),
             expected=expected,
             due=due,
@@ -327,7 +327,7 @@ async def delete_submission(stored: Stored[Submission]) -> list[Operation]:
     claim = await get_record(claim_key, str)
     owns = claim is not None and claim.record == submission.id
     return [
-        Delete(_SUBMISSION + submission.id, expected=stored.revision),
+        Delete(SUBMISSION + submission.id, expected=stored.revision),
         *map(Delete, await list_all_keys(f"{_HISTORY}{submission.id}:")),
         *([Delete(claim_key, expected=claim.revision)] if claim and owns else []),
     ]
@@ -337,7 +337,7 @@ async def list_submissions_after(
     after: str | None, *, limit: int
 ) -> tuple[list[Stored[Submission]], str | None]:
     """Return a page of submissions, oldest first, and the next cursor."""
-    page = await get_kv().list_keys(_SUBMISSION, after=after, limit=limit)
+    page = await get_kv().list_keys(SUBMISSION, after=after, limit=limit)
     found = await settle(get_submission, map(_id_of, page.keys), at_once=READS_AT_ONCE)
     for error in (one for one in found if isinstance(one, Exception)):
         log.error("submission skipped", error=str(error))
@@ -345,7 +345,7 @@ async def list_submissions_after(
 
 
 def _id_of(key: str) -> str:
-    return key[len(_SUBMISSION) :]
+    return key[len(SUBMISSION) :]
 
 
 def queue_submission(submission: Submission, *, group: str = "") -> Send:

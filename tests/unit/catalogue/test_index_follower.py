@@ -1,7 +1,7 @@
 """Keeping a catalogue: it follows every change, survives what happens, and says how old it is."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -258,10 +258,12 @@ class UnsteadyEngine(ProbingEngine):
 
     is_down = False
 
-    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
+    async def read_changes(
+        self, *, after: int, checkpoint: str = "", prefixes: Sequence[str] = ()
+    ) -> ChangesPage:
         if self.is_down:
             raise EngineError("nobody there")
-        return await super().read_changes(after=after, checkpoint=checkpoint)
+        return await super().read_changes(after=after, checkpoint=checkpoint, prefixes=prefixes)
 
 
 @pytest.fixture
@@ -468,8 +470,10 @@ async def test_a_failure_that_nobody_thought_of_is_not_survived(
 ) -> None:
     env, engine = unsteady
 
-    async def surprise(*, after: int, checkpoint: str = "") -> ChangesPage:
-        raise RuntimeError(after, checkpoint)
+    async def surprise(
+        *, after: int, checkpoint: str = "", prefixes: Sequence[str] = ()
+    ) -> ChangesPage:
+        raise RuntimeError(after, checkpoint, prefixes)
 
     engine.read_changes = surprise  # type: ignore[method-assign] # the fault is here
     with pytest.raises(RuntimeError):

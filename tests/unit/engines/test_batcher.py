@@ -123,3 +123,22 @@ async def test_draining_waits_for_what_runs_and_what_waits() -> None:
         await draining
 
     assert [answer.result() for answer in answers] == [0, 2, 4]
+
+
+async def test_a_batch_has_a_limited_number_of_bytes(gate: Gate) -> None:
+    batcher = Batcher(gate, max_batch=100, at_once=1, max_bytes=10)
+
+    answers = await asyncio.gather(
+        *(batcher.submit(n, size=size) for n, size in enumerate([4, 6, 1, 50, 0, 10]))
+    )
+
+    assert answers == [0, 2, 4, 6, 8, 10]
+    assert gate.batches == [[0, 1], [2], [3], [4, 5]]
+
+
+async def test_both_limits_of_a_batch_hold(gate: Gate) -> None:
+    batcher = Batcher(gate, max_batch=2, at_once=1, max_bytes=10)
+
+    await asyncio.gather(*(batcher.submit(n, size=size) for n, size in enumerate([1, 1, 9, 9, 1])))
+
+    assert gate.batches == [[0, 1], [2], [3, 4]]

@@ -144,19 +144,21 @@ class PostgresEngine:
             )
         return revision
 
-    async def changes(self, *, after: int) -> AsyncIterator[Change]:
+    async def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
         checkpoint = ""
         while True:
             ticket = self._doorbell.records.ticket()
-            page = await self.read_changes(after=after, checkpoint=checkpoint)
+            page = await self.read_changes(after=after, checkpoint=checkpoint, prefixes=prefixes)
             for change in page.changes:
                 yield change
             if page.through >= after:
                 after, checkpoint = page.through, page.checkpoint
-            if not page.changes:
+            if page.is_last and not page.changes:
                 await self._doorbell.records.wait(ticket)
 
-    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
+    async def read_changes(
+        self, *, after: int, checkpoint: str = "", prefixes: Sequence[str] = ()
+    ) -> ChangesPage:
         ((newest, trimmed_through, before, revisions),) = await self._database.rows(
             "read_changes", after, _PAGE
         )
@@ -173,7 +175,9 @@ class PostgresEngine:
         is_last = len(revisions) < _PAGE
         # Whole commits only. A key that changes meanwhile is missing here and in a later page.
         through = newest if is_last else revisions[-1]
-        rows = await self._database.rows("changes_through", after, through) if revisions else []
+        rows = []
+        if revisions:
+            rows = await self._database.rows("changes_through", after, through, list(prefixes))
         changes = [
             Change(revision, tuple(key for _, key in group))
             for revision, group in groupby(rows, key=lambda row: row[0])

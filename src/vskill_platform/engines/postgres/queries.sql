@@ -131,7 +131,9 @@ SELECT revision, key FROM (
   SELECT revision, key FROM vskill.kv WHERE revision > $1 AND revision <= $2
   UNION ALL
   SELECT revision, key FROM vskill.tombstone WHERE revision > $1 AND revision <= $2
-) AS changed ORDER BY revision, key
+) AS changed
+WHERE $3::text[] = '{}' OR EXISTS (SELECT 1 FROM unnest($3::text[]) AS prefix WHERE starts_with(key, prefix))
+ORDER BY revision, key
 
 -- name: checkpoint
 SELECT vskill.checkpoint($1)

@@ -113,9 +113,9 @@ class SqliteEngine:
         return self._clock
 
     async def commit(self, operations: Sequence[Operation]) -> int | None:
-        check_operations(operations)
+        size = check_operations(operations)
         revision = await self._writer.write(
-            lambda transaction: apply_operations(transaction, operations)
+            lambda transaction: apply_operations(transaction, operations), size=size
         )
         if revision is not None:
             self._wakeup.ring()
@@ -123,11 +123,13 @@ class SqliteEngine:
                 self._queue_doorbell.ring()
         return revision
 
-    def changes(self, *, after: int) -> AsyncIterator[Change]:
-        return follow_changes(self._readers, self._wakeup, after)
+    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
+        return follow_changes(self._readers, self._wakeup, after, prefixes)
 
-    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
-        return await read_changes(self._readers, after, checkpoint)
+    async def read_changes(
+        self, *, after: int, checkpoint: str = "", prefixes: Sequence[str] = ()
+    ) -> ChangesPage:
+        return await read_changes(self._readers, after, checkpoint, prefixes)
 
     async def revision(self) -> int:
         ((revision, *_),) = await self._readers.rows("read_state")

@@ -1,6 +1,6 @@
 """The change feed: what was committed, in commit order."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -17,24 +17,29 @@ _PAGE = 1000
 
 
 async def follow_changes(
-    readers: SqliteReaders, wakeup: Wakeup, after: int
+    readers: SqliteReaders, wakeup: Wakeup, after: int, prefixes: Sequence[str]
 ) -> AsyncIterator[Change]:
     checkpoint = ""
     while True:
         ticket = wakeup.ticket()
-        page = await read_changes(readers, after, checkpoint)
+        page = await read_changes(readers, after, checkpoint, prefixes)
         for change in page.changes:
             yield change
         if page.through >= after:
             after, checkpoint = page.through, page.checkpoint
-        if not page.changes:
+        if page.is_last and not page.changes:
             await wakeup.wait(ticket)
 
 
-async def read_changes(readers: SqliteReaders, after: int, checkpoint: str) -> ChangesPage:
+async def read_changes(
+    readers: SqliteReaders, after: int, checkpoint: str, prefixes: Sequence[str]
+) -> ChangesPage:
     rows, through, is_last, reached = await readers.read(
         partial(_read_page, after=after, checkpoint=checkpoint)
     )
+    if prefixes:
+        wanted = tuple(prefixes)
+        rows = [row for row in rows if row[1].startswith(wanted)]
     changes = [
         Change(revision, tuple(key for _, key in group))
         for revision, group in groupby(rows, key=lambda row: row[0])

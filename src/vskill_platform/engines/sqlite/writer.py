@@ -22,6 +22,8 @@ from vskill_platform.errors import EngineError, InvalidInput
 Result = TypeVar("Result")
 #: Limits how long one caller can wait for the others in its group.
 MAX_GROUP = 512
+#: Limits the growth of the log by one transaction, and how long the others wait for its fsync.
+MAX_GROUP_BYTES = 8 * 1024 * 1024
 #: Errors of Python and the driver for a value that no column can store.
 _UNSTORABLE = (OverflowError, TypeError, ValueError)
 #: Errors of one caller's work that do not affect the others in its group.
@@ -42,11 +44,13 @@ class SqliteWriter:
         #: The latest transaction that failed as a whole: when, and why.
         self.failed: tuple[datetime, EngineError] | None = None
         self._thread = ConnectionThreads([connection], name="sqlite-writer")
-        self._batcher: Batcher[Work, Any] = Batcher(self._run_group, max_batch=MAX_GROUP, at_once=1)
+        self._batcher: Batcher[Work, Any] = Batcher(
+            self._run_group, max_batch=MAX_GROUP, at_once=1, max_bytes=MAX_GROUP_BYTES
+        )
 
-    async def write(self, work: Callable[[Transaction], Result]) -> Result | None:
+    async def write(self, work: Callable[[Transaction], Result], *, size: int = 0) -> Result | None:
         """Run *work* in a transaction; return when it is durable, or None if it was refused."""
-        result: Result | None = await self._batcher.submit(work)
+        result: Result | None = await self._batcher.submit(work, size=size)
         return result
 
     async def close(self) -> None:

@@ -11,7 +11,11 @@ from vskill_platform.errors import EngineError, FeedTrimmed, HistoryChanged
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.stores.submission_store import read_submissions, submission_of_key
+from vskill_platform.stores.submission_store import (
+    SUBMISSION,
+    read_submissions,
+    submission_of_key,
+)
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 
 log = get_logger(__name__)
@@ -133,7 +137,7 @@ async def _follow(env: WorkerEnv, broadcast: Broadcast) -> None:
         try:
             if revision is None:
                 revision = await env.engine.revision()
-            async for change in env.engine.changes(after=revision):
+            async for change in env.engine.changes(after=revision, prefixes=(SUBMISSION,)):
                 revision = change.revision
                 broadcast.notify(change.keys)
                 if broadcast.count:

@@ -1,7 +1,7 @@
 """Open pages: one reader of the feed wakes those who wait, and nobody else."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -81,10 +81,10 @@ class FailingFeed(ProbingEngine):
         super().__init__(engine)
         self.failures = list(failures)
 
-    def changes(self, *, after: int) -> AsyncIterator[Change]:
+    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
         if self.failures:
             raise self.failures.pop(0)
-        return super().changes(after=after)
+        return super().changes(after=after, prefixes=prefixes)
 
 
 async def test_after_an_outage_every_page_looks_again_and_hears_on(

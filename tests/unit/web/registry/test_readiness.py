@@ -1,7 +1,7 @@
 """`/readyz`: whether this node can serve, found out by a write and in bounded time."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -111,9 +111,11 @@ class HeldEngine(ProbingEngine):
         super().__init__(engine)
         self.may_read = asyncio.Event()
 
-    async def read_changes(self, *, after: int, checkpoint: str = "") -> ChangesPage:
+    async def read_changes(
+        self, *, after: int, checkpoint: str = "", prefixes: Sequence[str] = ()
+    ) -> ChangesPage:
         await self.may_read.wait()
-        return await super().read_changes(after=after, checkpoint=checkpoint)
+        return await super().read_changes(after=after, checkpoint=checkpoint, prefixes=prefixes)
 
 
 async def test_a_node_whose_index_is_being_built_is_not_ready(env: WorkerEnv) -> None:
