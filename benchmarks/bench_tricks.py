@@ -37,6 +37,8 @@ from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.trust import TrustScore, TrustTier
+from vskill_platform.scan import scan_skill
+from vskill_platform.scan.collect import code_signs as code_signs_module
 from vskill_platform.scan.collect.code_signs import code_signs, may_have_signs
 from vskill_platform.scan.facts import decode_text, pattern_set, prose
 from vskill_platform.scan.facts.commands_in_prose import commands_in
@@ -62,6 +64,8 @@ def main() -> None:
         _row("look for signs in a text before each command", *_looking_for_signs()),
         _row("keep the words of the last code", *_reading_words_twice()),
         _row("keep short decoded runs", *_decoding_twice()),
+        _row("match only the signs whose words occur", *_matching_signs()),
+        _row("look for garbage rarely in a scan of large settings", *_scanning_settings()),
         _row("start a command without garbage collection", *_starting()),
         *_index_rows(_filled_index()),
     ]
@@ -179,6 +183,33 @@ def _decoding_twice() -> tuple[float, float]:
     return _best(lambda: decode(decode_text.decode_literal)), _best(
         lambda: decode(decode_text._decode)
     )
+
+
+def _matching_signs() -> tuple[float, float]:
+    hinted = [code for code in _CODE if code_signs_module._HINTED.Match(code)]
+
+    def only_hinted() -> None:
+        for code in hinted:
+            code_signs(code)
+
+    def all_signs() -> None:
+        for code in hinted:
+            for _, _, parts in code_signs_module._PATTERNS:
+                all(part.search(code) for part in parts)
+
+    return _best(only_hinted), _best(all_signs)
+
+
+def _scanning_settings() -> tuple[float, float]:
+    with tempfile.TemporaryDirectory(prefix="vskill-tricks-") as scratch:
+        folder = Path(scratch)
+        (folder / "SKILL.md").write_text("---\nname: a\ndescription: Measures.\n---\n\nWords.\n")
+        (folder / "settings.yaml").write_text("x: [" + "{a: b}, " * 16_000 + "]\n")
+
+        def scan() -> None:
+            scan_skill.scan_skill(folder, None)
+
+        return _swapped(scan, "_OBJECTS_BETWEEN_COLLECTIONS", 700, module=scan_skill)
 
 
 def _starting() -> tuple[float, float]:

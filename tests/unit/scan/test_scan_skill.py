@@ -1,5 +1,6 @@
 """The scan of a whole skill: roles, files, verdict, capabilities."""
 
+import gc
 import io
 import zipfile
 from pathlib import Path
@@ -167,3 +168,27 @@ def test_more_files_than_are_read_is_said(tmp_path: Path, monkeypatch: pytest.Mo
     files = {f"file{n}_dot_md": "x" for n in range(5)}
 
     assert scanned(tmp_path, "Read.", **files).verdict is Verdict.REVIEW
+
+
+@pytest.mark.parametrize("thresholds", [(700, 10, 10), (0, 10, 10), (50_000, 5, 5)])
+def test_a_scan_leaves_the_collection_of_garbage_as_it_was(
+    tmp_path: Path, thresholds: tuple[int, int, int]
+) -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(*thresholds)
+    try:
+        scanned(tmp_path, "Tidy the notes.")
+        after = gc.get_threshold()
+    finally:
+        gc.set_threshold(*before)
+
+    assert after == thresholds
+
+
+def test_a_scan_that_fails_leaves_the_collection_of_garbage_as_it_was(tmp_path: Path) -> None:
+    before = gc.get_threshold()
+
+    with pytest.raises(FileNotFoundError, match="missing"):
+        scan_skill(tmp_path / "missing", None)
+
+    assert gc.get_threshold() == before

@@ -5,8 +5,9 @@ program with both replaces one by the other.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 import re2
 
@@ -51,11 +52,24 @@ _ENTERS = (
     r"GetDelegateForFunctionPointer"
 )
 _FOREIGN_CALLS = r"\bctypes\b|\[DllImport|NewLazyDLL|syscall\.Syscall|\bmmap\s?\("
-#: Patterns that must all occur in one program, the one whose match is shown, and the act.
-_SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
+#: Words that some signs need.
+_LOCKED = r"setpassword|pyminizip|pyzipper|msoffcrypto|7z a|zip -"
+_TYPED = r"hidden answer|--password"
+_RECIPIENT_HINT = (
+    r"(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]*"
+    r"(?:[\"'\])]|:[-=]|(?s:.)?[|?])"
+)
+_TOKENS_HINT = (
+    r"gh auth token|kubectl get secret|aws configure export|op item get|vault kv get"
+    r"|docker-credential-"
+)
+#: The act, its detail, words without which it cannot be there, and patterns that must all occur
+#: in one program; the match of the first one is shown.
+SIGNS: tuple[tuple[Act, str, str, tuple[str, ...]], ...] = (
     (
         Act.PAY,
         "puts an address into the clipboard",
+        r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.",
         (
             _PAYEE,
             r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.(?:copy|write|set)",
@@ -64,6 +78,7 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
         Act.TELL_LOCK,
         "encrypts files and deletes them",
+        r"Fernet|AES\.new|\.encrypt\(|openssl enc|createCipheriv",
         (
             r"Fernet\(|AES\.new\(|\.encrypt\(|openssl enc\b|createCipheriv\(",
             r"\.unlink\(|os\.remove\(|unlinkSync\(|\bshred\b|&& rm\b|; ?rm\b",
@@ -73,6 +88,7 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
         Act.TELL_LOCK,
         "locks a file with a fixed password and deletes it",
+        _LOCKED,
         (
             r"\.setpassword\(|pyminizip|pyzipper|msoffcrypto|\b7z a -p|\bzip -\w*P",
             r"(?i:pass(?:word|phrase)?)\s?=\s?[\"'][^\"'\n]{4,60}[\"']|-p[\"']?\w{4,}",
@@ -82,17 +98,20 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
         Act.READ_SECRET,
         "source code of the project",
+        r"git bundle|git archive|zip -",
         (r"git bundle create|git archive\b|zip -\w*r\w* \S+ \.(?=\s|$)", _UPLOAD),
     ),
-    (Act.REVERSE_SHELL, "awk", (r"/inet/tcp/\d+/[\w.-]{3,100}/\d+", r"getline")),
+    (Act.REVERSE_SHELL, "awk", r"/inet/tcp/", (r"/inet/tcp/\d+/[\w.-]{3,100}/\d+", r"getline")),
     (
         Act.REVERSE_SHELL,
         "ssh",
+        r"\bssh\b(?s:.*)R",
         (r"\bssh\b[^\n|;]{0,120}\s-\w{0,4}R\s{0,2}\d+:(?:localhost|127\.0\.0\.1|0\.0\.0\.0):22\b",),
     ),
     (
         Act.DELETE,
         "files of the user",
+        r"\bfind\b(?s:.*)-(?:delete|exec)",
         (
             r"\bfind\s+[\"']?(?:/|~|\$HOME|\$\{HOME\})[\"']?\s[^\n;|]{0,200}(?:-delete\b|-exec\s+(?:rm|shred)\b)",
         ),
@@ -100,6 +119,7 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
         Act.RUN_DECODED,
         "code of the processor in memory",
+        r"PROT_EXEC|VirtualAlloc|mprotect|VirtualProtect",
         (
             _EXECUTABLE,
             _ENTERS,
@@ -109,11 +129,13 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
         Act.READ_SECRET,
         "browser cookies",
+        r"browser_?cookie|pycookiecheat|chrome_cookies",
         (r"browser_cookie3|browsercookie|pycookiecheat|chrome_cookies", _UPLOAD),
     ),
     (
         Act.READ_SECRET,
         "a password that the user typed",
+        _TYPED,
         (
             r"with hidden answer|zenity --password|kdialog --password",
             r"\bcurl\b|\bwget\b|https?://",
@@ -122,6 +144,7 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
         Act.SEND,
         "http",
+        _TYPED,
         (
             r"with hidden answer|zenity --password|kdialog --password",
             r"\bcurl\b|\bwget\b|https?://",
@@ -130,11 +153,13 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
         Act.SEND_FIXED,
         "recipient",
+        _RECIPIENT_HINT,
         (_DEFAULT_RECIPIENT,),
     ),
     (
         Act.OPEN_ACCESS,
         "administrator rights in the cloud",
+        r"Principal",
         (
             r"policy/AdministratorAccess|[\"']?Action[\"']?:\s?[\"']\*[\"']",
             r"Principal[\"']?:\s{0,20}(?:[\"']\*[\"']|\{?\s{0,20}[\"']?AWS[\"']?:\s?\[?[\"']\*[\"'])",
@@ -143,33 +168,41 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
         Act.READ_SECRET,
         "login password",
+        r"-authonly|ValidateCredentials",
         (r"\bdscl\b[^\n]{0,40}-authonly|\.ValidateCredentials\(",),
     ),
     (
         Act.READ_SECRET,
         "printed tokens",
+        _TOKENS_HINT,
         (
             _TOKENS,
             _UPLOAD,
         ),
     ),
 )
-_PATTERNS = [(act, detail, [re.compile(part) for part in parts]) for act, detail, parts in _SIGNS]
-_MAY = re2.compile(
-    r"setpassword|pyminizip|pyzipper|msoffcrypto|7z a|"
-    r"pbcopy|xclip|xsel|wl-copy|Set-Clipboard|pyperclip|clipboard\.|Fernet|AES\.new|\.encrypt\("
-    r"|openssl enc|createCipheriv|git bundle|git archive|zip -|browser_?cookie|pycookiecheat"
-    r"|chrome_cookies|gh auth token|kubectl get secret|aws configure export"
-    r"|hidden answer|--password|op item get|vault kv get|docker-credential-|/inet/tcp/|\bssh\b.*R"
-    r"|\bfind\b.*-(?:delete|exec)|\.(?:docx?|xlsx?|pptx?|pdf|odt|ods|jpe?g|png|mp4)[\"']"
-    r"|(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]*"
-    r"(?:[\"'\])]|:[-=]| ?\|| ?\?)"
-    r"|PROT_EXEC|VirtualAlloc|mprotect|PAGE_EXECUTE|VirtualProtect"
-    r"|Principal|-authonly|ValidateCredentials"
-    r"|\bwhile ?(?:\( ?(?:1|true)|True:|1:)|\bfor ?\( ?; ?;"
+_PATTERNS = [(act, detail, [re.compile(part) for part in parts]) for act, detail, _, parts in SIGNS]
+#: The words of all signs, then those of the two other checks.
+_HINTS = (
+    *(hint for _, _, hint, _ in SIGNS),
+    r"\.(?:docx?|xlsx?|pptx?|pdf|odt|ods|jpe?g|png|mp4)[\"']",
+    r"\bwhile ?(?:\( ?(?:1|true)|True:|1:)|\bfor ?\( ?; ?;",
 )
+_DELETED, _ENDLESS = len(SIGNS), len(SIGNS) + 1
+
+
+def _search_set(patterns: Iterable[str]) -> Any:
+    together = re2.Set.SearchSet()
+    for pattern in patterns:
+        together.Add(pattern)
+    together.Compile()
+    return together
+
+
+#: Tells in one pass which signs a text may have.
+_HINTED = _search_set(_HINTS)
 #: The same without word boundaries: where a part of a text has a sign, the text matches this.
-_MAY_ANYWHERE = re2.compile(_MAY.pattern.replace(r"\b", ""))
+_MAY_ANYWHERE = re2.compile("|".join(dict.fromkeys(_HINTS)).replace(r"\b", ""))
 
 
 def may_have_signs(text: str) -> bool:
@@ -179,12 +212,17 @@ def may_have_signs(text: str) -> bool:
 
 def code_signs(code: str) -> list[Fact]:
     """Return what a program does, by words that occur together in it."""
-    if not _MAY.search(code.encode(errors="replace")):
+    hinted = _HINTED.Match(code.encode(errors="replace"))
+    if not hinted:
         return []
-    facts = [*endless_requests(code), *_deleted_documents(code)]
-    for act, detail, parts in _PATTERNS:
-        found = [part.search(code) for part in parts]
-        if first := found[0] if all(found) else None:
+    facts = endless_requests(code) if _ENDLESS in hinted else []
+    facts += _deleted_documents(code) if _DELETED in hinted else []
+    for place in sorted(hinted):
+        if place >= len(_PATTERNS):
+            continue
+        act, detail, parts = _PATTERNS[place]
+        first = parts[0].search(code)
+        if first and all(part.search(code) for part in parts[1:]):
             line = code.count("\n", 0, first.start()) + 1
             text = code[first.start() : first.start() + 200].partition("\n")[0]
             facts.append(Fact(act=act, line=line, text=shorten(text), detail=detail))

@@ -45,7 +45,6 @@ _MAKE_SHELL = re.compile(r"\$[(](?:call[ ]shell,|shell\s)")
 #: A file that make reads as a part of this one; as a variable of the shell that does the same.
 _MAKE_INCLUDE = re.compile(r"(?m)^[ ]{0,8}[-s]?include[ \t]+(?=\S)")
 _MAKE_ASSIGNED = re.compile(r"(?m)^[ ]{0,8}[\w.]{1,60}[ \t]{0,20}!=[ \t]{0,20}")
-_MAX_VARIABLES = 500
 _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
 
 
@@ -181,6 +180,6 @@ def _fetched(added: re.Match[str]) -> str:
 
 def _with_make_variables(text: str) -> str:
     """Return a Makefile with its simple variables put in, and `$$` as the shell gets it."""
-    known = dict(islice(_MAKE_VARIABLE.findall(text), _MAX_VARIABLES))
+    known = dict(_MAKE_VARIABLE.findall(text))
     text = _MAKE_USE.sub(lambda found: known.get(found[1], found[0]), text)
     return _MAKE_SHELL.sub("$( ", text).replace("$$", "$")

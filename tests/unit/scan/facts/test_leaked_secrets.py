@@ -175,3 +175,11 @@ def test_addresses_that_run_into_each_other_keep_no_password() -> None:
     text = "postgres://a:first-one!postgres://b:b.ame.dde4Rb@db.example"
 
     assert "dde4" not in redact(text)
+
+
+def test_a_redacted_secret_does_not_hide_the_format_of_the_next_one() -> None:
+    password = DRAWN[:12]
+    text = f"PRIVATE KEY-----\nMConnect to postgres://notes:{password}@db.acme-widgets.dev"
+
+    assert password not in redact(text)
+    assert redact(text).endswith("@db.acme-widgets.dev")

