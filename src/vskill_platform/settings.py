@@ -50,6 +50,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 8000
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["text", "json"] = "text"
+    #: Whether every request gets a line in the log.
+    access_log: bool = False
+    #: What Prometheus sends to read /metrics; operators can read it without.
+    metrics_token: Secret = msgspec.field(default_factory=Secret)
+    #: The port on which `work` answers GET /metrics; 0 for none.
+    metrics_port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
     #: The name of this process in heartbeats and histories.
     node: str = msgspec.field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
     #: The file with the operator's policy; empty for none.

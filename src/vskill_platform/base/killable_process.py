@@ -32,6 +32,7 @@ import msgspec
 from anyio import CapacityLimiter
 
 from vskill_platform import errors
+from vskill_platform.base.metrics import count_killed
 from vskill_platform.base.process_limits import limit_cpu, limit_memory
 from vskill_platform.errors import Busy, VskillError
 
@@ -115,6 +116,9 @@ async def run_in_process(
             if is_reusable:
                 _keep(process)
             else:
+                error = sys.exc_info()[1]
+                is_cancelled = isinstance(error, asyncio.CancelledError)
+                count_killed("cancelled" if is_cancelled else "broke down")
                 await process.kill()
         return result
     raise ProcessDied("the processes for such work end as soon as they are started")

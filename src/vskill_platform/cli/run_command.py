@@ -9,9 +9,12 @@ from typing import TypeVar
 import msgspec
 import uvloop
 
+from vskill_platform import __version__
 from vskill_platform.base.clock import SystemClock
+from vskill_platform.base.metrics import start_metrics
 from vskill_platform.base.process_limits import check_memory_limit
 from vskill_platform.base.telemetry import get_logger, set_up_logs
+from vskill_platform.base.tracing import tracing
 from vskill_platform.cli.lazy import load
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy
@@ -66,16 +69,18 @@ def run_worker(
     policy = read_current_policy(settings)
     scanners = current_scanners(settings, policy)
     _remove_abandoned_folders()
-    return uvloop.run(
-        _open_and_run(
-            settings,
-            work,
-            create=True,
-            check_for=_CHECK_AT_START,
-            policy=policy,
-            scanners=scanners,
+    start_metrics()
+    with tracing(__version__):
+        return uvloop.run(
+            _open_and_run(
+                settings,
+                work,
+                create=True,
+                check_for=_CHECK_AT_START,
+                policy=policy,
+                scanners=scanners,
+            )
         )
-    )
 
 
 def _remove_abandoned_folders() -> None:

@@ -13,6 +13,7 @@ import click
 import uvicorn
 
 from vskill_platform.access.first_admin import invite_first_admin, link_file
+from vskill_platform.base.metrics import added_up_metrics
 from vskill_platform.base.process_limits import raise_file_limit
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cli.lazy import load
@@ -104,7 +105,8 @@ def _start_many(processes: int) -> Member:
     with _bound(settings) as listener:  # an error if another program listens on this port
         listener.listen()
     load("vskill_platform.web.app:create_app")  # once for all, and their memory is shared
-    with _bound(settings, is_shared=True):  # the port is kept while processes are restarted
+    # The port is kept while processes are restarted.
+    with _bound(settings, is_shared=True), added_up_metrics():
         return supervise(processes, grace=settings.stop_grace)
 
 

@@ -2,6 +2,7 @@
 
 import click
 
+from vskill_platform.base.metrics import serve_metrics
 from vskill_platform.cli.near_or_far import json_option
 from vskill_platform.cli.run_command import run_command, run_worker
 from vskill_platform.cli.run_parts import run_parts
@@ -28,6 +29,8 @@ def work(*, drain: bool, cron: bool) -> None:
 
     async def run(env: WorkerEnv) -> None:
         stop = stop_on_signals(env.settings.stop_grace)
+        if env.settings.metrics_port:
+            serve_metrics(env.settings.metrics_port, env.settings.host)
         parts = [Worker(env).run(stop, drain=drain)]
         if cron:
             parts.append(run_cron(env, stop))

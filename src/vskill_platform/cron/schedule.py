@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from vskill_platform.base.metrics import count_cron_run
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.check_repos import check_repos
 from vskill_platform.cron.index_similarity import index_similar_skills
@@ -162,6 +163,7 @@ async def _run_if_due(job: Job) -> _Ended | None:
             asked = msgspec.structs.replace(stopped, asked_at=stopped.ended_at)
             await put_cron_run(asked, expected=revision)
             raise
+        _measure(ended.record)
         await put_cron_run(ended.record, expected=revision)
     except EngineError as error:
         log.error(
@@ -279,6 +281,12 @@ async def _run(job: Job, started: CronRun) -> _Ended:
             outcome, is_failure = f"{type(error).__name__}: {error}", True
             log.error("cron job failed", job=job.name, error=outcome, exc_info=error)
     return _Ended(_end(started, outcome, is_failure=is_failure), work)
+
+
+def _measure(run: CronRun) -> None:
+    if run.ended_at:
+        seconds = (run.ended_at - run.started_at).total_seconds()
+        count_cron_run(run.job, is_failure=run.is_failure, seconds=seconds, at=run.ended_at)
 
 
 def _end(started: CronRun, outcome: str, *, is_failure: bool = False) -> CronRun:

@@ -5,6 +5,7 @@ for all waiting callers.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Generic, TypeVar
@@ -21,11 +22,13 @@ class Batcher(Generic[Item, Result]):
         max_batch: int,
         at_once: int,
         max_bytes: int | None = None,
+        measure: Callable[[Sequence[Result | BaseException], float], None] | None = None,
     ) -> None:
         self._run = run
         self._max_batch = max_batch
         self._max_bytes = max_bytes
         self._idle = at_once
+        self._measure = measure
         self._loop = asyncio.get_running_loop()
         # Two lists and no pairs: there are very many, and the garbage collector visits each pair.
         self._items: list[Item] = []
@@ -74,7 +77,7 @@ class Batcher(Generic[Item, Result]):
                     continue
             self._idle -= 1
             self._running.add(running := asyncio.ensure_future(self._run(items)))
-            running.add_done_callback(partial(self._settle, answers))
+            running.add_done_callback(partial(self._settle, answers, time.perf_counter()))
 
     def _take(self, max_bytes: int) -> int:
         """Return how many items go next: at least one, and no more bytes than the limit."""
@@ -93,6 +96,7 @@ class Batcher(Generic[Item, Result]):
     def _settle(
         self,
         answers: list[asyncio.Future[Result]],
+        started: float,
         done: asyncio.Future[Sequence[Result | Exception]],
     ) -> None:
         self._running.discard(done)
@@ -102,6 +106,8 @@ class Batcher(Generic[Item, Result]):
         outcomes: Sequence[Result | BaseException] = (
             [error] * len(answers) if error else done.result()
         )
+        if self._measure:
+            self._measure(outcomes, time.perf_counter() - started)
         for answer, outcome in zip(answers, outcomes, strict=True):
             if answer.done():  # its caller was cancelled
                 continue

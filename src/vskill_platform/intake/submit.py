@@ -5,6 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
+from vskill_platform.base.tracing import record_span
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.intake.count_submission import count_submission
 from vskill_platform.intake.offer import Offer, is_unchanged
@@ -94,6 +95,7 @@ async def submit(
         return await _answer(existing, offer, by) if existing else await _create(offer, by)
 
     result = await change(offer.source.key, plan)
+    record_span(result.submission.id, "submit", kind=result.kind)
     position = await get_queue().position(result.submission.id)
     return msgspec.structs.replace(result, position=position)
 

@@ -4,6 +4,7 @@ import asyncio
 
 import msgspec
 
+from vskill_platform.base.metrics import count_verdict
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.engines.ports import Operation
@@ -57,6 +58,7 @@ async def conclude_submission(
     current = Stored(submission, judged.submission.revision)
     report = build_report(submission, snapshot, scanned, judged.judgement)
     decision = decide_about(submission, scanned)
+    count_verdict(report.verdict)
     if scanned.manifest and decision.outcome is Outcome.PUBLISH and not judged.unanswered:
         passed = _Passed(current, report, decision, snapshot, scanned.manifest, scanned.measured())
         return await _publish_unless_blocked(passed, stopwatch)

@@ -1,7 +1,5 @@
 """The pipeline: fetch, claim, check, ask others, judge, conclude. Always fits on one screen."""
 
-from vskill_platform.base.stopwatch import Stopwatch
-from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Acknowledge, Delivery
 from vskill_platform.errors import Overtaken
 from vskill_platform.fetch.fetch_source import fetched_in_turn
@@ -10,11 +8,10 @@ from vskill_platform.queue.ask_scanners import ask_scanners
 from vskill_platform.queue.claim_submission import claim_submission, find_submission, is_suspect
 from vskill_platform.queue.conclude_submission import conclude_submission
 from vskill_platform.queue.judge_submission import judge_submission
+from vskill_platform.queue.measure import report_processed, start_stopwatch
 from vskill_platform.queue.scan_slots import all_other_slots, scan_slot
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.stores.db import commit
-
-log = get_logger(__name__)
 
 
 async def process_submission(delivery: Delivery) -> None:
@@ -27,7 +24,7 @@ async def process_submission(delivery: Delivery) -> None:
     if found is None:  # already final; only the message has to be removed
         await commit([Acknowledge(delivery)])
         return
-    stopwatch = Stopwatch()
+    stopwatch = start_stopwatch(found.record.id)
     alone = all_other_slots(delivery, wanted=is_suspect(found.record, delivery))
     async with alone, fetched_in_turn(found.record.source, group=delivery.group) as snapshot:
         stopwatch.lap("fetch")
@@ -44,5 +41,4 @@ async def process_submission(delivery: Delivery) -> None:
         conclusion = await conclude_submission(judged, snapshot, stopwatch)
     if await commit([*conclusion.operations, Acknowledge(delivery)]) is None:
         raise Overtaken(f"{claimed.record.id} was changed while it was being checked")
-    done, laps = conclusion.submission, stopwatch.laps
-    log.info("submission processed", submission=done.id, state=done.state, why=done.reason, **laps)
+    report_processed(conclusion.submission, stopwatch)

@@ -19,6 +19,7 @@ from vskill_platform.web.http.headers import add_headers
 from vskill_platform.web.http.middleware import AccessMiddleware, EnvMiddleware, ETags, HeadRequests
 from vskill_platform.web.http.problems import answer_problem
 from vskill_platform.web.http.rate_limits import RateLimits
+from vskill_platform.web.http.request_log import NoteRoute, RequestLog
 from vskill_platform.web.http.search_index import warn_if_stale
 from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.openapi import api_router, describe_api
@@ -79,11 +80,12 @@ def create_app(
     )
     check_every_handler(app)
     # Outside of the router, so that errors of the router get the same headers and format.
-    inside = HeadRequests(ETags(SlugPaths(app.asgi_handler)))
+    inside = HeadRequests(ETags(SlugPaths(NoteRoute(app.asgi_handler))))
     app.asgi_handler = behind_access(inside, env, limits)
     return app
 
 
 def behind_access(inside: ASGIApp, env: WorkerEnv, limits: RateLimits) -> ASGIApp:
     """Put the outermost middleware, which differs between applications, around the rest."""
-    return ClawHubPaths(EnvMiddleware(AccessMiddleware(inside, limits), env))
+    known = EnvMiddleware(AccessMiddleware(inside, limits), env)
+    return RequestLog(ClawHubPaths(known), writes_log=env.settings.access_log)

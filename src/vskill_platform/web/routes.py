@@ -39,6 +39,7 @@ from vskill_platform.web.protocols import (
 from vskill_platform.web.registry import (
     api_page,
     dashboard_page,
+    metrics,
     policy,
     probes,
     queue_health_api,
@@ -148,6 +149,7 @@ PAGES = [Route(*row) for row in (
     ("GET", "/healthz", ANYONE, probes.healthz),
     ("GET", "/readyz", ANYONE, probes.readyz),
     ("GET", "/healthz/queue", ANYONE, probes.queue_healthz),
+    ("GET", "/metrics", ANYONE, metrics.metrics),
 )]
 #: For programs, by the tag in the OpenAPI document.
 API = {tag: [Route(*row) for row in rows] for tag, rows in {

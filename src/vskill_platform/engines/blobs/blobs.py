@@ -11,6 +11,7 @@ import secrets
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
+from vskill_platform.base.metrics import count_blob
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.blobs.port import PIECE_BYTES, BlobEntry, BlobStore
@@ -47,7 +48,7 @@ class Blobs:
         store, key = self._find(name)
         written = hashlib.sha256()
         pieces = _pieces(content) if isinstance(content, bytes) else content
-        await store.write(key, _hashed(pieces, written))
+        await store.write(key, _counting("write", _hashed(pieces, written)))
         if written.hexdigest() != sha256:
             await store.delete(key)
             raise RecordMalformed(
@@ -65,7 +66,7 @@ class Blobs:
         """Yield the content in pieces; the last one only after the digest was verified."""
         store, key = self._find(name)
         digest, last = hashlib.sha256(), b""
-        async for piece in store.read(key):
+        async for piece in _counting("read", store.read(key)):
             if last:
                 yield last
             last = piece
@@ -135,6 +136,18 @@ async def _update(digest: "hashlib._Hash", piece: bytes) -> None:
         await in_few_threads(digest.update, piece)
     else:
         digest.update(piece)
+
+
+async def _counting(operation: str, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Pass on the pieces, and count them."""
+    size, outcome = 0, "failed"
+    try:
+        async for piece in pieces:
+            size += len(piece)
+            yield piece
+        outcome = "ok"
+    finally:
+        count_blob(operation, outcome, size)
 
 
 async def _pieces(content: bytes) -> AsyncIterator[bytes]:

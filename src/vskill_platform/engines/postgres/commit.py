@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import msgspec
 
+from vskill_platform.base.metrics import count_commits
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.engines.checks import check_operations
@@ -75,10 +76,13 @@ class Writer:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._records: Batcher[Prepared, int | None] = Batcher(
-            self._commit_all, max_batch=MAX_GROUP, at_once=1
+            self._commit_all, max_batch=MAX_GROUP, at_once=1, measure=count_commits
         )
         self._queue_only: Batcher[Prepared, int | None] = Batcher(
-            self._commit_all, max_batch=MAX_GROUP, at_once=QUEUE_GROUPS_AT_ONCE
+            self._commit_all,
+            max_batch=MAX_GROUP,
+            at_once=QUEUE_GROUPS_AT_ONCE,
+            measure=count_commits,
         )
 
     async def commit(self, operations: Sequence[Operation]) -> int | None:

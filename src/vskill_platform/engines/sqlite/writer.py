@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import apsw
 
 from vskill_platform.base.clock import Clock
+from vskill_platform.base.metrics import count_commits
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.engines.sqlite.connection import (
     write_transaction,
@@ -45,7 +46,11 @@ class SqliteWriter:
         self.failed: tuple[datetime, EngineError] | None = None
         self._thread = ConnectionThreads([connection], name="sqlite-writer")
         self._batcher: Batcher[Work, Any] = Batcher(
-            self._run_group, max_batch=MAX_GROUP, at_once=1, max_bytes=MAX_GROUP_BYTES
+            self._run_group,
+            max_batch=MAX_GROUP,
+            at_once=1,
+            max_bytes=MAX_GROUP_BYTES,
+            measure=count_commits,
         )
 
     async def write(self, work: Callable[[Transaction], Result], *, size: int = 0) -> Result | None:

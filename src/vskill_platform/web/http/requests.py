@@ -21,7 +21,7 @@ _GIT = "/git/"
 #: Paths of programs; browsers have no pages and no forms there.
 _FOR_PROGRAMS = ("/api/", "/apm/", MCP_PATH, CLAWHUB, _GIT)
 #: Probes may use any host name.
-_HEALTH = frozenset({"/healthz", "/healthz/queue", "/readyz"})
+_HEALTH = frozenset({"/healthz", "/healthz/queue", "/metrics", "/readyz"})
 _STATIC = "/static/"
 _STATIC_FOLDER = Path(__file__).parents[1] / "static"
 _STATIC_FILES = frozenset(f"{_STATIC}{path.name}" for path in _STATIC_FOLDER.iterdir())

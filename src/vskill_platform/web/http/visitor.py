@@ -148,6 +148,14 @@ def take_path_token(scope: Scope) -> str:
     return token or "-"
 
 
+def hide_path_token(path: str) -> str:
+    """Return a path for logs: the token in it is not shown."""
+    if not path.startswith(_TOKEN_PATH):
+        return path
+    _, slash, rest = path.removeprefix(_TOKEN_PATH).partition("/")
+    return f"{_TOKEN_PATH}(hidden){slash}{rest}"
+
+
 async def identify_by_path(connection: Connection, token: str) -> Identified:
     """Identify the visitor by a token in the path, which clients write to lock files and logs.
 

@@ -1,0 +1,223 @@
+"""Prometheus metrics of this process; docs/monitoring.md lists them.
+
+Nothing is measured, and the library is not even imported, until a server or worker calls
+`start_metrics`: other commands start faster without it. With PROMETHEUS_MULTIPROC_DIR set, the
+processes of one node are added up.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from prometheus_client import Counter, Gauge, Histogram
+    from prometheus_client.core import GaugeMetricFamily
+
+_MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+_REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+_STAGE_BUCKETS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_COMMIT_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
+_GROUP_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class _Collectors(msgspec.Struct, frozen=True):
+    requests: "Counter"
+    request_seconds: "Histogram"
+    stage_seconds: "Histogram"
+    submissions: "Counter"
+    verdicts: "Counter"
+    commits: "Counter"
+    commit_seconds: "Histogram"
+    commit_group: "Histogram"
+    cron_runs: "Counter"
+    cron_seconds: "Histogram"
+    cron_last_success: "Gauge"
+    killed: "Counter"
+    blob_operations: "Counter"
+    blob_bytes: "Counter"
+
+
+_collectors: _Collectors | None = None
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A value that is read when Prometheus asks, such as the length of the queue."""
+
+    name: str
+    help: str
+    value: float
+    labels: dict[str, str] = {}
+
+
+def start_metrics() -> None:
+    """Measure from now on."""
+    global _collectors  # noqa: PLW0603 - one set for the process, as the library wants it
+    if _collectors is not None:
+        return
+    from prometheus_client import Counter, Gauge, Histogram  # noqa: PLC0415 - see above
+
+    _collectors = _Collectors(
+        requests=Counter(
+            "vskill_http_requests", "Answered requests.", ["method", "route", "status"]
+        ),
+        request_seconds=Histogram(
+            "vskill_http_request_seconds",
+            "Time until a request was answered.",
+            ["route"],
+            buckets=_REQUEST_BUCKETS,
+        ),
+        stage_seconds=Histogram(
+            "vskill_pipeline_stage_seconds",
+            "Time of one stage of one submission.",
+            ["stage"],
+            buckets=_STAGE_BUCKETS,
+        ),
+        submissions=Counter(
+            "vskill_submissions_processed", "Submissions by the state they reached.", ["state"]
+        ),
+        verdicts=Counter("vskill_verdicts", "Verdicts of the scanner.", ["verdict"]),
+        commits=Counter("vskill_engine_commits", "Commits of this process.", ["outcome"]),
+        commit_seconds=Histogram(
+            "vskill_engine_commit_seconds",
+            "Time of one group of commits in the database.",
+            buckets=_COMMIT_BUCKETS,
+        ),
+        commit_group=Histogram(
+            "vskill_engine_commit_group_size",
+            "Commits that shared one transaction.",
+            buckets=_GROUP_BUCKETS,
+        ),
+        cron_runs=Counter("vskill_cron_runs", "Finished cron jobs.", ["job", "outcome"]),
+        cron_seconds=Histogram(
+            "vskill_cron_seconds", "Time of a cron job.", ["job"], buckets=(0.1, 1, 10, 60, 600)
+        ),
+        cron_last_success=Gauge(
+            "vskill_cron_last_success_timestamp_seconds",
+            "When a cron job last succeeded on this node.",
+            ["job"],
+            multiprocess_mode="max",
+        ),
+        killed=Counter(
+            "vskill_check_processes_killed",
+            "Check processes that were killed or broke down.",
+            ["reason"],
+        ),
+        blob_operations=Counter(
+            "vskill_blob_operations", "Reads and writes of blobs.", ["operation", "outcome"]
+        ),
+        blob_bytes=Counter("vskill_blob_bytes", "Bytes of blobs.", ["operation"]),
+    )
+
+
+def count_request(method: str, route: str, status: int, seconds: float) -> None:
+    if _collectors:
+        _collectors.requests.labels(method, route, str(status)).inc()
+        _collectors.request_seconds.labels(route).observe(seconds)
+
+
+def observe_stage(stage: str, seconds: float) -> None:
+    if _collectors:
+        _collectors.stage_seconds.labels(stage).observe(seconds)
+
+
+def count_submission(state: str) -> None:
+    if _collectors:
+        _collectors.submissions.labels(state).inc()
+
+
+def count_verdict(verdict: str) -> None:
+    if _collectors:
+        _collectors.verdicts.labels(verdict).inc()
+
+
+def count_commits(outcomes: Sequence[object], seconds: float) -> None:
+    """Count a group of commits: None was refused, because somebody else was first."""
+    if _collectors:
+        refused = sum(outcome is None for outcome in outcomes)
+        failed = sum(isinstance(outcome, BaseException) for outcome in outcomes)
+        written = len(outcomes) - refused - failed
+        for name, number in (("written", written), ("refused", refused), ("failed", failed)):
+            if number:
+                _collectors.commits.labels(name).inc(number)
+        _collectors.commit_seconds.observe(seconds)
+        _collectors.commit_group.observe(len(outcomes))
+
+
+def count_cron_run(job: str, *, is_failure: bool, seconds: float, at: datetime) -> None:
+    if _collectors:
+        _collectors.cron_runs.labels(job, "failed" if is_failure else "ok").inc()
+        _collectors.cron_seconds.labels(job).observe(max(seconds, 0))
+        if not is_failure:
+            _collectors.cron_last_success.labels(job).set(at.timestamp())
+
+
+def count_killed(reason: str) -> None:
+    if _collectors:
+        _collectors.killed.labels(reason).inc()
+
+
+def count_blob(operation: str, outcome: str, size: int = 0) -> None:
+    if _collectors:
+        _collectors.blob_operations.labels(operation, outcome).inc()
+        _collectors.blob_bytes.labels(operation).inc(size)
+
+
+class _Readings:
+    """A collector of values that were read just now."""
+
+    def __init__(self, readings: Iterable[Reading]) -> None:
+        self._readings = tuple(readings)
+
+    def collect(self) -> "Iterable[GaugeMetricFamily]":
+        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - see above
+
+        families: dict[str, GaugeMetricFamily] = {}
+        for each in self._readings:
+            family = families.setdefault(
+                each.name, GaugeMetricFamily(each.name, each.help, labels=tuple(each.labels))
+            )
+            family.add_metric(tuple(each.labels.values()), each.value)
+        return families.values()
+
+
+def render_metrics(readings: Iterable[Reading] = ()) -> tuple[bytes, str]:
+    """Return all metrics in the text format of Prometheus, and its media type."""
+    from prometheus_client import (  # noqa: PLC0415 - see above
+        CONTENT_TYPE_LATEST,
+        REGISTRY,
+        CollectorRegistry,
+        generate_latest,
+        multiprocess,
+    )
+
+    fresh = CollectorRegistry()
+    fresh.register(_Readings(readings))
+    if _MULTIPROCESS not in os.environ:
+        return generate_latest(REGISTRY) + generate_latest(fresh), CONTENT_TYPE_LATEST
+    multiprocess.MultiProcessCollector(fresh)  # type: ignore[no-untyped-call]
+    return generate_latest(fresh), CONTENT_TYPE_LATEST
+
+
+@contextmanager
+def added_up_metrics() -> Iterator[None]:
+    """Add up the metrics of all processes that are forked in this block."""
+    folder, owner = tempfile.mkdtemp(prefix="vskill-metrics-"), os.getpid()
+    os.environ[_MULTIPROCESS] = folder  # read by the library when a process starts to measure
+    try:
+        yield
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def serve_metrics(port: int, address: str) -> None:
+    """Answer GET /metrics on a port of its own, for a worker without a web server."""
+    from prometheus_client import start_http_server  # noqa: PLC0415 - see above
+
+    start_http_server(port, address)

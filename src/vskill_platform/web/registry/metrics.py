@@ -1,0 +1,86 @@
+"""`/metrics` for Prometheus: for the metrics token, and for operators."""
+
+import hmac
+from collections.abc import Iterator
+
+from litestar import Response
+
+from vskill_platform.base.metrics import Reading, render_metrics
+from vskill_platform.catalogue.catalogue import Catalogue
+from vskill_platform.errors import EngineError, NotSignedIn
+from vskill_platform.queue.health import Health
+from vskill_platform.settings import variable
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.registry.probes import CachedHealth, is_operator
+
+
+async def metrics(request: WebRequest) -> Response[bytes]:
+    """Return the metrics of this node, and the state of the queue that all nodes share."""
+    if not _has_metrics_token(request) and not await is_operator(request):
+        raise NotSignedIn(
+            f"metrics are for operators: send the token of {variable('metrics_token')}, or one of "
+            "an operator, as a bearer token"
+        )
+    body, media_type = render_metrics([*await _read_queue(request), *_read_index(request)])
+    return Response(body, media_type=media_type, headers={"Cache-Control": "no-store"})
+
+
+def _has_metrics_token(request: WebRequest) -> bool:
+    expected = get_settings().metrics_token.reveal()
+    scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+    is_bearer = scheme.lower() == "bearer" and bool(expected)
+    return is_bearer and hmac.compare_digest(sent.strip().encode(), expected.encode())
+
+
+async def _read_queue(request: WebRequest) -> list[Reading]:
+    """Read the shared queue; without a database the other metrics are still answered."""
+    known: CachedHealth = request.app.state.health
+    try:
+        health = await known.look()
+    except EngineError:
+        return [Reading("vskill_database_up", "Whether the database answers.", 0)]
+    return [Reading("vskill_database_up", "Whether the database answers.", 1), *_queue(health)]
+
+
+def _queue(health: Health) -> Iterator[Reading]:
+    stats, now = health.queue, get_now()
+    for state in ("ready", "leased", "delayed", "dead"):
+        yield Reading(
+            "vskill_queue_messages",
+            "Messages in the queue, on all nodes together.",
+            getattr(stats, state),
+            {"state": state},
+        )
+    oldest = stats.oldest_ready_age.total_seconds() if stats.oldest_ready_age else 0
+    yield Reading(
+        "vskill_queue_oldest_seconds", "How long the oldest ready message has waited.", oldest
+    )
+    is_paused = stats.paused_until is not None
+    yield Reading("vskill_queue_paused", "Whether the queue is paused.", is_paused)
+    yield Reading("vskill_queue_problems", "Problems of /healthz/queue.", len(health.problems))
+    yield Reading("vskill_workers", "Workers that are alive.", len(health.workers))
+    reviews = health.reviews
+    yield Reading(
+        "vskill_reviews_waiting", "Submissions that need review, counted to 1,000.", reviews.count
+    )
+    waited = (now - reviews.oldest).total_seconds() if reviews.oldest else 0
+    yield Reading(
+        "vskill_reviews_oldest_seconds", "How long the oldest submission needs review.", waited
+    )
+
+
+def _read_index(request: WebRequest) -> Iterator[Reading]:
+    catalogue: Catalogue | None = request.app.state.catalogue
+    is_ready = catalogue is not None and catalogue.is_ready
+    yield Reading("vskill_index_ready", "Whether the search index of this node is built.", is_ready)
+    if catalogue is None:
+        return
+    freshness = catalogue.freshness
+    age = freshness.age.total_seconds() if freshness.age is not None else -1
+    yield Reading(
+        "vskill_index_lag_seconds", "Since when the search index is not current; -1: never.", age
+    )
+    yield Reading(
+        "vskill_index_revision", "The revision that the search index has read.", freshness.revision
+    )
