@@ -128,7 +128,7 @@ def watch_phases(meter: Meter) -> None:
     meter.watch_async("conclude", pipeline, "conclude_submission")
     meter.watch_async("conclude", conclude_submission, "prepare_publication")
     meter.watch_async("last commit", pipeline, "commit")
-    meter.watch("log", pipeline.log, "info")
+    meter.watch("log", pipeline, "report_processed")
     meter.watch("copy", fetch_source, "copy_files")
     meter.watch("archive", fetch_source, "pack_contents")
     meter.watch("archive", version_files, "pack")

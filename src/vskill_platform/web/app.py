@@ -88,4 +88,4 @@ def create_app(
 def behind_access(inside: ASGIApp, env: WorkerEnv, limits: RateLimits) -> ASGIApp:
     """Put the outermost middleware, which differs between applications, around the rest."""
     known = EnvMiddleware(AccessMiddleware(inside, limits), env)
-    return RequestLog(ClawHubPaths(known), writes_log=env.settings.access_log)
+    return RequestLog(ClawHubPaths(known), env)

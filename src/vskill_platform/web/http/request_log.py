@@ -9,6 +9,7 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from vskill_platform.base.metrics import count_request
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.base.tracing import end_request, request_span
+from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.http.requests import request_id_of
 from vskill_platform.web.http.visitor import hide_path_token
 
@@ -35,9 +36,9 @@ class NoteRoute:
 
 
 class RequestLog:
-    def __init__(self, app: ASGIApp, *, writes_log: bool) -> None:
+    def __init__(self, app: ASGIApp, env: WorkerEnv) -> None:
         self._app = app
-        self._writes_log = writes_log
+        self._env = env
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
@@ -64,7 +65,7 @@ class RequestLog:
                 seconds, route = time.perf_counter() - started, note[0] if note else _NO_ROUTE
                 count_request(method if method in _METHODS else "other", route, status, seconds)
                 end_request(span, method, route, status)
-                if self._writes_log:
+                if self._env.settings.access_log:
                     log.info(
                         "request",
                         method=method,

@@ -1,0 +1,159 @@
+"""`/metrics`: who may read it, what it says, and that the dashboard and alerts name what exists."""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pytest
+import yaml
+from httpx import ASGITransport, AsyncClient
+
+from tests.apps import an_app
+from tests.probes import ProbingEngine
+from tests.unit.web.api_cast import Registry, open_registry, token_of
+from vskill_platform.base.metrics import (
+    count_blob,
+    count_cron_run,
+    count_killed,
+    count_submission,
+    count_verdict,
+    observe_stage,
+    start_metrics,
+)
+from vskill_platform.engines.ports import MessageQueue
+from vskill_platform.errors import EngineError
+from vskill_platform.model.user import Role, Scope
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.secret_settings import Secret
+
+ROOT = Path(__file__).parents[4]
+TOKEN = {"Authorization": "Bearer let-me-measure"}
+
+
+@pytest.fixture(autouse=True)
+def measuring() -> None:
+    start_metrics()
+
+
+@pytest.fixture
+async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
+    settings = msgspec.structs.replace(bound.settings, metrics_token=Secret("let-me-measure"))
+    async with open_registry(replace(bound, settings=settings)) as opened:
+        yield opened
+
+
+async def read(registry: Registry) -> str:
+    answer = await registry.client.get("/metrics", headers=TOKEN)
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def value_of(text: str, line: str) -> float:
+    (found,) = re.findall(rf"^{re.escape(line)} (\S+)$", text, re.MULTILINE)
+    return float(found)
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic let-me-measure"}]
+)
+async def test_strangers_do_not_see_metrics(registry: Registry, headers: dict[str, str]) -> None:
+    answer = await registry.client.get("/metrics", headers=headers)
+
+    assert answer.status_code == 401
+    assert "vskill_queue" not in answer.text
+
+
+async def test_operators_see_metrics_and_publishers_do_not(registry: Registry) -> None:
+    operator = await token_of(Role.REVIEWER, Scope.OPERATE)
+    publisher = await token_of(Role.PUBLISHER)
+
+    assert (await registry.client.get("/metrics", headers=operator)).status_code == 200
+    assert (await registry.client.get("/metrics", headers=publisher)).status_code == 401
+
+
+async def test_no_token_is_not_an_empty_token(bound: WorkerEnv) -> None:
+    async with open_registry(bound) as registry:
+        answer = await registry.client.get("/metrics", headers={"Authorization": "Bearer "})
+
+    assert answer.status_code == 401
+
+
+async def test_requests_are_counted_by_route_and_not_by_path(registry: Registry) -> None:
+    for path in ("/skills/@acme/one", "/skills/@acme/two", "/no/such/page"):
+        await registry.client.get(path)
+
+    text = await read(registry)
+    routes = set(re.findall(r'^vskill_http_requests_total\{.*route="([^"]*)"', text, re.MULTILINE))
+    assert "/skills/{address}" in routes
+    assert "(none)" in routes
+    assert "acme" not in text
+    assert "/no/such/page" not in text
+
+
+async def test_the_queue_and_the_index_are_read_when_asked(registry: Registry) -> None:
+    text = await read(registry)
+
+    assert value_of(text, 'vskill_queue_messages{state="ready"}') == 0
+    assert value_of(text, "vskill_database_up") == 1
+    assert value_of(text, "vskill_index_ready") == 1
+    assert value_of(text, "vskill_index_lag_seconds") >= 0
+
+
+class NoQueue(ProbingEngine):
+    @property
+    def queue(self) -> MessageQueue:
+        raise EngineError("the disk is gone")
+
+
+async def test_a_database_that_does_not_answer_is_a_metric_and_no_error(
+    registry: Registry, bound: WorkerEnv
+) -> None:
+    env = replace(registry.env, engine=NoQueue(bound.engine))
+    transport = ASGITransport(cast("Any", an_app(env, catalogue=registry.catalogue)))
+    async with AsyncClient(transport=transport, base_url="http://registry") as client:
+        answer = await client.get("/metrics", headers=TOKEN)
+
+    assert answer.status_code == 200
+    assert value_of(answer.text, "vskill_database_up") == 0
+    assert "vskill_queue_messages" not in answer.text
+
+
+async def test_commits_are_counted_with_the_size_of_their_group(registry: Registry) -> None:
+    before = await read(registry)
+    await token_of(Role.PUBLISHER)
+
+    after = await read(registry)
+    for line in ('vskill_engine_commits_total{outcome="written"}',
+                 "vskill_engine_commit_group_size_count"):  # fmt: skip
+        assert value_of(after, line) > value_of(before, line)
+
+
+async def test_the_dashboard_the_alerts_and_the_docs_name_metrics_that_exist(
+    registry: Registry,
+) -> None:
+    observe_stage("fetch", 0.1)
+    count_submission("PUBLISHED")
+    count_verdict("PASS")
+    count_cron_run("prune", is_failure=False, seconds=1, at=registry.env.clock.now())
+    count_killed("cancelled")
+    count_blob("read", "ok", 1)
+    await registry.client.get("/")
+    text = await read(registry)
+    existing = set(re.findall(r"^(vskill_[a-z_]+)", text, re.MULTILINE))
+
+    dashboard = (ROOT / "deploy/monitoring/grafana.json").read_text()
+    alerts = (ROOT / "deploy/monitoring/alerts.yaml").read_text()
+    named = set(re.findall(r"\bvskill_[a-z_]+", dashboard + alerts))
+    documented = set(re.findall(r"^\| `(vskill_[a-z_]+)`", _docs(), re.MULTILINE))
+    types = dict(re.findall(r"^# TYPE (vskill_\w+) (\w+)$", text, re.MULTILINE))
+    assert named <= existing
+    assert documented == {name for name in types if not name.endswith("_created")}
+    assert len(yaml.safe_load(alerts)["groups"][0]["rules"]) > 5
+    assert len(msgspec.json.decode(dashboard)["panels"]) > 10
+
+
+def _docs() -> str:
+    return (ROOT / "docs/monitoring.md").read_text()
