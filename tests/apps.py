@@ -14,6 +14,7 @@ from litestar.handlers import HTTPRouteHandler
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.app import behind_access, build_state, create_app
+from vskill_platform.web.http.middleware import HeadRequests
 from vskill_platform.web.http.rate_limits import RateLimits
 from vskill_platform.web.live.broadcast import Broadcast
 
@@ -31,8 +32,10 @@ def an_app(
     app = copy(_built(*more))
     limits = RateLimits()
     app.state = build_state(limits, catalogue, broadcast)
-    built: Any = app.asgi_handler
-    app.asgi_handler = behind_access(built._app._app._app, env, limits)
+    inside: Any = app.asgi_handler
+    while not isinstance(inside, HeadRequests):  # the outermost one that all applications share
+        inside = inside._app
+    app.asgi_handler = behind_access(inside, env, limits)
     return app
 
 
