@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from vskill_platform.cli.check_archives import check_archives
 from vskill_platform.cli.near_or_far import json_option
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.terminal import confirm, echo, is_interactive, print_json, yes_option
@@ -23,14 +24,17 @@ def backup(*, file: Path, force: bool, as_json: bool) -> None:
     """Copy the database to FILE and verify the copy.
 
     You can run it while the platform runs. FILE appears only when it is complete, and only its
-    owner can read it.
+    owner can read it. Archives outside of the database are not copied; it checks that none is
+    missing.
     """
-    contents = back_up_database(current_settings().database_url, file, replace=force)
+    settings = current_settings()
+    contents = back_up_database(settings.database_url, file, replace=force)
     if as_json:
         print_json(contents)
-        return
-    echo(f"Backed up to {file}: {file.stat().st_size:,} bytes, verified.")
-    _show(contents)
+    else:
+        echo(f"Backed up to {file}: {file.stat().st_size:,} bytes, verified.")
+        _show(contents)
+    check_archives(settings, quiet=as_json)
 
 
 @click.command()
@@ -43,7 +47,8 @@ def restore(*, file: Path, verify: bool, yes: bool) -> None:
     Stop every `serve`, `work` and `tick` first. The backup is verified first, and the old database
     is kept next to the new one under another name.
     """
-    url = current_settings().database_url
+    settings = current_settings()
+    url = settings.database_url
     if verify:
         contents = inspect_backup(file)
         echo(f"{file} is a valid backup.")
@@ -60,6 +65,7 @@ def restore(*, file: Path, verify: bool, yes: bool) -> None:
     echo(f"Restored {file}. The search index is rebuilt at the next start.")
     if kept:
         echo(f"The previous database is kept as {kept}.")
+    check_archives(settings)
 
 
 def _show(contents: Contents) -> None:

@@ -3,6 +3,7 @@
 import click
 import uvloop
 
+from vskill_platform.cli.check_archives import check_archives
 from vskill_platform.cli.near_or_far import json_option
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.terminal import echo, print_json
@@ -28,12 +29,13 @@ def copy(*, source: str, target: str, as_json: bool) -> None:
     a backup of PostgreSQL. @FILE reads it from a file, so that no password appears in the list of
     processes.
     """
-    current_settings()
+    settings = current_settings()
     where, place = _read_url(source), _read_url(target)
     with item_bar("copying", quiet=as_json) as on_progress:
         done = uvloop.run(copy_database(where, place, on_progress=on_progress))
     if as_json:
         print_json(done)
+        check_archives(settings, database_url=place, quiet=True)
         return
     echo(
         f"Copied {done.records:,} records, {done.messages:,} messages and {done.dead_letters:,} "
@@ -42,6 +44,7 @@ def copy(*, source: str, target: str, as_json: bool) -> None:
         "The copy is of the moment at which it began. The search index is rebuilt at the next "
         "start.",
     )
+    check_archives(settings, database_url=place)
 
 
 def _read_url(text: str) -> DatabaseUrl:

@@ -2,7 +2,11 @@
 
 from collections.abc import AsyncIterator
 
-from vskill_platform.stores.blob_store import BlobRef, get_reference, move_kept
+import msgspec
+
+from vskill_platform.engines.blobs.blobs import EXTERNAL
+from vskill_platform.stores.blob_store import get_reference, move_kept
+from vskill_platform.stores.db import get_blobs
 from vskill_platform.stores.held_store import get_held
 from vskill_platform.stores.records import iterate_keys
 from vskill_platform.stores.skill_store import BLOB
@@ -29,10 +33,27 @@ async def move_archive(key: str) -> bool:
     return held is not None and await move_kept(key, held.record.archive_sha256)
 
 
-async def enumerate_references() -> AsyncIterator[tuple[str, BlobRef]]:
-    """Yield each record that names a blob, with its key."""
+class FoundArchives(msgspec.Struct, frozen=True):
+    """The archives that are in a folder or bucket, according to the records."""
+
+    total: int
+    #: The keys of those that are not there, or with another size.
+    missing: list[str]
+
+
+async def find_external_archives() -> FoundArchives:
+    """Compare all records with a list of the folder or bucket; no content is read."""
+    sizes: dict[str, int | None] = {}
+    async for page in get_blobs().list_blobs():
+        sizes |= {blob.name: blob.size for blob in page}
+    total, missing = 0, []
     for prefix in (*_LASTING, UPLOAD):
-        async for page in iterate_keys(prefix):
-            for key in page:
-                if reference := await get_reference(key):
-                    yield key, reference
+        async for keys in iterate_keys(prefix):
+            for key in keys:
+                found = await get_reference(key)
+                if found is None or not found.blob.startswith(f"{EXTERNAL}/"):
+                    continue
+                total += 1
+                if sizes.get(found.blob) != found.size:
+                    missing.append(key)
+    return FoundArchives(total, missing)
