@@ -52,8 +52,9 @@ USERS = {
 }  # fmt: skip
 #: A skill of many versions, of which 3.0.0 can do more than 2.2.0.
 GROWING = "quill/platform-tools/kubernetes-debugger"
-#: A skill that failed checks, one that needs review, and one that is blocked.
-FAILED, WAITING, BLOCKED = "quick-start", "team-setup", "crypto-helper"
+#: A skill that failed checks, one that needs review, one that a reviewer approved, one that is
+#: blocked.
+FAILED, WAITING, APPROVED, BLOCKED = "quick-start", "team-setup", "repo-setup", "crypto-helper"
 _SAMPLES = Path(__file__).with_name("sample_skills.toml")
 #: Skills older than this have a repo without recent commits.
 _STALE_DAYS = 385
@@ -363,6 +364,8 @@ class Builder:
         await self._odd("shell-setup", "@northwind-ops", {"run.sh": _RISKY})
         assert waiting.state is SubmissionState.NEEDS_REVIEW, waiting.reason
         await reject(_ruling(refused, "Installs from a host that nobody knows."))
+        doubted = await self._odd(APPROVED, "quill/platform-tools", {"run.sh": _RISKY})
+        await approve(_ruling(doubted, "The host belongs to the team; read line by line."))
         await self._odd(BLOCKED, "sketchy/wallets", {})
         await block(
             BlockSubject(BlockKind.PUBLISHER, "github.com/sketchy"),

@@ -58,9 +58,7 @@ def checklist(
         if evidence.is_reviewed
         else Check("", "Not reviewed by a person"),
         _source(health),
-        Check("good", "Source commit is known")
-        if evidence.has_provenance
-        else Check("", "No source commit: files were uploaded"),
+        *([Check("good", "Source commit is known")] if evidence.has_provenance else []),
         _age(evidence),
         *(
             [Check("warn", f"{count_of(evidence.yanked, 'version')} yanked")]
@@ -87,7 +85,7 @@ def _judged(evidence: Evidence) -> Check:
 
 def _source(health: RepoHealth | None) -> Check:
     if health is None:
-        return Check("", "No source repository to compare with")
+        return Check("", "Uploaded files: no source to compare with")
     tone, words = _REPOS[health.status]
     if health.has_moved and tone == "good":
         return Check("warn", "Source is online and has changed since")

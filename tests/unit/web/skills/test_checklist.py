@@ -60,3 +60,10 @@ def test_a_version_of_today_and_one_of_yesterday_are_counted_right() -> None:
     ]
 
     assert ages == ["Published today", "Published for 1 day", "Published for 2 days"]
+
+
+def test_uploads_are_not_told_that_a_commit_is_missing() -> None:
+    words = [check.words for check in checklist(Evidence(), None, has_judge=False)]
+
+    assert "Uploaded files: no source to compare with" in words
+    assert not any("commit" in one for one in words)
