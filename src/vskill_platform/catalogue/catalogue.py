@@ -184,6 +184,11 @@ class Catalogue:
     async def wait_until_ready(self) -> None:
         await self._follower.wait_for(0)
 
+    async def share_snapshot(self) -> str:
+        """Store a copy of the index, so that a new node starts from it; return what was done."""
+        await self.wait_until_ready()
+        return await self._follower.share_snapshot()
+
     async def _search_some(self, questions: Sequence[Question]) -> list[tuple[SkillResults, Known]]:
         return await self._ask(partial(search_some, questions=questions))
 

@@ -30,7 +30,7 @@ _FORMAT = 6
 #: Identifies the release: a file written by another release is rebuilt.
 FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFFFFFF
 #: Identifies the file type.
-_APPLICATION_ID = 0x76736B63  # "vskc"
+APPLICATION_ID = 0x76736B63  # "vskc"
 #: SQLite releases the GIL, so readers run in parallel, and a slow query must not block the others.
 READERS = min(max(os.cpu_count() or 2, 2), 4)
 #: Cache sizes in kilobytes: of all readers together, of the writer, and of the writer during a
@@ -120,10 +120,10 @@ def _prepare(connection: apsw.Connection) -> None:
     if connection.execute("SELECT count(*) FROM sqlite_schema").get == 0:
         with write_transaction(connection):
             connection.execute(_SCHEMA)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {FINGERPRINT}")
     found = int(connection.pragma("application_id")), int(connection.pragma("user_version"))
-    if found != (_APPLICATION_ID, FINGERPRINT):
+    if found != (APPLICATION_ID, FINGERPRINT):
         connection.close()
         raise Damaged("the file was written by another release")
 

@@ -22,6 +22,7 @@ from vskill_platform.catalogue.index_records import (
     read_skill_changes,
     read_submission_changes,
 )
+from vskill_platform.catalogue.index_snapshot import SnapshotLoader, share_snapshot
 from vskill_platform.catalogue.query import Freshness
 from vskill_platform.engines.ports import ChangesPage
 from vskill_platform.engines.sqlite.checkpoint import empty_large_log
@@ -51,6 +52,7 @@ class IndexFollower:
         self._settings = env.settings
         self._now = env.clock.now
         self._lock: IndexLock | None = None
+        self._snapshots = SnapshotLoader()
         self._index: IndexFile | None = None
         #: The last revision read from the change feed; the stored one may be lower.
         self.revision = 0
@@ -89,6 +91,13 @@ class IndexFollower:
     async def wait_for(self, revision: int) -> None:
         while self.revision < revision or not self.is_ready:
             await self._moved.wait(self._moved.ticket())
+
+    async def share_snapshot(self) -> str:
+        """Store a copy of the index for new nodes; return what was done."""
+        self.ready_index()
+        if self._lock is None:
+            raise NotReady("the search index is not open")
+        return await share_snapshot(self._lock.path)
 
     async def run(self) -> None:
         """Keep the search index current until cancelled."""
@@ -132,6 +141,8 @@ class IndexFollower:
         if self._lock is None:
             self._lock = lock_index_file(self._settings)
         if self._index is None:
+            if not self._lock.path.exists():
+                await self._snapshots.load(self._lock.path)
             index = await open_index_file(self._lock.path)
             try:
                 await self._check_history(index.progress)

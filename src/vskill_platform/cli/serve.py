@@ -23,7 +23,8 @@ from vskill_platform.cli.stop_signals import stop_on_signals
 from vskill_platform.cli.supervise import Member, supervise
 from vskill_platform.cli.terminal import echo
 from vskill_platform.cron.nodes import beat
-from vskill_platform.cron.schedule import run_cron
+from vskill_platform.cron.schedule import run_cron, snapshot_job
+from vskill_platform.engines.open_engine import database_file
 from vskill_platform.errors import ConfigError, EngineError
 from vskill_platform.intake.offer import prepare_offer
 from vskill_platform.intake.read_source import LocalFiles, read_source
@@ -134,6 +135,8 @@ async def _run_platform(
             running.append(Worker(env).run(stop))
         if parts.cron:
             running.append(run_cron(env, stop))
+        if database_file(env.settings.database_url) is None:  # nodes elsewhere may start from it
+            running.append(run_cron(env, stop, jobs=[snapshot_job(catalogue.share_snapshot)]))
         await run_parts(*running, meanwhile=beat(env, parts.roles))
 
 

@@ -100,6 +100,11 @@ JOBS = (
 )
 
 
+def snapshot_job(share: Callable[[], Coroutine[Any, Any, str]]) -> Job:
+    """Return the job of web nodes, which alone have a search index."""
+    return Job("snapshot-index", timedelta(hours=6), timedelta(minutes=20), share)
+
+
 async def run_cron(env: WorkerEnv, stop: asyncio.Event, *, jobs: Sequence[Job] = JOBS) -> None:
     """Run each job on its own loop until *stop* is set, then cancel what is still running."""
     loops = [asyncio.create_task(_run_loop(env, job), name=f"cron {job.name}") for job in jobs]
