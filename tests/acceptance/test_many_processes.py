@@ -20,7 +20,7 @@ from tests.postgres import an_empty_schema
 from vskill_platform.stores.node_store import get_nodes
 
 #: So many connections that one process answering all of them is out of the question.
-_CONNECTIONS = 16
+_CONNECTIONS = 8
 _PID = re.compile(r"pid=(\d+)")
 
 
@@ -59,6 +59,7 @@ async def _platform_on(engine: str, folder: Path) -> AsyncIterator[Platform]:
         yield Platform(folder, database_url=url, cache_dir=str(folder / "cache"))
 
 
+@pytest.mark.timeout(180)  # four processes start here, on a busy machine one after the other
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 async def test_any_process_answers_for_all_of_them(engine: str, tmp_path: Path, port: int) -> None:
     async with _platform_on(engine, tmp_path) as platform:
