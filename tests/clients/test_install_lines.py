@@ -50,12 +50,18 @@ def repo(registry: Registry) -> str:
     return "bea/lines/line-repo"
 
 
-def lines_of(registry: Registry, slug: str) -> dict[str, str]:
-    page = registry.get(f"/skills/{slug}").text
+@pytest.fixture(scope="session")
+def private(registry: Registry, acme: str) -> str:
+    registry.publish(acme, "line-private", is_private=True)
+    return "@acme/line-private"
+
+
+def lines_of(registry: Registry, slug: str, *, token: str = "") -> dict[str, str]:
+    page = registry.get(f"/skills/{slug}", token=token).text
     return {tool: unescape(line) for tool, line in _LINE.findall(page)}
 
 
-def run_line(home: Home, line: str) -> Finished:
+def run_line(home: Home, line: str, **env: str) -> Finished:
     """Run a line in a project of Claude Code, with the tools of the lock files on the path."""
     tools = home.folder / "bin"
     programs = {
@@ -73,7 +79,7 @@ def run_line(home: Home, line: str) -> Finished:
     (home.project / ".claude").mkdir(exist_ok=True)
     node = CLIENTS / "node_modules/node22/bin"
     path = os.pathsep.join([str(tools), str(node), os.environ["PATH"]])
-    return home.run("/bin/sh", "-c", line, PATH=path)
+    return home.run("/bin/sh", "-c", line, PATH=path, **env)
 
 
 @pytest.mark.parametrize("tool", _PLACES)
@@ -97,6 +103,47 @@ def test_the_line_for_a_skill_of_a_repo_installs_it(
     place = _PLACES[tool].replace("OWNER", "@bea.lines")
     assert (home.project / place / "line-repo/SKILL.md").is_file(), done
     assert "apm" not in lines_of(registry, repo)
+
+
+# Not apm, which sends tokens over HTTPS only: see test_apm.py.
+@pytest.mark.parametrize("tool", sorted(_PLACES.keys() - {"apm"}))
+def test_the_line_for_a_private_skill_installs_it_with_a_token_and_not_without(
+    registry: Registry, private: str, home: Home, tool: str
+) -> None:
+    token = registry.add_token("acme", "read")
+    line = lines_of(registry, private, token=token)[tool]
+    ask = home.folder / "ask"
+    ask.write_text('#!/bin/sh\necho "$VSKILL_TOKEN"\n')
+    ask.chmod(0o755)
+    env = {"GIT_ASKPASS": str(ask), "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
+
+    run_line(home, line, **env, VSKILL_TOKEN="")
+    before = list(home.project.rglob("SKILL.md"))
+    if tool == "clawhub":  # as the note of the line says
+        server = line.partition(" npx ")[0]
+        signed_in = run_line(home, f"{server} npx clawhub login --token {token}")
+        assert signed_in.code == 0, signed_in
+    done = run_line(home, line, **env, VSKILL_TOKEN=token)
+
+    assert before == []
+    assert done.code == 0, done
+    place = _PLACES[tool].replace("OWNER", "@acme")
+    assert (home.project / place / "line-private/SKILL.md").is_file(), done
+    assert token not in line
+
+
+def test_the_line_for_claude_code_installs_a_private_plugin(
+    registry: Registry, private: str, home: Home
+) -> None:
+    token = registry.add_token("acme", "read")
+    line = lines_of(registry, private, token=token)["claude"]
+
+    done = run_line(home, line, VSKILL_TOKEN=token)
+
+    assert done.code == 0, done
+    plugins = home.folder / ".claude/plugins/cache"
+    names = {path.relative_to(plugins).parts[1] for path in plugins.rglob("SKILL.md")}
+    assert names == {"acme__line-private"}
 
 
 def test_the_line_for_claude_code_installs_a_plugin(
