@@ -141,7 +141,7 @@ def test_only_the_settings_read_the_environment() -> None:
         "cli/config.py",
         "cli/install_options.py",
         "cli/near_or_far.py",
-        "client/config.py",
+        "client/credentials.py",
         "fetch/git.py",
     }
 

@@ -90,4 +90,4 @@ def no_registry() -> ConfigError:
 
 
 def find_target(option: str | None) -> Any:
-    return load("vskill_platform.client.config:resolve_registry")(option, ENVIRON)
+    return load("vskill_platform.client.credentials:resolve_registry")(option, ENVIRON)

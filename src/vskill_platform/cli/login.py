@@ -11,7 +11,7 @@ from vskill_platform.cli.near_or_far import find_registry, json_option, registry
 from vskill_platform.cli.tables import show_table
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.client.addresses import is_confidential
-from vskill_platform.client.config import (
+from vskill_platform.client.credentials import (
     checked_name,
     forget_registry,
     forget_token,

@@ -55,7 +55,7 @@ def find_registry(option: str | None) -> Any:
     """
     if not option and uses_named_database():
         return None
-    found = load("vskill_platform.client.config:resolve_registry")(option)
+    found = load("vskill_platform.client.credentials:resolve_registry")(option)
     if found is not None or Path(DEFAULT_DATABASE).exists():
         return found
     raise ConfigError(
@@ -67,7 +67,7 @@ def find_registry(option: str | None) -> Any:
 
 def run_far(far: str, option: str | None, **options: Any) -> None:
     """Run `module:function` with a registry; raise if there is none."""
-    target = load("vskill_platform.client.config:resolve_registry")(option)
+    target = load("vskill_platform.client.credentials:resolve_registry")(option)
     if target is None:
         raise ConfigError("name a registry, or sign in to one with `vskill-platform login URL`")
     with target.open() as opened:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.config import REGISTRY_VARIABLE, TOKEN_VARIABLE, resolve_registry
+from vskill_platform.client.credentials import REGISTRY_VARIABLE, TOKEN_VARIABLE, resolve_registry
 from vskill_platform.client.find_release import (
     API,
     BLOCKED,

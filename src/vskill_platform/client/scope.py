@@ -102,7 +102,7 @@ def find_scope(
     root = Path.cwd() if user else _find_project(Path.cwd(), home)
     # The project folders of a home folder are those of the user, so one lock file covers them.
     if user or (root == home and not project):
-        from vskill_platform.client.config import config_folder  # noqa: PLC0415 - loads HTTP
+        from vskill_platform.client.credentials import config_folder  # noqa: PLC0415 - loads HTTP
 
         return Scope(kind=ScopeKind.USER, root=home, lock=config_folder(environ) / LOCK_NAME)
     return Scope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 
-from vskill_platform.client.config import config_folder, read_registries
+from vskill_platform.client.credentials import config_folder, read_registries
 
 _FILE = "used-registries"
 _MAX_BYTES = 64 * 1024

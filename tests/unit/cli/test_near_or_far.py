@@ -19,7 +19,7 @@ from vskill_platform.cli.near_or_far import (
 )
 from vskill_platform.cli.short_help import SHORT_HELP
 from vskill_platform.client import config
-from vskill_platform.client.config import Target, remember_registry
+from vskill_platform.client.credentials import Target, remember_registry
 from vskill_platform.errors import ConfigError
 from vskill_platform.settings import Settings, variable
 

@@ -19,7 +19,7 @@ from tests.unit.web.api_cast import Registry as Served
 from tests.unit.web.api_cast import open_registry
 from tests.unit.web.pages_cast import FILES, MANIFEST, change_skill, put_skill, put_submission
 from vskill_platform.client.archive_cache import ArchiveCache
-from vskill_platform.client.config import remember_registry
+from vskill_platform.client.credentials import remember_registry
 from vskill_platform.client.install_skills import (
     Planned,
     apply_plans,

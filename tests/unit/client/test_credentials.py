@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.client.conftest import MemoryKeyring
-from vskill_platform.client.config import (
+from vskill_platform.client.credentials import (
     Target,
     forget_registry,
     forget_token,
