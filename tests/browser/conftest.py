@@ -1,7 +1,7 @@
 """A real browser before the real program, which is one for all tests of a process.
 
-A browser lasts for a module: as long as Playwright lives, it keeps an event loop running in the
-main thread, where no other asynchronous test could run.
+The browser is closed before the first test that is not about it: as long as Playwright lives, it
+keeps an event loop running in the main thread, where no other asynchronous test could run.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,12 +26,35 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--no-first-run",
+    # To start a process for each page takes longer than to show it.
+    "--renderer-process-limit=1",
 ]  # fmt: skip
 _PATIENCE_MS = 20_000
+_HERE = str(Path(__file__).parent)
+_OPENED = pytest.StashKey[tuple[ExitStack, Browser]]()
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+def chromium(pytestconfig: pytest.Config) -> Browser:
+    """The same browser for all tests: to start one takes as long as most tests."""
+    if _OPENED not in pytestconfig.stash:
+        with ExitStack() as stack:
+            browser = stack.enter_context(_a_browser())
+            pytestconfig.stash[_OPENED] = (stack.pop_all(), browser)
+    return pytestconfig.stash[_OPENED][1]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    yield
+    is_last = nextitem is None or not str(nextitem.path).startswith(_HERE)
+    if is_last and _OPENED in item.config.stash:
+        item.config.stash[_OPENED][0].close()
+        del item.config.stash[_OPENED]
+
+
+@contextmanager
+def _a_browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         own = Path(playwright.chromium.executable_path)
         found = [path for name in _NAMES if (path := shutil.which(name))]
