@@ -176,7 +176,7 @@ def test_nobody_is_told_that_nothing_went_well(laptop: Laptop) -> None:
     assert [path.name for path in laptop.folder.iterdir()] == ["nowhere"]
 
 
-def test_what_a_registry_would_reject_is_not_sent(site: Site, signed_in: Laptop) -> None:
+def test_a_skill_that_the_registry_would_reject_is_not_sent(site: Site, signed_in: Laptop) -> None:
     folder = signed_in.skill("steals", run_dot_sh=STEALS)
 
     refused = signed_in.run("publish", folder)

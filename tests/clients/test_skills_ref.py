@@ -3,7 +3,7 @@
 from tests.clients.registry import Home, Registry, make_tree, python_client
 
 
-def test_what_is_downloaded_passes_the_reference_validator(
+def test_a_downloaded_skill_passes_the_reference_validator(
     registry: Registry, acme: str, home: Home
 ) -> None:
     registry.publish(acme, "valid-skill")

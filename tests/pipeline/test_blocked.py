@@ -386,7 +386,7 @@ async def test_a_block_ends_everything_that_is_pending_whatever_fits_in_a_page_o
 
 
 @pytest.mark.parametrize("kind", ["source", "name"])
-async def test_where_a_blocked_folder_is_on_this_machine_is_told_to_operators_alone(
+async def test_the_path_of_a_blocked_folder_is_shown_to_operators_alone(
     process: Process, tmp_path: Path, kind: str
 ) -> None:
     source = folder_source(str(a_skill_folder(tmp_path)))
@@ -410,7 +410,7 @@ async def test_where_a_blocked_folder_is_on_this_machine_is_told_to_operators_al
     assert str(tmp_path) in (await list_audit()).records[0].subject
 
 
-async def test_where_a_folder_is_that_could_not_be_read_is_not_told(
+async def test_the_path_of_an_unreadable_folder_is_not_shown(
     process: Process, tmp_path: Path
 ) -> None:
     inside = tmp_path / "gone"

@@ -225,7 +225,7 @@ async def test_an_answer_copied_from_the_skill_is_no_answer(
     assert "does not belong to this question" in ended.reason
 
 
-async def test_where_the_operator_allows_it_a_judge_may_lower_a_medium_finding(
+async def test_a_judge_may_lower_a_medium_finding_if_the_operator_allows_it(
     process_judged: Process, folder: Path
 ) -> None:
     (folder / "setup.sh").write_text(DOUBTFUL)

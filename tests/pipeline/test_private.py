@@ -212,7 +212,9 @@ async def test_a_submission_made_before_its_skill_became_private_is_published_pr
     assert await hidden_refs(url) == {"v1": True, "v2": True}
 
 
-async def test_what_nobody_could_see_is_not_hidden(process: Process, folder: Path) -> None:
+async def test_a_skill_that_nobody_could_see_cannot_be_private(
+    process: Process, folder: Path
+) -> None:
     await publish_upload(process, folder, is_private=False, to="@local")
 
     with pytest.raises(NotAllowed, match="nobody"):

@@ -192,9 +192,7 @@ async def test_a_required_scanner_that_fails_sends_it_to_a_person(
     assert "EXT-001" in found
 
 
-async def test_where_the_policy_says_so_it_is_rejected(
-    registry: Registry, folder: Path, programs: Path
-) -> None:
+async def test_a_policy_can_reject_it(registry: Registry, folder: Path, programs: Path) -> None:
     probe = a_scanner(a_program(programs, FOUND))
 
     ended = await registry.using(used(probe, on_fail=OnFail.REJECT)).process(folder)

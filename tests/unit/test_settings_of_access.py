@@ -8,7 +8,7 @@ from vskill_platform.errors import ConfigError
 from vskill_platform.settings import load_settings
 
 
-def test_who_may_submit_and_how_often_can_be_set() -> None:
+def test_access_and_its_limits_can_be_set() -> None:
     settings = load_settings(
         {
             "VSKILL_SUBMIT_BY": "publishers",
@@ -54,7 +54,7 @@ def test_a_wrong_one_stops_the_start_and_is_named(name: str, value: str) -> None
         ({"VSKILL_HOST": "0.0.0.0", "VSKILL_SUBMIT_BY": "anyone"}, "anyone"),  # noqa: S104 - the same
     ],
 )
-def test_where_others_reach_the_registry_submitting_needs_an_account_by_default(
+def test_submitting_to_a_reachable_registry_needs_an_account_by_default(
     environ: dict[str, str], submit_by: str
 ) -> None:
     assert load_settings(environ).submit_by == submit_by

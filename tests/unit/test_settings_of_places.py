@@ -49,6 +49,6 @@ def test_by_default_nothing_private_is_within_reach() -> None:
         ("VSKILL_DEFAULT_HOST", "git example"),
     ],
 )
-def test_what_could_never_be_meant_stops_the_start(variable: str, value: str) -> None:
+def test_an_impossible_setting_stops_the_start(variable: str, value: str) -> None:
     with pytest.raises(ConfigError, match=variable):
         load_settings({variable: value})

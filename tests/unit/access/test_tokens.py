@@ -167,7 +167,9 @@ async def test_a_token_loses_the_rights_its_user_loses() -> None:
     ],
     ids=["no label", "blank", "long", "two lines", "no scope", "no time", "too long a time"],
 )
-async def test_what_makes_no_sense_is_refused(label: str, scopes: list[Scope], days: int) -> None:
+async def test_an_invalid_token_request_is_refused(
+    label: str, scopes: list[Scope], days: int
+) -> None:
     await a_user()
 
     with pytest.raises(InvalidInput):

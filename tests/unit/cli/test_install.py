@@ -327,7 +327,7 @@ async def test_outdated_shows_where_an_update_would_go(
     ]  # fmt: skip
 
 
-async def test_what_a_killed_run_left_is_gone_after_the_next_command(
+async def test_files_left_by_a_killed_run_are_gone_after_the_next_command(
     run: Run, project: Path
 ) -> None:
     await run("install", SLUG)

@@ -18,7 +18,7 @@ from vskill_platform.cli.near_or_far import (
     find_registry,
 )
 from vskill_platform.cli.short_help import SHORT_HELP
-from vskill_platform.client import config
+from vskill_platform.client import credentials
 from vskill_platform.client.credentials import Target, remember_registry
 from vskill_platform.errors import ConfigError
 from vskill_platform.settings import Settings, variable
@@ -34,14 +34,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     for name in (REGISTRY_VARIABLE, DATABASE_VARIABLE, "VSKILL_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(config, "_into_keyring", lambda *_: False)
+    monkeypatch.setattr(credentials, "_into_keyring", lambda *_: False)
     return tmp_path
 
 
 def test_the_names_are_those_of_the_settings() -> None:
     assert variable("database_url") == DATABASE_VARIABLE
     assert Settings().database_url == f"sqlite:///{DEFAULT_DATABASE}"
-    assert config.REGISTRY_VARIABLE == REGISTRY_VARIABLE
+    assert credentials.REGISTRY_VARIABLE == REGISTRY_VARIABLE
 
 
 def test_without_a_registry_or_a_database_the_command_says_what_to_do(here: Path) -> None:

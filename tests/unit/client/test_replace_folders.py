@@ -214,7 +214,7 @@ def test_a_full_disk_is_an_error_that_leaves_the_old_state(scope: Scope) -> None
     assert content_of(scope.root) == before
 
 
-def test_what_a_killed_run_left_is_deleted_by_the_next_change(scope: Scope) -> None:
+def test_files_left_by_a_killed_run_are_deleted_by_the_next_change(scope: Scope) -> None:
     install(scope, "one", OLD, CLAUDE)
     left = scope.root / CLAUDE / STAGING / "0123456789abcdef"
     write_skill("left")(left)

@@ -238,7 +238,9 @@ def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.tgz"])
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x05\x06", b"\x1f\x8b\x08\x00broken"])
-def test_what_is_no_archive_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
+def test_a_file_that_is_not_an_archive_is_refused(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
     (tmp_path / name).write_bytes(content)
 
     with pytest.raises(SourceRefused, match="cannot be"):

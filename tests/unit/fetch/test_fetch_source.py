@@ -194,7 +194,7 @@ async def test_a_folder_that_the_operator_did_not_allow_is_refused(
                 pass
 
 
-async def test_what_is_missing_is_named(tmp_path: Path) -> None:
+async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path)
 
     with pytest.raises(SourceRefused, match="there is no folder 'nowhere'"):

@@ -163,7 +163,7 @@ async def test_a_large_workspace_is_on_disk(memory: Path, tmp_path: Path) -> Non
     [("IN_MEMORY", Path("/nowhere")), ("ROOM_BYTES", 2**60), ("_USUAL", ())],
     ids=["no place", "no room", "the operator has chosen"],
 )
-async def test_where_memory_is_no_place_for_it_it_lies_on_the_disk(
+async def test_without_room_in_memory_a_workspace_is_on_disk(
     memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: object
 ) -> None:
     monkeypatch.setattr(private_folder, name, value)

@@ -110,7 +110,7 @@ def test_anything_else_is_refused_with_advice(text: str, complaint: str) -> None
         read(text)
 
 
-def test_what_a_folder_cannot_have_is_refused(tmp_path: Path) -> None:
+def test_invalid_paths_and_refs_of_a_folder_are_refused(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path)
 
     with pytest.raises(InvalidInput, match="submit the folder that contains"):

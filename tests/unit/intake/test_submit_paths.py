@@ -36,6 +36,6 @@ async def test_each_chosen_folder_is_submitted_once_and_below_the_path_of_the_so
     [[], ["../x"], ["/etc"], ["a\\b"], ["-x"], ["x"] * (MAX_SKILLS + 1)],
     ids=["none", "parent", "absolute", "backslash", "option", "too many"],
 )
-async def test_what_cannot_be_chosen_is_refused(bound: WorkerEnv, paths: list[str]) -> None:
+async def test_an_invalid_choice_is_refused(bound: WorkerEnv, paths: list[str]) -> None:
     with pytest.raises(InvalidInput):
         await submit_paths(REPO, paths, submitter="ada")

@@ -185,7 +185,9 @@ async def test_an_archive_without_a_folder_or_a_manifest_is_called_like_its_file
         ("skill.tar.gz", b"\x1f\x8b", "cannot be read"),
     ],
 )
-async def test_what_is_no_archive_is_refused(filename: str, content: bytes, complaint: str) -> None:
+async def test_a_file_that_is_not_an_archive_is_refused(
+    filename: str, content: bytes, complaint: str
+) -> None:
     with pytest.raises(SourceRefused, match=complaint):
         await take_archive(content, filename=filename)
 

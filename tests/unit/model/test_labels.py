@@ -39,7 +39,7 @@ def test_tags_are_brought_into_one_form(metadata: dict[str, str], tags: tuple[st
 
 
 @given(st.text(max_size=300))
-def test_whatever_is_written_tags_are_few_short_and_stable(text: str) -> None:
+def test_tags_of_any_text_are_few_short_and_stable(text: str) -> None:
     tags = tags_of(a_manifest(tags=text))
 
     assert len(tags) <= MAX_TAGS

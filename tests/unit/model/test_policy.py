@@ -115,7 +115,7 @@ def test_an_empty_policy_suppresses_nothing() -> None:
         (f"{toml()}\n{toml(rule=None)}", 'suppression 2: "rule" is missing'),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_with_what_to_do(text: str, complaint: str) -> None:
+def test_an_error_names_the_problem_and_the_fix(text: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         read_policy(text, rules=RULES)
 

@@ -133,6 +133,6 @@ def test_by_default_nobody_is_trusted_and_nobody_approves_their_own() -> None:
         ('[[namespaces]]\nmatch = "a/*"\nreview = 1', 'namespace 1: "review" must be a table'),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_with_what_to_do(text: str, complaint: str) -> None:
+def test_an_error_names_the_problem_and_the_fix(text: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         read(text)

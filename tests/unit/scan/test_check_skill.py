@@ -78,7 +78,7 @@ async def test_a_checker_that_hangs_is_killed(
         ("MAX_PATH_CHARACTERS", 8, "A path has more than 8 bytes"),
     ],
 )
-def test_what_is_too_large_is_found(
+def test_a_skill_that_is_too_large_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, complaint: str
 ) -> None:
     folder = a_skill_folder(tmp_path, big_dot_bin="x" * 200, longer_name_dot_md="y")

@@ -55,7 +55,7 @@ def test_a_skill_is_written_in_bytes_and_read_back() -> None:
     ]  # fmt: skip
 
 
-def test_what_hangs_is_stopped_and_the_same_failure_has_one_name() -> None:
+def test_a_hanging_target_is_stopped_and_equal_failures_have_one_name() -> None:
     def hang(_raw: bytes) -> None:
         while True:
             pass

@@ -114,7 +114,7 @@ def test_the_last_of_many_packages_is_looked_at(tmp_path: Path) -> None:
     assert "SKR-DEP-001" in {finding.rule for finding in result.findings}
 
 
-def test_what_is_too_much_inside_of_another_program_is_said(tmp_path: Path) -> None:
+def test_too_much_code_inside_another_program_is_reported(tmp_path: Path) -> None:
     code = "import os\nos.system('" + "$(" * 3000 + "')\n"
 
     assert scanned(tmp_path, "tool.py", code).verdict is not Verdict.PASS

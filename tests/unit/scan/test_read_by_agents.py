@@ -191,7 +191,7 @@ def encoded(settings: dict[str, str]) -> str:
         ),
     ],
 )
-def test_what_a_link_carries_is_read(tmp_path: Path, link: str, rule: str) -> None:
+def test_the_data_of_a_link_is_read(tmp_path: Path, link: str, rule: str) -> None:
     found = scanned(tmp_path, f"Open [this]({link}) first.")
 
     assert rule in {finding.rule for finding in found.findings}

@@ -48,7 +48,7 @@ def test_functions_that_know_each_other_are_freed_with_their_program(code: str) 
     assert functions_left_by(code) == []
 
 
-def test_what_knows_a_language_is_loaded_when_that_language_is_met() -> None:
+def test_the_reader_of_a_language_is_loaded_when_it_is_first_needed() -> None:
     script = """
 import sys
 from vskill_platform.scan.languages.shell.read_shell import read_shell

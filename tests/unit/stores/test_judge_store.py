@@ -53,7 +53,7 @@ async def test_every_day_has_its_own_budget_by_utc(bound: WorkerEnv, clock: Manu
     assert (await used_on(early.day)).tokens == 900
 
 
-async def test_what_was_used_beyond_the_guess_counts(bound: WorkerEnv) -> None:
+async def test_tokens_beyond_the_estimate_count(bound: WorkerEnv) -> None:
     reservation = await reserve_tokens(100, limit=1000)
     assert reservation
 
@@ -62,7 +62,7 @@ async def test_what_was_used_beyond_the_guess_counts(bound: WorkerEnv) -> None:
     assert await reserve_tokens(1, limit=1000) is None
 
 
-async def test_what_was_said_is_found_again_by_its_question(bound: WorkerEnv) -> None:
+async def test_an_answer_is_found_again_by_its_question(bound: WorkerEnv) -> None:
     key = judgement_key("digest", "rules", "prompt", "model", 1000)
     await put_judgement(key, a_judgement(Opinion.REVIEW))
 

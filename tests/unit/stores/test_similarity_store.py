@@ -78,7 +78,7 @@ async def test_a_new_version_is_found_as_it_is_now_only(bound: WorkerEnv) -> Non
     assert len(await all_keys(bound)) == before
 
 
-async def test_what_has_not_changed_is_not_written_again(bound: WorkerEnv) -> None:
+async def test_an_unchanged_sketch_is_not_written_again(bound: WorkerEnv) -> None:
     await written(a_record("ada/box/x"))
 
     assert await write_similarity_record(a_record("ada/box/x")) == []

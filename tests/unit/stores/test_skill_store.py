@@ -78,7 +78,7 @@ async def test_tc077_aliases_are_not_even_read(probed: ProbingEngine) -> None:
     assert sorted(probed.kv.read) == ["skill:bar", "skill:foo"]
 
 
-async def test_what_a_record_lacks_has_a_stand_in(probed: ProbingEngine) -> None:
+async def test_missing_fields_of_a_record_get_defaults(probed: ProbingEngine) -> None:
     await probed.commit([Put("skill:@local/bare", b"{}")])
 
     (skill,) = await enumerate_published_skills()
@@ -86,7 +86,7 @@ async def test_what_a_record_lacks_has_a_stand_in(probed: ProbingEngine) -> None
     assert (skill.name, skill.repo_url) == ("@local/bare", "")
 
 
-async def test_what_was_taken_down_is_in_no_list_and_that_is_no_fault(
+async def test_a_skill_that_was_taken_down_is_in_no_list_without_an_error(
     probed: ProbingEngine, logs: list[Any]
 ) -> None:
     await published(probed, "@local/a", "@local/b")

@@ -29,7 +29,7 @@ async def test_a_repo_that_nobody_looked_at_is_unknown_and_not_gone(bound: Worke
     assert health.status is RepoStatus.UNKNOWN
 
 
-async def test_what_was_seen_of_a_repo_holds_for_a_day(
+async def test_the_health_of_a_repo_is_valid_for_a_day(
     bound: WorkerEnv, clock: ManualClock
 ) -> None:
     await put_repo_health("a/b/c", RepoHealth(status=RepoStatus.GONE, checked_at=NOON))

@@ -118,7 +118,7 @@ async def test_a_stuck_submission_says_what_it_is_and_for_how_long(probed: Probi
     ]
 
 
-async def test_who_is_known_not_to_be_due_is_not_even_read(
+async def test_submissions_that_are_not_due_are_not_read(
     probed: ProbingEngine, clock: ManualClock
 ) -> None:
     finished = a_submission(SubmissionState.PUBLISHED)

@@ -165,7 +165,7 @@ NO_RESULTS = (
     ],
     ids=range(14),
 )
-async def test_what_cannot_be_read_is_an_error_and_never_a_pass(
+async def test_unreadable_output_is_an_error_and_never_a_pass(
     skill: Path, source: str, note: str
 ) -> None:
     outcome = await scan(skill, source)
@@ -221,7 +221,7 @@ while True:
 """
 
 
-async def test_who_hangs_is_ended_with_all_children_at_the_deadline(
+async def test_a_hanging_scanner_is_ended_with_all_children_at_the_deadline(
     skill: Path, tmp_path: Path
 ) -> None:
     pids = tmp_path / "pids"
@@ -251,7 +251,7 @@ async def test_children_that_are_left_behind_end_with_their_parent(
     await assert_all_gone(pids)
 
 
-async def test_who_gives_up_waiting_ends_the_scanner(skill: Path, tmp_path: Path) -> None:
+async def test_cancelling_the_wait_ends_the_scanner(skill: Path, tmp_path: Path) -> None:
     pids, started = tmp_path / "pids", tmp_path / "started"
     os.mkfifo(started)
     source = HANGS_WITH_CHILDREN.replace(
@@ -437,7 +437,7 @@ _JSON = st.recursive(
 
 @given(_JSON.map(json.dumps).map(str.encode) | st.binary(max_size=200))
 @example(b'{"version":"2.1.0","runs":[{"tool":{"driver":{}},"results":[{"message":{}}]}]}')
-def test_whatever_is_printed_it_is_read_or_refused(output: bytes) -> None:
+def test_any_output_is_read_or_refused(output: bytes) -> None:
     for reading in (SARIF, JSON, LINES):
         try:
             told = read_output(output, reading)

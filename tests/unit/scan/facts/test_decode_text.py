@@ -40,7 +40,7 @@ def test_every_encoding_is_read_layer_by_layer(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "short", "a normal sentence of words", "x" * (MAX_BYTES + 1), "abcabcabcabcabcabc"]
 )
-def test_what_is_not_encoded_stays_unread(text: str) -> None:
+def test_text_without_encoding_is_not_decoded(text: str) -> None:
     assert decode_literal(text) is None
 
 
@@ -88,7 +88,7 @@ def test_the_name_of_a_vocabulary_and_a_reserved_host_are_no_hidden_address(plai
         '<svg xmlns="http://www.w3.org/2000/svg"><a href="https://acme.dev/in"/></svg>',
     ],
 )
-def test_whatever_else_is_hidden_beside_them_is_found(plain: str) -> None:
+def test_other_hidden_text_next_to_them_is_found(plain: str) -> None:
     assert find_encoded(base64.b64encode(plain.encode()).decode()) == [(0, plain)]
 
 

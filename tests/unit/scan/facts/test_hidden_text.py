@@ -37,7 +37,7 @@ def test_a_flag_hides_no_message() -> None:
 
 
 @pytest.mark.parametrize("text", ["plain", "emoji 👩\u200d💻", "فارسی\u200cنویسی"])
-def test_what_belongs_to_a_script_or_an_emoji_hides_nothing(text: str) -> None:
+def test_characters_of_a_script_or_an_emoji_hide_nothing(text: str) -> None:
     assert invisible_in_words(text) == []
     assert hidden_message(text) is None
 

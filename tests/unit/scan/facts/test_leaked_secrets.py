@@ -151,7 +151,7 @@ def _middle(secret: str) -> str:
     return next(piece for piece in pieces if piece in secret)
 
 
-def test_what_was_cut_in_the_middle_of_a_secret_is_still_blotted_out() -> None:
+def test_a_secret_cut_in_the_middle_is_still_redacted() -> None:
     cut = f"token = {SECRETS['GitHub'][:20]}…"
 
     assert redact(cut) == f"token = ghp_…{cut[-3:]}"

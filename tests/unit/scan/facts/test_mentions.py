@@ -24,7 +24,7 @@ def scanned(folder: Path, body: str) -> ScanResult:
         "These probes attempt to bypass safety guardrails of a model.",
     ],
 )
-def test_what_a_text_warns_of_is_found_and_passes(tmp_path: Path, body: str) -> None:
+def test_a_warning_about_an_attack_is_found_and_passes(tmp_path: Path, body: str) -> None:
     result = scanned(tmp_path, body)
 
     assert result.verdict is Verdict.PASS

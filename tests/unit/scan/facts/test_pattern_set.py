@@ -10,7 +10,7 @@ from vskill_platform.scan.facts.pattern_set import PatternSet, Precheck, lines_w
 PATTERNS = ["(?i)send[^\n]{0,20}keys?", "[0-9a-f]{8,}", "(?i)k\u00f6nig"]
 
 
-def test_what_is_found_is_told_pattern_by_pattern_with_its_place() -> None:
+def test_matches_come_pattern_by_pattern_with_their_position() -> None:
     text = "deadbeef, then SEND the key, then 0123456789 and Send keys"
 
     found = list(PatternSet(PATTERNS).finds(text))

@@ -46,7 +46,7 @@ def test_the_password_of_an_archive_is_found_however_it_is_called(text: str) -> 
 
 
 @pytest.mark.parametrize("text", ["unzip the pwx: 1", "a zip and pw and more", "7z pwis 1"])
-def test_what_only_looks_like_one_is_none(text: str) -> None:
+def test_a_similar_text_is_not_a_password(text: str) -> None:
     assert Act.TELL_PASSWORD not in told_by(f"How to extract.\n{text}")
 
 

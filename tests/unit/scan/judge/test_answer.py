@@ -99,7 +99,7 @@ def test_an_answer_that_names_no_place_that_exists_is_refused_whole(
         "\ud800",
     ],
 )
-def test_what_is_not_of_the_form_is_an_error(content: str) -> None:
+def test_an_answer_of_another_form_is_an_error(content: str) -> None:
     with pytest.raises(JudgeFailed, match="does not match the schema"):
         read_answer(content, EVIDENCE, call="c1")
 

@@ -179,7 +179,7 @@ async def test_a_refusal_is_an_error_that_says_no_more_than_its_number(
         ("-5", None),
     ],
 )
-async def test_who_asks_to_be_left_alone_for_a_while_is(
+async def test_retry_after_of_a_judge_is_respected(
     judge: JudgeServer, tmp_path: Path, header: str, wait: timedelta | None
 ) -> None:
     error = await failure(judge, tmp_path, sending(b"", 429, retry_after=header))

@@ -64,7 +64,7 @@ judgements = st.builds(
         (Opinion.REJECT, 0.6, Verdict.REVIEW),
     ],
 )
-def test_what_a_judge_makes_of_a_clean_skill(
+def test_a_judge_decides_about_a_clean_skill(
     opinion: Opinion, confidence: float, verdict: Verdict
 ) -> None:
     assert verdict_of(by=a_judgement(opinion, confidence)) is verdict
@@ -109,7 +109,7 @@ def test_more_findings_never_lead_to_publication(
 
 
 @given(findings_strategy, judgements)
-def test_where_it_may_lower_it_lowers_by_one_step_and_never_what_is_grave(
+def test_a_judge_that_may_lower_does_so_by_one_step_and_never_a_severe_finding(
     findings: tuple[Finding, ...], judgement: Judgement
 ) -> None:
     before, after = verdict_from(findings), verdict_of(*findings, by=judgement, may_lower=True)
@@ -142,7 +142,7 @@ def test_only_a_medium_risk_can_be_lowered(
     assert verdict_of(finding, by=a_judgement(Opinion.PUBLISH), may_lower=True) is verdict
 
 
-def test_who_is_lowered_says_why() -> None:
+def test_a_finding_lowered_by_a_judge_says_why() -> None:
     quality = a_finding(Severity.LOW, FindingKind.QUALITY)
 
     lowered, kept = combine(
@@ -154,7 +154,7 @@ def test_who_is_lowered_says_why() -> None:
     assert kept == quality
 
 
-def test_who_is_not_sure_lowers_nothing() -> None:
+def test_an_unsure_judge_lowers_nothing() -> None:
     hesitant = a_judgement(Opinion.PUBLISH, 0.7)
 
     assert verdict_of(a_finding(Severity.MEDIUM), by=hesitant, may_lower=True) is Verdict.REVIEW

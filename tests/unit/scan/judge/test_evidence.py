@@ -33,7 +33,7 @@ def test_every_fact_has_an_id_and_the_place_where_it_stands(tmp_path: Path) -> N
     assert evidence.capabilities["hosts"] == ("api.example.com",)
 
 
-def test_what_is_obeyed_comes_first_and_nothing_is_unseen(tmp_path: Path) -> None:
+def test_instructions_come_first_and_nothing_is_unseen(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path, a_dot_md="Words.", z_dot_py="print(1)\n")
 
     evidence = gather_evidence(folder, ALL)
@@ -63,7 +63,7 @@ def test_data_and_unlinked_documents_may_stay_unseen(tmp_path: Path) -> None:
     assert evidence.unseen == ()
 
 
-def test_what_is_no_text_is_named_and_not_shown(tmp_path: Path) -> None:
+def test_a_binary_file_is_named_and_not_shown(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path)
     (folder / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(64)))
 
@@ -84,7 +84,7 @@ def test_what_is_no_text_is_named_and_not_shown(tmp_path: Path) -> None:
         ("x\U000e0101", "x<U+E0101>"),
     ],
 )
-def test_what_nobody_sees_is_spelt_out(text: str, shown: str) -> None:
+def test_invisible_characters_in_evidence_are_spelled_out(text: str, shown: str) -> None:
     assert clean(text) == shown
 
 
@@ -148,7 +148,7 @@ def test_data_that_the_skill_runs_is_unseen(tmp_path: Path) -> None:
     assert evidence.unseen == ("assets/blob.dat",)
 
 
-def test_what_could_not_be_read_is_shown_however_many_facts_there_are(tmp_path: Path) -> None:
+def test_unread_files_are_shown_however_many_facts_there_are(tmp_path: Path) -> None:
     calls = "".join(f"curl https://h{number}.acme-many.dev\n" for number in range(600))
     folder = a_skill_folder(tmp_path, a_dot_sh=calls)
     (folder / "z.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(64))
@@ -158,7 +158,7 @@ def test_what_could_not_be_read_is_shown_however_many_facts_there_are(tmp_path: 
     assert "z.7z" in {span.path for span in evidence.spans}
 
 
-def test_what_is_lowered_is_shown_however_many_facts_there_are(tmp_path: Path) -> None:
+def test_a_lowered_finding_is_shown_however_many_facts_there_are(tmp_path: Path) -> None:
     calls = "".join(f"curl https://h{number}.acme-many.dev\n" for number in range(600))
     folder = a_skill_folder(tmp_path, a_dot_sh=calls)
     (folder / "tests").mkdir()
@@ -169,7 +169,7 @@ def test_what_is_lowered_is_shown_however_many_facts_there_are(tmp_path: Path) -
     assert ("tests/z.sh", "203.0.113.7") in {(span.path, span.host) for span in evidence.spans}
 
 
-def test_what_is_lowered_and_does_not_fit_is_unseen(tmp_path: Path) -> None:
+def test_a_lowered_finding_that_does_not_fit_is_unseen(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path)
     (folder / "tests").mkdir()
     for number in range(40):

@@ -16,7 +16,7 @@ def test_a_word_is_noticed_wherever_it_stands(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "import  os", "apost(", "x", "!", "IMPORT OS"])
-def test_what_only_looks_alike_is_no_word(text: str) -> None:
+def test_a_similar_text_is_not_a_word(text: str) -> None:
     assert not WORDS.is_in(text)
 
 

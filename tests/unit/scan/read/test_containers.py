@@ -84,7 +84,7 @@ def finding(result: ScanResult, rule: str) -> Finding | None:
         ),
     ],
 )
-def test_what_is_inside_is_scanned_like_the_rest(
+def test_files_inside_a_container_are_scanned_like_others(
     tmp_path: Path, name: str, pack: Pack, inside: str
 ) -> None:
     result = scanned(tmp_path, name, pack(ATTACK))
@@ -142,7 +142,7 @@ SEALED: dict[str, tuple[str, Callable[[], bytes]]] = {
 
 
 @pytest.mark.parametrize(("name", "make"), SEALED.values(), ids=SEALED)
-def test_what_cannot_be_read_is_never_a_pass(
+def test_an_unreadable_container_is_never_a_pass(
     tmp_path: Path, name: str, make: Callable[[], bytes]
 ) -> None:
     result = scanned(tmp_path, name, make())

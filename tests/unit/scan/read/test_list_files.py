@@ -37,7 +37,7 @@ def test_links_are_named_but_not_followed(tmp_path: Path) -> None:
     assert read_files(skill, found) == []
 
 
-def test_what_is_no_file_is_left_out(tmp_path: Path) -> None:
+def test_entries_that_are_not_files_are_left_out(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").mkdir()
 

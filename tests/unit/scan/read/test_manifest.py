@@ -93,7 +93,7 @@ def test_the_name_must_be_that_of_the_folder(tmp_path: Path) -> None:
         ("x: " + "y" * 70_000, "MAN-002", Severity.HIGH, 1),
     ],
 )
-def test_what_is_wrong_is_found_at_its_line(
+def test_an_error_in_the_manifest_is_found_at_its_line(
     tmp_path: Path, head: str, rule: str, severity: Severity, line: int
 ) -> None:
     found = [

@@ -108,7 +108,7 @@ _LINES = st.lists(
 
 
 @given(_LINES)
-def test_what_a_web_page_shows_as_prose_or_code_is_read_as_such(lines: list[str]) -> None:
+def test_prose_and_code_are_read_as_a_web_page_shows_them(lines: list[str]) -> None:
     text = "\n".join(lines)
     shown: list[Token] = MarkdownIt("commonmark").parse(text)
     read = {

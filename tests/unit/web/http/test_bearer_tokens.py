@@ -59,7 +59,7 @@ async def test_a_token_identifies_its_user(
     ["Bearer", "Bearer ", "Bearer vsk_x", "Bearer " + "x" * 5000, "Basic cmFlOnBhc3M=", "vsk_x"],
     ids=["bare", "empty", "short", "endless", "another scheme", "no scheme"],
 )
-async def test_what_is_no_token_is_refused_everywhere(
+async def test_an_invalid_token_is_refused_everywhere(
     program: AsyncClient, authorization: str
 ) -> None:
     answer = await program.get("/api/v1/who", headers={"Authorization": authorization})
@@ -133,5 +133,5 @@ async def test_a_token_in_the_address_is_no_token(program: AsyncClient, token: N
     assert answer.json()["via"] == ""
 
 
-async def test_who_has_no_account_is_named_by_a_part_of_the_address(program: AsyncClient) -> None:
+async def test_anonymous_visitors_are_identified_by_their_network(program: AsyncClient) -> None:
     assert (await program.get("/api/v1/who")).json()["name"] == "anonymous@127.0.0.x"

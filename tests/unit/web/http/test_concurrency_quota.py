@@ -32,7 +32,7 @@ def test_one_visitor_gets_a_share_and_others_theirs() -> None:
     assert shares.count == 0
 
 
-def test_what_is_given_back_is_there_for_others_and_nobody_is_remembered() -> None:
+def test_a_released_slot_is_free_for_others_and_no_visitor_is_stored() -> None:
     shares = some(in_all=1, each=1)
     for name in ("ada", "ben", "ada"):
         with shares.held_by(name):

@@ -113,7 +113,7 @@ async def test_the_token_tells_nothing_about_the_session(browser: AsyncClient) -
     ],
     ids=["another site", "a neighbour", "origin", "alike", "hidden origin", "both"],
 )
-async def test_what_the_browser_says_is_foreign_is_refused_even_with_the_token(
+async def test_a_cross_site_request_is_refused_even_with_the_token(
     browser: AsyncClient, headers: dict[str, str]
 ) -> None:
     token = csrf_in(await browser.get("/sign-in"))
@@ -131,7 +131,7 @@ async def test_what_the_browser_says_is_foreign_is_refused_even_with_the_token(
     [{"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {"Origin": "http://registry"}],
     ids=["same origin", "typed", "origin"],
 )
-async def test_what_the_browser_says_is_ours_still_needs_the_token(
+async def test_a_same_origin_request_still_needs_the_token(
     browser: AsyncClient, headers: dict[str, str]
 ) -> None:
     token = csrf_in(await browser.get("/sign-in"))

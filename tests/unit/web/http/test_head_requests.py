@@ -40,7 +40,7 @@ async def test_a_head_is_that_of_the_get(registry: Registry, path: str) -> None:
     assert int(head.headers["content-length"]) == len(whole.content) > 0
 
 
-async def test_who_asks_for_the_head_of_what_did_not_change_is_told_so(registry: Registry) -> None:
+async def test_a_conditional_head_request_gets_304(registry: Registry) -> None:
     tag = (await registry.ask("HEAD", "/api/v1/skills")).headers["etag"]
 
     again = await registry.ask("HEAD", "/api/v1/skills", headers={"If-None-Match": tag})
@@ -62,5 +62,5 @@ async def test_a_stream_is_not_begun_for_its_head(registry: Registry) -> None:
     assert (answer.status_code, "HEAD" in answer.headers["allow"]) == (405, False)
 
 
-async def test_what_is_changed_by_post_alone_has_no_head(registry: Registry) -> None:
+async def test_a_path_with_post_alone_has_no_head(registry: Registry) -> None:
     assert (await registry.ask("HEAD", "/api/v1/queue/requeue")).status_code == 405

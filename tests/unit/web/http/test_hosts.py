@@ -58,7 +58,7 @@ async def test_addresses_and_this_machine_are_ours_as_long_as_nothing_is_set(
     assert await status(program, host) == 200
 
 
-async def test_what_the_operator_named_is_ours(bound: WorkerEnv) -> None:
+async def test_hosts_named_by_the_operator_are_accepted(bound: WorkerEnv) -> None:
     program = a_program(
         bound,
         host="web.internal",

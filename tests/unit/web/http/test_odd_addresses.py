@@ -79,7 +79,7 @@ async def test_no_odd_word_of_a_query_breaks_a_route(registry: Registry, *, as_a
 @pytest.mark.parametrize(
     "path", ["/static/a%00b", "/static/%00", f"/static/{'a' * 5000}", "/skills/a%00/b"]
 )
-async def test_what_no_file_can_be_called_is_a_404(registry: Registry, path: str) -> None:
+async def test_an_impossible_file_name_is_a_404(registry: Registry, path: str) -> None:
     assert (await registry.client.get(path)).status_code == 404
 
 

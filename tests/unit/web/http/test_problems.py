@@ -93,7 +93,7 @@ async def test_the_api_never_answers_with_a_page(browser: AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("how", ["outage", "out_of_resources", "unexpected"])
-async def test_what_is_ours_to_know_stands_only_in_the_log(
+async def test_internal_details_are_only_in_the_log(
     browser: AsyncClient, program: AsyncClient, logs: list[Any], how: str
 ) -> None:
     page = await browser.get("/break", params={"how": how})
@@ -155,7 +155,7 @@ async def test_every_answer_has_an_id_of_its_own_and_the_headers(
     assert "chosen-by-somebody-else" not in ids
 
 
-async def test_what_is_logged_meanwhile_names_the_request(bound: WorkerEnv) -> None:
+async def test_log_lines_of_a_request_name_it(bound: WorkerEnv) -> None:
     seen: list[Any] = []
 
     @get("/api/v1/look", opt={"right": Right.ANYONE})
@@ -171,7 +171,7 @@ async def test_what_is_logged_meanwhile_names_the_request(bound: WorkerEnv) -> N
     assert structlog.contextvars.get_contextvars() == {}
 
 
-def test_what_is_more_special_stands_first() -> None:
+def test_more_specific_errors_come_first() -> None:
     kinds = list(KINDS)
 
     for place, kind in enumerate(kinds):

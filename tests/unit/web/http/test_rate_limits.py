@@ -37,9 +37,7 @@ def from_address(app: Any, address: str) -> AsyncClient:
     return AsyncClient(transport=transport, base_url="http://registry")
 
 
-async def test_who_reads_too_often_is_told_when_to_come_back(
-    program: AsyncClient, clock: ManualClock
-) -> None:
+async def test_too_many_reads_get_a_retry_after(program: AsyncClient, clock: ManualClock) -> None:
     answers = [await program.get("/sign-in") for _ in range(7)]
     clock.advance(seconds=10)
     later = await program.get("/sign-in")
@@ -67,7 +65,7 @@ async def test_writes_are_counted_apart_and_allowed_less_often(program: AsyncCli
     assert (await program.get("/sign-in")).status_code == 200
 
 
-async def test_what_is_not_there_is_counted_too(program: AsyncClient) -> None:
+async def test_requests_for_missing_pages_count_too(program: AsyncClient) -> None:
     answers = [(await program.get(f"/nothing/{number}")).status_code for number in range(7)]
 
     assert answers == [404] * 6 + [429]
@@ -108,7 +106,7 @@ async def test_users_are_counted_with_all_their_tokens_apart_from_their_address(
     assert by_session.status_code == 429
 
 
-async def test_who_tries_tokens_is_counted_by_address(program: AsyncClient) -> None:
+async def test_attempts_with_invalid_tokens_are_counted_by_address(program: AsyncClient) -> None:
     headers = {"Authorization": "Bearer vsk_" + "a" * 40}
 
     answers = [(await program.get("/sign-in", headers=headers)).status_code for _ in range(7)]

@@ -89,7 +89,7 @@ async def what_remains(reader: asyncio.StreamReader) -> bytes:
     ],
     ids=["says nothing", "never said anything", "stops in the head", "stops in the body"],
 )
-async def test_who_does_not_end_a_request_is_hung_up_on(
+async def test_a_request_without_end_is_disconnected(
     monkeypatch: pytest.MonkeyPatch, limit: str, sent: bytes
 ) -> None:
     monkeypatch.setattr(slow_clients, limit, 0.2)
@@ -101,7 +101,7 @@ async def test_who_does_not_end_a_request_is_hung_up_on(
         writer.close()
 
 
-async def test_who_has_been_answered_and_says_no_more_is_hung_up_on(
+async def test_an_idle_client_is_disconnected_after_its_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(slow_clients, "HEAD_SECONDS", 1.0)
@@ -113,7 +113,7 @@ async def test_who_has_been_answered_and_says_no_more_is_hung_up_on(
         writer.close()
 
 
-async def test_who_never_reads_the_answer_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_never_reads_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow_clients, "ANSWER_SECONDS", 0.2)
     lost = asyncio.Event()
     monkeypatch.setattr(

@@ -49,7 +49,7 @@ async def test_the_queue_page_hears_of_every_submission() -> None:
         await asyncio.wait_for(listener.wait(), 10)
 
 
-async def test_who_left_is_forgotten() -> None:
+async def test_closed_listeners_are_removed() -> None:
     broadcast = Broadcast()
     async with broadcast.listening([QUEUE]):
         assert (broadcast.count, broadcast.listeners_of(QUEUE)) == (1, 1)

@@ -114,7 +114,7 @@ async def test_a_page_hears_hello_changes_and_the_end(
     assert registry.broadcast.count == 0
 
 
-async def test_what_has_ended_says_so_at_once(registry: Registry) -> None:
+async def test_the_page_of_a_final_submission_gets_the_end_at_once(registry: Registry) -> None:
     submission = await put_submission(registry.env, SubmissionState.REJECTED)
 
     async with listening(registry, f"/live/submissions/{submission.id}") as page:
@@ -243,7 +243,7 @@ async def test_a_server_that_stops_ends_every_page(registry: Registry) -> None:
         assert await page.hear() == ""
 
 
-async def test_what_is_not_there_or_not_theirs_cannot_be_listened_to(registry: Registry) -> None:
+async def test_a_missing_or_hidden_submission_has_no_live_updates(registry: Registry) -> None:
     ben = await browser_of(Role.READER)
     await browser_of(Role.PUBLISHER)
     await add_owner("ada", "ada", actor="test")
@@ -294,7 +294,7 @@ async def test_opening_a_page_that_listens_is_counted_as_reading(bound: WorkerEn
     assert statuses == [404, 404, 429]
 
 
-async def test_where_there_is_no_room_or_no_feed_pages_look_by_themselves(
+async def test_pages_poll_without_a_free_slot_or_a_feed(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry.broadcast.places, "in_all", 0)

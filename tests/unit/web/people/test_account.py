@@ -184,7 +184,7 @@ async def test_an_owner_manages_members(browser: AsyncClient, ada: User) -> None
     assert (await get_namespace("team")).record.members == ()
 
 
-async def test_who_is_no_owner_adds_no_members(browser: AsyncClient, ada: User) -> None:
+async def test_only_owners_add_members(browser: AsyncClient, ada: User) -> None:
     await a_user(Role.READER)
 
     for namespace in ("@ben", "@local", "nobodys", "", "../x"):

@@ -127,7 +127,7 @@ async def test_the_audit_is_read_page_by_page(registry: Registry) -> None:
     assert "argon2" not in elsewhere
 
 
-async def test_what_is_said_fits_into_a_cookie_that_only_the_panel_sees(
+async def test_a_flash_message_fits_into_a_cookie_for_the_panel_alone(
     registry: Registry,
 ) -> None:
     cookie = flash(DONE, "ä" * 5_000 + "😀", on="/admin")

@@ -30,7 +30,7 @@ async def try_to_sign_in(
     return await browser.post("/sign-in", data=form)
 
 
-async def test_who_signs_in_is_led_back_and_known(browser: AsyncClient) -> None:
+async def test_after_sign_in_the_user_is_redirected_back(browser: AsyncClient) -> None:
     await a_user()
 
     answer = await try_to_sign_in(browser, back="/account")
@@ -101,7 +101,7 @@ async def test_every_wrong_try_gets_the_same_page(
     assert "vskill_session" not in answer.headers.get("set-cookie", "")
 
 
-async def test_what_was_typed_is_shown_as_text(browser: AsyncClient) -> None:
+async def test_typed_values_are_shown_as_text(browser: AsyncClient) -> None:
     answer = await try_to_sign_in(browser, '"><script>alert(1)</script>', "x")
 
     assert "<script>alert" not in answer.text
@@ -188,7 +188,7 @@ async def test_a_program_is_told_that_it_is_not_signed_in(program: AsyncClient) 
     assert answer.json()["code"] == "not_signed_in"
 
 
-async def test_who_is_signed_in_already_goes_on(browser: AsyncClient) -> None:
+async def test_a_signed_in_user_skips_the_sign_in_page(browser: AsyncClient) -> None:
     await let_in(browser, await a_user())
 
     answer = await browser.get("/sign-in?next=/account")
@@ -196,7 +196,7 @@ async def test_who_is_signed_in_already_goes_on(browser: AsyncClient) -> None:
     assert (answer.status_code, answer.headers["location"]) == (303, "/account")
 
 
-async def test_who_may_not_is_told_so_honestly(bound: WorkerEnv) -> None:
+async def test_a_user_without_the_right_gets_access_denied(bound: WorkerEnv) -> None:
     @get("/only-for-admins", opt={"right": Right.ADMINISTER})
     async def only_for_admins() -> str:
         return "secret"
@@ -251,7 +251,7 @@ async def test_pages_with_secrets_are_not_kept(browser: AsyncClient) -> None:
     assert account.headers["cache-control"] == "no-store"
 
 
-async def test_what_somebody_signed_in_gets_is_for_them_alone(browser: AsyncClient) -> None:
+async def test_responses_for_signed_in_users_are_private(browser: AsyncClient) -> None:
     open_page = await browser.get("/healthz")
     await let_in(browser, await a_user())
 

@@ -563,7 +563,7 @@ async def test_an_older_version_is_refused_and_the_same_one_is_known(
         ("GET /api/v1/packages/x", "skills only"),
     ],
 )
-async def test_what_this_registry_does_not_have_is_said_plainly(
+async def test_unsupported_features_have_a_plain_message(
     registry: Registry, line: str, why: str
 ) -> None:
     method, _, path = line.partition(" ")

@@ -47,7 +47,7 @@ def a_request(line: str, agent: str) -> Scope:
     ],
 )
 @pytest.mark.parametrize("agent", [NODE, VSKILL, CURL])
-def test_what_only_clawhub_asks_is_clawhubs_whoever_asks(line: str, agent: str) -> None:
+def test_a_path_of_clawhub_alone_is_answered_for_every_client(line: str, agent: str) -> None:
     assert is_clawhub(a_request(line, agent))
 
 
@@ -60,7 +60,7 @@ def test_what_only_clawhub_asks_is_clawhubs_whoever_asks(line: str, agent: str) 
         "GET /api/v1/skills/tidy/versions/1.0.0",
     ],
 )
-def test_what_both_ask_is_decided_by_the_program_that_asks(line: str) -> None:
+def test_the_client_decides_about_a_path_of_both(line: str) -> None:
     assert is_clawhub(a_request(line, NODE))
     assert not is_clawhub(a_request(line, VSKILL))
     assert not is_clawhub(a_request(line, CURL))

@@ -253,7 +253,7 @@ async def test_a_client_that_comes_back_gets_the_versions_that_it_missed_in_orde
     assert version_of(following) == "1.0.4"
 
 
-async def test_what_is_gone_and_what_never_was_look_the_same_to_a_client_that_comes_back(
+async def test_hidden_and_unknown_skills_look_the_same_to_a_returning_client(
     registry: Registry, tmp_path: Path
 ) -> None:
     await put_skill(registry.env, tmp_path, is_private=True)

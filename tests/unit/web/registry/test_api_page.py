@@ -110,7 +110,7 @@ async def test_the_page_shows_every_path_and_loads_nothing_from_elsewhere(
     assert again.status_code == 304
 
 
-async def test_what_is_not_there_and_what_cannot_be_done_are_problems(registry: Registry) -> None:
+async def test_missing_paths_and_wrong_methods_are_problems(registry: Registry) -> None:
     missing = await registry.get("/api/v1/nothing", headers={"Accept": "text/html"})
     wrong = await registry.ask("DELETE", "/api/v1/skills")
 

@@ -47,7 +47,7 @@ async def test_with_a_judge_its_tiers_are_listed(env: WorkerEnv) -> None:
     assert "Judged" in page.text
 
 
-async def test_what_was_blocked_is_told_with_its_reason(
+async def test_blocked_skills_are_listed_with_their_reason(
     site: Site, env: WorkerEnv, tmp_path: Path
 ) -> None:
     await put_skill(env, tmp_path)

@@ -106,7 +106,7 @@ async def withdrawn_and_blocked(folder: Path) -> None:
     await block(name_subject(upload.source, "project-y"), reason="later", actor="rae")
 
 
-async def test_what_is_blocked_is_told_with_the_entry_however_it_is_asked_for(
+async def test_a_blocked_skill_is_reported_with_its_entry_for_every_query(
     registry: Registry, tmp_path: Path
 ) -> None:
     env = registry.env
@@ -137,7 +137,7 @@ async def test_what_is_blocked_is_told_with_the_entry_however_it_is_asked_for(
     assert {query: answer["entry"]["reason"] for query, answer in answers.items()} == asked
 
 
-async def test_what_is_not_blocked_is_told_too_and_odd_questions_are_refused(
+async def test_a_skill_that_is_not_blocked_is_reported_too_and_odd_queries_are_refused(
     registry: Registry,
 ) -> None:
     await block(name_subject(git_source(REPO), "evil"), reason="named", actor="cyd")
@@ -158,7 +158,7 @@ async def test_what_is_not_blocked_is_told_too_and_odd_questions_are_refused(
     assert [one.status_code for one in odd] == [400] * 5
 
 
-async def test_what_was_rejected_is_told_unless_the_name_is_anothers(
+async def test_a_rejection_is_reported_unless_the_name_belongs_to_another_skill(
     registry: Registry, tmp_path: Path
 ) -> None:
     rejected = await put_submission(registry.env, _S.TIER1_FAILED, name="shady", url=REPO)
@@ -253,7 +253,7 @@ async def test_a_block_by_the_slug_that_pages_show_is_about_that_skill(
     assert "@namespace/name" in odd.json()["detail"]
 
 
-async def test_what_failed_and_was_blocked_afterwards_is_told_by_name_and_by_slug(
+async def test_a_failed_skill_that_was_blocked_later_is_reported_by_name_and_slug(
     registry: Registry,
 ) -> None:
     env, uploads = registry.env, "upload:@local/"

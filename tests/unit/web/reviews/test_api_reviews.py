@@ -25,7 +25,7 @@ async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
         yield opened
 
 
-async def test_what_waits_is_listed_shown_and_decided(
+async def test_pending_reviews_are_listed_shown_and_decided(
     registry: Registry, clock: ManualClock, tmp_path: Path
 ) -> None:
     kept = await put_review(tmp_path, "keep-notes")

@@ -99,7 +99,7 @@ async def test_lists_are_read_page_by_page_and_cut_where_they_are_too_long(
     assert odd[0].json()["code"] == "invalid_input"
 
 
-async def test_what_did_not_change_is_not_sent_again(registry: Registry, tmp_path: Path) -> None:
+async def test_an_unchanged_response_is_not_sent_again(registry: Registry, tmp_path: Path) -> None:
     await put_skill(registry.env, tmp_path)
 
     first = await registry.get("/api/v1/skills")
@@ -383,7 +383,7 @@ async def test_security_tells_what_other_scanners_say_of_the_same_content(
     }
 
 
-async def test_what_was_taken_down_has_failed_and_is_not_to_be_had(
+async def test_a_skill_that_was_taken_down_has_failed_and_cannot_be_downloaded(
     registry: Registry, tmp_path: Path
 ) -> None:
     await put_skill(registry.env, tmp_path)
@@ -502,7 +502,7 @@ async def test_a_skill_is_hidden_and_shown_by_its_owners_also_when_it_is_down(
     assert await audited() == [("ada", "visibility", SLUG)] * 2
 
 
-async def test_where_files_lie_on_the_machine_of_the_registry_is_not_told(
+async def test_paths_on_the_machine_of_the_registry_are_not_shown(
     registry: Registry, tmp_path: Path
 ) -> None:
     await put_skill(registry.env, tmp_path, "@local/tidy", publisher="@local", repo_url="/srv/den")

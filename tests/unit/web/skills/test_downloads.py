@@ -137,7 +137,7 @@ async def test_a_download_counts_as_an_install_once_a_day_for_each_visitor(
     assert "3 in total" in page.text
 
 
-async def test_what_is_no_whole_download_is_no_install(registry: Registry) -> None:
+async def test_a_partial_download_is_not_an_install(registry: Registry) -> None:
     archive = await registry.get(DOWNLOAD)
     etag = archive.headers["etag"]
     before = await installs()

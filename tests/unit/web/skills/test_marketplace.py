@@ -105,7 +105,7 @@ async def test_long_lists_have_pages_with_numbers_and_a_true_total(
     assert (beyond.status_code, beyond.headers["location"]) == (302, "/?sort=name&page=2")
 
 
-async def test_what_was_taken_down_or_is_private_is_neither_listed_nor_counted(
+async def test_blocked_and_private_skills_are_neither_listed_nor_counted(
     site: Site, env: WorkerEnv, tmp_path: Path
 ) -> None:
     await put_skill(env, tmp_path)
@@ -122,7 +122,7 @@ async def test_what_was_taken_down_or_is_private_is_neither_listed_nor_counted(
     assert "<b>1</b> skill published" in after.text
 
 
-async def test_what_strangers_wrote_is_shown_and_does_nothing(
+async def test_hostile_text_is_shown_and_does_nothing(
     site: Site, env: WorkerEnv, tmp_path: Path
 ) -> None:
     evil = '"><script>alert(1)</script>\u202e'

@@ -32,7 +32,7 @@ def test_a_page_that_makes_no_sense_is_the_first(page: str) -> None:
     assert read_search({"page": page}).page == 1
 
 
-def test_what_makes_no_sense_is_left_out() -> None:
+def test_invalid_filters_are_left_out() -> None:
     search = read_search({"sort": "money", "q": "x" * 5000, "unknown": "y"})
 
     assert search.sort is SkillSort.RELEVANCE

@@ -128,7 +128,7 @@ async def test_a_private_submission_is_nobody_elses_business(site: Site, env: Wo
     assert "ush" not in page.text
 
 
-async def test_what_nobody_has_heard_of_is_plainly_not_found(site: Site) -> None:
+async def test_an_unknown_skill_is_not_found(site: Site) -> None:
     page = await site.get("/skills/ada/notes/<script>alert(1)")
 
     assert page.status_code == 404

@@ -137,9 +137,7 @@ async def test_a_cut_off_address_leads_to_the_list(client: Site) -> None:
     assert (answer.status_code, answer.headers["location"]) == (302, "/?q=tidy")
 
 
-async def test_what_does_not_exist_is_not_found(
-    client: Site, env: WorkerEnv, tmp_path: Path
-) -> None:
+async def test_a_missing_page_is_not_found(client: Site, env: WorkerEnv, tmp_path: Path) -> None:
     await put_skill(env, tmp_path)
     odd = ("nobody", "a/b/c/d/e", "ada/notes/tidy/nonsense", "ada/notes/tidy/versions/1.0.0")
 
@@ -166,7 +164,7 @@ async def test_a_private_skill_does_not_exist_for_others(
     assert answers[-1].text == unknown.text
 
 
-async def test_who_belongs_to_the_namespace_sees_what_is_private(
+async def test_members_of_the_namespace_see_private_skills(
     client: Site, bound: WorkerEnv, tmp_path: Path
 ) -> None:
     await put_skill(bound, tmp_path, is_private=True)
@@ -186,7 +184,7 @@ async def test_who_belongs_to_the_namespace_sees_what_is_private(
     assert "private" in badge.headers["cache-control"]
 
 
-async def test_who_may_manage_is_shown_the_way(
+async def test_managers_get_a_link_to_the_settings_of_the_skill(
     client: Site, bound: WorkerEnv, tmp_path: Path
 ) -> None:
     await put_skill(bound, tmp_path)
@@ -243,7 +241,7 @@ async def test_a_file_has_lines_that_can_be_pointed_at(
     ],
     ids=["binary", "broken", "empty", "large", "long", "utf-16"],
 )
-async def test_what_cannot_be_shown_is_said_to_be_so(
+async def test_a_file_that_cannot_be_shown_has_a_message(
     client: Site, env: WorkerEnv, tmp_path: Path, content: bytes, words: str
 ) -> None:
     await put_skill(env, tmp_path, files={**FILES, "odd": content})

@@ -111,7 +111,7 @@ async def test_the_dashboard_sounds_an_alarm_for_all_that_is_wrong(
     assert "No problems" not in page
 
 
-async def test_what_waits_for_the_end_of_a_pause_is_no_alarm_of_its_own(
+async def test_work_that_waits_for_the_end_of_a_pause_is_not_an_alarm(
     registry: Registry, clock: ManualClock
 ) -> None:
     await submit(git_source(REPO, "b"), submitter="ada")

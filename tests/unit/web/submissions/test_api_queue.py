@@ -197,7 +197,7 @@ async def test_dead_letters_are_revived_and_dropped_also_if_nobody_can_read_them
 @pytest.mark.parametrize(
     "path", ["/queue/stats", "/submissions/stats", "/stats", "/queue/health", "/queue/stuck"]
 )
-async def test_what_names_its_moment_carries_no_tag(registry: Registry, path: str) -> None:
+async def test_a_response_with_its_time_has_no_etag(registry: Registry, path: str) -> None:
     rae = await token_of(Role.REVIEWER, Scope.OPERATE)
 
     answer = await registry.get(f"/api/v1{path}", headers=rae)

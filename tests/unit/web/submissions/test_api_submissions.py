@@ -38,7 +38,7 @@ async def state_of(submission_id: str) -> SubmissionState:
     return stored.record.state
 
 
-async def test_what_becomes_of_a_submission_is_said_by_a_flag(registry: Registry) -> None:
+async def test_a_flag_says_how_a_submission_ended(registry: Registry) -> None:
     body = {"repoUrl": "Ada/Notes", "skillPath": "skills/tidy/SKILL.md", "source": "cli-submit"}
     evil = git_source("https://github.com/eve/evil")
     await block(source_subject(evil), reason="it steals", actor="cyd")
@@ -73,7 +73,7 @@ async def test_what_becomes_of_a_submission_is_said_by_a_flag(registry: Registry
     assert requeued.json()["id"] == submission_id
 
 
-async def test_what_cannot_be_right_is_refused(registry: Registry) -> None:
+async def test_an_invalid_request_is_refused(registry: Registry) -> None:
     bodies: list[dict[str, object]] = [
         {},
         {"repoUrl": ""},
@@ -232,7 +232,7 @@ async def test_an_ended_one_is_tried_again_and_one_on_its_way_is_not(registry: R
     assert await audited() == [("ada", "withdraw", submission.id)]
 
 
-async def test_who_may_withdraw(registry: Registry) -> None:
+async def test_submitters_owners_and_operators_may_withdraw(registry: Registry) -> None:
     """Who sent it in, as long as nobody owns the namespace; its owners; operators."""
     ada, ben = await token_of(Role.PUBLISHER), await token_of(Role.READER)
     rae = await token_of(Role.REVIEWER)

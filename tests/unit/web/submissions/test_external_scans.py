@@ -99,7 +99,7 @@ async def test_an_error_of_the_scanner_is_no_pass(client: AsyncClient, scan: Ext
         "no moment", "dispatch sent back", "odd characters",
     ],
 )  # fmt: skip
-async def test_what_is_not_signed_by_the_scanner_is_refused(
+async def test_a_result_without_the_signature_of_the_scanner_is_refused(
     client: AsyncClient, scan: ExternalScan, wrong: str
 ) -> None:
     body = answer(scan)
@@ -123,7 +123,7 @@ async def test_what_is_not_signed_by_the_scanner_is_refused(
 
 
 @pytest.mark.parametrize("away", [WINDOW + timedelta(seconds=1), -WINDOW - timedelta(seconds=1)])
-async def test_what_was_signed_too_long_ago_or_ahead_is_refused(
+async def test_a_signature_from_the_past_or_future_is_refused(
     client: AsyncClient, scan: ExternalScan, away: timedelta
 ) -> None:
     body = answer(scan)
@@ -177,7 +177,7 @@ async def test_a_replay_is_refused_even_if_the_scan_were_open_again(
     assert (replayed.status_code, fresh.status_code) == (409, 200)
 
 
-async def test_what_was_heard_is_remembered_until_it_would_be_refused_anyway(
+async def test_a_result_is_remembered_until_its_signature_expires(
     client: AsyncClient, scan: ExternalScan, env: WorkerEnv, clock: ManualClock
 ) -> None:
     await call(client, scan.scan_id, answer(scan))

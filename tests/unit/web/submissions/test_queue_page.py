@@ -95,7 +95,7 @@ async def test_filters_sorting_and_pages_are_in_the_address(
     assert (beyond.status_code, beyond.headers["location"]) == (302, "/queue?sort=name&page=2")
 
 
-async def test_what_cannot_be_meant_is_an_error(registry: Registry) -> None:
+async def test_an_invalid_query_is_an_error(registry: Registry) -> None:
     for query in ("show=x", "sort=x", "size=7", "page=0", "page=x", "page=99999999"):
         page = await registry.get(f"/queue?{query}", headers=HTML)
 

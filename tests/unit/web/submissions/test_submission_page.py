@@ -188,7 +188,7 @@ async def test_a_private_one_is_not_there_for_others(registry: Registry) -> None
     assert not any("hushed" in answer.text for answer in others)
 
 
-async def test_what_came_in_alone_has_no_others_beside_it(registry: Registry) -> None:
+async def test_a_single_submission_has_no_set(registry: Registry) -> None:
     one = await put_submission(registry.env, _S.TIER1_FAILED, name="one", set_id="set_1")
     two = await put_submission(registry.env, _S.TIER1_FAILED, name="two", set_id="set_1")
 
@@ -326,7 +326,7 @@ async def test_while_the_queue_is_paused_it_says_when_it_goes_on(registry: Regis
     assert "paused" not in other
 
 
-async def test_what_was_found_before_is_not_told_of_what_was_sent_in_again(
+async def test_old_findings_are_not_shown_for_a_resubmission(
     registry: Registry, clock: ManualClock
 ) -> None:
     failed = await put_submission(
@@ -368,7 +368,7 @@ async def test_files_that_failed_checks_are_fixed_and_uploaded_again(registry: R
     assert ">Retry<" not in of_files
 
 
-async def test_who_may_decide_is_led_to_the_review(registry: Registry) -> None:
+async def test_reviewers_get_a_link_to_the_review(registry: Registry) -> None:
     waiting = await put_submission(registry.env, _S.NEEDS_REVIEW)
     rae = await browser_of(Role.REVIEWER)
     link = f'href="/admin/reviews/{waiting.id}"'

@@ -153,7 +153,7 @@ async def test_files_are_taken_and_what_is_not_is_told(registry: Registry, tmp_p
     assert 'vskill_flash=""' in queue.headers["set-cookie"]
 
 
-async def test_what_did_not_work_is_said_in_the_form_as_it_was_filled_in(
+async def test_an_error_is_shown_in_the_form_with_the_typed_values(
     registry: Registry, git_server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stranger = a_stranger()
@@ -196,7 +196,9 @@ async def test_a_folder_and_its_manifest_are_the_same_place(registry: Registry) 
     assert by_page.status_code == 303
 
 
-async def test_who_has_no_name_is_told_to_sign_in_before_and_not_after(registry: Registry) -> None:
+async def test_anonymous_visitors_are_asked_to_sign_in_before_they_submit(
+    registry: Registry,
+) -> None:
     await browser_of(Role.PUBLISHER)
     open_to_all = await registry.get("/submit", headers=a_stranger())
 
@@ -211,7 +213,7 @@ async def test_who_has_no_name_is_told_to_sign_in_before_and_not_after(registry:
     assert "data-upload" in owners.text
 
 
-async def test_what_becomes_of_a_set_is_told_on_the_page_that_it_leads_to(
+async def test_the_result_of_a_set_is_shown_on_the_next_page(
     registry: Registry, git_server: GitServer
 ) -> None:
     repo = f"{git_server.url}/ada/many"
