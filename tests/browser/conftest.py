@@ -71,10 +71,7 @@ def _a_browser() -> Iterator[Browser]:
 
 
 #: Journeys that are made on both engines in each run; `make test-postgres` makes all of them.
-_ON_BOTH = frozenset({
-    "test_a_skill_is_submitted_watched_found_read_and_downloaded",
-    "test_the_admin_reviews_blocks_and_unblocks",
-})  # fmt: skip
+_ON_BOTH = frozenset({"test_a_skill_is_submitted_watched_found_read_and_downloaded"})
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -50,7 +50,7 @@ async def broken(registry: Registry, paths: list[str], who: dict[str, str]) -> l
     return found
 
 
-@pytest.mark.parametrize("as_admin", [False, True])
+@pytest.mark.parametrize("as_admin", [pytest.param(False, marks=pytest.mark.torture), True])
 async def test_no_odd_part_of_an_address_breaks_a_route(
     registry: Registry, *, as_admin: bool
 ) -> None:
@@ -62,7 +62,7 @@ async def test_no_odd_part_of_an_address_breaks_a_route(
     assert await broken(registry, paths, who) == []
 
 
-@pytest.mark.parametrize("as_admin", [False, True])
+@pytest.mark.parametrize("as_admin", [pytest.param(False, marks=pytest.mark.torture), True])
 async def test_no_odd_word_of_a_query_breaks_a_route(registry: Registry, *, as_admin: bool) -> None:
     who = await browser_of(Role.ADMIN) if as_admin else {}
     known = await put_submission(registry.env, SubmissionState.REJECTED)
