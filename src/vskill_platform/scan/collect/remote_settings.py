@@ -7,7 +7,9 @@ vouches for are recorded.
 import html
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
+from typing import Any
 
 import msgspec
 import re2
@@ -19,8 +21,8 @@ from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile
 
-_URL = r"(?:git(?:::|\+))?(?:https?|git|ssh|oci|s3)(?:\\?:)//[^\s\"'<>)\]},]{3,300}"
-_IMAGE = r"(?:[\w-]+\.)+[a-z]{2,20}(?::\d{1,5})?/[\w./@:-]{1,200}"
+_URL = r"(?:git(?:::|\+))?(?:https?|git|ssh|oci|s3)(?:\\?:)//[^\s\"'<>)\]},]+"
+_IMAGE = r"(?:[\w-]+\.)+[a-z]{2,20}(?::\d{1,5})?/[\w./@:-]+"
 _ITEM = rf"^[ \t]*-?[ \t]*[\"']?(?:[\w./@-]+[\"']?[ \t]*:[ \t]*[\"']?)?({_URL})"
 _MAX_SOURCES = 50
 _MAX_SCRIPT = 200_000
@@ -29,87 +31,100 @@ _MAX_SCRIPT = 200_000
 class _Source(msgspec.Struct, frozen=True):
     """What one kind of file takes from elsewhere."""
 
-    path: re.Pattern[str]
+    path: str
     act: Act
     detail: str
-    pattern: "re2._Regexp"
+    pattern: str
+
+    def is_for(self, path: str) -> bool:
+        return _path_pattern(self.path).search(path) is not None
+
+    def matches(self, raw: bytes) -> Iterator[Any]:
+        yield from _pattern(self.pattern).finditer(raw)
 
 
-def _source(path: str, act: Act, detail: str, pattern: str) -> _Source:
-    return _Source(re.compile(path), act, detail, re2.compile(rf"(?m){pattern}".encode()))
+# Compiled when the first file of its kind is seen: few skills have any of them.
+@cache
+def _path_pattern(path: str) -> re.Pattern[str]:
+    return re.compile(path)
+
+
+@cache
+def _pattern(pattern: str) -> "re2._Regexp":
+    return re2.compile(rf"(?m){pattern}".encode())
 
 
 _RUN, _INSTALL = Act.RUN_REMOTE, Act.INSTALL
 _SOURCES = (
-    _source(r"\.gitlab-ci\.ya?ml$", _RUN, "included pipeline",
+    _Source(r"\.gitlab-ci\.ya?ml$", _RUN, "included pipeline",
             rf"(?:^include[ \t]*:|\bremote[ \t]*:|^[ \t]+-)[ \t]*[\"']?({_URL})"),
-    _source(r"\.gitlab-ci\.ya?ml$|bitbucket-pipelines\.ya?ml$", _RUN, "image",
+    _Source(r"\.gitlab-ci\.ya?ml$|bitbucket-pipelines\.ya?ml$", _RUN, "image",
             rf"\b(?:image|name|pipe)[ \t]*:[ \t]*[\"']?(?:docker://)?({_IMAGE})"),
-    _source(r"(?:^|/)\.github/.*\.ya?ml$|(?:^|/)action\.ya?ml$", _RUN, "image",
+    _Source(r"(?:^|/)\.github/.*\.ya?ml$|(?:^|/)action\.ya?ml$", _RUN, "image",
             rf"\b(?:uses|image)[ \t]*:[ \t]*[\"']?docker://({_IMAGE})"),
-    _source(r"(?:^|/)(?:dockerfile|containerfile)[^/]*$|\.dockerfile$", _RUN, "image",
+    _Source(r"(?:^|/)(?:dockerfile|containerfile)[^/]*$|\.dockerfile$", _RUN, "image",
             rf"(?:^FROM[ \t]+(?:--\S+[ \t]+)*|^#[ \t]*syntax[ \t]*=[ \t]*|--from=)({_IMAGE})"),
-    _source(r"(?:docker-)?compose[^/]*\.ya?ml$", _RUN, "image",
+    _Source(r"(?:docker-)?compose[^/]*\.ya?ml$", _RUN, "image",
             rf"\bimage[ \t]*:[ \t]*[\"']?({_IMAGE})"),
-    _source(r"(?:docker-)?compose[^/]*\.ya?ml$", _RUN, "included file",
+    _Source(r"(?:docker-)?compose[^/]*\.ya?ml$", _RUN, "included file",
             rf"(?:\b(?:build|context|path)[ \t]*:|^[ \t]*-)[ \t]*[\"']?({_URL})"),
-    _source(r"devcontainer[^/]*\.json$", _RUN, "image",
+    _Source(r"devcontainer[^/]*\.json$", _RUN, "image",
             rf"\"(?:image|[^\"]{{0,9}})\"[ \t]*:[ \t]*\"({_IMAGE})"),
-    _source(r"devcontainer[^/]*\.json$", _RUN, "feature", rf"\"({_URL})\"[ \t]*:"),
-    _source(r"kustomization\.ya?ml$|taskfile[^/]*\.ya?ml$", _RUN, "included file", _ITEM),
-    _source(r"chart\.ya?ml$|helmfile[^/]*\.ya?ml$", _RUN, "chart",
+    _Source(r"devcontainer[^/]*\.json$", _RUN, "feature", rf"\"({_URL})\"[ \t]*:"),
+    _Source(r"kustomization\.ya?ml$|taskfile[^/]*\.ya?ml$", _RUN, "included file", _ITEM),
+    _Source(r"chart\.ya?ml$|helmfile[^/]*\.ya?ml$", _RUN, "chart",
             rf"\b(?:repository|url)[ \t]*:[ \t]*[\"']?({_URL})"),
-    _source(r"\.(?:tf|hcl|tofu)$", _RUN, "module",
+    _Source(r"\.(?:tf|hcl|tofu)$", _RUN, "module",
             rf"\bsource[ \t]*=[ \t]*\"({_URL}|{_IMAGE})"),
-    _source(r"\.terraformrc$|terraform\.rc$", _RUN, "provider", rf"\burl[ \t]*=[ \t]*\"({_URL})"),
-    _source(r"\.nix$", _RUN, "imported file",
+    _Source(r"\.terraformrc$|terraform\.rc$", _RUN, "provider", rf"\burl[ \t]*=[ \t]*\"({_URL})"),
+    _Source(r"\.nix$", _RUN, "imported file",
             rf"(?:\burl[ \t]*=[ \t]*|\bimport[ \t(]+(?:builtins\.)?fetch\w+[ \t({{]*)\"({_URL})"),
-    _source(r"\.gradle(?:\.kts)?$", _RUN, "applied script",
+    _Source(r"\.gradle(?:\.kts)?$", _RUN, "applied script",
             rf"\bapply[ \t(]+from[ \t]*[:=][ \t]*[\"']({_URL})"),
-    _source(r"-wrapper\.properties$", _RUN, "wrapper", rf"^[ \t]*\w+Url[ \t]*=[ \t]*({_URL})"),
-    _source(r"\.gradle(?:\.kts)?$|\.sbt$", _INSTALL, "repository",
+    _Source(r"-wrapper\.properties$", _RUN, "wrapper", rf"^[ \t]*\w+Url[ \t]*=[ \t]*({_URL})"),
+    _Source(r"\.gradle(?:\.kts)?$|\.sbt$", _INSTALL, "repository",
             rf"(?:\burl[ \t(=]*(?:uri\()?[ \t]*|\bat[ \t]+|\bmaven\()[\"']({_URL})"),
-    _source(r"pom\.xml$|(?:^|/)settings\.xml$", _INSTALL, "repository",
+    _Source(r"pom\.xml$|(?:^|/)settings\.xml$", _INSTALL, "repository",
             rf"<(?:pluginR|r)epository>(?:[^<]|<[^/u])*(?:</?[a-tv-z]\w*>[^<]*)*<url>\s*({_URL})"),
-    _source(r"nuget\.config$", _INSTALL, "repository", rf"\bvalue[ \t]*=[ \t]*[\"']({_URL})"),
-    _source(r"package\.swift$|pubspec\.ya?ml$|mix\.exs$|gemfile$|cargo\.toml$|podfile$", _RUN,
+    _Source(r"nuget\.config$", _INSTALL, "repository", rf"\bvalue[ \t]*=[ \t]*[\"']({_URL})"),
+    _Source(r"package\.swift$|pubspec\.ya?ml$|mix\.exs$|gemfile$|cargo\.toml$|podfile$", _RUN,
             "package from url", rf"\b(?:url|git)[\"']?[ \t]*(?::|=>?)[ \t]*[\"']?({_URL})"),
-    _source(r"\.cargo/config(?:\.toml)?$", _INSTALL, "registry",
+    _Source(r"\.cargo/config(?:\.toml)?$", _INSTALL, "registry",
             rf"\b(?:registry|index)[ \t]*=[ \t]*[\"'](?:sparse\+)?({_URL})"),
-    _source(r"composer\.json$", _RUN, "package from url", rf"\"url\"[ \t]*:[ \t]*\"({_URL})"),
-    _source(r"deno\.jsonc?$|import_?map[^/]*\.json$", _RUN, "import",
+    _Source(r"composer\.json$", _RUN, "package from url", rf"\"url\"[ \t]*:[ \t]*\"({_URL})"),
+    _Source(r"deno\.jsonc?$|import_?map[^/]*\.json$", _RUN, "import",
             rf"\"[^\"\n]{{1,200}}\"[ \t]*:[ \t]*\"({_URL})"),
-    _source(r"(?:^|/)package\.json$", _RUN, "package from url",
+    _Source(r"(?:^|/)package\.json$", _RUN, "package from url",
             r"\"(?:packageManager\"[ \t]*:[ \t]*\"\w+@|[@\w./-]{1,200}\"[ \t]*:[ \t]*\"(?:git\+)?)"
             r"(https?://[^\s\"]{3,300}\.(?:tgz|tar\.gz|c?js|git)\b)"),
-    _source(r"(?:package-lock|npm-shrinkwrap)\.json$|yarn\.lock$|pnpm-lock\.yaml$|bun\.lock$",
+    _Source(r"(?:package-lock|npm-shrinkwrap)\.json$|yarn\.lock$|pnpm-lock\.yaml$|bun\.lock$",
             _INSTALL, "lock file", rf"(?:resolved|tarball)\"?[ \t]*:?[ \t]*\"?({_URL})"),
-    _source(r"(?:poetry|uv|pdm)\.lock$|pipfile(?:\.lock)?$", _INSTALL, "lock file",
+    _Source(r"(?:poetry|uv|pdm)\.lock$|pipfile(?:\.lock)?$", _INSTALL, "lock file",
             rf"\b(?:url|registry)\"?[ \t]*[=:][ \t]*[\"']({_URL})"),
-    _source(r"\.yarnrc(?:\.yml)?$|bunfig\.toml$|uv\.toml$|\.condarc$|\.gemrc$|\.bundle/config$",
+    _Source(r"\.yarnrc(?:\.yml)?$|bunfig\.toml$|uv\.toml$|\.condarc$|\.gemrc$|\.bundle/config$",
             _INSTALL, "registry", rf"[\"' \t=:-]({_URL})"),
-    _source(r"(?:^|/)environment[^/]*\.ya?ml$", _INSTALL, "channel", rf"^[ \t]*-[ \t]*({_URL})"),
-    _source(r"(?:requirements|constraints)[^/]*\.(?:txt|in)$", _INSTALL, "requirements",
+    _Source(r"(?:^|/)environment[^/]*\.ya?ml$", _INSTALL, "channel", rf"^[ \t]*-[ \t]*({_URL})"),
+    _Source(r"(?:requirements|constraints)[^/]*\.(?:txt|in)$", _INSTALL, "requirements",
             rf"^[ \t]*(?:-r|-c|--requirement|--constraint)[ \t=]+({_URL})"),
-    _source(r"(?:^|/)workspace(?:\.bazel)?$|module\.bazel$|\.bzl$", _RUN, "archive",
+    _Source(r"(?:^|/)workspace(?:\.bazel)?$|module\.bazel$|\.bzl$", _RUN, "archive",
             rf"\b(?:urls?|remote)[ \t]*=[ \t]*\[?[ \t]*[\"']({_URL})"),
-    _source(r"cmakelists\.txt$|\.cmake$", _RUN, "fetched content",
+    _Source(r"cmakelists\.txt$|\.cmake$", _RUN, "fetched content",
             rf"\b(?:GIT_REPOSITORY|URL|DOWNLOAD)[ \t]+\"?({_URL})"),
-    _source(r"(?:^|/)\.?gitconfig$|\.git/config$", _INSTALL, "repositories",
+    _Source(r"(?:^|/)\.?gitconfig$|\.git/config$", _INSTALL, "repositories",
             rf"\[url[ \t]+\"({_URL})\"\]"),
-    _source(r"(?:^|/)requirements\.ya?ml$|galaxy\.ya?ml$", _RUN, "role",
+    _Source(r"(?:^|/)requirements\.ya?ml$|galaxy\.ya?ml$", _RUN, "role",
             rf"\b(?:src|source|name)[ \t]*:[ \t]*[\"']?({_URL})"),
-    _source(r"brewfile$", _RUN, "tap", rf"^[ \t]*tap[ \t]+[^\n]*[\"']({_URL})"),
-    _source(r"vagrantfile$", _RUN, "box", rf"box_url[ \t]*=[ \t]*\[?[\"']({_URL})"),
-    _source(r"marketplace\.json$|plugin\.json$", _RUN, "plugin",
+    _Source(r"brewfile$", _RUN, "tap", rf"^[ \t]*tap[ \t]+[^\n]*[\"']({_URL})"),
+    _Source(r"vagrantfile$", _RUN, "box", rf"box_url[ \t]*=[ \t]*\[?[\"']({_URL})"),
+    _Source(r"marketplace\.json$|plugin\.json$", _RUN, "plugin",
             rf"\"(?:url|source)\"[ \t]*:[ \t]*\"({_URL})"),
-    _source(r"\.envrc$", _RUN, "environment", rf"^[ \t]*(?:use|source_url)[ \t]+[^\n]*?({_URL})"),
-    _source(r"(?:^|/)go\.mod$", _RUN, "replaced module",
+    _Source(r"\.envrc$", _RUN, "environment", rf"^[ \t]*(?:use|source_url)[ \t]+[^\n]*?({_URL})"),
+    _Source(r"(?:^|/)go\.mod$", _RUN, "replaced module",
             r"=>[ \t]*((?:[\w-]+\.)+[a-z]{2,20}/[\w./-]{1,200})"),
-    _source(r"\.x?html?$", _RUN, "page",
+    _Source(r"\.x?html?$", _RUN, "page",
             r"(?i)<(?:script|embed|base)\b[^>]*?\b(?:src|href)[ \t]*=[ \t]*[\"']?"
             rf"({_URL}|//[\w.-]+/)"),
-    _source(r"\.x?html?$", _RUN, "page",
+    _Source(r"\.x?html?$", _RUN, "page",
             rf"(?i)(?:\bimport[ \t]*\(?[ \t]*|\bfrom[ \t]+|\.src[ \t]*=[ \t]*|"
             rf"<link\b[^>]*\brel=[\"']?import[\"']?[^>]*href=|<object\b[^>]*\bdata=)[\"'`]({_URL})"),
 )  # fmt: skip
@@ -129,6 +144,10 @@ _KNOWN_OWNERS = frozenset(
         "slsa-framework", "snyk", "supabase", "trufflesecurity", "vercel",
     }
 )  # fmt: skip
+#: One search tells that a file is of none of these kinds.
+_ANY_SOURCE = re2.compile(
+    "|".join(dict.fromkeys([*(source.path for source in _SOURCES), _WORKFLOW.pattern])).encode()
+)
 #: Scripts in pages, in attributes and between tags, if they may load others.
 _PAGE = re.compile(r"\.x?html?$")
 _INLINE = re.compile(r"<script\b[^>]{0,500}>(.*?)(?:</script|\Z)", re.DOTALL | re.IGNORECASE)
@@ -159,9 +178,9 @@ def _role(file: ScanFile) -> Role:
 
 def _facts(file: ScanFile) -> Iterator[Fact]:
     path = file.path.lower()
-    sources = [source for source in _SOURCES if source.path.search(path)]
-    if not sources and not _WORKFLOW.search(path):
+    if not _ANY_SOURCE.search(path.encode(errors="replace")):
         return
+    sources = [source for source in _SOURCES if source.is_for(path)]
     raw = file.text.encode(errors="replace")
     for source in sources:
         yield from islice(_found(source, raw), _MAX_SOURCES)
@@ -173,7 +192,7 @@ def _facts(file: ScanFile) -> Iterator[Fact]:
 
 def _found(source: _Source, raw: bytes) -> Iterator[Fact]:
     seen = set()
-    for found in source.pattern.finditer(raw):
+    for found in source.matches(raw):
         address = found[1].decode(errors="replace")
         host = _host(address)
         kind = classify_host(host)
