@@ -97,7 +97,7 @@ def _located(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Iter
             if not _is_noise(fact):
                 yield _at(file, fact, runs, shift)
     for line, _, code in found.programs:
-        for fact in _python(code):
+        for fact in (*_python(code), *code_signs(code)):
             yield _at(file, msgspec.structs.replace(fact, line=line), runs, shift)
     for fact in found.facts:
         yield _at(file, fact, runs, shift)

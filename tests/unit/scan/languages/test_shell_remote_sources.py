@@ -185,3 +185,9 @@ def test_content_of_a_bucket_that_is_run_has_no_known_host(code: str) -> None:
 )
 def test_the_same_tools_without_code_run_nothing(code: str) -> None:
     assert hosts(code, Act.RUN_REMOTE) == set()
+
+
+def test_code_that_is_written_as_numbers_to_be_evaluated_is_hidden() -> None:
+    code = "eval $'" + "".join(f"\\x{ord(letter):02x}" for letter in "make clean all") + "'"
+
+    assert "code in escapes" in {fact.detail for fact in read_shell(code) if fact.act is Act.HIDE}

@@ -19,6 +19,8 @@ _HOOKS = re.compile(
 _STDIN = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _OWN_SHELL = frozenset({"$SHELL", "${SHELL}", "$BASH", "${BASH}"})
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(.{1,3})")
+#: Code of which every letter is written as a number.
+_ESCAPED = re.compile(r"\$'(?:\\x[0-9a-fA-F]{2}|\\[0-7]{3}){8}")
 _UNKNOWN = re.compile(r"\$(?:\w|\{|@|\*)")
 _SCRIPTS = frozenset({"python", "node", "bun", "deno", "perl", "ruby", "php"})
 
@@ -180,6 +182,8 @@ def _emit_dynamic_text(state: State, text: str, runner: str) -> None:
 
 def run_eval(state: State, command: Command) -> str:
     text = " ".join(command.args)
+    if _ESCAPED.search(state.source):
+        state.emit(Act.HIDE, "code in escapes")
     flow = state.flow(text)
     is_known = flow.hosts or flow.is_decoded or flow.plain
     is_open = _UNKNOWN.search(text) or (state.has_mark(text) and not is_known)
