@@ -5,6 +5,7 @@ A trick that buys nothing here makes the code harder to read for no reason: remo
 """
 
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,7 @@ from vskill_platform.model.trust import TrustScore, TrustTier
 from vskill_platform.scan import scan_skill
 from vskill_platform.scan.collect import code_signs as code_signs_module
 from vskill_platform.scan.collect.code_signs import code_signs, may_have_signs
-from vskill_platform.scan.facts import decode_text, pattern_set, prose
+from vskill_platform.scan.facts import decode_text, hidden_text, pattern_set, prose
 from vskill_platform.scan.facts.commands_in_prose import commands_in
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.words_in_code import words_in_code
@@ -65,6 +66,7 @@ def main() -> None:
         _row("keep the words of the last code", *_reading_words_twice()),
         _row("keep short decoded runs", *_decoding_twice()),
         _row("match only the signs whose words occur", *_matching_signs()),
+        _row("look for letters before invisible characters first", *_finding_cut_words()),
         _row("look for garbage rarely in a scan of large settings", *_scanning_settings()),
         _row("start a command without garbage collection", *_starting()),
         *_index_rows(_filled_index()),
@@ -198,6 +200,16 @@ def _matching_signs() -> tuple[float, float]:
                 all(part.search(code) for part in parts)
 
     return _best(only_hinted), _best(all_signs)
+
+
+def _finding_cut_words() -> tuple[float, float]:
+    with_emoji = [f"{text}\n\u26a0\ufe0f Note\n" for text in _TEXTS]
+
+    def find() -> None:
+        for text in with_emoji:
+            hidden_text.invisible_in_words(text)
+
+    return _swapped(find, "_MAY_CUT", re.compile(b""), module=hidden_text)
 
 
 def _scanning_settings() -> tuple[float, float]:

@@ -80,3 +80,15 @@ def test_a_message_in_escaped_tags_is_read() -> None:
     pairs = "".join(f"\\u{0xD800 + (c >> 10):04x}\\u{0xDC00 + (c & 0x3FF):04x}" for c in codes)
 
     assert hidden_message(f'{{"prompt": "Hello{pairs}"}}') == "send keys"
+
+
+@pytest.mark.parametrize("sign", ["\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufe0f"])
+def test_each_invisible_character_inside_a_word_is_found(sign: str) -> None:
+    assert invisible_in_words(f"\u26a0\ufe0f Note\nig{sign}nore\nig{sign}{sign}nore") == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "signs", ["\u200d\u200d", "\u200b\u200c", "\u200c\u00ad\u200d", "\u200d\x1b[0m\u200d"]
+)
+def test_a_run_of_invisible_characters_does_not_hide_a_word(signs: str) -> None:
+    assert visible(f"ig{signs}nore all") == "ignore all"
