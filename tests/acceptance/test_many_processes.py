@@ -6,9 +6,11 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 
 from tests.acceptance.ports import free_port
@@ -160,3 +162,16 @@ def test_a_port_on_which_another_program_listens_is_refused_even_if_it_could_be_
 
     assert refused.code == 1
     assert f"cannot listen on 127.0.0.1:{port}" in refused.err
+
+
+@pytest.mark.parametrize(("minutes", "is_taken_over"), [(9, False), (11, True)])
+def test_a_job_of_a_killed_node_is_taken_over_after_its_budget_of_ten_minutes(
+    platform: Platform, minutes: int, *, is_taken_over: bool
+) -> None:
+    in_the_job = "vskill_platform.cron.prune:prune_audit"
+    platform.run_killed("before", in_the_job, "tick", ago=timedelta(minutes=minutes))
+
+    runs = msgspec.json.decode(platform.run("tick", "--json").out)
+
+    assert ("prune" in {run["job"] for run in runs}) is is_taken_over
+    assert [run for run in runs if run["is_failure"]] == []

@@ -1,11 +1,14 @@
-"""Tell other nodes what this one runs, and find nodes that differ from each other."""
+"""What each node does for itself: report what it runs, compare nodes, sweep its folders."""
 
 import asyncio
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from vskill_platform import __version__
+from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import EngineError
+from vskill_platform.fetch.private_folder import sweep_workspaces
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.record import RECORD_FORMAT
 from vskill_platform.runtime.env import WorkerEnv
@@ -17,11 +20,12 @@ from vskill_platform.stores.node_store import Node, get_nodes, put_node
 log = get_logger(__name__)
 
 BEAT_EVERY_SECONDS = 10.0
+SWEEP_EVERY = timedelta(hours=1)
 
 
 async def beat(env: WorkerEnv, roles: Sequence[str]) -> None:
-    """Record this node every few seconds until cancelled."""
-    started = env.clock.now()
+    """Record this node every few seconds until cancelled, and sweep its folders every hour."""
+    started = swept = env.clock.now()
 
     async def once() -> None:
         await put_node(
@@ -42,7 +46,21 @@ async def beat(env: WorkerEnv, roles: Sequence[str]) -> None:
             await run_with_worker_env(env, once)
         except EngineError as error:
             log.error("node not recorded", error=str(error))
+        swept = await sweep_if_due(env, swept)
         await asyncio.sleep(BEAT_EVERY_SECONDS)
+
+
+async def sweep_if_due(env: WorkerEnv, last: datetime) -> datetime:
+    """Remove the abandoned work folders of this machine every hour; return when it was done last.
+
+    Not a scheduled job: those run on one node, and each machine has folders of its own.
+    """
+    now = env.clock.now()
+    if abs(now - last) < SWEEP_EVERY:
+        return last
+    if removed := await work_in_thread(sweep_workspaces):
+        log.info("abandoned work folders removed", folders=removed)
+    return now
 
 
 async def has_newest_rules() -> bool:

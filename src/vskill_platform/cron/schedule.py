@@ -55,6 +55,8 @@ log = get_logger(__name__)
 LOOK_EVERY_SECONDS = 5.0
 #: How long a job may clean up after its budget, before it is reported as still running.
 CLEAN_UP_SECONDS = 5.0
+#: How long after its budget another node takes a job over.
+_TAKEN_OVER_AFTER = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +251,10 @@ async def _claim(job: Job) -> tuple[CronRun, int] | None:
     now = get_now()
     last = await get_cron_run(job.name)
     # The absolute difference: after the clock jumped back, the last start is in the future.
-    is_recent = last and abs(now - last.record.started_at) < job.every
-    if last and is_recent and not last.record.asked_at:
+    since = abs(now - last.record.started_at) if last else job.every
+    # A run that has neither ended nor been cancelled by then died with its node.
+    is_dead = last and last.record.ended_at is None and since > job.budget + _TAKEN_OVER_AFTER
+    if last and since < job.every and not (last.record.asked_at or is_dead):
         return None
     # Before the claim, so that the node with the newest rules need not wait for the next interval.
     if job.needs_newest_rules and not await has_newest_rules():

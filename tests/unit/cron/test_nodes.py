@@ -1,13 +1,15 @@
 """Nodes know of each other, and only those with the newest rules rescan."""
 
 import asyncio
+import tempfile
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from tests.clocks import NOON, ManualClock
 from vskill_platform import __version__
-from vskill_platform.cron.nodes import beat, find_differences, has_newest_rules
+from vskill_platform.cron.nodes import beat, find_differences, has_newest_rules, sweep_if_due
 from vskill_platform.cron.schedule import Job, run_due_jobs
 from vskill_platform.engines.ports import Engine
 from vskill_platform.model.policy import digest_of
@@ -117,3 +119,19 @@ def test_differences_between_nodes_are_named() -> None:
         "Nodes run different policies",
     ]
     assert "none, p" in found[2]
+
+
+async def test_each_node_sweeps_its_own_folders_every_hour(
+    bound: WorkerEnv, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    abandoned = tmp_path / "vskill-work-of-a-killed-process"
+    abandoned.mkdir()
+
+    first = await sweep_if_due(bound, clock.now())
+    is_left = abandoned.exists()
+    clock.advance(hours=1)
+    second = await sweep_if_due(bound, first)
+
+    assert (is_left, abandoned.exists()) == (True, False)
+    assert second - first == timedelta(hours=1)

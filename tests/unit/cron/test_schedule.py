@@ -67,6 +67,21 @@ async def test_of_two_nodes_one_runs_the_job(env: WorkerEnv) -> None:
     assert sum(len(run) for run in runs) == 1
 
 
+async def test_a_job_that_died_with_its_node_is_taken_over_after_its_budget(
+    env: WorkerEnv, bound: WorkerEnv, clock: ManualClock
+) -> None:
+    job = Job("a", timedelta(hours=6), timedelta(minutes=10), done)
+    await put_cron_run(CronRun(job="a", node="killed", started_at=clock.now()))
+
+    clock.advance(minutes=10)
+    while_it_may_run = await run_due_jobs(env, jobs=(job,))
+    clock.advance(seconds=11)
+    runs = await asyncio.gather(*(run_due_jobs(env, jobs=(job,)) for _ in range(2)))
+
+    assert while_it_may_run == []
+    assert sorted(len(run) for run in runs) == [0, 1]
+
+
 async def test_a_job_that_fails_or_hangs_does_not_touch_the_others(bound: WorkerEnv) -> None:
     jobs = (
         a_job("bad", broken),
