@@ -288,6 +288,25 @@ async def test_only_a_bucket_signs_urls(engine: Engine) -> None:
         assert SECRET not in url
 
 
+@pytest.mark.parametrize("store", ["folder", "s3"])
+async def test_blobs_of_another_registry_are_not_swept(
+    clock: ManualClock, tmp_path: Path, store: str
+) -> None:
+    """Also those of this registry before it was restored: its old database may be put back."""
+    options = _options(store, tmp_path / "blobs")
+    one = await open_engine(f"sqlite:///{tmp_path}/one.db", clock=clock, blobs=options)
+    other = await open_engine(f"sqlite:///{tmp_path}/other.db", clock=clock, blobs=options)
+    name = await _put(one, b"of one")
+
+    by_other = await sweep_blobs(other, stored_before=_ALWAYS)
+    readable = await _get(other, name)
+    by_one = await sweep_blobs(one, stored_before=_ALWAYS)
+
+    assert (by_other, readable, by_one) == (0, b"of one", 1)
+    await one.close()
+    await other.close()
+
+
 async def test_a_bucket_that_does_not_answer_is_an_outage(
     clock: ManualClock, tmp_path: Path
 ) -> None:
@@ -317,7 +336,7 @@ async def test_a_bucket_that_is_too_slow_is_an_outage(
         with pytest.raises(BlobsUnavailable):
             await _put(engine, b"x")
         with pytest.raises(BlobsUnavailable):
-            await _get(engine, f"external/{'0' * 64}.{'0' * 16}")
+            await _get(engine, f"external/{'0' * 64}.{'0' * 24}")
 
         await engine.close()
 

@@ -1,14 +1,16 @@
 """The blobs of an engine: in its database, or in a folder or S3 bucket that the operator chose.
 
-A name is the place, the SHA-256 of the content and a random number, such as
-`database/3b0c….9f2c`. So every reader can verify what it reads, and a blob that is written again
-is another blob: deleting the old one cannot remove the new one.
+A name is the place, the SHA-256 of the content, the history that wrote it and a random number, such
+as `database/3b0c….51d09f2c`. So every reader can verify what it reads, and a blob that is written
+again is another blob: deleting the old one cannot remove the new one. A folder or bucket may also
+have blobs of another registry, or of this one before it was restored or copied; they are read, but
+nobody deletes them who cannot know whether they are used.
 """
 
 import hashlib
 import re
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
 from vskill_platform.base.metrics import count_blob
@@ -20,14 +22,15 @@ from vskill_platform.errors import BlobsUnavailable, InvalidInput, RecordMalform
 log = get_logger(__name__)
 
 DATABASE, EXTERNAL = "database", "external"
-_NAME = re.compile(rf"({DATABASE}|{EXTERNAL})/([0-9a-f]{{64}})\.[0-9a-f]{{16}}")
+_NAME = re.compile(rf"({DATABASE}|{EXTERNAL})/([0-9a-f]{{64}})\.([0-9a-f]{{8}})[0-9a-f]{{16}}")
 #: In bytes: hashing less is faster than a thread call.
 _HASHED_HERE = 64 * 1024
 
 
 class Blobs:
-    def __init__(self, database: BlobStore) -> None:
+    def __init__(self, database: BlobStore, history_id: Callable[[], Awaitable[str]]) -> None:
         self._database = database
+        self._history_id = history_id
         self._external: BlobStore | None = None
 
     def use(self, external: BlobStore | None) -> None:
@@ -44,7 +47,7 @@ class Blobs:
 
         No record names it yet: it is swept after a while unless a commit does.
         """
-        name = f"{self.place}/{sha256}.{secrets.token_hex(8)}"
+        name = f"{self.place}/{sha256}.{await self._origin()}{secrets.token_hex(8)}"
         store, key = self._find(name)
         written = hashlib.sha256()
         pieces = _pieces(content) if isinstance(content, bytes) else content
@@ -95,6 +98,15 @@ class Blobs:
                 ]
                 yield [each for each in named if _NAME.fullmatch(each.name)]
 
+    async def list_own(self) -> AsyncIterator[list[BlobEntry]]:
+        """Yield the blobs that only records of this database can name."""
+        origin = await self._origin()
+        async for page in self.list_blobs():
+            yield [each for each in page if _is_from(each.name, origin)]
+
+    async def _origin(self) -> str:
+        return hashlib.sha256((await self._history_id()).encode()).hexdigest()[:8]
+
     async def sign(self, name: str, *, lifetime: timedelta) -> str | None:
         store, key = self._find(name)
         return await store.sign(key, lifetime=lifetime)
@@ -119,6 +131,11 @@ def sha256_of(name: str) -> str:
     if not found:
         raise InvalidInput(f"{name!r} is not the name of a blob")
     return found[2]
+
+
+def _is_from(name: str, origin: str) -> bool:
+    found = _NAME.fullmatch(name)
+    return found is not None and (found[1] == DATABASE or found[3] == origin)
 
 
 def is_blob_name(text: str) -> bool:

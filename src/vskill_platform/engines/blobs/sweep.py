@@ -43,7 +43,7 @@ async def is_swept(engine: Engine, name: str) -> bool:
 async def sweep_blobs(engine: Engine, *, stored_before: datetime) -> int:
     """Delete the blobs from before that time which no record names; return how many."""
     swept = 0
-    async for page in engine.blobs.list_blobs():
+    async for page in engine.blobs.list_own():
         old = [blob.name for blob in page if blob.stored_at < stored_before]
         for start in range(0, len(old), _AT_ONCE):
             for name in await _unused(engine, old[start : start + _AT_ONCE]):

@@ -122,7 +122,7 @@ class PostgresEngine:
         self._writer = Writer(self._database)
         self._doorbell = Doorbell(place, listen_at)
         self.kv = PostgresKeyValueStore(self._database)
-        self.blobs = Blobs(DatabaseBlobs(self.kv, self.commit, lambda: self.clock))
+        self.blobs = Blobs(DatabaseBlobs(self.kv, self.commit, lambda: self.clock), self.history_id)
         self.queue = PostgresMessageQueue(self._database, self._doorbell)
         self._timekeeper: asyncio.Task[None] | None = None
         self._is_closed = False

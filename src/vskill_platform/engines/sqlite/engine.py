@@ -102,7 +102,9 @@ class SqliteEngine:
         # A separate wakeup: a written record must not wake every worker that waits for messages.
         self._queue_doorbell = Wakeup()
         self.kv = SqliteKeyValueStore(self._readers, clock)
-        self.blobs = Blobs(DatabaseBlobs(self.kv, self.commit, lambda: self._clock))
+        self.blobs = Blobs(
+            DatabaseBlobs(self.kv, self.commit, lambda: self._clock), self.history_id
+        )
         self.queue = SqliteMessageQueue(self._writer, self._readers, self._queue_doorbell, clock)
         self._lookout = open_connection(path, read_only=read_only)
         self._watcher = asyncio.create_task(self._watch_other_processes())
