@@ -38,7 +38,7 @@ VskillError
 ├── Overtaken              another process changed it first              409, retried
 └── EngineError            the database failed                           503, retried
     ├── OutcomeUnknown     it was lost during a commit                   503, retried
-    ├── BlobsUnavailable   the store of archives does not respond        503, retried
+    ├── BlobsUnavailable   the store of archives does not respond        503, requeued
     ├── BlobMissing        an archive is not in its store                503, retried
     ├── NotReady           the search index is being built               503
     ├── FeedTrimmed        the change feed no longer reaches back        503, index rebuilt

@@ -16,12 +16,17 @@ def free_port() -> int:
 
 def get(port: int, path: str) -> tuple[int, str]:
     """Return the status and the text of a page."""
+    status, content = get_bytes(port, path)
+    return status, content.decode()
+
+
+def get_bytes(port: int, path: str) -> tuple[int, bytes]:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as answer:
-            return answer.status, answer.read().decode()
+            return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         with error:
-            return error.code, error.read().decode()
+            return error.code, error.read()
 
 
 def get_json(port: int, path: str) -> tuple[int, Any]:

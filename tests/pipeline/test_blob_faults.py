@@ -3,8 +3,11 @@
 Everything is stored in a folder, which a test takes away, or changes a file of.
 """
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.casts import a_skill_folder
@@ -28,6 +31,12 @@ def store(bound: WorkerEnv, tmp_path: Path) -> Path:
     folder.mkdir()
     bound.engine.blobs.use(FolderBlobs(folder))
     return folder
+
+
+@pytest.fixture
+def env(env: WorkerEnv) -> WorkerEnv:
+    """Without a pause before a message returns."""
+    return replace(env, settings=msgspec.structs.replace(env.settings, retry_delay=timedelta(0)))
 
 
 @pytest.fixture
@@ -65,11 +74,28 @@ async def test_a_submission_is_retried_until_its_files_can_be_read(
     published = await _process(bound, clock, submission)
 
     assert waiting.state is SubmissionState.RECEIVED
-    assert "the archive storage failed" in waiting.reason
+    assert waiting.tries == (1 if fault == "upload is missing" else 0)
+    assert ("missing in the archive storage" in waiting.reason) is (fault == "upload is missing")
     assert skills_before == []
     assert published.state is SubmissionState.PUBLISHED
     assert published.slug
     assert await find_archive(published.slug) == offer.upload
+
+
+async def test_an_outage_of_the_store_never_ends_a_submission(
+    bound: WorkerEnv, clock: ManualClock, store: Path, offer: Offer
+) -> None:
+    submission = (await submit(offer, submitter="ada")).submission
+    away = _away(store)
+
+    times = range(bound.settings.max_retries + 2)
+    *_, waiting = [await _process(bound, clock, submission) for _ in times]
+    away.rename(store)
+    published = await _process(bound, clock, submission)
+
+    assert (waiting.state, waiting.tries) == (SubmissionState.RECEIVED, 0)
+    assert published.state is SubmissionState.PUBLISHED
+    assert (await bound.engine.queue.stats()).dead == 0
 
 
 async def test_files_that_were_changed_are_never_published(

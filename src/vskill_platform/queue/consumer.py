@@ -7,7 +7,13 @@ from vskill_platform.base.settle import settle
 from vskill_platform.base.shortage import is_machine_short
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Delivery
-from vskill_platform.errors import DeadlineExceeded, NoRoom, OutOfResources, VskillError
+from vskill_platform.errors import (
+    BlobsUnavailable,
+    DeadlineExceeded,
+    NoRoom,
+    OutOfResources,
+    VskillError,
+)
 from vskill_platform.queue.claim_submission import release_submission
 from vskill_platform.queue.fail_submission import fail_submission
 from vskill_platform.queue.process_submission import process_submission
@@ -46,7 +52,10 @@ async def _handle_message(delivery: Delivery) -> None:
         await release_submission(delivery)
     except Exception as error:
         if isinstance(error, OutOfResources) or is_machine_short(error):
-            await _release_later(delivery, error)
+            await _release_later(delivery, error, why="machine is out of resources")
+            return
+        if isinstance(error, BlobsUnavailable):
+            await _release_later(delivery, error, why="archive storage unavailable")
             return
         unforeseen = None if isinstance(error, VskillError) else error
         log.warning(
@@ -55,12 +64,12 @@ async def _handle_message(delivery: Delivery) -> None:
         await fail_submission(delivery, error)
 
 
-async def _release_later(delivery: Delivery, error: Exception) -> None:
+async def _release_later(delivery: Delivery, error: Exception, *, why: str) -> None:
     """Wait a little, then return the message: no skill is rejected because a disk is full.
 
     Meanwhile the message keeps its slot, so the worker receives fewer others.
     """
-    log.error("machine is out of resources", submission=delivery.key, error=str(error))
+    log.error(why, submission=delivery.key, error=str(error))
     try:
         await asyncio.sleep(get_settings().retry_delay.total_seconds())
     finally:

@@ -10,7 +10,6 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Acknowledge, Bury, Delivery, Operation, Retry
 from vskill_platform.errors import (
     BlobMissing,
-    BlobsUnavailable,
     DeadlineExceeded,
     EngineError,
     JudgeFailed,
@@ -191,8 +190,8 @@ async def _hold_for_review(
 
 def _describe(error: Exception, source: Source) -> str:
     """Explain what happened. This is public, so details of this machine go only to the log."""
-    if isinstance(error, BlobsUnavailable | BlobMissing):
-        return "the archive storage failed"
+    if isinstance(error, BlobMissing):
+        return "the uploaded files are missing in the archive storage"
     if isinstance(error, EngineError):
         return "the database failed"
     if isinstance(error, VskillError):
