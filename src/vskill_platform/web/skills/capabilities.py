@@ -1,5 +1,6 @@
 """What a version can do, each capability with the lines that show it."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -115,10 +116,11 @@ def _grouped(found: Capabilities, lines: Mapping[str, list[str]]) -> Iterator[Ca
 
 def _places(value: str, lines: Mapping[str, list[str]]) -> Iterator[Place]:
     left = _MAX_PLACES
-    words = value.rpartition(": ")[2]  # "npm: playwright@1.49.0" names the installer first
+    # "npm: playwright@1.49.0" names the installer first; "git" is not in "github".
+    words = re.compile(rf"(?<!\w){re.escape(value.rpartition(': ')[2])}(?!\w)")
     for path, texts in lines.items():
         for number, text in enumerate(texts, 1):
-            if words in text:
+            if words.search(text):
                 yield Place(path, number, text.strip()[:MAX_LINE_CHARACTERS])
                 left -= 1
                 if not left:

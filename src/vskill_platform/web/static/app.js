@@ -309,6 +309,12 @@ document.addEventListener("click", (event) => {
   event.target.closest?.("[data-dismiss]")?.closest(".toast").remove();
   if (event.target.closest?.("[data-shortcuts]")) document.getElementById("shortcuts").showModal();
 });
+/** Close the evidence of a capability as a menu closes: with Escape, or a click elsewhere. */
+function closeCapabilities(target) {
+  for (const open of document.querySelectorAll("details.capability[open]")) if (!open.contains(target)) open.open = false;
+}
+document.addEventListener("click", (event) => closeCapabilities(event.target));
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") closeCapabilities(null); });
 document.addEventListener("change", (event) => {
   const form = event.target.closest?.("form[data-submit-on-change]");
   if (form) form.requestSubmit();

@@ -19,6 +19,14 @@ def test_each_value_has_the_lines_that_contain_it_and_scripts_come_first() -> No
     ]
 
 
+def test_a_part_of_another_word_shows_nothing() -> None:
+    files = {"run.py": b"ask('api.github.com')\nrun(['git', 'status'])\n"}
+
+    (shell,) = find_places({"commands": ("git",)}, files)
+
+    assert [one.line for one in shell.values[0].places] == [2]
+
+
 def test_the_installer_before_a_package_is_not_searched_for() -> None:
     files = {"setup.sh": b"npm install playwright@1.49.0\n"}
 
