@@ -168,6 +168,7 @@ def test_a_port_on_which_another_program_listens_is_refused_even_if_it_could_be_
 def test_a_job_of_a_killed_node_is_taken_over_after_its_budget_of_ten_minutes(
     platform: Platform, minutes: int, *, is_taken_over: bool
 ) -> None:
+    platform.run("work", "--drain")  # creates the database
     in_the_job = "vskill_platform.cron.prune:prune_audit"
     platform.run_killed("before", in_the_job, "tick", ago=timedelta(minutes=minutes))
 
