@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -278,14 +279,31 @@ async def test_a_writer_that_was_swept_meanwhile_gets_an_error(
     await engine.close()
 
 
-async def test_only_a_bucket_signs_urls(engine: Engine) -> None:
+async def test_a_signed_url_of_a_bucket_needs_no_credentials(
+    clock: ManualClock, tmp_path: Path
+) -> None:
+    blobs = an_empty_bucket()
+    engine = await open_engine(f"sqlite:///{tmp_path}/a.db", clock=clock, blobs=blobs)
     name = await _put(engine, b"signed")
 
     url = await engine.blobs.sign(name, lifetime=timedelta(minutes=5))
 
-    if url is not None:
-        assert "X-Amz-Expires=300" in url
-        assert SECRET not in url
+    assert url
+    assert "X-Amz-Expires=300" in url
+    assert SECRET not in url
+    assert await asyncio.to_thread(_download, url) == b"signed"
+    await engine.close()
+
+
+@pytest.mark.parametrize("store", ["database", "folder"])
+async def test_no_other_store_signs_urls(clock: ManualClock, tmp_path: Path, store: str) -> None:
+    options = _options(store, tmp_path / "blobs")
+    engine = await open_engine(f"sqlite:///{tmp_path}/a.db", clock=clock, blobs=options)
+
+    url = await engine.blobs.sign(await _put(engine, b"x"), lifetime=timedelta(minutes=5))
+
+    assert url is None
+    await engine.close()
 
 
 @pytest.mark.parametrize("store", ["folder", "s3"])
@@ -422,6 +440,12 @@ async def _collect(engine: Engine, name: str, pieces: list[bytes]) -> None:
 
 async def _names(engine: Engine) -> list[str]:
     return [entry.name async for page in engine.blobs.list_blobs() for entry in page]
+
+
+def _download(url: str) -> bytes:
+    with urlopen(url, timeout=20) as answer:  # noqa: S310 - of our own server
+        content: bytes = answer.read()
+    return content
 
 
 def _reference(key: str, name: str) -> list[Operation]:

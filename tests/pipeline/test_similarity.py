@@ -13,6 +13,7 @@ from tests.clocks import ManualClock
 from tests.pipeline.conftest import Journey, Process
 from tests.probes import ProbingEngine
 from tests.repos import a_repo, commit_all
+from vskill_platform.engines.blobs.folder_blobs import FolderBlobs
 from vskill_platform.errors import EngineError
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.policy import Policy, Suppression
@@ -92,6 +93,25 @@ async def test_a_copy_that_sends_a_token_needs_review_and_shows_the_difference(
     assert "Differences: changed SKILL.md." in finding.message
     assert any("$GITHUB_TOKEN" in line for line in finding.evidence)
     assert copy.submission.slug is None
+
+
+@pytest.mark.parametrize("damage", ["changed", "missing"])
+async def test_a_copy_is_reported_although_the_archive_of_the_original_is_damaged(
+    publish: Publish, bound: WorkerEnv, tmp_path: Path, damage: str
+) -> None:
+    (tmp_path / "blobs").mkdir()
+    bound.engine.blobs.use(FolderBlobs(tmp_path / "blobs"))
+    await publish("ada", "tidy-notes")
+    (archive,) = (tmp_path / "blobs").glob("*/*")
+    if damage == "changed":
+        archive.write_bytes(b"other bytes")
+    else:
+        archive.unlink()
+
+    copy = await publish("ben", "tidy-notes", NOTES + STOLEN)
+
+    assert copy.submission.state is S.NEEDS_REVIEW
+    assert "A copy of ada/tidy-notes-repo/tidy-notes" in copy.finding("SKR-REG-003").message
 
 
 async def test_a_plain_copy_needs_review(publish: Publish) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.base.off_loop import work_in_thread
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.errors import BlobMissing, RecordMalformed
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.lookalike import NameSimilarity, compare_names, name_marks
 from vskill_platform.model.similarity import SkillSketch, is_near_copy, similarity, text_marks
@@ -26,6 +28,8 @@ from vskill_platform.stores.similarity_store import (
     marks_of,
 )
 from vskill_platform.stores.skill_store import get_archive, get_latest_version, resolve_slug
+
+log = get_logger(__name__)
 
 #: A family of skills from one template is fine up to here; known campaigns published dozens to
 #: hundreds within days.
@@ -236,7 +240,12 @@ def _differ(one: SkillFile, other: SkillFile) -> bool:
 async def _new_lines(original: SkillVersion, folder: Path, paths: list[str]) -> tuple[str, ...]:
     small = {file.path for file in original.files if file.size <= _MAX_COMPARED_BYTES}
     wanted = [path for path in paths if path in small][:_MAX_FILES]
-    archive = await get_archive(original.archive_sha256) if wanted else None
+    try:
+        archive = await get_archive(original.archive_sha256) if wanted else None
+    except (BlobMissing, RecordMalformed) as error:
+        # The archive of another skill is damaged: the copy is still reported, without its lines.
+        log.error("original not compared", slug=original.slug, error=str(error))
+        return ()
     if archive is None:
         return ()
     return await work_in_thread(lambda: tuple(_new_lines_of(archive, folder, wanted))[:_MAX_LINES])
