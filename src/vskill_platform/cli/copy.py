@@ -22,8 +22,8 @@ def copy(*, source: str, target: str, as_json: bool) -> None:
     """Copy a registry to another database, such as from SQLite to PostgreSQL.
 
     Records, queued messages and dead letters are copied as of one moment and then compared by
-    digest; what is written to the source meanwhile is not in the copy, so stop the platform first.
-    A copy that was interrupted continues if you run it again.
+    digest. Stop the platform first: later writes to the source are not in the copy. To continue
+    a copy that was interrupted, run it again.
 
     URL is like sqlite:///skills.db or postgresql://user:password@host/database, or file:///FILE for
     a backup of PostgreSQL. @FILE reads it from a file, so that no password appears in the list of

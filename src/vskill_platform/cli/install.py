@@ -52,8 +52,8 @@ def install(  # noqa: PLR0913 - each is an option
     """Install skills into the folders of your agents.
 
     NAME is a slug, or a name that only one skill has. RANGE is a version or a range as in npm:
-    1.2.3, ^1.2, ~1.2.3, ">=1 <3", 1.x or latest. Without a name, everything in the lock file is
-    installed as it is written there.
+    1.2.3, ^1.2, ~1.2.3, ">=1 <3", 1.x or latest. Without a name, the versions in the lock file
+    are installed.
     """
     if frozen and (names or agents):
         raise InvalidInput("--frozen installs exactly the lock file; give no names and no agents")
@@ -87,8 +87,8 @@ def update(
 ) -> None:  # fmt: skip
     """Update installed skills within their ranges.
 
-    Goes to the newest version in the range that you asked for. Shows what a new version can do that
-    the installed one cannot. To leave the range, install the skill again: install NAME@RANGE.
+    Installs the newest version in the range that you asked for, after it has shown the capabilities
+    that this version adds. To leave the range, install the skill again: install NAME@RANGE.
     """
     scope = chosen_scope(**where)
     with ExitStack() as stack:

@@ -23,7 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 ENVIRON: Mapping[str, str] = os.environ
 
 force_option = click.option(
-    "--force", is_flag=True, help="Replace or delete local changes and foreign skills."
+    "--force", is_flag=True, help="Replace or delete local changes and skills of other publishers."
 )
 offline_option = click.option(
     "--offline", is_flag=True, help="Do not contact the registry; use what is on this machine."

@@ -62,7 +62,7 @@ def list_installed(*, as_json: bool, **where: Any) -> None:
 def outdated(*, registry: str | None, as_json: bool, **where: Any) -> None:
     """List installed skills that have newer versions.
 
-    `wanted` is the newest version in the range you asked for, to which `update` goes.
+    `wanted` is the newest version in the range you asked for; `update` installs it.
     """
     scope = chosen_scope(**where)
     skills = list(installed_in(scope).values())

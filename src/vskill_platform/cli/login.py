@@ -143,7 +143,7 @@ def _revoke(registry: Registry) -> bool:
 @registry_option
 @json_option
 def whoami(*, registry: str | None, as_json: bool) -> None:
-    """Show the registry in use, and as whom you use it.
+    """Show the registry in use and who you are signed in as.
 
     The exit code is 1 if you are not signed in.
     """

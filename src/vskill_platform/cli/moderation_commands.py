@@ -48,7 +48,7 @@ def list_reviews() -> None:
 def show() -> None:
     """Show a submission that needs review.
 
-    It shows the history, findings and files, and the changes to the published version.
+    It shows the history, findings and files, and the changes since the published version.
     """
 
 
@@ -79,7 +79,9 @@ def reject() -> None:
 
 @reviews.command()
 @_id
-@click.option("--reason", default="check again", metavar="TEXT", help="Why.")
+@click.option(
+    "--reason", default="check again", metavar="TEXT", help="Reason, kept in the history."
+)
 @json_option
 @near_or_far("reviews:recheck_one", "remote_reviews:recheck_one")
 def recheck() -> None:

@@ -45,7 +45,7 @@ def list_all(*, as_json: bool) -> None:
 def show(*, submission_id: str, as_json: bool) -> None:
     """Show a submission that needs review.
 
-    It shows the history, findings and files, and the changes to the published version.
+    It shows the history, findings and files, and the changes since the published version.
     """
 
     async def work() -> Case:

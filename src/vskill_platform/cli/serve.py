@@ -61,8 +61,8 @@ _MAX_HEAD_BYTES = 32 * 1024
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Submit every skill in this folder that was not submitted yet.",
 )
-@click.option("--no-worker", is_flag=True, help="Process no submissions; others run `work`.")
-@click.option("--no-cron", is_flag=True, help="Run no scheduled jobs; others do.")
+@click.option("--no-worker", is_flag=True, help="Do not process submissions; other nodes do.")
+@click.option("--no-cron", is_flag=True, help="Do not run scheduled jobs; other nodes do.")
 @click.option(
     "--processes",
     type=click.IntRange(1, MAX_PROCESSES),

@@ -28,7 +28,7 @@ SHORT_HELP = {
     f"{_HERE}.install:remove": "Remove installed skills.",
     f"{_HERE}.login:login": "Sign in to a registry and make it the default.",
     f"{_HERE}.login:logout": "Revoke the token of a registry and delete it from this machine.",
-    f"{_HERE}.login:whoami": "Show the registry in use, and as whom you use it.",
+    f"{_HERE}.login:whoami": "Show the registry in use and who you are signed in as.",
     f"{_HERE}.login:registries": "List your registries, choose the default, or remove one.",
     f"{_HERE}.moderation_commands:reviews": "List and decide on submissions that need review.",
     f"{_HERE}.moderation_commands:block": "Add, remove, list or check blocks.",
