@@ -21,6 +21,8 @@ from vskill_platform.scan.facts.words_in_code import words_in_code
 from vskill_platform.scan.languages.dispatch import read_shell
 
 _MAX_COMMANDS = 500
+#: Line ends in comments and docstrings, with the mark of the next line.
+_LINE_ENDS = ("\n# ", "\n// ", "\n * ", "\n")
 #: What a comment that shows how to use a program has no reason to say.
 _NEVER_USAGE = frozenset(
     {
@@ -50,7 +52,10 @@ def told_commands(part: Paragraphs, *, is_obeyed: bool) -> list[Fact]:
 
 def commands_told_in_code(text: str, *, is_obeyed: bool) -> list[Fact]:
     """Return what commands in the comments and docstrings of code do."""
-    if not may_be_command(text):
+    joined = text
+    for end in _LINE_ENDS:  # a command may be wrapped
+        joined = joined.replace(end, " ")
+    if not may_be_command(joined):
         return []
     words = words_in_code(text)
     return told_commands(Paragraphs(words, 1), is_obeyed=is_obeyed) if words.strip() else []
