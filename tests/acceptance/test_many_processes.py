@@ -5,7 +5,7 @@ import re
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -65,7 +65,7 @@ async def _platform_on(engine: str, folder: Path) -> AsyncIterator[Platform]:
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 async def test_any_process_answers_for_all_of_them(engine: str, tmp_path: Path, port: int) -> None:
     async with _platform_on(engine, tmp_path) as platform:
-        server, _ = _serve(platform, port)
+        server, pids = _serve(platform, port)
         await platform.inside(a_user)
         try:
             with _browser(port) as browser, browser.stream("GET", "/live/queue") as page:
@@ -80,13 +80,22 @@ async def test_any_process_answers_for_all_of_them(engine: str, tmp_path: Path, 
                 heard = next(line for line in events if line.startswith("event:"))
             nodes = {node.node: node.roles for node in await platform.inside(get_nodes)}
         finally:
-            code = server.end()
+            code = _stop_like_a_service_manager(server, pids)
             platform.end_everything()
 
     assert (signed_in, seen, known) == (303, {200}, {"ada"})
     assert heard == "event: changed"
     assert nodes == {"web-1": ("web", "worker", "cron"), "web-2": ("web",)}
     assert code == 0
+
+
+def _stop_like_a_service_manager(server: Running, pids: list[int]) -> int:
+    """Send a signal to every process, of which the first ones have already ended by then."""
+    os.kill(server.pid, signal.SIGTERM)
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    return server.wait()
 
 
 def _sign_in(browser: httpx.Client) -> int:

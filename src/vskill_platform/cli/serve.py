@@ -76,8 +76,6 @@ def serve(*, folder: Path | None, no_worker: bool, no_cron: bool, processes: int
     parts = Parts(worker=is_first and not no_worker, cron=is_first and not no_cron)
 
     async def run(env: WorkerEnv) -> None:
-        if member:
-            member.end_with_supervisor()
         with _bound(env.settings, is_shared=member is not None) as listener:
             if folder and is_first:
                 places = [
@@ -118,7 +116,7 @@ async def _run_platform(
     from vskill_platform.catalogue.catalogue import open_catalogue  # noqa: PLC0415
     from vskill_platform.web.live.broadcast import open_broadcast  # noqa: PLC0415
 
-    stop = stop_on_signals(env.settings.stop_grace)
+    stop = stop_on_signals(env.settings.stop_grace, control=member.control if member else None)
     async with open_catalogue(env) as catalogue, open_broadcast(env) as broadcast:
         server = _make_server(env, catalogue, broadcast)
         if member and not member.is_first:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import sys
 from datetime import timedelta
 from threading import Timer
@@ -15,8 +16,11 @@ log = get_logger(__name__)
 CLOSE_SECONDS = 10.0
 
 
-def stop_on_signals(grace: timedelta) -> asyncio.Event:
+def stop_on_signals(grace: timedelta, *, control: socket.socket | None = None) -> asyncio.Event:
     """Return an event that the first signal sets; a second signal ends the process at once.
+
+    A supervisor sets it through its socket, by sending something or by its end. That does not count
+    as a signal, because a service manager may send one to the supervisor and to this process.
 
     Anything that still runs well after *grace* is a thread that cannot be cancelled, or work that
     ignores it. The process then exits without it, as if killed: nothing is lost.
@@ -26,15 +30,26 @@ def stop_on_signals(grace: timedelta) -> asyncio.Event:
     numbers = (signal.SIGINT, signal.SIGTERM)
 
     def ask() -> None:
+        if stop.is_set():
+            return
         stop.set()
-        for number in numbers:
-            loop.remove_signal_handler(number)
         last = Timer(grace.total_seconds() + CLOSE_SECONDS, _end_process)
         last.daemon = True
         last.start()
 
+    def on_signal() -> None:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+        ask()
+
+    def on_control(sender: socket.socket) -> None:
+        loop.remove_reader(sender)
+        ask()
+
     for number in numbers:
-        loop.add_signal_handler(number, ask)
+        loop.add_signal_handler(number, on_signal)
+    if control:
+        loop.add_reader(control, on_control, control)
     return stop
 
 

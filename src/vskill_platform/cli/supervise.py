@@ -4,7 +4,6 @@ They are forks of it: they share the memory of all modules, and a restart takes 
 threads and no event loop, which a fork would break.
 """
 
-import asyncio
 import os
 import selectors
 import signal
@@ -23,6 +22,8 @@ log = get_logger(__name__)
 
 #: What a process sends when it listens.
 _READY = b"1"
+#: What it gets when it has to stop. Not a signal: a service manager may have sent one already.
+_STOP = b"0"
 #: Pause before a restart; it doubles each time, unless the process ran for a while.
 _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 1.0, 30.0
 _STABLE_SECONDS = 60.0
@@ -42,17 +43,9 @@ class Member(NamedTuple):
     def is_first(self) -> bool:
         return self.number == 0
 
-    def end_with_supervisor(self) -> None:
-        """Stop as if asked to when the supervisor was killed: nobody else would stop this one."""
-        asyncio.get_running_loop().add_reader(self.control, self._stop)
-
     def report_ready(self) -> None:
         with suppress(OSError):  # the supervisor was killed
             self.control.send(_READY)
-
-    def _stop(self) -> None:
-        asyncio.get_running_loop().remove_reader(self.control)
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def supervise(processes: int, *, grace: timedelta) -> Member:
@@ -159,8 +152,11 @@ class _Supervisor:
         """Read what a process sends: that it is ready, or nothing because it has ended."""
         if not process.control:
             return
-        is_ready = process.control.recv(len(_READY)) == _READY
-        if not is_ready:
+        try:
+            heard = process.control.recv(len(_READY))
+        except OSError:  # it ended without having read that it should
+            heard = b""
+        if heard != _READY:
             process.control.close()
             process.control = None
             return
@@ -171,12 +167,17 @@ class _Supervisor:
                 self._processes += [_Process(number) for number in range(1, self.count)]
 
     def _stop(self) -> None:
-        """Ask all processes to stop; a second time ends them at once."""
-        if self._kill_at is None:
-            patience = self.grace.total_seconds() + CLOSE_SECONDS + _KILL_AFTER_SECONDS
-            self._kill_at = time.monotonic() + patience
-        self._send(signal.SIGTERM)
+        """Ask all processes to stop; a second time kills them."""
         self._processes = [process for process in self._processes if process.pid]
+        if self._kill_at is not None:
+            self._send(signal.SIGKILL)
+            return
+        patience = self.grace.total_seconds() + CLOSE_SECONDS + _KILL_AFTER_SECONDS
+        self._kill_at = time.monotonic() + patience
+        for process in self._processes:
+            if process.control:
+                with suppress(OSError):  # it has just ended
+                    process.control.send(_STOP)
 
     def _send(self, number: signal.Signals) -> None:
         for process in self._processes:
