@@ -16,10 +16,9 @@ from urllib.parse import quote
 
 import msgspec
 from anyio import CapacityLimiter
-from litestar import Response
-from litestar.response import Redirect
+from litestar import MediaType, Response
 from litestar.response.base import ASGIResponse
-from litestar.status_codes import HTTP_304_NOT_MODIFIED
+from litestar.status_codes import HTTP_302_FOUND, HTTP_304_NOT_MODIFIED
 from litestar.types import Receive, Scope, Send
 
 from vskill_platform.base.off_loop import in_few_threads, work_in_thread
@@ -175,7 +174,8 @@ async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any
     if signed := await _sign_url(request, opened.skill.slug, version.version):
         if is_whole:
             await count()
-        return Redirect(signed, headers={"Cache-Control": _NO_STORE})
+        found = {"Location": signed, "Cache-Control": _NO_STORE}
+        return Response(b"", status_code=HTTP_302_FOUND, headers=found, media_type=MediaType.TEXT)
     if is_whole:
         return Download(request, load, headers, on_sent=count)
     return Download(request, load, headers)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from litestar import Response
 from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
-from litestar.status_codes import HTTP_404_NOT_FOUND
+from litestar.status_codes import HTTP_302_FOUND, HTTP_404_NOT_FOUND
 
 from vskill_platform.access.namespaces import check_may_manage
 from vskill_platform.errors import NotFound
@@ -84,7 +84,18 @@ async def show_files(
     )
 
 
-@operation(also=(403,), media_type="application/gzip")
+@operation(
+    also=(403,),
+    media_type="application/gzip",
+    responses={
+        HTTP_302_FOUND: ResponseSpec(
+            str,
+            media_type="text/plain",
+            description="The archive is at Location for a few minutes, if the operator wants that",
+            generate_examples=False,
+        )
+    },
+)
 async def download_skill(
     request: WebRequest, slug: FromPath[str], version: VersionName = None
 ) -> Response[Any]:

@@ -201,10 +201,13 @@ async def test_an_archive_in_another_store_is_sent_by_the_registry(elsewhere: Re
 
 
 @signs
-async def test_a_download_redirects_to_a_signed_url_and_counts(elsewhere: Registry) -> None:
+@pytest.mark.parametrize("path", [DOWNLOAD, f"/api/v1/skills/{SLUG}/download"])
+async def test_a_download_redirects_to_a_signed_url_and_counts(
+    elsewhere: Registry, path: str
+) -> None:
     (version,) = await get_versions(SLUG)
 
-    answer = await elsewhere.get(DOWNLOAD)
+    answer = await elsewhere.get(path)
 
     assert answer.status_code == 302
     assert answer.headers["location"].startswith(f"https://bucket.example/{version.archive_sha256}")
