@@ -1,19 +1,20 @@
 """The interface of an engine: records, a queue, atomic commits over both, a change feed.
 
-An engine knows bytes, not skills. docs/engines.md specifies each method, and tests/contracts/
-checks every engine against it.
+docs/engines.md specifies each method, and tests/contracts/ checks every engine against it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
 from vskill_platform.base.clock import Clock
-from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.exported import Export, Stored, StoredRecord
+
+if TYPE_CHECKING:  # loads asyncio, which `scan` does not need
+    from vskill_platform.engines.blobs.blobs import Blobs
 
 #: The maximum size of a value; a larger one is refused before anything is written.
 MAX_VALUE_BYTES = 25 * 1024 * 1024
@@ -314,7 +315,7 @@ class Engine(Protocol):
     def queue(self) -> MessageQueue: ...
 
     @property
-    def blobs(self) -> Blobs:
+    def blobs(self) -> "Blobs":
         """Contents that are too large for records: in this database or elsewhere."""
         ...
 
