@@ -101,8 +101,8 @@ class Parts(NamedTuple):
 def _start_many(processes: int) -> Member:
     """Return in each of the new processes; the supervisor exits here when all have ended."""
     settings = current_settings()
-    with _bound(settings) as listener:  # an error if another program listens on this port
-        listener.listen()
+    with _bound(settings) as listener, _port_errors_explained(settings):
+        listener.listen()  # an error if another program listens here, even on a shared port
     load("vskill_platform.web.app:create_app")  # once for all, and their memory is shared
     # The port is kept while processes are restarted.
     with _bound(settings, is_shared=True), added_up_metrics():
@@ -122,7 +122,8 @@ async def _run_platform(
         if member and not member.is_first:
             # Others answer meanwhile; until then, requests that came here would get an error.
             await _wait_for_either(stop, catalogue.wait_until_ready())
-        listener.listen(_BACKLOG)
+        with _port_errors_explained(env.settings):
+            listener.listen(_BACKLOG)
         if not member or member.is_first:
             await run_with_worker_env(env, partial(_invite_first_admin, env.settings))
             echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
@@ -223,14 +224,21 @@ def _bound(settings: Settings, *, is_shared: bool = False) -> Iterator[socket.so
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if is_shared:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        try:
+        with _port_errors_explained(settings):
             listener.bind((settings.host, settings.port))
-        except OSError as error:
-            raise ConfigError(
-                f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); choose "
-                f"another with {variable('host')} and {variable('port')}"
-            ) from error
         yield listener
+
+
+@contextmanager
+def _port_errors_explained(settings: Settings) -> Iterator[None]:
+    """Both bind and listen fail if another program was faster."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); choose another "
+            f"with {variable('host')} and {variable('port')}"
+        ) from error
 
 
 def _skill_folders(folder: Path) -> list[Path]:
