@@ -28,7 +28,7 @@ SENDERS = CONSUMERS = 10
 WARM_UP = 50
 #: How long a message is ours; longer than any phase.
 LEASE = timedelta(minutes=5)
-_POLL_SECONDS = 0.01
+POLL_SECONDS = 0.01
 
 
 class Rates(msgspec.Struct, frozen=True):
@@ -132,7 +132,7 @@ class HueyPeer:
     def consuming(self) -> Iterator[None]:
         # It looks again more often than by default, so that it does not sleep while work waits.
         consumer = self._huey.create_consumer(
-            workers=CONSUMERS, periodic=False, initial_delay=_POLL_SECONDS, max_delay=_POLL_SECONDS
+            workers=CONSUMERS, periodic=False, initial_delay=POLL_SECONDS, max_delay=POLL_SECONDS
         )
         consumer.start()
         yield
@@ -178,7 +178,7 @@ class LocalqueuePeer:
     def _consume(self) -> None:
         while not self._stop.is_set():
             try:
-                job = self.queue.get(timeout=_POLL_SECONDS)
+                job = self.queue.get(timeout=POLL_SECONDS)
             except Empty:
                 continue
             self.queue.ack(job)
@@ -216,7 +216,7 @@ class DbosPeer:
 
     @contextmanager
     def consuming(self) -> Iterator[None]:
-        DBOS.register_queue("bench", polling_interval_sec=_POLL_SECONDS)
+        DBOS.register_queue("bench", polling_interval_sec=POLL_SECONDS)
         yield
         DBOS.destroy()
 
@@ -225,7 +225,7 @@ class DbosPeer:
         query = "SELECT count(*) FROM workflow_status WHERE status = 'SUCCESS'"
         connection = sqlite3.connect(self._path)
         while connection.execute(query).fetchone()[0] < total:
-            time.sleep(_POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
         connection.close()
         return time.perf_counter()
 
@@ -286,7 +286,7 @@ async def _consume_all(engine: Engine, tally: Tally, limit: int) -> None:
     async def consume() -> None:
         while not tally.is_complete:
             batch = await engine.queue.receive(
-                limit, lease=LEASE, wait=timedelta(seconds=_POLL_SECONDS)
+                limit, lease=LEASE, wait=timedelta(seconds=POLL_SECONDS)
             )
             acknowledged = await asyncio.gather(*(engine.commit([Acknowledge(d)]) for d in batch))
             assert None not in acknowledged

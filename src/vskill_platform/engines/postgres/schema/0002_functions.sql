@@ -108,52 +108,55 @@ DECLARE
   latest bigint := 253402300799999999;
   current_revision bigint;
   new_revision bigint;
-  failed int[];
+  failed int[] := '{}';
   revisions bigint[];
   put_keys text[];
   delete_keys text[];
 BEGIN
   moment := vskill.begin_write(wanted_now);
+  -- Each part is decided by its own statement, and only if there is one: most commits have one part.
   IF cardinality(r_commit) > 0 THEN
     SELECT revision INTO current_revision FROM vskill.state FOR UPDATE;
+    SELECT coalesce(array_agg(DISTINCT r.c), '{}') INTO failed
+    FROM unnest(r_commit, r_key, r_expected) AS r (c, key, expected)
+    LEFT JOIN vskill.kv ON kv.key = r.key AND (kv.expires_at IS NULL OR kv.expires_at > moment)
+    WHERE r.expected IS NOT NULL AND coalesce(kv.revision, 0) <> r.expected;
   ELSE
     SELECT revision INTO current_revision FROM vskill.state;
   END IF;
-  -- In the order of their ids, so that two groups cannot wait for each other.
+  -- Locked in the order of their ids, so that two groups cannot wait for each other.
   IF cardinality(d_id) > 0 THEN
     PERFORM 1 FROM vskill.message WHERE id = ANY (d_id) ORDER BY id FOR UPDATE;
+    SELECT failed || coalesce(array_agg(d.c), '{}') INTO failed
+    FROM unnest(d_commit, d_id, d_token) AS d (c, id, token)
+    LEFT JOIN vskill.message AS m ON m.id = d.id AND m.token = d.token AND m.leased
+    WHERE m.id IS NULL;
   END IF;
   IF cardinality(l_id) > 0 THEN
     PERFORM 1 FROM vskill.dead_letter WHERE id = ANY (l_id) ORDER BY id FOR UPDATE;
+    SELECT failed || coalesce(array_agg(l.c), '{}') INTO failed
+    FROM unnest(l_commit, l_id) AS l (c, id)
+    LEFT JOIN vskill.dead_letter AS letter ON letter.id = l.id
+    WHERE letter.id IS NULL;
   END IF;
 
-  SELECT coalesce(array_agg(DISTINCT wrong.c), '{}') INTO failed FROM (
-    SELECT r.c FROM unnest(r_commit, r_key, r_expected) AS r (c, key, expected)
-    LEFT JOIN vskill.kv ON kv.key = r.key AND (kv.expires_at IS NULL OR kv.expires_at > moment)
-    WHERE r.expected IS NOT NULL AND coalesce(kv.revision, 0) <> r.expected
-    UNION ALL
-    SELECT d.c FROM unnest(d_commit, d_id, d_token) AS d (c, id, token)
-    LEFT JOIN vskill.message AS m ON m.id = d.id AND m.token = d.token AND m.leased
-    WHERE m.id IS NULL
-    UNION ALL
-    SELECT l.c FROM unnest(l_commit, l_id) AS l (c, id)
-    LEFT JOIN vskill.dead_letter AS letter ON letter.id = l.id
-    WHERE letter.id IS NULL
-  ) AS wrong;
-
-  SELECT array_agg(
-    CASE WHEN n.c = ANY (failed) THEN NULL
-      WHEN w.c IS NULL THEN greatest(current_revision, 1)
-      ELSE current_revision + w.place END ORDER BY n.c)
-  INTO revisions
-  FROM generate_series(1, commits) AS n (c)
-  LEFT JOIN (
-    SELECT r.c, row_number() OVER (ORDER BY r.c) AS place
-    FROM unnest(r_commit, r_kind) AS r (c, kind)
-    WHERE r.kind > 0 AND NOT r.c = ANY (failed) GROUP BY r.c
-  ) AS w ON w.c = n.c;
-  SELECT current_revision + count(DISTINCT r.c) INTO new_revision
-  FROM unnest(r_commit, r_kind) AS r (c, kind) WHERE r.kind > 0 AND NOT r.c = ANY (failed);
+  new_revision := current_revision;
+  IF cardinality(r_commit) = 0 AND failed = '{}' THEN
+    revisions := array_fill(greatest(current_revision, 1), ARRAY[commits]);
+  ELSE
+    SELECT array_agg(
+        CASE WHEN n.c = ANY (failed) THEN NULL
+          WHEN w.c IS NULL THEN greatest(current_revision, 1)
+          ELSE current_revision + w.place END ORDER BY n.c),
+      current_revision + count(w.c)
+    INTO revisions, new_revision
+    FROM generate_series(1, commits) AS n (c)
+    LEFT JOIN (
+      SELECT r.c, row_number() OVER (ORDER BY r.c) AS place
+      FROM unnest(r_commit, r_kind) AS r (c, kind)
+      WHERE r.kind > 0 AND NOT r.c = ANY (failed) GROUP BY r.c
+    ) AS w ON w.c = n.c;
+  END IF;
 
   IF cardinality(r_commit) > 0 THEN
     SELECT array_agg(r.key) FILTER (WHERE r.kind = 1), array_agg(r.key) FILTER (WHERE r.kind = 2)
