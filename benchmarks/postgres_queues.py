@@ -6,8 +6,8 @@ ours and the limit count it when it is acknowledged.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from benchmarks.queue_contenders import (
     Rates,
     Tally,
 )
+from benchmarks.queue_contenders import measure as measure_threads
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Acknowledge, Engine, Send
 
@@ -64,7 +65,7 @@ async def _send_all(peer: AsyncPeer, numbers: range) -> float:
 
 
 async def _until_complete(tally: Tally) -> float:
-    while not tally.is_complete:
+    while not tally.is_complete:  # noqa: ASYNC110 - threads of other contenders set it, too
         await asyncio.sleep(0.001)
     return tally.complete_at
 
@@ -156,9 +157,10 @@ class Pgqueuer:
     def __init__(self, queuer: Any, tally: Tally) -> None:
         self._queuer = queuer
 
-        @queuer.entrypoint("job")  # type: ignore[untyped-decorator]  # it is untyped here
         async def job(received: Any) -> None:
             tally.add(int(received.payload))
+
+        queuer.entrypoint("job")(job)
 
     async def send(self, number: int) -> None:
         await self._queuer.queries.enqueue("job", b"%d" % number)
@@ -232,7 +234,7 @@ async def _pgqueuer(url: str, tally: Tally) -> AsyncIterator[AsyncPeer]:
     from pgqueuer import PgQueuer  # noqa: PLC0415 - in the process of its run
 
     async with asyncpg.create_pool(url, min_size=8, max_size=20) as pool:
-        queuer = PgQueuer.from_asyncpg_pool(pool)
+        queuer: Any = PgQueuer.from_asyncpg_pool(pool)
         await queuer.queries.install()
         yield Pgqueuer(queuer, tally)
 
@@ -252,6 +254,55 @@ async def _saq(url: str, tally: Tally) -> AsyncIterator[AsyncPeer]:
     await queue.connect()
     yield Saq(queue, Worker(queue, [("job", job)], concurrency=CONSUMERS))
     await queue.disconnect()
+
+
+class Dbos:
+    """A queue of workflows with threads, as in queue_contenders, in a PostgreSQL database."""
+
+    def __init__(self, url: str, tally: Tally) -> None:
+        from dbos import DBOS  # noqa: PLC0415 - in the process of its run
+
+        self._dbos: Any = DBOS
+        self._url = url
+        DBOS(
+            config={
+                "name": "bench",
+                "system_database_url": url,
+                "log_level": "ERROR",
+                "console_log_level": "ERROR",
+            }
+        )
+
+        def add(number: int) -> None:
+            tally.add(number)
+
+        self._workflow: Any = DBOS.workflow(name="add")(add)
+        DBOS.launch()
+
+    def send(self, number: int) -> None:
+        self._dbos.enqueue_workflow("bench", self._workflow, number)
+
+    @contextmanager
+    def consuming(self) -> Iterator[None]:
+        self._dbos.register_queue("bench", polling_interval_sec=POLL_SECONDS)
+        yield
+        self._dbos.destroy()
+
+    def wait(self, total: int) -> float:
+        """A workflow is done when its outcome is written, not when it ran."""
+        import psycopg  # noqa: PLC0415 - in the process of its run
+
+        query = "SELECT count(*) FROM dbos.workflow_status WHERE status = 'SUCCESS'"
+        with psycopg.connect(self._url) as connection:
+            connection.autocommit = True
+            while (row := connection.execute(query).fetchone()) and row[0] < total:
+                time.sleep(POLL_SECONDS)
+        return time.perf_counter()
+
+
+def run_dbos(url: str, count: int) -> Rates:
+    tally = Tally()
+    return measure_threads(Dbos(url, tally), tally, count)
 
 
 Opened = Callable[[str, Tally], AbstractAsyncContextManager[AsyncPeer]]

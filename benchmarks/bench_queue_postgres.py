@@ -1,0 +1,163 @@
+"""A durable queue on PostgreSQL: ours compared with procrastinate, pgqueuer, SAQ and DBOS.
+
+Ten senders and ten consumers; every message is sent separately, and its transaction must be on disk
+before its sender continues (fsync and synchronous_commit are on). All use the same server, each in
+its own database and process, in alternating runs. The limit is a bare table with SKIP LOCKED.
+"""
+
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from statistics import median
+
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its own folder
+
+from benchmarks.postgres_queues import (
+    run_dbos,
+    run_ours,
+    run_ours_singly,
+    run_pgqueuer,
+    run_procrastinate,
+    run_raw,
+    run_saq,
+)
+from benchmarks.queue_contenders import CONSUMERS, SENDERS, Rates
+from benchmarks.report import (
+    amount,
+    print_note,
+    print_table,
+    print_title,
+    print_verdict,
+    rate,
+    ratio,
+    scratch,
+)
+from tests.postgres_server import OwnServer, an_own_server
+
+ROUNDS = amount(3, quick=1)
+#: On a busy machine no further round is begun after this time.
+BUDGET_SECONDS = 240
+TARGET_PEER, TARGET_LIMIT = 1.5, 0.8
+_PHASES = ("sent", "received", "together")
+
+
+class Contender(msgspec.Struct, frozen=True):
+    name: str
+    run: Callable[[str, int], Rates]
+    #: So few that a round is short: what else the machine has to do changes by the second.
+    count: int
+    how: str
+
+
+CONTENDERS = (
+    Contender("ours", run_ours, 2_000, "leased, fenced, fair; consumers take 3 as we ship it"),
+    Contender("ours, one by one", run_ours_singly, 2_000, "the same; consumers take 1"),
+    Contender("limit: SKIP LOCKED", run_raw, 2_000, "a bare table; consumers take and delete 3"),
+    Contender("procrastinate", run_procrastinate, 300, "a worker of 10 jobs; deletes done jobs"),
+    Contender("pgqueuer", run_pgqueuer, 500, "takes 10 at once; logs done jobs"),
+    Contender("SAQ", run_saq, 300, "a worker of 10 jobs; keeps done jobs for ten minutes"),
+    Contender("DBOS", run_dbos, 150, "a workflow each, kept and restarted after a crash"),
+)
+_OURS, _LIMIT, _FIRST_PEER = 0, 2, 3
+
+
+def fresh_run(contender: Contender, server: OwnServer, number: int) -> Rates:
+    """Run a contender in a new process and an empty database."""
+    server.sql(f"CREATE DATABASE bench_{number}")
+    url = f"postgresql://postgres@/bench_{number}?host={server.host}"
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as process:
+        rates = process.submit(contender.run, url, contender.count).result()
+    server.sql(f"DROP DATABASE bench_{number} WITH (FORCE)")
+    return rates
+
+
+def play_rounds(server: OwnServer) -> list[list[Rates]]:
+    """Return the rates of every contender, round by round."""
+    rates: list[list[Rates]] = [[] for _ in CONTENDERS]
+    started = time.perf_counter()
+    for number in range(ROUNDS):
+        if number and time.perf_counter() > started + BUDGET_SECONDS:
+            break
+        for place in range(len(CONTENDERS)):
+            turn = (number + place) % len(CONTENDERS)  # each goes first once in a while
+            rates[turn].append(fresh_run(CONTENDERS[turn], server, 100 * number + place))
+    return rates
+
+
+def times_as_fast(ours: Sequence[Rates], others: Sequence[Rates], phase: str) -> float:
+    """Compare each round with itself."""
+    factors: list[float] = [
+        getattr(our, phase) / getattr(other, phase) for our, other in zip(ours, others, strict=True)
+    ]
+    return median(factors)
+
+
+def main() -> None:
+    print_title(
+        f"Durable queue on PostgreSQL: {SENDERS} senders, {CONSUMERS} consumers",
+        f"≥ {ratio(TARGET_PEER)} the best peer, ≥ {TARGET_LIMIT} of bare SKIP LOCKED",
+    )
+    with scratch() as folder, an_own_server(folder, **_DURABLE) as server:
+        rates = play_rounds(server)
+        version = server.sql("SHOW server_version").strip()
+    ours = rates[_OURS]
+    print_table(
+        ("messages a second", "sent", "ours", "received + acked", "ours", "both at once", "ours"),
+        [
+            (
+                contender.name,
+                *(
+                    cell
+                    for phase in _PHASES
+                    for cell in (
+                        rate(median(getattr(each, phase) for each in rounds)),
+                        ratio(times_as_fast(ours, rounds, phase)),
+                    )
+                ),
+            )
+            for contender, rounds in zip(CONTENDERS, rates, strict=True)
+        ],
+    )
+    for contender in CONTENDERS:
+        print_note(f"{contender.name}: {contender.how}; {contender.count:,} a phase")
+    print_note(f"PostgreSQL {version}; medians of {len(ours)} rounds, all taking turns")
+    print_note(f"load of the last 5 minutes: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores")
+    _judge(rates)
+
+
+_DURABLE = {"fsync": "on", "shared_buffers": "128MB", "max_connections": "100"}
+
+
+def _judge(rates: Sequence[Sequence[Rates]]) -> None:
+    """Judge by the phase in which both happen at once, as in a registry."""
+    ours = rates[_OURS]
+    best = max(
+        range(_FIRST_PEER, len(CONTENDERS)),
+        key=lambda peer: median(each.together for each in rates[peer]),
+    )
+    for other, target, what in (
+        (best, TARGET_PEER, "queue on PostgreSQL, compared with the best peer"),
+        (_LIMIT, TARGET_LIMIT, "queue on PostgreSQL, compared with bare SKIP LOCKED"),
+    ):
+        factor = times_as_fast(ours, rates[other], "together")
+        shown = rate(median(each.together for each in rates[other]))
+        print_verdict(
+            what,
+            ours=rate(median(each.together for each in ours)),
+            other=f"{CONTENDERS[other].name} {shown}",
+            less="" if len(ours) > 1 else "in one round of three",
+            figure=f"{ratio(factor)} as fast",
+            target=f"≥ {ratio(target)}",
+            is_reached=factor >= target,
+        )
+
+
+if __name__ == "__main__":
+    main()
