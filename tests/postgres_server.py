@@ -88,6 +88,10 @@ class OwnServer:
         """Run a statement; return what it answers, one line a row."""
         return self.run("psql", "--no-psqlrc", "-XAtqc", statement, self.admin_url)
 
+    def command(self, program: str, *arguments: str) -> list[str]:
+        """Return the command of a client program."""
+        return [str(self._programs / program), *arguments, self.admin_url]
+
     def run(self, program: str, *arguments: str) -> str:
         done = subprocess.run(
             [self._programs / program, *arguments],
@@ -159,8 +163,8 @@ class OwnServer:
 
 
 @contextmanager
-def an_own_server(**settings: str) -> Iterator[OwnServer]:
-    """Start a server with an empty database; everything is removed afterwards."""
+def an_own_server(where: Path | None = None, **settings: str) -> Iterator[OwnServer]:
+    """Start a server with an empty database, in a folder of *where*; it is removed afterwards."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that there is no XDG_RUNTIME_DIR
@@ -172,7 +176,9 @@ def an_own_server(**settings: str) -> Iterator[OwnServer]:
             get_it="`make test`",
         )
     # Not the folder of the test: the path of a socket has at most 107 characters.
-    with tempfile.TemporaryDirectory(prefix="vskill-pg-", ignore_cleanup_errors=True) as parent:
+    with tempfile.TemporaryDirectory(
+        prefix="vskill-pg-", dir=where, ignore_cleanup_errors=True
+    ) as parent:
         folder = Path(parent) / "data"
         prepared = get_server(folder, start=False)
         prepared.ensure_pgdata_inited()

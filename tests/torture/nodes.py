@@ -2,10 +2,13 @@
 
 import asyncio
 import itertools
+import os
+import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpx
@@ -55,6 +58,12 @@ class Node:
         """Kill it; one that has ended by itself is a mistake."""
         assert self.process.is_alive, self.process.rest()
         self.process.kill()
+
+    def kill_a_child(self, dice: Random) -> None:
+        """Kill one of its processes, such as one that scans."""
+        file = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        with suppress(OSError, IndexError):  # there may be none, or it may just end
+            os.kill(int(dice.choice(file.read_text().split())), signal.SIGKILL)
 
 
 class Load(msgspec.Struct):

@@ -7,6 +7,7 @@ end nothing acknowledged is lost, nothing is published twice, and everything is 
 import asyncio
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -151,16 +152,14 @@ async def _take_all_connections(server: OwnServer) -> list[Connection]:
                 return taken
 
 
-async def test_the_disk_of_postgresql_is_full(
-    server: OwnServer, start_nodes: StartNodes, tmp_path: Path
-) -> None:
-    with _a_small_disk(tmp_path / "disk", server) as disk:
+async def test_the_disk_of_postgresql_is_full(server: OwnServer, start_nodes: StartNodes) -> None:
+    with _a_small_disk(server) as disk:
         server.sql(f"CREATE TABLESPACE small LOCATION '{disk}/space'")
         server.sql("GRANT CREATE ON TABLESPACE small TO vskill")
         server.sql("ALTER ROLE vskill SET default_tablespace = small")
         nodes = await asyncio.to_thread(start_nodes, server.url)
 
-        async with nodes.under_load(make_skills(200, kind="plain")) as load:
+        async with nodes.under_load(_SKILLS) as load:
             await load.reached(3)
             _fill(disk)
             while not load.answers["503"]:
@@ -168,15 +167,15 @@ async def test_the_disk_of_postgresql_is_full(
             (disk / "filler").unlink()
         await nodes.settled()
 
-        skills = make_skills(200, kind="plain")
-        assert await find_mistakes(nodes, skills, load) == []
+        assert await find_mistakes(nodes, _SKILLS, load) == []
         assert await nodes.stop() == [0, 0, 0]
         server.end()
 
 
 @contextmanager
-def _a_small_disk(folder: Path, server: OwnServer) -> Iterator[Path]:
-    folder.mkdir()
+def _a_small_disk(server: OwnServer) -> Iterator[Path]:
+    # Not in the folder of the test, which nobody else may read.
+    folder = Path(tempfile.mkdtemp())
     mount = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         skip_without(
@@ -185,12 +184,12 @@ def _a_small_disk(folder: Path, server: OwnServer) -> Iterator[Path]:
             get_it="run this test as root",
         )
     try:
-        for parent in [folder, *folder.parents][:4]:
-            parent.chmod(0o755)
+        folder.chmod(0o755)
         server.own(folder / "space")
         yield folder
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=True)
+        folder.rmdir()
 
 
 def _fill(disk: Path) -> None:

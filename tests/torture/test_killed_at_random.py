@@ -1,0 +1,73 @@
+"""Web nodes, workers and PostgreSQL are killed at random moments while users upload skills.
+
+TORTURE_KILLS=300 TORTURE_SKILLS=600 TORTURE_SEED=2 make torture
+"""
+
+import asyncio
+import os
+from collections import Counter
+from random import Random
+
+import pytest
+
+from tests.postgres_server import OwnServer
+from tests.torture.audit import find_mistakes
+from tests.torture.conftest import StartNodes
+from tests.torture.nodes import Load, Nodes
+from tests.torture.skills import make_skills
+
+_KILLS = int(os.environ.get("TORTURE_KILLS", "60"))
+_SKILLS = int(os.environ.get("TORTURE_SKILLS", "150"))
+_SEED = int(os.environ.get("TORTURE_SEED", "1"))
+#: How long a process may work before it is killed; it starts in about one second.
+_LONGEST_SECONDS = 4.0
+_SHARES = {"web": 4, "worker": 4, "children": 1, "backend": 2, "postgres": 1, "restart": 1}
+
+
+@pytest.mark.timeout(3600)
+async def test_nothing_is_lost_or_doubled_whatever_is_killed(
+    server: OwnServer, start_nodes: StartNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.torture.nodes.PATIENCE_SECONDS", 1800.0)
+    nodes = start_nodes(server.url, workers=2)
+    skills = make_skills(_SKILLS, seed=_SEED)
+    dice = Random(_SEED)
+
+    async with nodes.under_load(skills, users=4) as load:
+        kills = await _kill_at_random(nodes, server, load, dice)
+    await nodes.settled()
+
+    assert kills.total() >= _KILLS
+    assert await find_mistakes(nodes, skills, load) == []
+    assert await nodes.stop() == [0] * len(nodes.all)
+
+
+async def _kill_at_random(
+    nodes: Nodes, server: OwnServer, load: Load, dice: Random
+) -> Counter[str]:
+    """Kill until there were enough kills, and spread them over all submissions."""
+    kills: Counter[str] = Counter()
+    while kills.total() < _KILLS:
+        await load.reached(_SKILLS * kills.total() // _KILLS)
+        await asyncio.sleep(dice.uniform(0, _LONGEST_SECONDS))
+        (what,) = dice.choices(list(_SHARES), list(_SHARES.values()))
+        kills[what] += 1
+        await asyncio.to_thread(_kill, what, nodes, server, dice)
+    return kills
+
+
+def _kill(what: str, nodes: Nodes, server: OwnServer, dice: Random) -> None:
+    if what == "backend":
+        server.kill_a_backend(dice.randrange(100))
+    elif what == "postgres":
+        server.kill()
+        server.start()
+    elif what == "restart":
+        server.stop()
+        server.start()
+    elif what == "children":
+        dice.choice(nodes.workers).kill_a_child(dice)
+    else:
+        node = dice.choice(nodes.web if what == "web" else nodes.workers)
+        node.kill()
+        node.restart()
