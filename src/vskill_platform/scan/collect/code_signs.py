@@ -6,7 +6,6 @@ program with both replaces one by the other.
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 import re2
@@ -32,7 +31,7 @@ _DOCUMENTS = re.compile(rf"{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}[^\n]{{0,12}}{_DOC
 _LISTS = re.compile(r"glob\(|walk\(|listdir\(|iterdir\(|readdirSync\(")
 _DELETES = re.compile(r"\.unlink\(|os\.remove\(|unlinkSync\(")
 #: How far before a deletion files are listed, and their types named; how many are looked at.
-_LISTED_BEFORE, _NAMED_BEFORE, _MAX_DELETIONS = 200, 500, 50
+_LISTED_BEFORE, _NAMED_BEFORE = 200, 500
 #: A recipient, and the value that is used if the user sets none: a chat or an e-mail address.
 _RECIPIENT = r"(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]{0,10}"
 _FIXED = (
@@ -231,7 +230,7 @@ def code_signs(code: str) -> list[Fact]:
 
 def _deleted_documents(code: str) -> Iterator[Fact]:
     """Yield the first deletion of files that were listed by the types of documents."""
-    for found in islice(_DELETES.finditer(code), _MAX_DELETIONS):
+    for found in _DELETES.finditer(code):
         start = found.start()
         is_listed = _LISTS.search(code, max(start - _LISTED_BEFORE, 0), start)
         if is_listed and _DOCUMENTS.search(code, max(start - _NAMED_BEFORE, 0), start):

@@ -5,7 +5,6 @@ Loops of the shell are found by its reader.
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 
@@ -20,12 +19,15 @@ _RESTS = re.compile(
     r"sleep|\bwait|break|return|exit|\bread\b|input\(|yield|raise|throw|setTimeout|delay|timeout"
     r"|recv|select\(|queue|\.get\(\)|cursor|next_page|page"
 )
-_MAX_BODY, _MAX_LOOPS = 2_000, 50
+_MAX_BODY, _MAX_LOOPS = 2_000, 500
 
 
 def endless_requests(code: str) -> list[Fact]:
     """Return the first loop of a program that sends requests forever and never waits."""
-    for start, body in islice(_loops(code), _MAX_LOOPS):
+    for number, (start, body) in enumerate(_loops(code)):
+        if number >= _MAX_LOOPS:
+            text = "more endless loops than can be analysed"
+            return [Fact(act=Act.OPAQUE, line=1, text=text, detail="cut")]
         if _REQUEST.search(body) and not _RESTS.search(body):
             line = code.count("\n", 0, start) + 1
             text = shorten(code[start : start + 200])

@@ -4,7 +4,6 @@ import html
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 import msgspec
 import re2
@@ -53,7 +52,6 @@ _ORDERS = frozenset(
 
 #: The host of a command that only shows a form: `curl URL | sh`.
 _NO_ADDRESS = frozenset({None, HostClass.PLACEHOLDER})
-_MAX_BLOCKS = 200
 _QUOTE_MARK = re.compile(r"(?m)^[ \t]*>[ \t]?|^(?: {4}|\t)")
 #: Code blocks, each with a pattern that quickly tells whether a text may contain any.
 _CODE_BLOCKS = (
@@ -154,7 +152,7 @@ class Markdown:
         for may_match, pattern in _CODE_BLOCKS:
             if not may_match.search(raw):
                 continue
-            for block in islice(pattern.finditer(self._text), _MAX_BLOCKS):
+            for block in pattern.finditer(self._text):
                 code = html.unescape(_QUOTE_MARK.sub("", block[1]))
                 if not (may_be_command(code) or is_disguised(code)):
                     continue

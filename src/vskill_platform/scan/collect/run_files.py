@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -21,8 +20,7 @@ from vskill_platform.scan.read.skill_files import (
     suffix_of,
 )
 
-_MAX_TEXT = 200_000
-_MAX_TOKENS = 2_000
+_MAX_PATTERNS, _ANY_FILE = 200, "*"
 _INTERPRETERS = {
     "bash": "shell", "sh": "shell", "zsh": "shell", "dash": "shell", "ksh": "shell",
     "python": "python", "python3": "python", "uv": "python",
@@ -93,7 +91,7 @@ def mark_run_files(files: list[ScanFile]) -> list[ScanFile]:
     for file in files:
         if file.kind is not FileType.TEXT or file.role is Role.DOCUMENT:
             continue
-        for path, by in _tokens(file.text[:_MAX_TEXT], is_code=bool(file.language)):
+        for path, by in _tokens(file.text, is_code=bool(file.language)):
             ran.add(path, by)
     return [_marked(file, ran) for file in files]
 
@@ -114,6 +112,9 @@ class _Named:
 
     def add(self, token: str, by: str) -> None:
         is_pattern = any(sign in token for sign in "*?[")
+        if is_pattern and len(self._patterns) >= _MAX_PATTERNS:
+            # Each is compared with each file. With so many, any file may be run.
+            token = _ANY_FILE
         kind = self._patterns if is_pattern else self._folders if token[-1:] == "/" else self._paths
         if by or token not in kind:
             kind[token] = by
@@ -136,7 +137,6 @@ class _Named:
 
 
 def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
-    left = _MAX_TOKENS
     if "dirname " in text:
         text = _OWN_FOLDER.sub(".", text)
     raw = text.encode(errors="replace")  # the engine searches bytes many times faster
@@ -146,14 +146,11 @@ def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
     patterns += [(_LOOP, text)] if "for " in text else []
     for pattern, hay in patterns:
         for found in pattern.finditer(hay):
-            left -= 1
-            if left < 0:
-                return
             by = found["by"].decode() if pattern is _INTERPRETED else ""
             token = _HERE.sub("", _decoded(found["path"])).strip("`'\").,:;").lower()
             if len(token) > 1 and not token.startswith("-"):
                 yield token, _INTERPRETERS.get(by, "")
-    for found in islice(_LOADED.finditer(raw), _MAX_TOKENS):
+    for found in _LOADED.finditer(raw):
         token = _HERE.sub("", _decoded(found["path"])).lower()
         yield token, _OTHER
         if b"hooksPath" in found[0]:

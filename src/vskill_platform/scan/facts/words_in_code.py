@@ -7,16 +7,12 @@ like one in SKILL.md. Strings that are only compared or searched for are not inc
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
 
 import re2
 
 from vskill_platform.scan.facts.pattern_set import loosened, without_lookaround
 
-_MAX_PIECES = 5_000
-#: How far the end of a piece is searched, so that the time stays linear in the length of the code.
-_MAX_PIECE = 20_000
-#: How many pieces may start without an end before no more ends are searched.
+#: How many kinds of pieces may start without an end; then all that follows counts as words.
 _MAX_OPEN = 200
 #: Calls that show a string to the user of the program, and names of texts for a reader.
 _SHOWN = (
@@ -56,7 +52,7 @@ def words_in_code(code: str) -> str:
     """Return the words in *code*, each on its own line of the code; all other lines are empty."""
     lines = [""] * (code.count("\n") + 1)
     at, number = 0, 0
-    for start, words in islice(_pieces(code), _MAX_PIECES):
+    for start, words in _pieces(code):
         number += code.count("\n", at, start)
         at = start
         for shift, line in enumerate(words.split("\n")):
@@ -66,7 +62,7 @@ def words_in_code(code: str) -> str:
 
 def _pieces(code: str) -> Iterator[tuple[int, str]]:
     """Yield the start of each piece of words, and the words."""
-    at, left = 0, _MAX_OPEN
+    at, unclosed = 0, set[str]()
     raw = code.encode("ascii", errors="replace")
     while candidate := _MAY_OPEN.search(raw, at):
         found = _OPENING.match(code, candidate.start())
@@ -80,11 +76,16 @@ def _pieces(code: str) -> Iterator[tuple[int, str]]:
             if string := _STRINGS[found["quote"]].match(code, at):
                 at = string.end()
                 yield string.start(), _ESCAPED_END.sub(" ", string[1])
-        elif left and (end := code.find(_closing(found), at, at + _MAX_PIECE)) >= 0:
-            yield at, _STAR.sub("", code[at:end])
-            at = end + len(_closing(found))
-        else:
-            left -= left > 0
+        elif (closing := _closing(found)) not in unclosed:
+            end = code.find(closing, at)
+            if end >= 0:
+                yield at, _STAR.sub("", code[at:end])
+                at = end + len(closing)
+            elif len(unclosed) < _MAX_OPEN:
+                unclosed.add(closing)  # nor does it occur further on: each is searched once
+            else:
+                yield at, code[at:]
+                return
 
 
 def _closing(opening: re.Match[str]) -> str:
