@@ -74,11 +74,15 @@ class Commands:
             if self._listener in ready:
                 self._tests.append(self._listener.accept()[0])
             for test in [test for test in self._tests if test in ready]:
-                _, descriptors, _, _ = socket.recv_fds(test, 1, 3)
+                descriptors: list[int] = []
+                with suppress(ConnectionResetError):  # the test process was killed
+                    _, descriptors, _, _ = socket.recv_fds(test, 1, 3)
                 if not descriptors:
                     self._tests.remove(test)
                 elif order := self._fork(*descriptors):
                     return order
+        for pid in self._channels:
+            os.kill(pid, signal.SIGKILL)  # a failed test left it running
         address = Path(self._listener.getsockname())
         address.unlink()
         address.with_name(f"{address.name}.lock").unlink()
