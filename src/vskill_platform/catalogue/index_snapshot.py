@@ -24,7 +24,7 @@ from vskill_platform.catalogue.index_file import APPLICATION_ID, FINGERPRINT
 from vskill_platform.engines.blobs.port import PIECE_BYTES
 from vskill_platform.engines.blobs.sweep import refer_to_blob
 from vskill_platform.engines.ports import NEVER, Put
-from vskill_platform.errors import EngineError, RecordMalformed
+from vskill_platform.errors import EngineError, RecordMalformed, VskillError
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import bound_env, commit, get_blobs, get_now
 from vskill_platform.stores.records import encode, get_record
@@ -51,7 +51,7 @@ async def share_snapshot(path: Path) -> str:
     """Store a copy of this index file for new nodes; return what was done."""
     history_id = await bound_env().engine.history_id()
     with _new_file(path) as copy, _new_file(path) as packed:
-        if not await work_in_thread(_copy_file, path, copy):
+        if not await work_in_thread(_copy_compact, path, copy):
             return "the search index is not built yet"
         size, packed_size, sha256 = await work_in_thread(_pack, copy, packed)
         blob = await get_blobs().put(_read(packed), sha256=sha256)
@@ -81,7 +81,7 @@ class SnapshotLoader:
                 return True
         try:
             return await self._load_shared(path)
-        except (EngineError, RecordMalformed, OSError, zlib.error) as error:
+        except (VskillError, OSError, zlib.error) as error:
             # The index is built from the records, which takes longer.
             log.warning("snapshot of the search index not used", error=str(error))
             return False
@@ -133,6 +133,21 @@ def _copy_to(source: Path, path: Path) -> bool:
             return False
         copy.rename(path)
     return True
+
+
+def _copy_compact(source: Path, target: Path) -> bool:
+    """Copy an index file without its free pages, which are half of it after it was built."""
+    with suppress(apsw.Error):
+        reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            reading.set_busy_timeout(_BUSY_MS)
+            if not _is_built(reading):
+                return False
+            reading.execute("VACUUM INTO ?", (str(target),))  # the target may be an empty file
+            return _is_usable(target)
+        finally:
+            reading.close()
+    return False
 
 
 def _copy_file(source: Path, target: Path) -> bool:

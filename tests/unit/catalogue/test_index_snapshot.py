@@ -82,7 +82,8 @@ async def test_without_a_snapshot_the_index_is_built(
     [
         ("history_id", "another", None),
         ("size", 10, "snapshot of the search index not used"),
-        ("blob", f"database/{'0' * 64}.{'0' * 16}", "snapshot of the search index not used"),
+        ("blob", "not a blob", "snapshot of the search index not used"),
+        ("blob", f"database/{'0' * 64}.{'0' * 24}", "snapshot of the search index not used"),
     ],
 )
 async def test_a_snapshot_that_cannot_be_used_is_built_instead(
