@@ -45,6 +45,7 @@ def _endpoint() -> str:
     server = subprocess.Popen(
         [sys.executable, "-c", _SERVE.format(fd=listener.fileno())],
         pass_fds=[listener.fileno()],
+        stdin=subprocess.PIPE,  # closed with this process, however it ends
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -54,6 +55,8 @@ def _endpoint() -> str:
 
 
 _SERVE = """
+import os, sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 app = DomainDispatcherApplication(create_backend_app)
