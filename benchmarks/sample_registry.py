@@ -59,9 +59,24 @@ _SAMPLES = Path(__file__).with_name("sample_skills.toml")
 #: Skills older than this have a repo without recent commits.
 _STALE_DAYS = 385
 _LEASE = timedelta(minutes=5)
-_WORDS = _SAMPLES.read_text().split()
 _VERSIONS = ("1.0.0", "1.1.0", "2.0.0", "2.1.0", "2.2.0", "3.0.0")
 
+_STEPS = (
+    "Ask which {about} matters most before you start, and write the answer down.",
+    "Read every {tag} file in the folder once; {name} needs the whole picture.",
+    "List what is missing for the {about} and ask for it in one question.",
+    "Keep the original: {name} writes its result beside the input, never over it.",
+    "Stop when two {tag} sources disagree, and show both with their lines.",
+    "Name each {about} as the team names it; do not invent words for {tag}.",
+    "Start with the smallest {tag} example that shows the problem.",
+    "Say how sure you are about the {about}, and what would change your mind.",
+    "Check the numbers of {name} against one case that you count by hand.",
+    "Put the most important {about} first; leave out what nobody will act on.",
+    "Link each statement about {tag} to the line that it comes from.",
+    "Finish with three next steps for the {about}, the cheapest one first.",
+    "Do not touch files outside of the project; {name} has no reason to.",
+    "If {tag} is larger than a page, summarize each part and then the whole.",
+)
 #: A script for each profile, and what a later version adds.
 _SCRIPTS: dict[str, dict[str, str]] = {
     "none": {},
@@ -268,11 +283,12 @@ for path in sorted(Path("{sample.name}").glob("*.txt")):
 
 
 def _steps(sample: Sample) -> Iterator[str]:
+    """Write steps that make sense; each names its skill, so that no two skills look like copies."""
     chance = random.Random(sample.name)
-    for _ in range(7):
-        words = [word.strip(".,|\"'#").lower() for word in chance.sample(_WORDS, k=9)]
-        said = " ".join(word for word in words if word.isalpha())
-        yield f"Look at the {sample.name.split('-')[-1]} and consider {said}."
+    *_, about = sample.name.split("-")
+    tag = sample.tags.split(",")[0]
+    for step in chance.sample(_STEPS, k=6):
+        yield step.format(about=about, name=sample.name, tag=tag)
 
 
 def _notes(sample: Sample, version: str) -> str:
