@@ -7,7 +7,7 @@ import msgspec
 
 from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.base.off_loop import in_few_threads
-from vskill_platform.errors import NotFound
+from vskill_platform.errors import BlobMissing, BlobsUnavailable, NotFound
 from vskill_platform.model.skill import Capabilities, SkillVersion
 from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.version_files import read_files, text_of
@@ -26,6 +26,7 @@ _MAX_VALUES, _MAX_PLACES = 12, 3
 #: Files that are searched: the smallest first, until this many characters.
 _MAX_BYTES = 512 * 1024
 _ROOM = 2_000
+_UNREADABLE = "The files of this version cannot be read right now, so no lines are shown."
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -46,9 +47,11 @@ class Capability(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[ShownValue, ...]
     #: How many more there are.
     more: int = 0
+    #: Why there are no lines; empty if the files were searched.
+    note: str = ""
 
 
-_recent: LruCache[str, tuple[Capability, ...]] = LruCache(
+_recent: LruCache[tuple[str, bytes], tuple[Capability, ...]] = LruCache(
     room=_ROOM, weigh=lambda found: len(found) + 1
 )
 
@@ -65,17 +68,23 @@ async def capabilities_of(
         found = report.capabilities
     if not found:
         return None if found is None else ()
-    kept = _recent.get(version.digest)
+    key = (version.digest, msgspec.json.encode(found, order="deterministic"))
+    kept = _recent.get(key)
     if kept is not None:
         return kept
-    shown = await in_few_threads(find_places, found, await _read(version))
-    _recent.keep(version.digest, shown)
+    try:
+        files = await _read(version)
+    except (NotFound, BlobsUnavailable, BlobMissing):
+        # The values are in the record and still true; the chip says that there are no lines.
+        return group_capabilities(found, note=_UNREADABLE)
+    shown = await in_few_threads(find_places, found, files)
+    _recent.keep(key, shown)
     return shown
 
 
-def group_capabilities(found: Capabilities) -> tuple[Capability, ...]:
-    """Return the same without evidence, for lists and differences."""
-    return find_places(found, {})
+def group_capabilities(found: Capabilities, *, note: str = "") -> tuple[Capability, ...]:
+    """Return the same without evidence, for lists and differences; *note* says why."""
+    return tuple(msgspec.structs.replace(one, note=note) for one in find_places(found, {}))
 
 
 async def _read(version: SkillVersion) -> dict[str, bytes]:
@@ -85,10 +94,7 @@ async def _read(version: SkillVersion) -> dict[str, bytes]:
         if room < 0:
             break
         paths.append(file.path)
-    try:
-        return await read_files(version, paths)
-    except NotFound:  # the archive is gone: values are shown without lines
-        return {}
+    return await read_files(version, paths)
 
 
 def find_places(found: Capabilities, files: Mapping[str, bytes]) -> tuple[Capability, ...]:

@@ -28,6 +28,7 @@ from tests.unit.web.pages_cast import (
     put_skill,
 )
 from vskill_platform.access.namespaces import add_member
+from vskill_platform.engines.ports import Delete
 from vskill_platform.model.block import digest_subject
 from vskill_platform.model.judgement import Judgement, Opinion, Reason
 from vskill_platform.model.skill import PublishedSkill, TakenDown, Yank
@@ -40,7 +41,7 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus, put_repo_health
 from vskill_platform.stores.scan_store import get_report, write_report_of_published
-from vskill_platform.stores.skill_store import migrate_skill_slugs
+from vskill_platform.stores.skill_store import BLOB, get_versions, migrate_skill_slugs
 from vskill_platform.web.skills.diff_page import MAX_CHARACTERS, MAX_ROWS, split_pages
 
 PAGE = "/skills/ada/notes/tidy"
@@ -325,6 +326,25 @@ async def test_every_tab_is_about_the_chosen_version_and_leads_to_the_others(
         assert f'action="{PAGE}{tab}"' in old
         assert "Has findings that nobody reviewed" in old
         assert "Passed all checks" in new
+
+
+async def test_capabilities_are_shown_although_their_files_are_gone(
+    client: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(env, tmp_path)
+    await put_skill(env, tmp_path, files={**FILES, "only-here.txt": "soon gone\n"})
+
+    async def delete_archive() -> None:
+        newest = (await get_versions("ada/notes/tidy"))[-1]
+        await commit([Delete(BLOB + newest.archive_sha256)])
+
+    await run_with_worker_env(env, delete_archive)
+
+    page = (await client.get(f"{PAGE}/versions")).text
+
+    assert "api.example" in page
+    assert "The files of this version cannot be read right now" in page
+    assert "the scanner derived it" not in page
 
 
 async def test_the_list_of_versions_says_what_each_changed(
